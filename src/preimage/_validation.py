@@ -1,0 +1,118 @@
+"""Checks at the door: parameters, data, and the only place that touches scikit-learn's private names."""
+
+import array_api_compat
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils.validation import validate_data
+
+from preimage._arrays import array_namespace, describe_home, epsilon, floating_type, is_foreign, is_sparse
+
+__all__ = [
+    "Interval",
+    "StrOptions",
+    "check_gram",
+    "check_model_inputs",
+    "check_parameters",
+    "check_points",
+]
+
+
+def check_parameters(owner):
+    """Compare the parameters of an estimator or value object with its constraint table."""
+    validate_parameter_constraints(
+        owner._parameter_constraints, owner.get_params(deep=False), caller_name=type(owner).__name__
+    )
+
+
+def check_points(estimator, X, *, reset, min_samples=1, accept_sparse=True):
+    """Validate rows of inputs for `estimator`: two-dimensional, finite, floating, the right number of columns.
+
+    NumPy arrays, data frames, lists and sparse matrices go through scikit-learn's checks; arrays of other libraries
+    stay where they are and meet the same conditions.
+    """
+    if is_foreign(X):
+        return _check_foreign_points(estimator, X, reset=reset, min_samples=min_samples)
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr" if accept_sparse else False,
+        dtype=[np.float64, np.float32],
+        ensure_min_samples=min_samples,
+    )
+
+
+def check_same_home(estimator, X, fitted):
+    """Refuse data of one array library or device for a model fitted on another."""
+    same_kind = is_foreign(X) == is_foreign(fitted)
+    if same_kind and (not is_foreign(X) or _home(X) == _home(fitted)):
+        return
+    name = type(estimator).__name__
+    raise TypeError(
+        f"{name} was fitted on {describe_home(fitted)}, but was given {describe_home(X)}. "
+        f"Convert the data ({_remedy(fitted)}) or fit {name} again on data of the new kind."
+    )
+
+
+def _check_foreign_points(estimator, X, *, reset, min_samples):
+    xp = array_namespace(X)
+    name = type(estimator).__name__
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} expects 2D data of shape (n_samples, n_features); got an array of shape {tuple(X.shape)}."
+        )
+    if X.shape[0] < min_samples:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) (shape={tuple(X.shape)}) while a minimum of {min_samples} is "
+            f"required by {name}."
+        )
+    if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
+        raise ValueError(f"{name} needs real numbers; got dtype {X.dtype}.")
+    X = xp.astype(X, floating_type(X), copy=False)
+    if not bool(xp.all(xp.isfinite(X))):
+        raise ValueError(f"Input X contains NaN or infinity. {name} needs finite values: impute or drop them first.")
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
+        )
+    return X
+
+
+def _home(array):
+    return type(array).__module__.split(".")[0], str(array_api_compat.device(array))
+
+
+def _remedy(fitted):
+    if is_sparse(fitted) or not is_foreign(fitted):
+        return "for a tensor, `tensor.cpu().numpy()`"
+    library, device = _home(fitted)
+    return f"`{library}.asarray(X, device={device!r})`"
+
+
+def check_model_inputs(estimator, X, *, like):
+    """Validate inputs for a fitted model whose arrays are like `like`: same library, device and precision."""
+    X = check_points(estimator, X, reset=False)
+    check_same_home(estimator, X, like)
+    return X.astype(like.dtype, copy=False) if not is_foreign(X) else array_namespace(X).astype(X, like.dtype, copy=False)
+
+
+def check_gram(estimator, K):
+    """Validate a precomputed kernel matrix for fitting: dense, square and symmetric up to rounding."""
+    name = type(estimator).__name__
+    if is_sparse(K):
+        K = K.toarray()
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{name} with kernel='precomputed' fits on a square matrix k(X_train, X_train); got shape "
+            f"{tuple(K.shape)}. New points are transformed as k(X_new, X_train)."
+        )
+    xp = array_namespace(K)
+    asymmetry, scale = float(xp.max(xp.abs(K - K.T))), float(xp.max(xp.abs(K)))
+    if asymmetry > 1e3 * epsilon(K.dtype) * scale:
+        raise ValueError(
+            f"{name} needs a symmetric kernel matrix; K and its transpose differ by up to {asymmetry:.2g} "
+            f"(largest entry {scale:.2g}). If the difference is noise, pass (K + K.T) / 2."
+        )
+    return K

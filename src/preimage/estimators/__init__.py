@@ -1,0 +1,6 @@
+"""scikit-learn estimators: they validate, call the algorithms, and store."""
+
+from preimage.estimators._empirical_kernel_map import EmpiricalKernelMap
+from preimage.estimators._kernel_pca import KernelPCA
+
+__all__ = ["EmpiricalKernelMap", "KernelPCA"]

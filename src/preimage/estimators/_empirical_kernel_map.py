@@ -1,0 +1,102 @@
+"""Kernel values with a set of points, as features."""
+
+from numbers import Integral, Real
+
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._validation import Interval, check_gram, check_model_inputs, check_parameters, check_points
+from preimage.feature_space import Expansion, empirical_map
+from preimage.kernels import Kernel, Precomputed, as_kernel
+
+
+class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""The map :math:`x \mapsto (k(z_1, x), \dots, k(z_m, x))`, plain or whitened.
+
+    The whitened map :math:`(K_{ZZ}^+)^{1/2} (k(z_1, x), \dots, k(z_m, x))` has inner products equal to k(x, y)
+    whenever x or y is one of the points z; for others it is the inner product of projections on the span of
+    :math:`\varphi(Z)`. It turns linear methods into kernel methods: a linear SVM on it is a kernel SVM.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0, kernel_params
+        As in `KernelPCA`.
+    points : array of shape (m, d) or None, default=None
+        The points z; None takes the training set.
+    whiten : bool, default=False
+        Whether to multiply by the inverse root of the Gram matrix of the points.
+
+    Attributes
+    ----------
+    expansion_ : Expansion
+        The features as vectors of feature space.
+    kernel_ : Kernel
+        The kernel with its parameters fixed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import EmpiricalKernelMap
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> features = EmpiricalKernelMap(gamma=0.5, whiten=True).fit(X)
+    >>> np.allclose(features.transform(X) @ features.transform(X).T, features.kernel_(X))
+    True
+    """
+
+    _parameter_constraints = {
+        "kernel": [str, callable, Kernel],
+        "gamma": [Interval(Real, 0, None, closed="neither"), str, None],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "points": ["array-like", "sparse matrix", object],
+        "whiten": ["boolean"],
+    }
+
+    def __init__(
+        self, kernel="rbf", *, gamma=None, degree=3, coef0=1.0, kernel_params=None, points=None, whiten=False
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.points = points
+        self.whiten = whiten
+
+    def fit(self, X, y=None):
+        """Store the points, and whiten their Gram matrix when asked.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Fixes data-dependent parameters of the kernel; also the points unless `points` is given.
+        y : ignored
+        """
+        check_parameters(self)
+        X = check_points(self, X, reset=True)
+        kernel = as_kernel(
+            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
+        )
+        if isinstance(kernel, Precomputed):
+            X = check_gram(self, X)
+        self.kernel_ = kernel.resolve(X)
+        points = X if self.points is None else check_points(self, self.points, reset=False)
+        self.expansion_: Expansion = empirical_map(self.kernel_, self.kernel_.inputs(points), whiten=self.whiten)
+        return self
+
+    def transform(self, X):
+        """The kernel features of X, shape (q, m)."""
+        check_is_fitted(self)
+        return self.expansion_(check_model_inputs(self, X, like=self.expansion_.coefficients))
+
+    @property
+    def _n_features_out(self):
+        return len(self.expansion_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

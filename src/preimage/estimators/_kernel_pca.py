@@ -1,0 +1,226 @@
+"""Kernel principal component analysis."""
+
+from numbers import Integral, Real
+
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import clamp_at_zero
+from preimage._memory import memory_budget
+from preimage._random import generator
+from preimage._validation import (
+    Interval,
+    check_gram,
+    check_model_inputs,
+    check_parameters,
+    check_points,
+)
+from preimage.feature_space import Gram
+from preimage.kernels import Kernel, Precomputed, as_kernel
+from preimage.spectral import Eigensolver, principal_subspace
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Kernel principal component analysis, exact at any size.
+
+    Diagonalises the covariance of :math:`\varphi(x_1) \dots \varphi(x_n)` in feature space through the centred Gram
+    matrix, :math:`H K H u = \lambda u` [1]_. The axes :math:`V = \sum_i \alpha_i \varphi(x_i)`,
+    :math:`\alpha = u / \sqrt\lambda`, have length one, and the coordinates of a point are
+    :math:`\beta(x) = \langle V, \varphi(x) - \bar\varphi \rangle`.
+
+    Only the wanted components are computed, by block Krylov iteration on all cores. When the Gram matrix does not fit
+    `max_memory` it is computed again, block by block, in each of a few passes: slower, but with the same result.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None, default=None
+        Number of components; or the share of the variance they must explain; or None for all that are nonzero.
+    kernel : str, callable or Kernel, default="rbf"
+        A name ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed", ...), a function
+        ``k(x, y)``, or a `Kernel` of `preimage.kernels`, which carries its own parameters.
+    gamma : float, None, "auto", "scale", "median" or a percentile such as "p5", default=None
+        Width of named kernels; None is 1 / n_features. See `preimage.kernels.resolve_gamma`.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1.0
+        Constant of the polynomial and sigmoid kernels.
+    kernel_params : dict or None, default=None
+        Keyword arguments of a kernel given as a function.
+    eigensolver : {"auto", "dense", "block_krylov", "arpack"} or Eigensolver, default="auto"
+        "auto" takes the dense solver for small matrices and for a large part of all components.
+    tol : float or None, default=None
+        Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-7 in float64 and 5e-5 in
+        float32 (errors of eigenvalues are about the square of it).
+    max_iter : int or None, default=None
+        Iteration limit of iterative solvers.
+    max_memory : int, str or None, default=None
+        Memory for the Gram matrix, in bytes or as "1GB"; None is half of what is free on the device of the data.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the start vectors of iterative solvers. Results agree to the tolerance whatever it is.
+
+    Attributes
+    ----------
+    eigenvalues_ : array of shape (n_components_,)
+        Eigenvalues λ of the centred Gram matrix, descending (by modulus for indefinite kernels).
+    explained_variance_ : array of shape (n_components_,)
+        Variance λ/n of each component on the training set.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        Share of the total variance in feature space, from the exact trace.
+    n_components_ : int
+        Components kept: those asked for, or fewer when the data have a lower rank.
+    subspace_ : Subspace
+        The axes and the mean in feature space.
+    kernel_ : Kernel
+        The kernel with its parameters fixed.
+    eigen_result_ : EigenResult
+        Residuals, number of products and reason of stopping of the eigensolver.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    preimage.EmpiricalKernelMap : kernel values themselves as features.
+
+    References
+    ----------
+    .. [1] B. Schölkopf, A. Smola, K.-R. Müller, "Nonlinear component analysis as a kernel eigenvalue problem",
+       Neural Computation 10, 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from preimage import KernelPCA
+    >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+    >>> model = KernelPCA(2, gamma=5).fit(X)
+    >>> model.transform(X).shape
+    (200, 2)
+    >>> KernelPCA(0.9, gamma=5).fit(X).explained_variance_ratio_.sum() >= 0.9
+    True
+    """
+
+    _parameter_constraints = {
+        "n_components": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+            None,
+        ],
+        "kernel": [str, callable, Kernel],
+        "gamma": [Interval(Real, 0, None, closed="neither"), str, None],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "eigensolver": [str, Eigensolver],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
+        "random_state": ["random_state", object],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        kernel="rbf",
+        gamma=None,
+        degree=3,
+        coef0=1.0,
+        kernel_params=None,
+        eigensolver="auto",
+        tol=None,
+        max_iter=None,
+        max_memory=None,
+        random_state=0,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.eigensolver = eigensolver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_memory = max_memory
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Find the principal axes of X in feature space.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Fit, and return the coordinates of X; equal to ``fit(X).transform(X)`` for the price of `fit` alone."""
+        return self._fit(X)
+
+    def transform(self, X):
+        """Coordinates of X along the principal axes, shape (q, n_components_)."""
+        return self.subspace_.coordinates(self._check_inputs(X))
+
+    def reconstruction_error(self, X, diagonal=None):
+        r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.
+
+        :math:`\|\varphi(x) - P\varphi(x)\|^2 = \tilde k(x, x) - \sum_j \beta_j(x)^2`; zero for training points when all
+        components are kept, large for points unlike the training set.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+        diagonal : array of shape (q,), optional
+            k(x, x), needed for precomputed kernels only.
+        """
+        residuals = self.subspace_.residuals(self._check_inputs(X), diagonal)
+        return residuals if self.subspace_.signature is not None else clamp_at_zero(residuals)
+
+    def _fit(self, X):
+        check_parameters(self)
+        X = check_points(self, X, reset=True, min_samples=2)
+        kernel = as_kernel(
+            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
+        )
+        if isinstance(kernel, Precomputed):
+            X = check_gram(self, X)
+        self.kernel_ = kernel.resolve(X)
+        gram = Gram(self.kernel_, self.kernel_.inputs(X))
+        if gram.fits(memory_budget(self.max_memory, X)):
+            gram = gram.held()
+        result = principal_subspace(
+            gram,
+            int(self.n_components) if isinstance(self.n_components, Integral) else self.n_components,
+            generator(self.random_state),
+            eigensolver=self.eigensolver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self.subspace_ = result.subspace
+        self.eigenvalues_ = result.eigenvalues
+        self.explained_variance_ = result.eigenvalues / gram.shape[0]
+        self.explained_variance_ratio_ = result.eigenvalues / result.total
+        self.n_components_ = len(result.subspace)
+        self.eigen_result_ = result.eigen
+        return result.scores
+
+    def _check_inputs(self, X):
+        check_is_fitted(self)
+        return check_model_inputs(self, X, like=self.subspace_.frame.coefficients)
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

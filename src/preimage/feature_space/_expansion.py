@@ -1,0 +1,118 @@
+"""Vectors of feature space written as sums of mapped points."""
+
+from preimage._arrays import array_namespace, concat_rows, take_rows, to_numpy
+from preimage.feature_space._gram import Gram
+from preimage.kernels import Kernel
+
+
+class Expansion:
+    """k vectors ψⱼ = Σᵢ αᵢⱼ φ(xᵢ) on shared points.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With all parameters resolved.
+    points : array of shape (n, d)
+    coefficients : array of shape (n, k)
+
+    Examples
+    --------
+    The difference of two mapped points, evaluated at a third:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Linear
+    >>> difference = Expansion(Linear(), np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0], [-1.0]]))
+    >>> difference(np.array([[3.0, 1.0]]))
+    array([[2.]])
+    >>> difference.squared_norms()
+    array([2.])
+    """
+
+    def __init__(self, kernel: Kernel, points, coefficients):
+        if points.shape[0] != coefficients.shape[0]:
+            raise ValueError(
+                f"An Expansion needs one row of coefficients a point; got {points.shape[0]} points and "
+                f"{coefficients.shape[0]} rows."
+            )
+        self.kernel = kernel
+        self.points = points
+        self.coefficients = coefficients
+
+    def __len__(self):
+        return self.coefficients.shape[1]
+
+    def __repr__(self):
+        n, d = self.points.shape
+        return f"Expansion({self.kernel!r}, {len(self)} vectors on {n} points of dimension {d})"
+
+    def __call__(self, Z):
+        """⟨ψⱼ, φ(z)⟩ for every row of Z, shape (q, k)."""
+        return Gram(self.kernel, Z, self.points) @ self.coefficients
+
+    def __getitem__(self, index):
+        """The vectors with the given number or slice."""
+        if isinstance(index, int):
+            index = range(len(self))[index]
+            index = slice(index, index + 1)
+        return Expansion(self.kernel, self.points, self.coefficients[:, index])
+
+    def __matmul__(self, C):
+        """Linear combinations Σⱼ ψⱼ cⱼₗ, one a column of C."""
+        return Expansion(self.kernel, self.points, self.coefficients @ C)
+
+    def __add__(self, other):
+        """ψⱼ + ψ′ⱼ; a single vector is added to all of the other expansion."""
+        return self._combine(other, 1.0)
+
+    def __sub__(self, other):
+        return self._combine(other, -1.0)
+
+    def __neg__(self):
+        return Expansion(self.kernel, self.points, -self.coefficients)
+
+    def inner(self, other):
+        """⟨ψᵢ, ψ′ⱼ⟩, shape (k, k′)."""
+        if self.points is other.points:
+            return self.coefficients.T @ (Gram(self.kernel, self.points) @ other.coefficients)
+        return self.coefficients.T @ other(self.points)
+
+    def squared_norms(self):
+        """‖ψⱼ‖², shape (k,)."""
+        xp = array_namespace(self.coefficients)
+        return xp.sum(self.coefficients * (Gram(self.kernel, self.points) @ self.coefficients), axis=0)
+
+    def squared_distances(self, Z):
+        """ρⱼ(z) = ‖φ(z) − ψⱼ‖² = k(z, z) − 2ψⱼ(z) + ‖ψⱼ‖² for all pairs, shape (q, k)."""
+        return self.kernel.diagonal(Z)[:, None] - 2 * self(Z) + self.squared_norms()[None, :]
+
+    def distance_gradient(self, Z):
+        """∇ρⱼ(zⱼ), the j-th row of Z against the j-th vector, shape (k, d)."""
+        if Z.shape[0] != len(self):
+            raise ValueError(f"distance_gradient pairs rows with vectors; got {Z.shape[0]} rows, {len(self)} vectors.")
+        self.kernel.require_gradient("distance_gradient")
+        return self.kernel.diagonal_gradient(Z) - 2 * self.kernel.gradient(Z, self.points, self.coefficients.T)
+
+    def prune(self, tol=0.0):
+        """The same vectors without the points whose coefficients are at most `tol` times the largest."""
+        xp = array_namespace(self.coefficients)
+        sizes = xp.max(xp.abs(self.coefficients), axis=1)
+        keep = to_numpy(sizes > tol * xp.max(sizes)).nonzero()[0]
+        return Expansion(self.kernel, take_rows(self.points, keep), take_rows(self.coefficients, keep))
+
+    def _combine(self, other, sign):
+        left, right = _same_count(self.coefficients, sign * other.coefficients)
+        if self.points is other.points:
+            return Expansion(self.kernel, self.points, left + right)
+        return Expansion(self.kernel, concat_rows(self.points, other.points), concat_rows(left, right))
+
+
+def _same_count(left, right):
+    xp = array_namespace(left, right)
+    if left.shape[1] == 1:
+        left = xp.broadcast_to(left, (left.shape[0], right.shape[1]))
+    elif right.shape[1] == 1:
+        right = xp.broadcast_to(right, (right.shape[0], left.shape[1]))
+    elif left.shape[1] != right.shape[1]:
+        raise ValueError(f"Cannot add expansions of {left.shape[1]} and {right.shape[1]} vectors.")
+    return left, right

@@ -1,0 +1,249 @@
+"""Gram matrices as operators: held in memory, or computed again block by block in each product."""
+
+from preimage._arrays import array_namespace, copy_transposed, device_kwargs, is_host, itemsize, take_rows
+from preimage._rows import block_shape, cut, for_blocks, map_rows, sum_rows
+
+# Row blocks are gathered so that a symmetric product adds few partial results of the size of the whole product.
+ROW_BLOCKS_A_SUM = 8
+
+
+class Gram:
+    """K with entries k(xᵢ, yⱼ), as an operator.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With all parameters resolved.
+    X : array of shape (n, d)
+    Y : array of shape (m, d) or None
+        None stands for X, and lets products use the symmetry.
+    values : array of shape (n, m) or None
+        The entries, when they are held; otherwise each product computes them again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Gram
+    >>> from preimage.kernels import Linear
+    >>> X = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> Gram(Linear(), X) @ np.ones((2, 1))
+    array([[1.],
+           [4.]])
+    """
+
+    def __init__(self, kernel, X, Y=None, values=None):
+        self.kernel = kernel
+        self.X = X
+        self.Y = Y
+        self.values = values
+
+    @property
+    def is_symmetric(self):
+        return self.Y is None
+
+    @property
+    def is_held(self):
+        return self.values is not None
+
+    @property
+    def home(self):
+        """An array on the device of the matrix."""
+        return self.X
+
+    @property
+    def shape(self):
+        return self.X.shape[0], self._right.shape[0]
+
+    @property
+    def dtype(self):
+        return self.kernel.value_type(self.X)
+
+    @property
+    def T(self):
+        if self.is_symmetric:
+            return self
+        return Gram(self.kernel, self.Y, self.X, values=self.values.T if self.is_held else None)
+
+    def fits(self, budget):
+        """Whether the entries, with some room for work on them, take at most `budget` bytes."""
+        n, m = self.shape
+        return self.is_held or 1.25 * n * m * itemsize(self.dtype) <= budget
+
+    def held(self):
+        """The same matrix with its entries in memory."""
+        return Gram(self.kernel, self.X, self.Y, values=self.dense())
+
+    def centered(self):
+        """H K H for a symmetric K, with H = I − 11ᵀ/n."""
+        return CenteredGram(self)
+
+    def diagonal(self):
+        """k(xᵢ, xᵢ) of a symmetric matrix."""
+        return self.kernel.diagonal(self.X)
+
+    def columns(self, indices):
+        """The columns with the given numbers, shape (n, len(indices))."""
+        return Gram(self.kernel, self.X, take_rows(self._right, indices)).dense()
+
+    def __matmul__(self, V):
+        if self.is_held:
+            # For a symmetric matrix in C order, BLAS is a quarter faster on Vᵀ K than on K V.
+            return (V.T @ self.values).T if self.is_symmetric else self.values @ V
+        return self._symmetric_product(V) if self.is_symmetric else self._product(V)
+
+    def dense(self):
+        """All entries as an array; a symmetric matrix computes one triangle and mirrors it."""
+        if self.is_held:
+            return self.values
+        known = self.kernel.known_values(self.X, self._right)
+        if known is not None:
+            return known
+        block = self.kernel.blocks(self.X, self._right)
+        n, m = self.shape
+        row_step, column_step = block_shape(self.X, m)
+        out = array_namespace(self.X).empty((n, m), dtype=self.dtype, **device_kwargs(self.X))
+
+        def fill(rows):
+            for columns in cut(m, column_step):
+                out[rows, columns] = block(rows, columns)
+
+        def fill_and_mirror(rows):
+            for columns in self._upper_columns(rows, column_step):
+                values = block(rows, columns)
+                out[rows, columns] = values
+                if columns.stop > rows.stop:
+                    beyond = slice(max(columns.start, rows.stop), columns.stop)
+                    copy_transposed(out[beyond, rows], values[:, beyond.start - columns.start :])
+
+        for_blocks(fill_and_mirror if self.is_symmetric else fill, cut(n, row_step), self.X, self._right)
+        return out
+
+    @property
+    def _right(self):
+        return self.X if self.Y is None else self.Y
+
+    def _product(self, V):
+        block = self.kernel.blocks(self.X, self.Y)
+        n, m = self.shape
+        row_step, column_step = block_shape(self.X, m)
+        tiles = cut(m, column_step)
+
+        def rows_of_product(rows):
+            rows = slice(rows.start, rows.stop)
+            total = block(rows, tiles[0]) @ V[tiles[0], :]
+            for columns in tiles[1:]:
+                total += block(rows, columns) @ V[columns, :]
+            return total
+
+        return map_rows(rows_of_product, range(n), rows=row_step, home=self.X)
+
+    def _symmetric_product(self, V):
+        """K V with every entry above the diagonal computed once and used twice."""
+        xp = array_namespace(V)
+        block = self.kernel.blocks(self.X, self.X)
+        row_step, column_step = block_shape(self.X, self.shape[1])
+
+        def contribution(super_rows):
+            total = xp.zeros_like(V)
+            for part in cut(len(super_rows), row_step):
+                rows = slice(super_rows[part].start, super_rows[part].stop)
+                for columns in self._upper_columns(rows, column_step):
+                    values = block(rows, columns)
+                    total[rows, :] += values @ V[columns, :]
+                    if columns.stop > rows.stop:
+                        beyond = slice(max(columns.start, rows.stop), columns.stop)
+                        total[beyond, :] += values[:, beyond.start - columns.start :].T @ V[rows, :]
+            return total
+
+        gathered = row_step * (ROW_BLOCKS_A_SUM if is_host(self.X) else 1)
+        return sum_rows(contribution, range(self.shape[0]), rows=gathered, home=self.X)
+
+    def _upper_columns(self, rows, column_step):
+        """Tiles that cover the columns from the diagonal on."""
+        starts = range(rows.start, self.shape[1], column_step)
+        return [slice(start, min(start + column_step, self.shape[1])) for start in starts]
+
+
+class CenteredGram:
+    """H K H as an operator: inner products of φ(xᵢ) − mean, without a centred copy of K.
+
+    Parameters
+    ----------
+    gram : symmetric Gram
+    """
+
+    def __init__(self, gram):
+        self.gram = gram
+        self._row_means = None
+
+    @property
+    def shape(self):
+        return self.gram.shape
+
+    @property
+    def dtype(self):
+        return self.gram.dtype
+
+    @property
+    def is_held(self):
+        return self.gram.is_held
+
+    @property
+    def home(self):
+        """An array on the device of the matrix."""
+        return self.gram.home
+
+    @property
+    def row_means(self):
+        """(1/n) Σⱼ k(xᵢ, xⱼ) for every i."""
+        if self._row_means is None:
+            self._set_row_means((self.gram @ self._ones())[:, 0])
+        return self._row_means
+
+    def trace(self):
+        """tr(HKH) = Σ k(xᵢ, xᵢ) − (1/n) Σ K, the total variance times n  (S8)."""
+        xp = array_namespace(self.row_means)
+        return float(xp.sum(self.gram.diagonal()) - xp.sum(self.row_means))
+
+    def __matmul__(self, V):
+        if self._row_means is None:
+            # Row sums of K cost a pass of their own when K is not held: let the first product carry them.
+            xp = array_namespace(V)
+            product = self.gram @ xp.concat([_center(V), self._ones()], axis=1)
+            self._set_row_means(product[:, -1])
+            return _center(product[:, :-1])
+        return _center(self.gram @ _center(V))
+
+    def dense(self):
+        """The centred matrix as a new array  (S1)."""
+        means = self.row_means
+        xp = array_namespace(means)
+        return self.gram.dense() - means[None, :] - (means - xp.mean(means))[:, None]
+
+    def sketch(self, weights, stride):
+        """H K S weights with S the columns `stride` apart of the identity: a product for the price of a few columns."""
+        if self.is_held:
+            return _center(self.gram.values[::stride, :].T @ weights)
+        return _center(Gram(self.gram.kernel, self.gram.X, self.gram.X[::stride, :]) @ weights)
+
+    def _set_row_means(self, row_sums):
+        require_finite(row_sums, self.gram.kernel)
+        self._row_means = row_sums / self.shape[0]
+
+    def _ones(self):
+        xp = array_namespace(self.gram.X)
+        return xp.ones((self.shape[0], 1), dtype=self.dtype, **device_kwargs(self.gram.X))
+
+
+def require_finite(values, kernel):
+    """Raise when kernel values overflow or are undefined."""
+    xp = array_namespace(values)
+    if not bool(xp.all(xp.isfinite(values))):
+        raise ValueError(
+            f"The kernel {kernel!r} gives NaN or infinite values on these data. Scale the data, or lower gamma or the "
+            "degree (for polynomials of many variables, gamma = 1/n_features keeps values near one)."
+        )
+
+
+def _center(V):
+    return V - array_namespace(V).mean(V, axis=0)

@@ -1,0 +1,56 @@
+"""Count, mean and scatter of coordinates, merged without loss over any split of the data."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from preimage._arrays import array_namespace
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weighted count, mean and scatter Σᵢ wᵢ (yᵢ − mean)(yᵢ − mean)ᵀ of rows.
+
+    `a + b` are the moments of both sets of rows together, so a sum over blocks, streams or machines gives what one
+    pass over all rows gives. Means and scatters are merged; raw second moments would cancel in single precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Moments
+    >>> Y = np.array([[0.0], [2.0], [4.0]])
+    >>> merged = Moments.of(Y[:1]) + Moments.of(Y[1:])
+    >>> merged.mean, merged.covariance()
+    (array([2.]), array([[2.66666667]]))
+    """
+
+    count: float
+    mean: Any
+    scatter: Any
+
+    @classmethod
+    def of(cls, Y, weights=None):
+        """Moments of the rows of Y, each counted `weights[i]` times (once by default)."""
+        xp = array_namespace(Y)
+        if weights is None:
+            count, mean = float(Y.shape[0]), xp.mean(Y, axis=0)
+            centered = Y - mean
+            return cls(count, mean, centered.T @ centered)
+        count = float(xp.sum(weights))
+        if not count > 0:
+            raise ValueError(f"Moments need weights with a positive sum; got {count}.")
+        mean = weights @ Y / count
+        centered = Y - mean
+        return cls(count, mean, (centered * weights[:, None]).T @ centered)
+
+    def __add__(self, other):
+        count = self.count + other.count
+        shift = other.mean - self.mean
+        mean = self.mean + shift * (other.count / count)
+        between = shift[:, None] * shift[None, :] * (self.count * other.count / count)
+        return Moments(count, mean, self.scatter + other.scatter + between)
+
+    def covariance(self, ddof=0):
+        """Scatter over (count − ddof)."""
+        if self.count <= ddof:
+            raise ValueError(f"A covariance with ddof={ddof} needs a count above it; got {self.count}.")
+        return self.scatter / (self.count - ddof)

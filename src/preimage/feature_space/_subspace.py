@@ -1,0 +1,111 @@
+"""Affine subspaces of feature space: the model of kernel PCA, the Nyström map, the span of a reduced set."""
+
+from preimage._arrays import array_namespace, concat_rows, device_kwargs
+from preimage._linalg import orthonormal_factor
+from preimage.feature_space._expansion import Expansion
+from preimage.feature_space._gram import Gram
+
+
+class Subspace:
+    """The affine space origin + span(frame), with an orthonormal frame.
+
+    Parameters
+    ----------
+    frame : Expansion of k vectors
+        Orthonormal: ⟨Vᵢ, Vⱼ⟩ = δᵢⱼ; for indefinite kernels ⟨Vᵢ, Vⱼ⟩ = signature[i] δᵢⱼ.
+    origin : Expansion of one vector, or None
+        None is the zero vector.
+    offset : array of shape (k,), optional
+        ⟨Vⱼ, origin⟩; computed when left out.
+    origin_squared_norm : float, optional
+        ‖origin‖²; computed when left out.
+    signature : array of shape (k,) with entries ±1, optional
+        Signs of the squared norms of the frame; None for a Euclidean feature space.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Subspace
+    >>> from preimage.kernels import Gaussian
+    >>> points = np.array([[0.0], [1.0], [2.0]])
+    >>> space = Subspace.span(Gaussian(1.0), points)
+    >>> space.residuals(points).round(12)
+    array([0., 0., 0.])
+    """
+
+    def __init__(self, frame, origin=None, *, offset=None, origin_squared_norm=None, signature=None):
+        self.frame = frame
+        self.origin = origin
+        self.signature = signature
+        if origin is not None and offset is None:
+            offset = frame.inner(origin)[:, 0]
+        if origin is not None and origin_squared_norm is None:
+            origin_squared_norm = float(origin.squared_norms()[0])
+        self.offset = offset
+        self.origin_squared_norm = origin_squared_norm
+
+    @classmethod
+    def span(cls, kernel, points):
+        """The span of φ(points), through zero; directions within rounding of the others are left out."""
+        return cls(Expansion(kernel, points, orthonormal_factor(Gram(kernel, points).dense())))
+
+    def __len__(self):
+        return len(self.frame)
+
+    def __repr__(self):
+        return f"Subspace of dimension {len(self)}, {'through zero' if self.origin is None else 'affine'}: {self.frame}"
+
+    def coordinates(self, X):
+        """βⱼ(x) = ⟨Vⱼ, φ(x) − origin⟩, shape (n, k)  (S7)."""
+        Y = self.frame(X)
+        return Y if self.offset is None else Y - self.offset
+
+    def coordinates_of(self, vectors):
+        """⟨Vⱼ, ψ − origin⟩ for the vectors of an `Expansion`, shape (len(vectors), k)."""
+        Y = vectors.inner(self.frame)
+        return Y if self.offset is None else Y - self.offset
+
+    def embed(self, Y):
+        """The vectors origin + Σⱼ yⱼ Vⱼ, one a row of Y, as an `Expansion`  (S9)."""
+        inside = self.frame @ (Y if self.signature is None else Y * self.signature).T
+        return inside if self.origin is None else inside + self.origin
+
+    def residuals(self, X, diagonal=None):
+        """Squared distances ‖φ(x) − Pφ(x)‖² to the subspace, shape (n,)  (S10).
+
+        Not clipped: rounding can make them slightly negative, an indefinite kernel more than slightly. `diagonal`
+        gives k(x, x) for kernels that do not know it.
+        """
+        xp = array_namespace(self.frame.coefficients)
+        squared = self.frame.kernel.diagonal(X) if diagonal is None else diagonal
+        if self.origin is None:
+            Y = self.frame(X)
+        else:
+            both, at_origin = self._evaluate_with_origin(X)
+            Y = both - self.offset
+            squared = squared - 2 * at_origin + self.origin_squared_norm  # (S11)
+        lengths = Y * Y if self.signature is None else Y * Y * self.signature
+        return squared - xp.sum(lengths, axis=1)
+
+    def extend(self, points):
+        """The span of this subspace and φ(points), with the old frame as its first vectors."""
+        kernel = self.frame.kernel
+        Y = self.frame(points)
+        gram = Gram(kernel, points).dense()
+        factor = orthonormal_factor(gram - Y @ Y.T, scale=float(array_namespace(gram).linalg.trace(gram)))
+        # New axes are combinations of residuals φ(p) − Σ yⱼVⱼ.
+        old, xp = self.frame.coefficients, array_namespace(Y)
+        corner = xp.zeros((points.shape[0], len(self)), dtype=old.dtype, **device_kwargs(old))
+        upper = xp.concat([old, -old @ (Y.T @ factor)], axis=1)
+        coefficients = concat_rows(upper, xp.concat([corner, factor], axis=1))
+        frame = Expansion(kernel, concat_rows(self.frame.points, points), coefficients)
+        return Subspace(frame, self.origin)
+
+    def _evaluate_with_origin(self, X):
+        frame, origin = self.frame, self.origin
+        if frame.points is not origin.points:
+            return frame(X), origin(X)[:, 0]
+        # One pass over the kernel for both.
+        xp = array_namespace(frame.coefficients)
+        both = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, origin.coefficients], axis=1))(X)
+        return both[:, :-1], both[:, -1]

@@ -1,0 +1,76 @@
+"""Kernels: value, diagonal and contracted gradient of each, and ways to combine them."""
+
+from preimage.kernels._bandwidth import (
+    gamma_from_width,
+    resolve_gamma,
+    squared_distance_percentile,
+    width_from_gamma,
+)
+from preimage.kernels._combinations import (
+    Power,
+    Product,
+    ProfilePower,
+    ProfileProduct,
+    ProfileSum,
+    Scaled,
+    ScaledProfile,
+    Sum,
+)
+from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
+from preimage.kernels._iterated import Iterated
+from preimage.kernels._kernel import Kernel
+from preimage.kernels._names import KERNEL_NAMES, as_kernel
+from preimage.kernels._normalized import Cosine, Normalized
+from preimage.kernels._pairwise import InnerProduct, ManhattanDistance, PairwiseQuantity, SquaredDistance
+from preimage.kernels._precomputed import CallableKernel, Precomputed
+from preimage.kernels._profile import ProfileKernel
+from preimage.kernels._radial import (
+    Gaussian,
+    InverseMultiquadric,
+    Laplacian,
+    Matern,
+    Multiquadric,
+    RationalQuadratic,
+)
+from preimage.kernels._structured import MappedInputs, Patches, ScaledInputs
+
+__all__ = [
+    "KERNEL_NAMES",
+    "CallableKernel",
+    "Cosine",
+    "Exponential",
+    "Gaussian",
+    "InnerProduct",
+    "InverseMultiquadric",
+    "Iterated",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "ManhattanDistance",
+    "MappedInputs",
+    "Matern",
+    "Multiquadric",
+    "Normalized",
+    "PairwiseQuantity",
+    "Patches",
+    "Polynomial",
+    "Power",
+    "Precomputed",
+    "Product",
+    "ProfileKernel",
+    "ProfilePower",
+    "ProfileProduct",
+    "ProfileSum",
+    "RationalQuadratic",
+    "Scaled",
+    "ScaledInputs",
+    "ScaledProfile",
+    "Sigmoid",
+    "SquaredDistance",
+    "Sum",
+    "as_kernel",
+    "gamma_from_width",
+    "resolve_gamma",
+    "squared_distance_percentile",
+    "width_from_gamma",
+]

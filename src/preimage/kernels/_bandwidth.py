@@ -1,0 +1,142 @@
+"""Bandwidths: from data, and between the conventions of the literature."""
+
+import math
+import re
+from numbers import Real
+
+import numpy as np
+
+from preimage._arrays import array_namespace, inner_products, is_sparse, squared_row_norms, take_rows, to_numpy
+
+# Pairwise distances of two thousand points are two million numbers: a percentile of them is settled to a few per
+# mille, whatever the size of the data.
+MAX_POINTS = 2000
+
+_CONVENTIONS = {
+    "gamma": lambda width, n_features: width,
+    "c": lambda width, n_features: 1 / width,
+    "sigma": lambda width, n_features: 1 / (2 * width**2),
+    "length_scale": lambda width, n_features: 1 / (2 * width**2),
+    "kernel_scale": lambda width, n_features: 1 / width**2,
+    "c_per_feature": lambda width, n_features: 1 / (width * n_features),
+}
+
+
+def resolve_gamma(gamma, X):
+    """The number that a `gamma` parameter means on X.
+
+    ===========  =====================================================================================
+    ``None``     1 / n_features, as in scikit-learn's KernelPCA ("auto" is the same)
+    "scale"      1 / (n_features · variance of X), as in scikit-learn's SVC
+    "median"     1 / median squared distance between distinct points; the same as "p50"
+    "p5"         1 / 5th percentile of the squared distances, and so on from "p0" to "p100"
+    a number     itself
+    ===========  =====================================================================================
+    """
+    if isinstance(gamma, Real):
+        return float(gamma)
+    if gamma is None or gamma == "auto":
+        return 1 / X.shape[1]
+    if gamma == "scale":
+        variance = _variance(X)
+        return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+    percentile = 50.0 if gamma == "median" else _percentile(gamma)
+    return 1 / squared_distance_percentile(X, percentile)
+
+
+def squared_distance_percentile(X, percentile):
+    """A percentile of ‖xᵢ − xⱼ‖² over pairs i < j of distinct points, from at most 2,000 rows.
+
+    Duplicates make low percentiles zero; the smallest positive distance is returned then.
+    """
+    n = X.shape[0]
+    if n > MAX_POINTS:
+        X = take_rows(X, np.sort(np.random.default_rng(0).choice(n, MAX_POINTS, replace=False)))
+    X = X.astype(np.float64) if is_sparse(X) else to_numpy(X).astype(np.float64)
+    if not is_sparse(X):
+        X = X - X.mean(axis=0)
+    norms = squared_row_norms(X)
+    squared = norms[:, None] + norms[None, :] - 2 * inner_products(X, X)
+    pairs = squared[np.triu_indices(X.shape[0], 1)]
+    # Differences this small are the rounding of the expanded square, not distances.
+    distinct = pairs[pairs > 1e-12 * max(float(norms.max(initial=0.0)), np.finfo(float).tiny)]
+    if distinct.size == 0:
+        raise ValueError(
+            "A bandwidth from distances needs at least two distinct points; all rows are equal. Give gamma as a number."
+        )
+    value = float(np.percentile(pairs, percentile))
+    return value if value >= distinct.min() else float(distinct.min())
+
+
+def gamma_from_width(width, convention, n_features=None):
+    """The γ of exp(−γ‖x − y‖²) for a width given in another convention.
+
+    ================  ==========================  =======================
+    convention        kernel                      γ
+    ================  ==========================  =======================
+    "gamma"           exp(−w‖x−y‖²)               w
+    "c"               exp(−‖x−y‖²/w)              1/w
+    "sigma"           exp(−‖x−y‖²/(2w²))          1/(2w²)
+    "length_scale"    exp(−½‖x−y‖²/w²)            1/(2w²)
+    "kernel_scale"    exp(−‖x−y‖²/w²)             1/w²
+    "c_per_feature"   exp(−‖x−y‖²/(d·w))          1/(d·w), d = n_features
+    ================  ==========================  =======================
+
+    Examples
+    --------
+    >>> from preimage.kernels import gamma_from_width
+    >>> gamma_from_width(0.5, "c_per_feature", n_features=256)
+    0.0078125
+    >>> gamma_from_width(8, "sigma")
+    0.0078125
+    """
+    _check_convention(width, convention, n_features)
+    return _CONVENTIONS[convention](width, n_features)
+
+
+def width_from_gamma(gamma, convention, n_features=None):
+    """The inverse of `gamma_from_width`.
+
+    Examples
+    --------
+    >>> from preimage.kernels import width_from_gamma
+    >>> width_from_gamma(0.0078125, "sigma")
+    8.0
+    """
+    _check_convention(gamma, convention, n_features)
+    if convention == "gamma":
+        return gamma
+    reciprocal = 1 / gamma  # what every other convention is a simple function of
+    widths = {
+        "c": reciprocal,
+        "sigma": math.sqrt(reciprocal / 2),
+        "length_scale": math.sqrt(reciprocal / 2),
+        "kernel_scale": math.sqrt(reciprocal),
+    }
+    return reciprocal / n_features if convention == "c_per_feature" else widths[convention]
+
+
+def _check_convention(value, convention, n_features):
+    if convention not in _CONVENTIONS:
+        raise ValueError(f"Unknown width convention {convention!r}; known: {', '.join(_CONVENTIONS)}.")
+    if not value > 0:
+        raise ValueError(f"A width must be positive; got {value!r}.")
+    if convention == "c_per_feature" and not n_features:
+        raise ValueError("The convention 'c_per_feature' needs n_features, the number of input dimensions.")
+
+
+def _percentile(gamma):
+    match = re.fullmatch(r"p(\d+(?:\.\d+)?)", str(gamma))
+    if match is None or float(match[1]) > 100:
+        raise ValueError(
+            f"gamma must be a positive number, None, 'auto', 'scale', 'median' or a percentile such as 'p5'; "
+            f"got {gamma!r}."
+        )
+    return float(match[1])
+
+
+def _variance(X):
+    if is_sparse(X):
+        return float(X.multiply(X).mean() - X.mean() ** 2)
+    xp = array_namespace(X)
+    return float(xp.mean((X - xp.mean(X)) ** 2))

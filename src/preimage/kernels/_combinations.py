@@ -1,0 +1,226 @@
+"""Sums, products, multiples and powers of kernels; profiles of one quantity stay profiles."""
+
+from numbers import Integral, Real
+
+from preimage._arrays import integer_power
+from preimage._validation import Interval
+from preimage.kernels._kernel import Kernel
+from preimage.kernels._profile import ProfileKernel
+
+
+def add(left, right):
+    """k + k′: features of both, side by side."""
+    _require_kernel(right, "+")
+    return ProfileSum(left, right) if _share_quantity(left, right) else Sum(left, right)
+
+
+def multiply(kernel, other):
+    """k·k′, all products of features, or a multiple of k."""
+    if isinstance(other, Real):
+        factor = float(other)
+        return ScaledProfile(kernel, factor) if isinstance(kernel, ProfileKernel) else Scaled(kernel, factor)
+    _require_kernel(other, "*")
+    return ProfileProduct(kernel, other) if _share_quantity(kernel, other) else Product(kernel, other)
+
+
+def power(kernel, exponent):
+    """k^d for an integer d ≥ 1: products of d features."""
+    if not isinstance(exponent, Integral) or exponent < 1:
+        raise ValueError(f"A kernel can be raised to an integer power of at least 1; got {exponent!r}.")
+    return ProfilePower(kernel, exponent) if isinstance(kernel, ProfileKernel) else Power(kernel, exponent)
+
+
+class _Pair:
+    """Two kernels `left` and `right`."""
+
+    _parameter_constraints = {"left": [Kernel], "right": [Kernel]}
+
+    def __init__(self, left, right):
+        self.left = left
+        self.right = right
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.left.is_positive_semidefinite and self.right.is_positive_semidefinite
+
+    @property
+    def has_gradient(self):
+        return self.left.has_gradient and self.right.has_gradient
+
+    @property
+    def pairwise(self):
+        return self.left.pairwise
+
+
+class _Multiple:
+    """A kernel times a number."""
+
+    _parameter_constraints = {"kernel": [Kernel], "factor": [Interval(Real, None, None, closed="neither")]}
+
+    def __init__(self, kernel, factor=1.0):
+        self.kernel = kernel
+        self.factor = factor
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.kernel.is_positive_semidefinite and self.factor >= 0
+
+    @property
+    def has_gradient(self):
+        return self.kernel.has_gradient
+
+    @property
+    def pairwise(self):
+        return self.kernel.pairwise
+
+
+class _IntegerPower:
+    """A kernel to an integer power."""
+
+    _parameter_constraints = {"kernel": [Kernel], "exponent": [Interval(Integral, 1, None, closed="left")]}
+
+    def __init__(self, kernel, exponent=2):
+        self.kernel = kernel
+        self.exponent = exponent
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.kernel.is_positive_semidefinite
+
+    @property
+    def has_gradient(self):
+        return self.kernel.has_gradient
+
+    @property
+    def pairwise(self):
+        return self.kernel.pairwise
+
+
+class Sum(_Pair, Kernel):
+    """k(x, y) = k₁(x, y) + k₂(x, y)."""
+
+    def blocks(self, X, Y):
+        left, right = self.left.blocks(X, Y), self.right.blocks(X, Y)
+        return lambda rows, columns: left(rows, columns) + right(rows, columns)
+
+    def diagonal(self, X):
+        return self.left.diagonal(X) + self.right.diagonal(X)
+
+    def gradient(self, Z, X, weights):
+        return self.left.gradient(Z, X, weights) + self.right.gradient(Z, X, weights)
+
+    def diagonal_gradient(self, Z):
+        return self.left.diagonal_gradient(Z) + self.right.diagonal_gradient(Z)
+
+
+class Product(_Pair, Kernel):
+    """k(x, y) = k₁(x, y) k₂(x, y)."""
+
+    def blocks(self, X, Y):
+        left, right = self.left.blocks(X, Y), self.right.blocks(X, Y)
+        return lambda rows, columns: left(rows, columns) * right(rows, columns)
+
+    def diagonal(self, X):
+        return self.left.diagonal(X) * self.right.diagonal(X)
+
+    def gradient(self, Z, X, weights):
+        by_left = self.left.gradient(Z, X, weights * self.right(Z, X))
+        return by_left + self.right.gradient(Z, X, weights * self.left(Z, X))
+
+    def diagonal_gradient(self, Z):
+        left, right = self.left.diagonal(Z), self.right.diagonal(Z)
+        return right[:, None] * self.left.diagonal_gradient(Z) + left[:, None] * self.right.diagonal_gradient(Z)
+
+
+class Scaled(_Multiple, Kernel):
+    """k(x, y) = a·k₁(x, y)."""
+
+    def blocks(self, X, Y):
+        block = self.kernel.blocks(X, Y)
+        return lambda rows, columns: self.factor * block(rows, columns)
+
+    def diagonal(self, X):
+        return self.factor * self.kernel.diagonal(X)
+
+    def gradient(self, Z, X, weights):
+        return self.factor * self.kernel.gradient(Z, X, weights)
+
+    def diagonal_gradient(self, Z):
+        return self.factor * self.kernel.diagonal_gradient(Z)
+
+
+class Power(_IntegerPower, Kernel):
+    """k(x, y) = k₁(x, y)^d."""
+
+    def blocks(self, X, Y):
+        block = self.kernel.blocks(X, Y)
+        return lambda rows, columns: integer_power(block(rows, columns), self.exponent)
+
+    def diagonal(self, X):
+        return integer_power(self.kernel.diagonal(X), self.exponent)
+
+    def gradient(self, Z, X, weights):
+        return self.kernel.gradient(Z, X, weights * self._slope(self.kernel(Z, X)))
+
+    def diagonal_gradient(self, Z):
+        return self._slope(self.kernel.diagonal(Z))[:, None] * self.kernel.diagonal_gradient(Z)
+
+    def _slope(self, values):
+        return _power_slope(values, self.exponent)
+
+
+class ProfileSum(_Pair, ProfileKernel):
+    """The sum of two profiles of one pairwise quantity, itself a profile of it."""
+
+    def profile(self, s):
+        return self.left.profile(s) + self.right.profile(s)
+
+    def profile_derivative(self, s):
+        return self.left.profile_derivative(s) + self.right.profile_derivative(s)
+
+
+class ProfileProduct(_Pair, ProfileKernel):
+    """The product of two profiles of one pairwise quantity, itself a profile of it."""
+
+    def profile(self, s):
+        return self.left.profile(s) * self.right.profile(s)
+
+    def profile_derivative(self, s):
+        by_left = self.left.profile_derivative(s) * self.right.profile(s)
+        return by_left + self.left.profile(s) * self.right.profile_derivative(s)
+
+
+class ScaledProfile(_Multiple, ProfileKernel):
+    """A multiple of a profile."""
+
+    def profile(self, s):
+        return self.factor * self.kernel.profile(s)
+
+    def profile_derivative(self, s):
+        return self.factor * self.kernel.profile_derivative(s)
+
+    def inverse_profile(self, v):
+        return self.kernel.inverse_profile(v / self.factor)
+
+
+class ProfilePower(_IntegerPower, ProfileKernel):
+    """An integer power of a profile."""
+
+    def profile(self, s):
+        return integer_power(self.kernel.profile(s), self.exponent)
+
+    def profile_derivative(self, s):
+        return _power_slope(self.kernel.profile(s), self.exponent) * self.kernel.profile_derivative(s)
+
+
+def _power_slope(values, exponent):
+    return exponent * integer_power(values, exponent - 1) if exponent > 1 else 1.0 + 0 * values
+
+
+def _share_quantity(left, right):
+    return isinstance(left, ProfileKernel) and isinstance(right, ProfileKernel) and left.pairwise == right.pairwise
+
+
+def _require_kernel(value, operator):
+    if not isinstance(value, Kernel):
+        raise TypeError(f"'{operator}' combines a kernel with another kernel; got {value!r}.")

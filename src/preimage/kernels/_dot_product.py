@@ -1,0 +1,132 @@
+"""Kernels that depend on the inner product of their arguments."""
+
+from numbers import Integral, Real
+
+from preimage._arrays import array_namespace, integer_power
+from preimage._validation import Interval
+from preimage.kernels._pairwise import InnerProduct
+from preimage.kernels._profile import ProfileKernel
+from preimage.kernels._radial import GAMMA
+
+
+class Linear(ProfileKernel):
+    """k(x, y) = x·y: kernel methods become their linear originals."""
+
+    pairwise = InnerProduct()
+    is_positive_semidefinite = True
+
+    def __init__(self):
+        pass
+
+    def profile(self, s):
+        return s
+
+    def profile_derivative(self, s):
+        return array_namespace(s).ones_like(s)
+
+    def inverse_profile(self, v):
+        return v
+
+
+class Polynomial(ProfileKernel):
+    """k(x, y) = (γ x·y + c)^d: all products of up to d inputs; of exactly d when c = 0.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        Degree d ≥ 1.
+    gamma : float or rule, default=1.0
+        Scale γ > 0 of the inner product. For images 1/n_features (None) avoids overflow.
+    coef0 : float, default=1.0
+        Constant c; zero gives the homogeneous kernel. Negative values are not positive semidefinite.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Polynomial
+    >>> Polynomial(degree=2, coef0=0.0)([[1.0, 2.0]], [[3.0, 1.0]])
+    array([[25.]])
+    """
+
+    pairwise = InnerProduct()
+    _parameter_constraints = {
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "gamma": GAMMA,
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+
+    def __init__(self, degree=3, gamma=1.0, coef0=1.0):
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.coef0 >= 0
+
+    def profile(self, s):
+        return integer_power(self.gamma * s + self.coef0, self.degree)
+
+    def profile_derivative(self, s):
+        if self.degree == 1:
+            return array_namespace(s).full_like(s, self.gamma)
+        return self.degree * self.gamma * integer_power(self.gamma * s + self.coef0, self.degree - 1)
+
+    def inverse_profile(self, v):
+        if self.degree % 2 == 0:
+            return super().inverse_profile(v)
+        xp = array_namespace(v)
+        return (xp.sign(v) * xp.abs(v) ** (1 / self.degree) - self.coef0) / self.gamma
+
+
+class Exponential(ProfileKernel):
+    """k(x, y) = exp(γ x·y): all degrees at once.
+
+    Parameters
+    ----------
+    gamma : float or rule, default=1.0
+        Scale γ > 0 of the inner product.
+    """
+
+    pairwise = InnerProduct()
+    is_positive_semidefinite = True
+    _parameter_constraints = {"gamma": GAMMA}
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def profile(self, s):
+        return array_namespace(s).exp(self.gamma * s)
+
+    def profile_derivative(self, s):
+        return self.gamma * self.profile(s)
+
+    def inverse_profile(self, v):
+        return array_namespace(v).log(v) / self.gamma
+
+
+class Sigmoid(ProfileKernel):
+    """k(x, y) = tanh(γ x·y + c): popular, never positive semidefinite in all dimensions.
+
+    Parameters
+    ----------
+    gamma : float or rule, default=1.0
+        Scale γ > 0 of the inner product.
+    coef0 : float, default=1.0
+        Constant c.
+    """
+
+    pairwise = InnerProduct()
+    _parameter_constraints = {"gamma": GAMMA, "coef0": [Interval(Real, None, None, closed="neither")]}
+
+    def __init__(self, gamma=1.0, coef0=1.0):
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def profile(self, s):
+        return array_namespace(s).tanh(self.gamma * s + self.coef0)
+
+    def profile_derivative(self, s):
+        return self.gamma * (1 - self.profile(s) ** 2)
+
+    def inverse_profile(self, v):
+        return (array_namespace(v).atanh(v) - self.coef0) / self.gamma

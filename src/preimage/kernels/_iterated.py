@@ -1,0 +1,55 @@
+"""Kernels iterated over a reference sample: positive semidefinite whatever they are made of."""
+
+from preimage._arrays import array_namespace
+from preimage.kernels._kernel import Kernel
+
+
+class Iterated(Kernel):
+    """k⁽²⁾(x, y) = (1/m) Σ_j k(x, z_j) k(z_j, y): inner products of empirical kernel maps.
+
+    Turns any symmetric similarity, also an indefinite one such as `Sigmoid`, into an admissible kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    reference : array of shape (m, d) or None, default=None
+        The points z; None takes the data on which the kernel is resolved, i.e. the training set.
+    """
+
+    is_positive_semidefinite = True
+    _parameter_constraints = {"kernel": [Kernel], "reference": ["array-like", None]}
+
+    def __init__(self, kernel, reference=None):
+        self.kernel = kernel
+        self.reference = reference
+
+    @property
+    def has_gradient(self):
+        return self.kernel.has_gradient
+
+    def blocks(self, X, Y):
+        left = self._map(X)
+        right = left if Y is X else self._map(Y)
+        return lambda rows, columns: left[rows, :] @ right[columns, :].T / left.shape[1]
+
+    def diagonal(self, X):
+        values = self._map(X)
+        return array_namespace(values).sum(values * values, axis=1) / values.shape[1]
+
+    def gradient(self, Z, X, weights):
+        values = self._map(X)
+        return self.kernel.gradient(Z, self.reference, weights @ values / values.shape[1])
+
+    def diagonal_gradient(self, Z):
+        values = self._map(Z)
+        return 2 * self.kernel.gradient(Z, self.reference, values / values.shape[1])
+
+    def _resolve_parameter(self, name, value, X):
+        if name == "reference":
+            return X if value is None else value
+        return value.resolve(X)
+
+    def _map(self, X):
+        if self.reference is None:
+            raise ValueError("Iterated needs a reference sample: give `reference`, or call `resolve(X)` first.")
+        return self.kernel(X, self.reference)

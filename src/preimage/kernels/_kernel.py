@@ -1,0 +1,98 @@
+"""What every kernel can do, and how kernels combine."""
+
+from abc import ABC, abstractmethod
+
+from sklearn.base import BaseEstimator
+
+from preimage._arrays import as_points, floating_type
+from preimage._validation import check_parameters
+from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels._bandwidth import resolve_gamma
+
+EVERYTHING = slice(None)
+
+
+class Kernel(BaseEstimator, ABC):
+    """A symmetric function k(x, y), an inner product φ(x)·φ(y) in feature space when positive semidefinite.
+
+    A kernel is a value: parameters in, never changed afterwards. Parameters that depend on data (`gamma="median"`)
+    become numbers in a new kernel, `kernel.resolve(X)`. Kernels combine with ``+``, ``*``, scalar factors and integer
+    powers; parameters of the parts are reached as `left__gamma`, `kernel__gamma` and so on.
+    """
+
+    _parameter_constraints: dict = {}
+
+    #: Whether k is positive semidefinite on all inputs. False means "no, or not known".
+    is_positive_semidefinite = False
+
+    #: Whether `gradient` and `diagonal_gradient` are implemented.
+    has_gradient = True
+
+    @abstractmethod
+    def blocks(self, X, Y):
+        """Prepare k for many blocks: returns f with f(rows, columns) = k(X[rows], Y[columns]) for slices."""
+
+    @abstractmethod
+    def diagonal(self, X):
+        """k(x, x) for every row of X."""
+
+    @abstractmethod
+    def gradient(self, Z, X, weights):
+        """Contracted gradient Gⱼ = Σᵢ wⱼᵢ ∇₁k(zⱼ, xᵢ); weights of shape (q, n), result (q, d)."""
+
+    @abstractmethod
+    def diagonal_gradient(self, Z):
+        """Gradient of z ↦ k(z, z) for every row of Z."""
+
+    def __call__(self, X, Y=None):
+        """The matrix of values k(xᵢ, yⱼ), shape (n, m); Y is X when left out."""
+        X = as_points(X)
+        return self.blocks(X, X if Y is None else as_points(Y))(EVERYTHING, EVERYTHING)
+
+    def resolve(self, X):
+        """The same kernel with every parameter that depends on data fixed to its value on X."""
+        check_parameters(self)
+        parameters = self.get_params(deep=False)
+        return type(self)(**{name: self._resolve_parameter(name, value, X) for name, value in parameters.items()})
+
+    def _resolve_parameter(self, name, value, X):
+        if isinstance(value, Kernel):
+            return value.resolve(X)
+        return resolve_gamma(value, X) if name == "gamma" else value
+
+    def inputs(self, X):
+        """What the kernel stores of fitted inputs X; precomputed kernels keep row numbers, others X itself."""
+        return X
+
+    def known_values(self, X, Y):
+        """The matrix k(X, Y) where the kernel has it already, else None."""
+        return None
+
+    def value_type(self, X):
+        """The dtype of kernel values on X."""
+        return floating_type(X)
+
+    def require_gradient(self, who):
+        """Raise unless the kernel has a gradient; `who` needs it."""
+        if not self.has_gradient:
+            raise UnsupportedKernelError(
+                f"{who} needs the gradient of the kernel; {self!r} has none. "
+                "Every kernel of preimage.kernels except Precomputed has one; a CallableKernel takes `gradient=`."
+            )
+
+    def __add__(self, other):
+        from preimage.kernels._combinations import add
+
+        return add(self, other)
+
+    def __mul__(self, other):
+        from preimage.kernels._combinations import multiply
+
+        return multiply(self, other)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent):
+        from preimage.kernels._combinations import power
+
+        return power(self, exponent)

@@ -1,0 +1,66 @@
+"""From names and functions to kernels: the one place where strings are understood."""
+
+from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
+from preimage.kernels._kernel import Kernel
+from preimage.kernels._normalized import Cosine
+from preimage.kernels._precomputed import CallableKernel, Precomputed
+from preimage.kernels._radial import (
+    Gaussian,
+    InverseMultiquadric,
+    Laplacian,
+    Matern,
+    Multiquadric,
+    RationalQuadratic,
+)
+
+_NAMED = {
+    "linear": lambda gamma, degree, coef0: Linear(),
+    "poly": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
+    "polynomial": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
+    "rbf": lambda gamma, degree, coef0: Gaussian(gamma),
+    "gaussian": lambda gamma, degree, coef0: Gaussian(gamma),
+    "laplacian": lambda gamma, degree, coef0: Laplacian(gamma),
+    "sigmoid": lambda gamma, degree, coef0: Sigmoid(gamma, coef0),
+    "cosine": lambda gamma, degree, coef0: Cosine(),
+    "exponential": lambda gamma, degree, coef0: Exponential(gamma),
+    "rational_quadratic": lambda gamma, degree, coef0: RationalQuadratic(gamma),
+    "multiquadric": lambda gamma, degree, coef0: Multiquadric(gamma),
+    "inverse_multiquadric": lambda gamma, degree, coef0: InverseMultiquadric(gamma),
+    "matern": lambda gamma, degree, coef0: Matern(gamma),
+    "precomputed": lambda gamma, degree, coef0: Precomputed(),
+}
+
+KERNEL_NAMES = tuple(_NAMED)
+
+
+def as_kernel(kernel, *, gamma=None, degree=3, coef0=1.0, kernel_params=None):
+    """The kernel that a name, a function or a `Kernel` means.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        A name of scikit-learn ("rbf", "poly", "linear", "sigmoid", "cosine", "laplacian", "precomputed") or of this
+        library; a function; or a kernel, which carries its own parameters and is returned as it is.
+    gamma, degree, coef0
+        Parameters of named kernels, as in scikit-learn.
+    kernel_params : dict or None
+        Keyword arguments of a function.
+
+    Examples
+    --------
+    >>> from preimage.kernels import as_kernel
+    >>> as_kernel("poly", gamma=0.1, degree=2)
+    Polynomial(degree=2, gamma=0.1)
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        if kernel not in _NAMED:
+            raise ValueError(
+                f"Unknown kernel {kernel!r}. Known names: {', '.join(sorted(_NAMED))}; "
+                "a Kernel of preimage.kernels or a function k(x, y) works as well."
+            )
+        return _NAMED[kernel](gamma, degree, coef0)
+    if callable(kernel):
+        return CallableKernel(kernel, parameters=kernel_params)
+    raise TypeError(f"A kernel is a name, a function or a Kernel; got {kernel!r}.")

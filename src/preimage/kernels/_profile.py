@@ -1,0 +1,52 @@
+"""Kernels that are a function of one pairwise quantity."""
+
+from abc import abstractmethod
+
+from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels._kernel import EVERYTHING, Kernel
+from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance
+
+
+class ProfileKernel(Kernel):
+    """k(x, y) = f(s(x, y)) for a profile f and a pairwise quantity s: a distance or the inner product.
+
+    A subclass names its quantity and gives f and f′; values, diagonals and contracted gradients follow by the chain
+    rule, for dense and sparse inputs of any array library.
+    """
+
+    pairwise: PairwiseQuantity
+
+    @abstractmethod
+    def profile(self, s):
+        """f(s), elementwise."""
+
+    @abstractmethod
+    def profile_derivative(self, s):
+        """f′(s), elementwise."""
+
+    def inverse_profile(self, v):
+        """The s with f(s) = v, where f is invertible."""
+        raise UnsupportedKernelError(
+            f"{self!r} has no inverse profile. Gaussian, RationalQuadratic, InverseMultiquadric, Exponential, Linear, "
+            "Sigmoid and polynomials of odd degree have one."
+        )
+
+    @property
+    def is_radial(self):
+        """Whether k is a function of the squared Euclidean distance."""
+        return self.pairwise == SquaredDistance()
+
+    def blocks(self, X, Y):
+        quantity = self.pairwise.blocks(X, Y)
+        return lambda rows, columns: self.profile(quantity(rows, columns))
+
+    def diagonal(self, X):
+        return self.profile(self.pairwise.diagonal(X))
+
+    def gradient(self, Z, X, weights):
+        s = self.pairwise.blocks(Z, X)(EVERYTHING, EVERYTHING)
+        return self.pairwise.gradient(Z, X, weights * self.profile_derivative(s))
+
+    def diagonal_gradient(self, Z):
+        slope = self.profile_derivative(self.pairwise.diagonal(Z))
+        return slope[:, None] * self.pairwise.diagonal_gradient(Z)

@@ -1,0 +1,200 @@
+"""Kernels that depend on a distance of their arguments."""
+
+from numbers import Real
+
+from preimage._arrays import array_namespace
+from preimage._validation import Interval, StrOptions
+from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
+from preimage.kernels._profile import ProfileKernel
+
+#: A number, or a rule that finds one from data (see `preimage.kernels.resolve_gamma`).
+GAMMA = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "scale", "median"}), str, None]
+
+
+class Gaussian(ProfileKernel):
+    """k(x, y) = exp(−γ‖x − y‖²): smooth, local, one width.
+
+    Parameters
+    ----------
+    gamma : float, None, "auto", "scale", "median" or a percentile such as "p5", default=1.0
+        Inverse squared width γ > 0, or a rule that finds it from data.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Gaussian
+    >>> Gaussian(0.5)([[0.0, 0.0]], [[1.0, 1.0]])
+    array([[0.36787944]])
+    """
+
+    pairwise = SquaredDistance()
+    is_positive_semidefinite = True
+    _parameter_constraints = {"gamma": GAMMA}
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def profile(self, s):
+        return array_namespace(s).exp(-self.gamma * s)
+
+    def profile_derivative(self, s):
+        return -self.gamma * self.profile(s)
+
+    def inverse_profile(self, v):
+        return -array_namespace(v).log(v) / self.gamma
+
+
+class Laplacian(ProfileKernel):
+    """k(x, y) = exp(−γ‖x − y‖₁), scikit-learn's Laplacian kernel; Matern(nu=0.5) is the Euclidean one.
+
+    Parameters
+    ----------
+    gamma : float or rule, default=1.0
+        Inverse width γ > 0.
+    """
+
+    pairwise = ManhattanDistance()
+    is_positive_semidefinite = True
+    _parameter_constraints = {"gamma": GAMMA}
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def profile(self, s):
+        return array_namespace(s).exp(-self.gamma * s)
+
+    def profile_derivative(self, s):
+        return -self.gamma * self.profile(s)
+
+    def inverse_profile(self, v):
+        return -array_namespace(v).log(v) / self.gamma
+
+
+class RationalQuadratic(ProfileKernel):
+    """k(x, y) = 1 / (1 + γ‖x − y‖²): like a Gaussian, with heavier tails.
+
+    Parameters
+    ----------
+    gamma : float or rule, default=1.0
+        Inverse squared length scale γ > 0.
+    """
+
+    pairwise = SquaredDistance()
+    is_positive_semidefinite = True
+    _parameter_constraints = {"gamma": GAMMA}
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def profile(self, s):
+        return 1 / (1 + self.gamma * s)
+
+    def profile_derivative(self, s):
+        return -self.gamma * self.profile(s) ** 2
+
+    def inverse_profile(self, v):
+        return (1 / v - 1) / self.gamma
+
+
+class InverseMultiquadric(ProfileKernel):
+    """k(x, y) = 1 / √(1 + γ‖x − y‖²): heavier tails still.
+
+    Parameters
+    ----------
+    gamma : float or rule, default=1.0
+        Inverse squared length scale γ > 0.
+    """
+
+    pairwise = SquaredDistance()
+    is_positive_semidefinite = True
+    _parameter_constraints = {"gamma": GAMMA}
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def profile(self, s):
+        return 1 / array_namespace(s).sqrt(1 + self.gamma * s)
+
+    def profile_derivative(self, s):
+        return -0.5 * self.gamma * self.profile(s) ** 3
+
+    def inverse_profile(self, v):
+        return (1 / v**2 - 1) / self.gamma
+
+
+class Multiquadric(ProfileKernel):
+    """k(x, y) = −√(1 + γ‖x − y‖²): conditionally positive definite.
+
+    With the minus sign the *centred* Gram matrix is positive semidefinite, which is what kernel PCA needs; the
+    uncentred one has one negative eigenvalue.
+
+    Parameters
+    ----------
+    gamma : float or rule, default=1.0
+        Inverse squared length scale γ > 0.
+    """
+
+    pairwise = SquaredDistance()
+    _parameter_constraints = {"gamma": GAMMA}
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def profile(self, s):
+        return -array_namespace(s).sqrt(1 + self.gamma * s)
+
+    def profile_derivative(self, s):
+        return 0.5 * self.gamma / self.profile(s)
+
+    def inverse_profile(self, v):
+        return (v**2 - 1) / self.gamma
+
+
+class Matern(ProfileKernel):
+    """Matérn kernels of smoothness ν, of r = ‖x − y‖/ℓ with γ = 1/(2ℓ²).
+
+    exp(−r) for ν = 0.5, (1 + √3 r) exp(−√3 r) for ν = 1.5, (1 + √5 r + 5r²/3) exp(−√5 r) for ν = 2.5.
+
+    Parameters
+    ----------
+    gamma : float or rule, default=1.0
+        γ = 1/(2ℓ²) > 0 for the length scale ℓ of Gaussian processes, so that widths mean the same as for `Gaussian`,
+        which is the limit ν → ∞.
+    nu : {0.5, 1.5, 2.5}, default=1.5
+        Smoothness.
+    """
+
+    pairwise = SquaredDistance()
+    is_positive_semidefinite = True
+    _parameter_constraints = {"gamma": GAMMA, "nu": [Interval(Real, 0.5, 2.5, closed="both")]}
+
+    def __init__(self, gamma=1.0, nu=1.5):
+        self.gamma = gamma
+        self.nu = nu
+
+    def profile(self, s):
+        r = self._scaled_distance(s)
+        return self._polynomial(r) * array_namespace(s).exp(-r)
+
+    def profile_derivative(self, s):
+        xp = array_namespace(s)
+        r = self._scaled_distance(s)
+        scale = -2 * self.nu * self.gamma  # ds → dr is (2νγ) / r
+        if self.nu == 0.5:
+            # f′ grows without bound at s = 0, where the gradient has no value; zero is its mean over directions.
+            safe = xp.where(r > 0, r, xp.ones_like(r))
+            return xp.where(r > 0, scale * xp.exp(-safe) / safe, xp.zeros_like(r))
+        if self.nu == 1.5:
+            return scale * xp.exp(-r)
+        return scale * (1 + r) / 3 * xp.exp(-r)
+
+    def _scaled_distance(self, s):
+        return array_namespace(s).sqrt(4 * self.nu * self.gamma * s)
+
+    def _polynomial(self, r):
+        if self.nu == 0.5:
+            return 1
+        if self.nu == 1.5:
+            return 1 + r
+        if self.nu == 2.5:
+            return 1 + r + r * r / 3
+        raise ValueError(f"Matern needs nu to be 0.5, 1.5 or 2.5; got {self.nu!r}. For large nu use Gaussian.")

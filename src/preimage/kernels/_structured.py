@@ -1,0 +1,263 @@
+"""Kernels that know something of their inputs: scales and linear maps of variables, neighbourhoods in images."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from preimage._arrays import array_namespace, from_numpy, integer_power, is_sparse, to_dense
+from preimage._validation import Interval
+from preimage.kernels._kernel import Kernel
+
+
+class ScaledInputs(Kernel):
+    """k_D(x, y) = k(D^½x, D^½y) for a diagonal D ≥ 0: variables count with their weights.
+
+    For dot-product kernels this is k(x·Dy). A weight of zero drops a variable.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    weights : array of shape (d,)
+        Diagonal of D, non-negative.
+    """
+
+    _parameter_constraints = {"kernel": [Kernel], "weights": ["array-like"]}
+
+    def __init__(self, kernel, weights):
+        self.kernel = kernel
+        self.weights = weights
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.kernel.is_positive_semidefinite
+
+    @property
+    def has_gradient(self):
+        return self.kernel.has_gradient
+
+    def blocks(self, X, Y):
+        left = self._map(X)
+        return self.kernel.blocks(left, left if Y is X else self._map(Y))
+
+    def diagonal(self, X):
+        return self.kernel.diagonal(self._map(X))
+
+    def gradient(self, Z, X, weights):
+        return self.kernel.gradient(self._map(Z), self._map(X), weights) * self._roots(weights)
+
+    def diagonal_gradient(self, Z):
+        inner = self.kernel.diagonal_gradient(self._map(Z))
+        return inner * self._roots(inner)
+
+    def _resolve_parameter(self, name, value, X):
+        return value.resolve(self._map(X)) if name == "kernel" else value
+
+    def _map(self, X):
+        roots = self._roots(X)
+        if roots.shape[0] != X.shape[1]:
+            raise ValueError(f"ScaledInputs has {roots.shape[0]} weights; the inputs have {X.shape[1]} columns.")
+        return X.multiply(roots[None, :]).tocsr() if is_sparse(X) else X * roots
+
+    def _roots(self, like):
+        weights = np.asarray(self.weights, dtype=float)
+        if weights.ndim != 1 or not np.all(weights >= 0):
+            raise ValueError("ScaledInputs needs a one-dimensional array of non-negative weights.")
+        return from_numpy(np.sqrt(weights), like)
+
+
+class MappedInputs(Kernel):
+    """k_A(x, y) = k(Ax, Ay) for a matrix A: smoothing, whitening, derivatives, projections.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    matrix : array of shape (l, d)
+        The linear map A.
+    """
+
+    _parameter_constraints = {"kernel": [Kernel], "matrix": ["array-like"]}
+
+    def __init__(self, kernel, matrix):
+        self.kernel = kernel
+        self.matrix = matrix
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.kernel.is_positive_semidefinite
+
+    @property
+    def has_gradient(self):
+        return self.kernel.has_gradient
+
+    def blocks(self, X, Y):
+        left = self._map(X)
+        return self.kernel.blocks(left, left if Y is X else self._map(Y))
+
+    def diagonal(self, X):
+        return self.kernel.diagonal(self._map(X))
+
+    def gradient(self, Z, X, weights):
+        return self.kernel.gradient(self._map(Z), self._map(X), weights) @ self._matrix(weights)
+
+    def diagonal_gradient(self, Z):
+        inner = self.kernel.diagonal_gradient(self._map(Z))
+        return inner @ self._matrix(inner)
+
+    def _resolve_parameter(self, name, value, X):
+        return value.resolve(self._map(X)) if name == "kernel" else value
+
+    def _map(self, X):
+        matrix = self._matrix(X)
+        if matrix.ndim != 2 or matrix.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"MappedInputs has a matrix of shape {tuple(matrix.shape)}; the inputs have {X.shape[1]} columns."
+            )
+        return to_dense(X @ matrix.T)
+
+    def _matrix(self, like):
+        return from_numpy(self.matrix, like)
+
+
+class Patches(Kernel):
+    """k(x, y) = (Σᵢ kᵢ(x, y)^d)^e with kᵢ the inner product on region i of an image.
+
+    Products of d pixels enter only when the pixels lie in one region, so features are local; e > 1 adds products of
+    regions. Images are rows, flattened in C order.
+
+    Parameters
+    ----------
+    image_shape : (int, int)
+        Height and width.
+    patch : int, default=4
+        Side of the square regions.
+    step : int or None, default=None
+        Distance between neighbouring regions; None is `patch`, disjoint regions. Smaller steps overlap.
+    degree : int, default=2
+        d, the degree inside a region.
+    outer_degree : int, default=1
+        e, the degree across regions.
+    window_width : float or None, default=None
+        Standard deviation, in pixels, of a Gaussian window on every region; None weighs all its pixels equally.
+    smoothing : float or None, default=None
+        Standard deviation, in pixels, of a Gaussian that smooths the images first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Linear, Patches
+    >>> images = np.random.default_rng(0).random((5, 64))
+    >>> np.allclose(Patches((8, 8), degree=1)(images), Linear()(images))
+    True
+    """
+
+    is_positive_semidefinite = True
+    _parameter_constraints = {
+        "image_shape": [tuple, list],
+        "patch": [Interval(Integral, 1, None, closed="left")],
+        "step": [Interval(Integral, 1, None, closed="left"), None],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "outer_degree": [Interval(Integral, 1, None, closed="left")],
+        "window_width": [Interval(Real, 0, None, closed="neither"), None],
+        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self, image_shape, patch=4, step=None, degree=2, outer_degree=1, window_width=None, smoothing=None
+    ):
+        self.image_shape = image_shape
+        self.patch = patch
+        self.step = step
+        self.degree = degree
+        self.outer_degree = outer_degree
+        self.window_width = window_width
+        self.smoothing = smoothing
+
+    def blocks(self, X, Y):
+        left = self._regions(X)
+        right = left if Y is X else self._regions(Y)
+
+        def block(rows, columns):
+            return integer_power(_sum_of_powers(left, right, rows, columns, self.degree), self.outer_degree)
+
+        return block
+
+    def diagonal(self, X):
+        xp = array_namespace(X)
+        regions = [integer_power(xp.sum(part * part, axis=1), self.degree) for part in self._regions(X)]
+        return integer_power(sum(regions[1:], regions[0]), self.outer_degree)
+
+    def gradient(self, Z, X, weights):
+        left, right = self._regions(Z), self._regions(X)
+        if self.outer_degree > 1:
+            total = _sum_of_powers(left, right, slice(None), slice(None), self.degree)
+            weights = weights * self.outer_degree * integer_power(total, self.outer_degree - 1)
+        parts = []
+        for part, other in zip(left, right, strict=True):
+            slope = self.degree * integer_power(part @ other.T, self.degree - 1) if self.degree > 1 else 1.0
+            parts.append((weights * slope) @ other)
+        return self._gather(parts, Z)
+
+    def diagonal_gradient(self, Z):
+        xp = array_namespace(Z)
+        regions = self._regions(Z)
+        norms = [xp.sum(part * part, axis=1) for part in regions]
+        outer = 1.0
+        if self.outer_degree > 1:
+            powers = [integer_power(norm, self.degree) for norm in norms]
+            outer = self.outer_degree * integer_power(sum(powers[1:], powers[0]), self.outer_degree - 1)
+        parts = []
+        for part, norm in zip(regions, norms, strict=True):
+            slope = self.degree * integer_power(norm, self.degree - 1) if self.degree > 1 else xp.ones_like(norm)
+            parts.append(2 * (outer * slope)[:, None] * part)
+        return self._gather(parts, Z)
+
+    def _regions(self, X):
+        """Weighted pixels of each region: a list of (n, p²) arrays."""
+        return [X @ part for part in self._maps(X)]
+
+    def _gather(self, parts, like):
+        """The adjoint of `_regions`: put gradients of regions back on the pixels."""
+        maps = self._maps(like)
+        total = parts[0] @ maps[0].T
+        for part, linear in zip(parts[1:], maps[1:], strict=True):
+            total = total + part @ linear.T
+        return total
+
+    def _maps(self, X):
+        """One (pixels, p²) matrix a region: smooth, cut out, weigh."""
+        height, width = self.image_shape
+        if X.shape[1] != height * width:
+            raise ValueError(f"Patches of {height} × {width} images need {height * width} columns; got {X.shape[1]}.")
+        pixels = np.eye(height * width)
+        if self.smoothing is not None:
+            images = pixels.reshape(-1, height, width)
+            # Zero outside the image: the filter matrix is then symmetric, and smoothing is one linear map.
+            pixels = gaussian_filter(images, (0, self.smoothing, self.smoothing), mode="constant")
+            pixels = pixels.reshape(height * width, -1)
+        regions = [pixels[:, index] * np.sqrt(weight) for index, weight in self._windows(height, width)]
+        return [from_numpy(region, X) for region in regions]
+
+    def _windows(self, height, width):
+        if self.patch > min(height, width):
+            raise ValueError(f"A patch of {self.patch} pixels does not fit in images of {height} × {width}.")
+        corners = lambda size: range(0, size, self.step or self.patch)
+        centre = (self.patch - 1) / 2
+        for top in corners(height):
+            for left in corners(width):
+                # Regions at the border are cut off, so that every pixel belongs to at least one region.
+                rows = np.arange(top, min(top + self.patch, height))
+                columns = np.arange(left, min(left + self.patch, width))
+                index = (rows[:, None] * width + columns[None, :]).ravel()
+                if self.window_width is None:
+                    yield index, np.ones(index.size)
+                else:
+                    distance = (rows - top - centre)[:, None] ** 2 + (columns - left - centre)[None, :] ** 2
+                    yield index, np.exp(-distance / (2 * self.window_width**2)).ravel()
+
+
+def _sum_of_powers(left, right, rows, columns, degree):
+    total = integer_power(left[0][rows, :] @ right[0][columns, :].T, degree)
+    for part, other in zip(left[1:], right[1:], strict=True):
+        total += integer_power(part[rows, :] @ other[columns, :].T, degree)
+    return total

@@ -1,0 +1,92 @@
+"""What an eigensolver takes and gives."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from preimage._arrays import array_namespace, epsilon, itemsize, to_numpy
+
+# Relative residuals ‖Au − λu‖/|λ₁| asked for by default. Errors of eigenvalues are their squares over the gaps, so
+# eigenvalues come out with about twice the digits.
+DEFAULT_TOLERANCE = {8: 1e-7, 4: 5e-5}
+
+
+@dataclass(frozen=True)
+class EigenResult:
+    """Leading eigenpairs of a symmetric operator A, and how good they are.
+
+    Attributes
+    ----------
+    values : array of shape (k,)
+        Descending, by size or by modulus as asked.
+    vectors : array of shape (n, k)
+        Orthonormal columns u.
+    products : array of shape (n, k)
+        A u, as computed.
+    residuals : array of shape (k,)
+        ‖A u − λ u‖, measured on `products`.
+    converged : bool
+        Whether every residual is within the tolerance.
+    n_products : int
+        Columns that A was multiplied with.
+    reason : str
+        Why the solver stopped.
+    """
+
+    values: Any
+    vectors: Any
+    products: Any
+    residuals: Any
+    converged: bool
+    n_products: int
+    reason: str
+
+    @property
+    def relative_residuals(self):
+        """Residuals as shares of the largest eigenvalue in modulus."""
+        xp = array_namespace(self.values)
+        return self.residuals / xp.max(xp.abs(self.values))
+
+
+class Eigensolver(BaseEstimator, ABC):
+    """Finds the leading eigenpairs of a symmetric operator that knows `@`, `shape` and `dtype`."""
+
+    @abstractmethod
+    def solve(self, operator, k, rng, *, by_modulus=False):
+        """The k leading eigenpairs: the largest, or the largest in modulus.
+
+        Parameters
+        ----------
+        operator : CenteredGram, Gram, array, or anything with `@`, `shape` and `dtype`
+        k : int
+        rng : numpy.random.Generator
+            Source of start vectors, the same on every device.
+        by_modulus : bool
+            Order by |λ|, for indefinite operators.
+
+        Returns
+        -------
+        EigenResult
+        """
+
+
+def relative_tolerance(tol, dtype):
+    """`tol`, or the default of the dtype."""
+    return DEFAULT_TOLERANCE[itemsize(dtype)] if tol is None else max(tol, 4 * epsilon(dtype))
+
+
+def leading_order(values, by_modulus):
+    """NumPy indices that sort eigenvalues, largest (or largest in modulus) first."""
+    values = to_numpy(values)
+    return (-(abs(values) if by_modulus else values)).argsort(kind="stable")
+
+
+def measured_result(values, vectors, products, tolerance, n_products, reason):
+    """An `EigenResult` whose residuals are measured on A u."""
+    xp = array_namespace(vectors)
+    residuals = xp.sqrt(xp.sum((products - vectors * values) ** 2, axis=0))
+    scale = float(xp.max(xp.abs(values))) if values.shape[0] else 0.0
+    converged = bool(xp.all(residuals <= tolerance * scale)) if values.shape[0] else True
+    return EigenResult(values, vectors, products, residuals, converged, n_products, reason)

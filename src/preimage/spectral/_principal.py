@@ -1,0 +1,175 @@
+"""Exact kernel PCA: the leading eigenvectors of the centred Gram matrix, as a subspace."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from preimage._arrays import array_namespace, device_kwargs, epsilon
+from preimage._linalg import fix_signs, rank_tolerance
+from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
+from preimage.feature_space import Expansion, Subspace, require_finite
+from preimage.spectral._auto import as_eigensolver
+from preimage.spectral._dense import Dense
+from preimage.spectral._eigensolver import EigenResult
+
+# Components tried first when a share of the variance is asked for; doubled until the share is reached.
+FIRST_COUNT = 64
+
+
+@dataclass(frozen=True)
+class PrincipalSubspace:
+    """The result of exact kernel PCA.
+
+    Attributes
+    ----------
+    subspace : Subspace
+        Frame of unit axes V and the mean as origin.
+    eigenvalues : array of shape (k,)
+        λ of the centred Gram matrix; λ/n is the variance of a component.
+    scores : array of shape (n, k)
+        Coordinates of the training points.
+    total : float
+        Trace of the centred Gram matrix, n times the total variance.
+    eigen : EigenResult
+        How the eigenproblem was solved.
+    """
+
+    subspace: Subspace
+    eigenvalues: Any
+    scores: Any
+    total: float
+    eigen: EigenResult
+
+
+def principal_subspace(gram, n_components, rng, *, eigensolver="auto", tol=None, max_iter=None):
+    """Exact kernel PCA of the points of a symmetric `Gram`.
+
+    Solves H K H u = λ u (S2) and scales α = u/√|λ| (S3), so that the axes V = Σ αᵢ φ(xᵢ) have length one.
+
+    Parameters
+    ----------
+    gram : Gram
+        Held or not.
+    n_components : int, float in (0, 1), or None
+        A number, a share of the variance, or as many as there are.
+    rng : numpy.random.Generator
+    eigensolver, tol, max_iter
+        See `as_eigensolver`.
+
+    Returns
+    -------
+    PrincipalSubspace
+    """
+    require_finite(gram.diagonal(), gram.kernel)
+    centered = gram.centered()
+    by_modulus = not gram.kernel.is_positive_semidefinite
+    eigen = _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter)
+    total = centered.trace()
+    _warn_if_diagonal(centered)
+    values, vectors, products = _significant(eigen, n_components, total, centered, by_modulus)
+
+    xp = array_namespace(vectors)
+    signs = fix_signs(vectors)
+    roots = xp.sqrt(xp.abs(values))
+    coefficients = vectors * (signs / roots)  # (S3)
+    negative = values < 0
+    frame = Expansion(gram.kernel, gram.X, coefficients)
+    mean = xp.full((gram.shape[0], 1), 1 / gram.shape[0], dtype=gram.dtype, **device_kwargs(vectors))
+    subspace = Subspace(
+        frame,
+        Expansion(gram.kernel, gram.X, mean),
+        offset=centered.row_means @ coefficients,  # (S7)
+        origin_squared_norm=float(xp.mean(centered.row_means)),
+        signature=xp.where(negative, -xp.ones_like(values), xp.ones_like(values)) if bool(xp.any(negative)) else None,
+    )
+    # The products as computed, not √λ u: then fit_transform is what transform gives, to the last digits.
+    return PrincipalSubspace(subspace, values, products * (signs / roots), total, eigen)
+
+
+def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter):
+    """Eigenpairs for a number of components, or for a share of the variance by doubling the number."""
+    most = centered.shape[0] - 1
+    by_share = isinstance(n_components, float)
+    count = min(FIRST_COUNT, most) if by_share else most if n_components is None else min(n_components, most)
+    while True:
+        solver = as_eigensolver(
+            eigensolver, size=most + 1, k=count, held=centered.is_held, tol=tol, max_iter=max_iter
+        )
+        if by_share and isinstance(solver, Dense):
+            count = most
+        eigen = solver.solve(centered, count, rng, by_modulus=by_modulus)
+        xp = array_namespace(eigen.values)
+        if not by_share or count == most or float(xp.sum(eigen.values)) >= n_components * centered.trace():
+            return eigen
+        count = min(2 * count, most)
+
+
+def _significant(eigen, n_components, total, centered, by_modulus):
+    """The pairs that are asked for and more than rounding errors, with a warning for every disappointment."""
+    xp = array_namespace(eigen.values)
+    moduli = xp.abs(eigen.values)
+    largest = float(xp.max(moduli))
+    scale = float(xp.sum(xp.abs(centered.gram.diagonal())))
+    if largest <= rank_tolerance(1, moduli.dtype) * 8 * scale:
+        raise ValueError(
+            "The points have no variance in feature space: all rows are equal, or the kernel cannot tell them apart "
+            f"({centered.gram.kernel!r}; a gamma that is far too small makes every value equal). "
+            "Scale the data or choose another gamma, for instance gamma='median'."
+        )
+    threshold = max(rank_tolerance(centered.shape[0], moduli.dtype) * largest, epsilon(moduli.dtype) * scale)
+    keep = int(xp.sum(xp.astype((moduli if by_modulus else eigen.values) > threshold, xp.int64)))
+    wanted = _count(eigen.values, n_components, total)
+    if isinstance(n_components, int) and keep < wanted:
+        warnings.warn(
+            f"{n_components} components were asked for, but the data have only {keep} with a variance above rounding "
+            f"errors (of {centered.shape[0]} points); {keep} are kept.",
+            RankWarning,
+            stacklevel=4,
+        )
+    keep = min(keep, wanted)
+    values = eigen.values[:keep]
+    _warn(eigen, values, xp)
+    return values, eigen.vectors[:, :keep], eigen.products[:, :keep]
+
+
+def _count(values, n_components, total):
+    if isinstance(n_components, float):
+        xp = array_namespace(values)
+        below = xp.cumulative_sum(values) < n_components * total * (1 - 1e-12)
+        return int(xp.sum(xp.astype(below, xp.int64))) + 1
+    return values.shape[0] if n_components is None else n_components
+
+
+def _warn(eigen, values, xp):
+    negative = int(xp.sum(xp.astype(values < 0, xp.int64)))
+    if negative:
+        share = float(xp.sum(xp.abs(values) - values)) / 2 / float(xp.sum(xp.abs(values)))
+        warnings.warn(
+            f"The kernel is indefinite on these data: {negative} of the {values.shape[0]} kept components have negative "
+            f"eigenvalues, {share:.1%} of the sum of moduli. They are scaled by √|λ|; distances in feature space can "
+            "be negative. Iterated(kernel) is a positive semidefinite alternative.",
+            IndefiniteKernelWarning,
+            stacklevel=5,
+        )
+    if not eigen.converged:
+        worst = float(xp.max(eigen.relative_residuals))
+        warnings.warn(
+            f"The eigensolver stopped before its tolerance ({eigen.reason}): the largest relative residual is "
+            f"{worst:.1e}. Raise max_iter, raise tol, or use eigensolver='dense'.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+
+
+def _warn_if_diagonal(centered):
+    """A diagonal kernel matrix says that every point is unlike every other: components mean nothing then."""
+    n, diagonal = centered.shape[0], centered.gram.diagonal()
+    xp = array_namespace(diagonal)
+    beside = xp.max(xp.abs(n * centered.row_means - diagonal))
+    if n > 2 and float(beside) <= n * epsilon(diagonal.dtype) * float(xp.max(xp.abs(diagonal))):
+        warnings.warn(
+            f"All kernel values between different points vanish ({centered.gram.kernel!r}): no point is like another, "
+            "and components are arbitrary. A smaller gamma is needed, for instance gamma='median'.",
+            UserWarning,
+            stacklevel=4,
+        )
