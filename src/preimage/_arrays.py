@@ -65,6 +65,15 @@ def from_numpy(values, like, dtype=None):
     return xp.asarray(np.asarray(values), dtype=dtype or like.dtype, device=array_api_compat.device(like))
 
 
+def beside(array, like):
+    """`array` with the dtype of `like`, moved to its library and device when it is NumPy's."""
+    if is_sparse(array):
+        return array.astype(like.dtype)
+    if is_foreign(array):
+        return array_namespace(array).astype(array, like.dtype, copy=False)
+    return from_numpy(np.asarray(array), like)
+
+
 def device_kwargs(like):
     """Keyword arguments that place a new array beside `like`."""
     return {} if is_host(like) else {"device": array_api_compat.device(like)}

@@ -114,6 +114,8 @@ class Gram:
                 if columns.stop > rows.stop:
                     beyond = slice(max(columns.start, rows.stop), columns.stop)
                     copy_transposed(out[beyond, rows], values[:, beyond.start - columns.start :])
+            # Rounding may differ on the two sides of the diagonal; a symmetric matrix is worth having exactly.
+            out[rows, rows] = (out[rows, rows] + out[rows, rows].T) / 2
 
         for_blocks(fill_and_mirror if self.is_symmetric else fill, cut(n, row_step), self.X, self._right)
         return out

@@ -1,6 +1,6 @@
 """Kernels iterated over a reference sample: positive semidefinite whatever they are made of."""
 
-from preimage._arrays import array_namespace
+from preimage._arrays import array_namespace, beside
 from preimage.kernels._kernel import Kernel
 
 
@@ -38,11 +38,11 @@ class Iterated(Kernel):
 
     def gradient(self, Z, X, weights):
         values = self._map(X)
-        return self.kernel.gradient(Z, self.reference, weights @ values / values.shape[1])
+        return self.kernel.gradient(Z, self._reference(Z), weights @ values / values.shape[1])
 
     def diagonal_gradient(self, Z):
         values = self._map(Z)
-        return 2 * self.kernel.gradient(Z, self.reference, values / values.shape[1])
+        return 2 * self.kernel.gradient(Z, self._reference(Z), values / values.shape[1])
 
     def _resolve_parameter(self, name, value, X):
         if name == "reference":
@@ -50,6 +50,9 @@ class Iterated(Kernel):
         return value.resolve(X)
 
     def _map(self, X):
+        return self.kernel(X, self._reference(X))
+
+    def _reference(self, like):
         if self.reference is None:
             raise ValueError("Iterated needs a reference sample: give `reference`, or call `resolve(X)` first.")
-        return self.kernel(X, self.reference)
+        return beside(self.reference, like)

@@ -31,15 +31,14 @@ class Arpack(Eigensolver):
         self.max_iter = max_iter
 
     def solve(self, operator, k, rng, *, by_modulus=False):
+        if not is_host(getattr(operator, "home", operator)):
+            raise TypeError("Arpack works on NumPy arrays only; BlockKrylov works on every array library.")
         start = rng.standard_normal(operator.shape[0])
         products = []
 
         def multiply(v):
             products.append(1)
-            image = operator @ v.reshape(-1, 1).astype(operator.dtype, copy=False)
-            if not is_host(image):
-                raise TypeError("Arpack works on NumPy arrays only; BlockKrylov works on every array library.")
-            return image[:, 0]
+            return (operator @ v.reshape(-1, 1).astype(operator.dtype, copy=False))[:, 0]
 
         linear = LinearOperator(operator.shape, matvec=multiply, dtype=operator.dtype)
         which = "LM" if by_modulus else "LA"
@@ -53,5 +52,4 @@ class Arpack(Eigensolver):
         order = leading_order(values, by_modulus)
         values, vectors = values[order], np.ascontiguousarray(vectors[:, order])
         tolerance = relative_tolerance(None, operator.dtype)
-        result = measured_result(values, vectors, operator @ vectors, tolerance, len(products) + len(values), reason)
-        return result
+        return measured_result(values, vectors, operator @ vectors, tolerance, len(products) + len(values), reason)

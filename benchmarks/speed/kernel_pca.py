@@ -1,0 +1,148 @@
+"""How much faster than scikit-learn is exact kernel PCA, and where does it go on when scikit-learn stops?
+
+Set-up: points from 30 Gaussian blobs (cluster deviation 3), Gaussian kernel with γ = 1/(2 · median squared distance),
+as in the library's design page. Both libraries run in one process, in turns, each from rest; times are medians.
+scikit-learn runs with its default solver and with its other two, so that its best setting at equal accuracy is in the
+table. Errors are relative, against LAPACK's eigenvalues in float64.
+
+    python benchmarks/speed/kernel_pca.py                 # everything
+    python benchmarks/speed/kernel_pca.py small flat      # some of it: small, flat, transform, memory
+
+Observe: "small" has 29 large eigenvalues and then a flat bulk, of which three more are wanted, which is what makes
+randomized solvers inaccurate; "flat" wants a hundred from the bulk; "memory" holds no Gram matrix at all.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import make_blobs
+from sklearn.decomposition import KernelPCA as Peer
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _measure import describe_machine, peak_memory, timed
+
+from preimage import KernelPCA
+from preimage._rows import block_shape, cut
+from preimage._threads import run_parallel
+from preimage.kernels import Gaussian, squared_distance_percentile
+
+
+def blobs(n, d, dtype=np.float64):
+    X, _ = make_blobs(n, d, centers=30, cluster_std=3, random_state=0)
+    return X.astype(dtype), 1 / (2 * squared_distance_percentile(X, 50))
+
+
+def exact_eigenvalues(X, gamma, k):
+    K = Gaussian(gamma)(X.astype(np.float64))
+    means = K.mean(axis=0)
+    return np.linalg.eigvalsh(K - means - means[:, None] + means.mean())[::-1][:k]
+
+
+def compare_fits(title, n, d, k, dtypes, solvers, repeats):
+    print(f"\n{title}: {n:,} × {d}, {k} components")
+    print(f"{'':34}{'dtype':>9}{'seconds':>9}{'worst eigenvalue':>18}{'times ours':>12}")
+    X, gamma = blobs(n, d)
+    exact = exact_eigenvalues(X, gamma, k)
+    for dtype in dtypes:
+        data = X.astype(dtype)
+        ours, model = timed(lambda: KernelPCA(k, gamma=gamma).fit(data), repeats)
+        rows = [("preimage", ours, model.eigenvalues_)]
+        for solver in solvers:
+            fit = lambda: Peer(k, kernel="rbf", gamma=gamma, eigen_solver=solver, random_state=0).fit(data)
+            seconds, peer = timed(fit, max(1, repeats // 2))
+            rows.append((f"scikit-learn, {solver}", seconds, peer.eigenvalues_))
+        for name, seconds, values in rows:
+            error = np.max(np.abs(values - exact) / exact)
+            print(f"{name:34}{np.dtype(dtype).name:>9}{seconds:9.3f}{error:18.1e}{seconds / ours:12.1f}")
+        residual = float(model.eigen_result_.relative_residuals.max())
+        print(f"{'':34}residual {residual:.1e}, {model.eigen_result_.n_products} products")
+
+
+def compare_transforms(repeats):
+    X, gamma = blobs(5000, 64)
+    Z, _ = blobs(20000, 64)
+    Z = Z + np.random.default_rng(0).normal(size=Z.shape)
+    print("\ntransform: 20,000 points against 5,000 × 64, 32 components")
+    for dtype in (np.float64, np.float32):
+        data, queries = X.astype(dtype), Z.astype(dtype)
+        ours = KernelPCA(32, gamma=gamma, eigensolver="dense").fit(data)
+        peer = Peer(32, kernel="rbf", gamma=gamma, eigen_solver="dense").fit(data)
+        seconds, Y = timed(lambda: ours.transform(queries), repeats)
+        peer_seconds, expected = timed(lambda: peer.transform(queries), repeats)
+        difference = np.max(np.abs(np.abs(Y) - np.abs(expected)))
+        print(
+            f"  {np.dtype(dtype).name}: preimage {seconds:.3f} s, scikit-learn {peer_seconds:.3f} s, "
+            f"ratio {peer_seconds / seconds:.1f}, largest difference {difference:.1e}"
+        )
+
+
+def fit_in_bounded_memory(n=40_000, d=32, k=16, max_memory="1GB"):
+    X, gamma = blobs(n, d)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = KernelPCA(k, gamma=gamma, max_memory=max_memory).fit(X)
+    seconds = time.perf_counter() - start
+    result = model.eigen_result_
+    width = 48
+    passes = result.n_products / width
+    gemm = passes * gemm_seconds(n, d, width)
+    print(f"\nmemory: {n:,} × {d}, {k} components, max_memory={max_memory!r} (K alone would take {n * n * 8 / 1e9:.1f} GB)")
+    print(
+        f"  {seconds:.1f} s, {passes:.0f} passes, largest relative residual "
+        f"{float(result.relative_residuals.max()):.1e}, peak resident memory {peak_memory() / 1e9:.2f} GB, "
+        f"share of matrix products {gemm / seconds:.0%}"
+    )
+
+
+def gemm_seconds(n, d, width):
+    """Time of the matrix products of one symmetric pass alone, in the same blocks on the same threads."""
+    rng = np.random.default_rng(0)
+    left, right, V = rng.normal(size=(n, d + 2)), rng.normal(size=(d + 2, n)), rng.normal(size=(n, width))
+    rows, columns = block_shape(left, n)
+    sample = cut(n, rows)[:: max(1, n // rows // 16)]
+
+    def multiply(block):
+        for tile in cut(n, columns)[block.start // columns :]:
+            values = left[block] @ right[:, tile]
+            values @ V[tile]
+            values.T @ V[block]
+
+    start = time.perf_counter()
+    run_parallel(multiply, sample)
+    return (time.perf_counter() - start) * len(cut(n, rows)) / len(sample)
+
+
+PARTS = ("small", "flat", "transform", "memory")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--inline", action="store_true", help="run the memory part in this process")
+    options = parser.parse_args()
+    if options.inline:
+        fit_in_bounded_memory()
+        return
+    KernelPCA(2).fit(np.random.default_rng(0).normal(size=(300, 3)))  # thread pools and lazy imports
+    print(describe_machine())
+    if "small" in options.parts:
+        solvers = ("auto", "randomized", "arpack")
+        compare_fits("small", 5000, 64, 32, (np.float64, np.float32), solvers, options.repeats)
+    if "flat" in options.parts:
+        compare_fits("flat", 5000, 256, 128, (np.float64, np.float32), ("auto", "arpack"), options.repeats)
+    if "transform" in options.parts:
+        compare_transforms(options.repeats)
+    if "memory" in options.parts:
+        # A process of its own, so that its peak memory is what the fit needs.
+        subprocess.run([sys.executable, __file__, "memory", "--inline"], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""The data sets of the papers, from local files or from OpenML."""
+
+from preimage.datasets._coil20 import load_coil20
+from preimage.datasets._digits import load_mnist, load_usps
+from preimage.datasets._files import data_directory
+from preimage.datasets._gene_expression import GENE_EXPRESSION_NAMES, load_gene_expression
+from preimage.datasets._haxby import load_haxby
+from preimage.datasets._ida import IDA_NAMES, load_ida
+from preimage.datasets._ionosphere import load_ionosphere
+from preimage.datasets._regression import load_abalone, load_boston
+
+__all__ = [
+    "GENE_EXPRESSION_NAMES",
+    "IDA_NAMES",
+    "data_directory",
+    "load_abalone",
+    "load_boston",
+    "load_coil20",
+    "load_gene_expression",
+    "load_haxby",
+    "load_ida",
+    "load_ionosphere",
+    "load_mnist",
+    "load_usps",
+]

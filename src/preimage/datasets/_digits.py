@@ -1,0 +1,60 @@
+"""Handwritten digits with their official split in training and test part."""
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from preimage.datasets._files import load
+from preimage.datasets._openml import fetch_images
+
+
+def load_usps():
+    """USPS zip-code digits: 7,291 for training, 2,007 for testing, 16 × 16 pixels in [−1, 1].
+
+    Returns
+    -------
+    Bunch
+        `X_train` (7291, 256) and `X_test` (2007, 256) of float32, images row by row; `y_train` and `y_test`, the
+        digits.
+
+    References
+    ----------
+    Y. LeCun et al., "Backpropagation applied to handwritten zip code recognition", Neural Computation 1, 1989.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_usps
+    >>> load_usps().X_train.shape  # doctest: +SKIP
+    (7291, 256)
+    """
+    return load("usps", _download_usps)
+
+
+def load_mnist():
+    """MNIST digits: 60,000 for training, 10,000 for testing, 28 × 28 pixels in 0 … 255.
+
+    Returns
+    -------
+    Bunch
+        `X_train` (60000, 784) and `X_test` (10000, 784) of uint8, images row by row; `y_train` and `y_test`, the
+        digits. In the training images of the data file pixels of value 1 read 0; those of OpenML are exact.
+
+    References
+    ----------
+    Y. LeCun et al., "Gradient-based learning applied to document recognition", Proceedings of the IEEE 86, 1998.
+    """
+    return load("mnist", _download_mnist)
+
+
+def _download_usps():
+    X, y = fetch_images(41082)
+    return _split(X.astype(np.float32), y - 1, n_train=7291)  # OpenML's labels are the digits plus one
+
+
+def _download_mnist():
+    X, y = fetch_images(554)
+    return _split(X.astype(np.uint8), y, n_train=60_000)
+
+
+def _split(X, y, n_train):
+    y = y.astype(np.uint8)
+    return Bunch(X_train=X[:n_train], y_train=y[:n_train], X_test=X[n_train:], y_test=y[n_train:])

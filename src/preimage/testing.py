@@ -1,0 +1,74 @@
+"""Contracts: laws that every member of a family obeys, for tests of this library and of extensions to it."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+
+from preimage.kernels import Kernel
+
+__all__ = ["check_kernel"]
+
+
+def check_kernel(kernel: Kernel, X=None, *, sparse_inputs=True):
+    """Raise AssertionError unless `kernel` keeps the contract of `Kernel` on the rows of X.
+
+    Symmetry, diagonal, blocks, bounds of inner products, positive semidefiniteness where promised, contracted
+    gradients against central differences, sparse inputs, float32, `clone` and `resolve`.
+
+    Examples
+    --------
+    >>> from preimage.kernels import RationalQuadratic
+    >>> from preimage.testing import check_kernel
+    >>> check_kernel(RationalQuadratic(0.5))
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 4)) if X is None else np.asarray(X, dtype=float)
+    kernel = kernel.resolve(X)
+    K = kernel(X)
+    scale = np.abs(K).max()
+
+    assert K.shape == (len(X), len(X)) and np.isfinite(K).all()
+    assert_allclose(K, K.T, atol=1e-13 * scale, err_msg="k(x, y) = k(y, x)")
+    assert_allclose(kernel.diagonal(X), np.diagonal(K), atol=1e-12 * scale, err_msg="diagonal(X) = diag k(X, X)")
+    assert_allclose(kernel(X[:5], X[3:]), K[:5, 3:], atol=1e-12 * scale, err_msg="values depend on the pair alone")
+    block = kernel.blocks(X, X)
+    assert_allclose(block(slice(2, 7), slice(5, 12)), K[2:7, 5:12], atol=1e-12 * scale, err_msg="blocks")
+    if kernel.is_positive_semidefinite:
+        _check_inner_products(K, scale)
+    if kernel.has_gradient:
+        _check_gradients(kernel, X, rng)
+    if sparse_inputs:
+        S = sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0))
+        assert_allclose(kernel(S), kernel(S.toarray()), atol=1e-10 * scale, err_msg="sparse = dense")
+        assert_allclose(kernel.diagonal(S), kernel.diagonal(S.toarray()), atol=1e-10 * scale)
+    single = kernel(X.astype(np.float32))
+    assert single.dtype == np.float32, "float32 stays float32"
+    assert_allclose(single, K, atol=1e-4 * scale, err_msg="float32 ≈ float64")
+    assert_allclose(clone(kernel)(X), K, atol=1e-13 * scale, err_msg="clone")
+    assert_allclose(kernel.resolve(X)(X), K, rtol=0, atol=0, err_msg="resolving twice changes nothing")
+
+
+def _check_inner_products(K, scale):
+    diagonal = np.diagonal(K)
+    assert (diagonal >= -1e-12 * scale).all(), "k(x, x) ≥ 0"
+    assert (K**2 <= np.outer(diagonal, diagonal) * (1 + 1e-10) + 1e-12 * scale**2).all(), "Cauchy–Schwarz"
+    values = np.linalg.eigvalsh(K)
+    assert values[0] >= -1e-10 * max(values[-1], scale), f"not positive semidefinite: eigenvalue {values[0]:.2g}"
+
+
+def _check_gradients(kernel, X, rng, step=1e-5):
+    Z, weights = X[:5] + 0.1 * rng.normal(size=X[:5].shape), rng.normal(size=(5, len(X)))
+    value = lambda Z: np.sum(weights * kernel(Z, X), axis=1)
+    length = lambda Z: kernel.diagonal(Z)
+    for function, gradient, name in (
+        (value, kernel.gradient(Z, X, weights), "gradient"),
+        (length, kernel.diagonal_gradient(Z), "diagonal_gradient"),
+    ):
+        differences = np.empty_like(Z)
+        for f in range(Z.shape[1]):
+            shift = step * np.eye(Z.shape[1])[f]
+            differences[:, f] = (function(Z + shift) - function(Z - shift)) / (2 * step)
+        scale = np.abs(differences).max() + np.abs(function(Z)).max()
+        assert gradient.shape == Z.shape
+        assert_allclose(gradient, differences, atol=1e-7 * scale, rtol=1e-6, err_msg=f"{name} against differences")

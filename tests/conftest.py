@@ -1,0 +1,63 @@
+"""Fixtures: array namespaces, block shapes, real data."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from preimage._rows import forced_block_shape
+
+
+class Namespace:
+    """An array library as tests see it: arrays in, NumPy out."""
+
+    def __init__(self, name):
+        self.name = name
+        if name == "torch":
+            self.module = pytest.importorskip("torch", reason="torch is not installed")
+        elif name == "array_api_strict":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.module = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed")
+        else:
+            self.module = np
+
+    def asarray(self, values, dtype=float):
+        values = np.array(values, dtype=dtype)
+        if self.name == "read-only numpy":
+            values.flags.writeable = False
+            return values
+        return self.module.asarray(values)
+
+    def __repr__(self):
+        return self.name
+
+
+@pytest.fixture(params=["numpy", "read-only numpy", "array_api_strict", "torch"])
+def xp(request):
+    """Each array library in turn."""
+    return Namespace(request.param)
+
+
+@pytest.fixture(params=[(1000, 1000), (7, 5), (16, 11)], ids=["one block", "many blocks", "ragged blocks"])
+def block_shape(request):
+    """Blocks that hold everything, that divide the data, and that leave a rest."""
+    with forced_block_shape(*request.param):
+        yield request.param
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="also run tests marked slow")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--slow"):
+        return
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))

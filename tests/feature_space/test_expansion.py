@@ -1,0 +1,92 @@
+"""Vectors of feature space."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import naive
+from preimage._arrays import to_numpy
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import Expansion
+from preimage.kernels import CallableKernel, Gaussian, Polynomial
+
+KERNEL = Polynomial(2, coef0=1.0)
+
+
+@pytest.fixture
+def pair(rng):
+    """Two expansions and their explicit vectors."""
+    points, others = rng.normal(size=(6, 2)), rng.normal(size=(5, 2))
+    A, B = rng.normal(size=(6, 3)), rng.normal(size=(5, 3))
+    features = lambda X: naive.monomials(X, 2, 1.0)
+    return Expansion(KERNEL, points, A), Expansion(KERNEL, others, B), features(points).T @ A, features(others).T @ B
+
+
+def test_everything_equals_explicit_vectors(pair, rng):
+    e, f, u, v = pair
+    Z = rng.normal(size=(4, 2))
+    phi = naive.monomials(Z, 2, 1.0)
+    assert_allclose(e(Z), phi @ u)
+    assert_allclose(e.inner(f), u.T @ v)
+    assert_allclose(e.inner(e), u.T @ u)
+    assert_allclose(e.squared_norms(), np.sum(u * u, axis=0))
+    assert_allclose((e + f)(Z), phi @ (u + v))
+    assert_allclose((e - f)(Z), phi @ (u - v))
+    assert_allclose((e - e).squared_norms(), 0, atol=1e-12)
+    assert_allclose((-e)(Z), -phi @ u)
+    C = rng.normal(size=(3, 2))
+    assert_allclose((e @ C)(Z), phi @ (u @ C))
+    assert_allclose(e[1](Z), phi @ u[:, [1]])
+    assert_allclose(e[-1](Z), phi @ u[:, [2]])
+    assert_allclose(e[1:](Z), phi @ u[:, 1:])
+    distances = np.sum((phi[:, :, None] - u[None]) ** 2, axis=1)
+    assert_allclose(e.squared_distances(Z), distances)
+
+
+def test_a_single_vector_is_added_to_all(pair, rng):
+    e, f, u, v = pair
+    Z = rng.normal(size=(4, 2))
+    assert_allclose((e + f[0])(Z), naive.monomials(Z, 2, 1.0) @ (u + v[:, [0]]))
+    assert_allclose((f[0] + e)(Z), naive.monomials(Z, 2, 1.0) @ (u + v[:, [0]]))
+
+
+def test_distance_gradient_against_differences(rng):
+    e = Expansion(Gaussian(0.4), rng.normal(size=(6, 3)), rng.normal(size=(6, 4)))
+    Z, step = rng.normal(size=(4, 3)), 1e-6
+    value = lambda Z: np.diagonal(e.squared_distances(Z))
+    differences = np.stack(
+        [(value(Z + step * axis) - value(Z - step * axis)) / (2 * step) for axis in np.eye(3)], axis=1
+    )
+    assert_allclose(e.distance_gradient(Z), differences, atol=1e-7)
+
+
+def test_array_libraries_agree(xp, rng):
+    points, A, Z = rng.normal(size=(6, 3)), rng.normal(size=(6, 4)), rng.normal(size=(4, 3))
+    here = Expansion(Gaussian(0.4), points, A)
+    there = Expansion(Gaussian(0.4), xp.asarray(points), xp.asarray(A))
+    z = xp.asarray(Z)
+    assert_allclose(to_numpy(there(z)), here(Z), atol=1e-13)
+    assert_allclose(to_numpy(there.squared_distances(z)), here.squared_distances(Z), atol=1e-12)
+    assert_allclose(to_numpy(there.distance_gradient(z)), here.distance_gradient(Z), atol=1e-12)
+    assert_allclose(to_numpy((there + there[0]).inner(there)), (here + here[0]).inner(here), atol=1e-12)
+
+
+def test_prune_keeps_the_vectors(rng):
+    points, A = rng.normal(size=(8, 3)), rng.normal(size=(8, 2))
+    A[[1, 5]] = 0
+    e = Expansion(Gaussian(0.4), points, A)
+    pruned = e.prune()
+    assert pruned.points.shape == (6, 3)
+    assert_allclose(pruned(points), e(points), atol=1e-14)
+
+
+def test_mismatches_are_refused(pair, rng):
+    e, f, *_ = pair
+    with pytest.raises(ValueError, match="one row of coefficients a point"):
+        Expansion(KERNEL, np.ones((3, 2)), np.ones((2, 1)))
+    with pytest.raises(ValueError, match="3 and 2 vectors"):
+        e + f[:2]
+    with pytest.raises(ValueError, match="pairs rows with vectors"):
+        e.distance_gradient(np.ones((2, 2)))
+    with pytest.raises(UnsupportedKernelError, match="distance_gradient needs the gradient"):
+        Expansion(CallableKernel(np.dot), np.ones((1, 2)), np.ones((1, 1))).distance_gradient(np.ones((1, 2)))

@@ -1,0 +1,104 @@
+"""Gram matrices as operators."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+import naive
+from preimage._arrays import to_numpy
+from preimage.feature_space import Gram
+from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
+
+KERNELS = [Gaussian(0.3), Polynomial(2), Linear() * Gaussian(0.2), Laplacian(0.3)]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_products_and_entries_do_not_depend_on_blocks(kernel, xp, block_shape, rng):
+    X, Y, V, W = rng.normal(size=(37, 3)), rng.normal(size=(29, 3)), rng.normal(size=(37, 4)), rng.normal(size=(29, 4))
+    square, cross = kernel(X), kernel(X, Y)
+    x, y, v, w = (xp.asarray(array) for array in (X, Y, V, W))
+    assert_allclose(to_numpy(Gram(kernel, x).dense()), square, atol=1e-12)
+    assert_allclose(to_numpy(Gram(kernel, x) @ v), square @ V, atol=1e-11)
+    assert_allclose(to_numpy(Gram(kernel, x).held() @ v), square @ V, atol=1e-11)
+    assert_allclose(to_numpy(Gram(kernel, x, y).dense()), cross, atol=1e-12)
+    assert_allclose(to_numpy(Gram(kernel, x, y) @ w), cross @ W, atol=1e-11)
+    assert_allclose(to_numpy(Gram(kernel, x, y).T @ v), cross.T @ V, atol=1e-11)
+    assert_allclose(to_numpy(Gram(kernel, x, y).held().T @ v), cross.T @ V, atol=1e-11)
+
+
+def test_entries_equal_pairs_one_by_one(rng, block_shape):
+    X, Y = rng.normal(size=(9, 3)), rng.normal(size=(8, 3))
+    assert_allclose(Gram(Gaussian(0.3), X, Y).dense(), naive.gram(Gaussian(0.3), X, Y), atol=1e-13)
+
+
+def test_symmetric_matrix_is_exactly_symmetric_with_exact_diagonal(rng, block_shape):
+    K = Gram(Gaussian(0.3), rng.normal(size=(40, 3)) + 100).dense()
+    assert (K == K.T).all()
+    assert (np.diagonal(K) == 1).all()
+
+
+def test_sparse_points(rng, block_shape):
+    X = np.where(rng.random((30, 6)) < 0.4, rng.normal(size=(30, 6)), 0)
+    V = rng.normal(size=(30, 2))
+    S = sparse.csr_matrix(X)
+    assert_allclose(Gram(Gaussian(0.3), S).dense(), Gaussian(0.3)(X), atol=1e-12)
+    assert_allclose(Gram(Gaussian(0.3), S) @ V, Gaussian(0.3)(X) @ V, atol=1e-12)
+
+
+def test_columns_and_diagonal(xp, rng):
+    X = rng.normal(size=(20, 3))
+    gram = Gram(Polynomial(2), xp.asarray(X))
+    assert_allclose(to_numpy(gram.columns(np.array([3, 17]))), Polynomial(2)(X)[:, [3, 17]])
+    assert_allclose(to_numpy(gram.diagonal()), np.diagonal(Polynomial(2)(X)))
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_centering_is_a_projection_on_both_sides(held, xp, block_shape, rng):
+    X, V = rng.normal(size=(31, 3)), rng.normal(size=(31, 4))
+    K = naive.centered(Gaussian(0.3)(X))
+    gram = Gram(Gaussian(0.3), xp.asarray(X))
+    centered = (gram.held() if held else gram).centered()
+    assert_allclose(to_numpy(centered @ xp.asarray(V)), K @ V, atol=1e-12)
+    assert_allclose(to_numpy(centered.row_means), Gaussian(0.3)(X).mean(axis=0), atol=1e-14)
+    assert_allclose(to_numpy(centered @ xp.asarray(V)), K @ V, atol=1e-12)
+    assert_allclose(to_numpy(centered.dense()), K, atol=1e-12)
+    assert_allclose(centered.trace(), np.trace(K))
+
+
+def test_first_product_carries_the_row_means(rng):
+    """Without a held matrix, row means must not cost a pass of their own."""
+    X = rng.normal(size=(31, 3))
+    passes = []
+
+    class Counting(Gaussian):
+        def blocks(self, X, Y):
+            passes.append(1)
+            return super().blocks(X, Y)
+
+    centered = Gram(Counting(0.3), X).centered()
+    centered @ rng.normal(size=(31, 2))
+    assert centered.row_means is not None
+    assert len(passes) == 1
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_sketch_is_a_product_with_strided_columns(held, rng):
+    X, weights = rng.normal(size=(31, 3)), rng.normal(size=(8, 4))
+    gram = Gram(Gaussian(0.3), X)
+    selection = np.zeros((31, 8))
+    selection[np.arange(0, 31, 4), np.arange(8)] = 1
+    expected = (np.eye(31) - 1 / 31) @ Gaussian(0.3)(X) @ selection @ weights
+    assert_allclose((gram.held() if held else gram).centered().sketch(weights, 4), expected, atol=1e-12)
+
+
+def test_overflow_is_reported(rng):
+    X = 1e3 * rng.normal(size=(10, 3)).astype(np.float32)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="NaN or infinite"):
+        Gram(Polynomial(20), X).centered().row_means  # noqa: B018
+
+
+def test_float32_stays_float32(rng):
+    X = rng.normal(size=(10, 3)).astype(np.float32)
+    assert Gram(Gaussian(0.3), X).dense().dtype == np.float32
+    assert (Gram(Gaussian(0.3), X) @ X).dtype == np.float32

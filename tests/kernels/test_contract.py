@@ -1,0 +1,121 @@
+"""Every kernel keeps the contract of its family."""
+
+import numpy as np
+import pytest
+
+from preimage.kernels import (
+    CallableKernel,
+    Cosine,
+    Exponential,
+    Gaussian,
+    InverseMultiquadric,
+    Iterated,
+    Laplacian,
+    Linear,
+    MappedInputs,
+    Matern,
+    Multiquadric,
+    Normalized,
+    Patches,
+    Polynomial,
+    RationalQuadratic,
+    ScaledInputs,
+    Sigmoid,
+)
+from preimage.testing import check_kernel
+
+REFERENCE = np.random.default_rng(7).normal(size=(6, 4))
+MATRIX = np.random.default_rng(8).normal(size=(3, 4))
+
+KERNELS = [
+    Linear(),
+    Polynomial(2, coef0=0.0),
+    Polynomial(3, gamma=0.5, coef0=1.0),
+    Polynomial(1, gamma=0.5, coef0=2.0),
+    Polynomial(2, coef0=-1.0),
+    Exponential(0.3),
+    Sigmoid(0.3, -0.5),
+    Gaussian(0.3),
+    Gaussian("median"),
+    Laplacian(0.3),
+    RationalQuadratic(0.5),
+    InverseMultiquadric(0.5),
+    Multiquadric(0.5),
+    Matern(0.5, nu=0.5),
+    Matern(0.5, nu=1.5),
+    Matern(0.5, nu=2.5),
+    Cosine(),
+    Normalized(Polynomial(2, coef0=0.5)),
+    Gaussian(0.3) + RationalQuadratic(0.2),
+    Gaussian(0.3) * RationalQuadratic(0.2),
+    Linear() + Gaussian(0.3),
+    Linear() * Gaussian(0.3),
+    2.5 * Gaussian(0.3),
+    -1.0 * Gaussian(0.3),
+    2.0 * Cosine(),
+    Gaussian(0.3) ** 3,
+    Cosine() ** 2,
+    Cosine() ** 1,
+    (Linear() + Gaussian(0.3)) ** 2,
+    ScaledInputs(Gaussian(0.5), [1.0, 0.0, 2.0, 0.5]),
+    ScaledInputs(Polynomial(2), [1.0, 0.0, 2.0, 0.5]),
+    MappedInputs(Gaussian(0.3), MATRIX),
+    Iterated(Sigmoid(0.3, -0.5), REFERENCE),
+    Iterated(Gaussian(0.3)),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: str(kernel)[:60])
+def test_kernel_keeps_the_contract(kernel):
+    check_kernel(kernel)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Patches((4, 3), patch=2),
+        Patches((4, 3), patch=2, degree=3, outer_degree=2),
+        Patches((4, 3), patch=2, step=1, degree=1),
+        Patches((4, 3), patch=3, window_width=0.8, smoothing=0.7),
+    ],
+    ids=repr,
+)
+def test_patch_kernels_keep_the_contract(kernel, rng):
+    check_kernel(kernel, rng.normal(size=(9, 12)))
+
+
+def test_function_with_gradient_keeps_the_contract():
+    def gradient(Z, X, weights):
+        return weights @ X
+
+    check_kernel(CallableKernel(lambda X, Y: X @ Y.T, gradient_function=gradient), sparse_inputs=False)
+
+
+def test_contract_catches_a_wrong_gradient():
+    class Wrong(Gaussian):
+        def profile_derivative(self, s):
+            return -self.profile(s)
+
+    with pytest.raises(AssertionError, match="gradient"):
+        check_kernel(Wrong(0.3))
+
+
+def test_contract_catches_a_false_promise():
+    class Wrong(Sigmoid):
+        is_positive_semidefinite = True
+
+    with pytest.raises(AssertionError, match=r"Cauchy|positive|≥ 0"):
+        check_kernel(Wrong(0.3, -1.0))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Linear() * Gaussian(0.3), Laplacian(0.3), Matern(0.5), Cosine()], ids=repr)
+def test_array_libraries_agree(kernel, xp, rng):
+    X, Z, W = rng.normal(size=(8, 3)), rng.normal(size=(5, 3)), rng.normal(size=(5, 8))
+    there = [xp.asarray(array) for array in (X, Z, W)]
+    for here, value in (
+        (kernel(Z, X), kernel(there[1], there[0])),
+        (kernel.diagonal(X), kernel.diagonal(there[0])),
+        (kernel.gradient(Z, X, W), kernel.gradient(there[1], there[0], there[2])),
+        (kernel.diagonal_gradient(Z), kernel.diagonal_gradient(there[1])),
+    ):
+        np.testing.assert_allclose(np.asarray(value), here, atol=1e-12)

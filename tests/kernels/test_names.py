@@ -1,0 +1,73 @@
+"""Names, functions and parameters of scikit-learn."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels import KERNEL_NAMES, CallableKernel, Gaussian, Precomputed, as_kernel
+
+
+@pytest.mark.parametrize("name", ["linear", "poly", "polynomial", "rbf", "laplacian", "sigmoid", "cosine"])
+@pytest.mark.parametrize("gamma", [None, 0.3])
+def test_named_kernels_are_scikit_learns(name, gamma, rng):
+    X, Y = rng.normal(size=(6, 4)), rng.normal(size=(5, 4))
+    kernel = as_kernel(name, gamma=gamma, degree=2, coef0=0.5).resolve(X)
+    expected = pairwise_kernels(X, Y, metric=name, filter_params=True, gamma=gamma, degree=2, coef0=0.5)
+    assert_allclose(kernel(X, Y), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in KERNEL_NAMES if name != "precomputed"])
+def test_every_name_gives_a_kernel(name, rng):
+    X = rng.normal(size=(6, 4))
+    assert np.isfinite(as_kernel(name).resolve(X)(X)).all()
+
+
+def test_unknown_names_are_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"Unknown kernel 'rfb'.*rbf"):
+        as_kernel("rfb")
+
+
+def test_other_things_are_no_kernels():
+    with pytest.raises(TypeError, match="a name, a function or a Kernel"):
+        as_kernel(3)
+
+
+def test_functions_of_rows_and_of_matrices_agree(rng):
+    X, Y = rng.normal(size=(6, 4)), rng.normal(size=(5, 4))
+    by_rows = as_kernel(lambda x, y: np.exp(-0.3 * np.sum((x - y) ** 2)))
+    by_matrices = as_kernel(lambda X, Y: Gaussian(0.3)(X, Y))
+    assert_allclose(by_rows(X, Y), Gaussian(0.3)(X, Y))
+    assert_allclose(by_matrices(X, Y), Gaussian(0.3)(X, Y))
+    for kernel in (by_rows, by_matrices):
+        assert_allclose(kernel.diagonal(X), np.ones(6))
+    assert_allclose(by_rows(X[:1], Y[:1]), Gaussian(0.3)(X[:1], Y[:1]))
+
+
+def test_functions_take_parameters(rng):
+    X = rng.normal(size=(6, 4))
+    kernel = as_kernel(lambda x, y, power: np.dot(x, y) ** power, kernel_params={"power": 3})
+    assert_allclose(kernel(X), (X @ X.T) ** 3)
+
+
+def test_functions_without_gradient_say_so(rng):
+    with pytest.raises(UnsupportedKernelError, match="gradient"):
+        CallableKernel(np.dot).gradient(np.ones((1, 2)), np.ones((1, 2)), np.ones((1, 1)))
+
+
+def test_precomputed_values_are_looked_up(rng):
+    X = rng.normal(size=(6, 3))
+    K = X @ X.T
+    kernel = Precomputed().resolve(K)
+    points = kernel.inputs(K)
+    everything = slice(None)
+    assert_allclose(kernel.blocks(points, points)(everything, everything), K)
+    assert_allclose(kernel.blocks(K[:2], points[3:])(everything, everything), K[:2, 3:])
+    assert_allclose(kernel.diagonal(points[2:]), np.diagonal(K)[2:])
+    with pytest.raises(UnsupportedKernelError, match="diagonal="):
+        kernel.diagonal(K)
+    with pytest.raises(UnsupportedKernelError, match="new points"):
+        kernel.blocks(K[:2], K[2:])
+    with pytest.raises(ValueError, match="square"):
+        Precomputed().resolve(K[:3])

@@ -1,0 +1,75 @@
+"""Laws special to kernels of a distance."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.gaussian_process import kernels as gp
+from sklearn.metrics.pairwise import laplacian_kernel
+
+from preimage.kernels import (
+    Gaussian,
+    InverseMultiquadric,
+    Laplacian,
+    Matern,
+    Multiquadric,
+    RationalQuadratic,
+    gamma_from_width,
+)
+
+RADIAL = [Gaussian(0.4), RationalQuadratic(0.4), InverseMultiquadric(0.4), Multiquadric(0.4), Matern(0.4), Laplacian(0.4)]
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
+def test_translation_changes_nothing(kernel, rng):
+    X, shift = rng.normal(size=(6, 3)), rng.normal(size=3)
+    assert_allclose(kernel(X + shift), kernel(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
+def test_a_point_compared_with_itself_is_exact(kernel, rng):
+    X = 1e6 + rng.normal(size=(50, 3))
+    assert (np.diagonal(kernel(X)) == kernel.profile(np.zeros(1))[0]).all()
+
+
+def test_distances_survive_a_large_mean(rng):
+    X = rng.normal(size=(30, 4))
+    assert_allclose(Gaussian(0.3)(X + 1e5), Gaussian(0.3)(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_matern_equals_the_gaussian_process_kernel(nu, rng):
+    X, length_scale = rng.normal(size=(8, 3)), 1.7
+    kernel = Matern(gamma_from_width(length_scale, "length_scale"), nu)
+    assert_allclose(kernel(X), gp.Matern(length_scale, nu=nu)(X), rtol=1e-10)
+
+
+def test_other_smoothness_is_refused():
+    with pytest.raises(ValueError, match=r"0\.5, 1\.5 or 2\.5"):
+        Matern(1.0, nu=2.0)(np.ones((2, 2)))
+
+
+def test_laplacian_is_scikit_learns(rng):
+    X = rng.normal(size=(8, 3))
+    assert_allclose(Laplacian(0.4)(X), laplacian_kernel(X, gamma=0.4))
+
+
+def test_centered_multiquadric_is_positive_semidefinite(rng):
+    K = Multiquadric(0.7)(rng.normal(size=(40, 3)))
+    H = np.eye(40) - 1 / 40
+    assert np.linalg.eigvalsh(H @ K @ H)[0] > -1e-10
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(0.4), RationalQuadratic(0.4), InverseMultiquadric(0.4), Multiquadric(0.4), 3.0 * Gaussian(0.4)]
+)
+def test_inverse_profile_undoes_the_profile(kernel):
+    s = np.linspace(0, 5, 41)
+    assert_allclose(kernel.inverse_profile(kernel.profile(s)), s, atol=1e-9)
+
+
+def test_iterated_gaussian_integral(rng):
+    """(K11): the integral of two Gaussians over the line is a Gaussian of half the γ."""
+    gamma, x, y = 0.8, 0.3, -0.9
+    z, step = np.linspace(-12, 12, 4001, retstep=True)
+    integral = np.sum(np.exp(-gamma * ((x - z) ** 2 + (z - y) ** 2))) * step
+    assert_allclose(integral, np.sqrt(np.pi / (2 * gamma)) * np.exp(-gamma * (x - y) ** 2 / 2))

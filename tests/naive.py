@@ -1,0 +1,57 @@
+"""The shortest correct version of each formula: oracles for fast code."""
+
+from itertools import combinations_with_replacement
+from math import factorial
+
+import numpy as np
+
+
+def gram(kernel, X, Y):
+    """k of every pair, one pair at a time."""
+    return np.array([[float(kernel(x[None], y[None])[0, 0]) for y in Y] for x in X])
+
+
+def centered(K):
+    n = len(K)
+    H = np.eye(n) - 1 / n
+    return H @ K @ H
+
+
+def centered_test_gram(K_test, K):
+    """(S4), as printed."""
+    n, ones, test_ones = len(K), np.full_like(K, 1 / len(K)), np.full_like(K_test, 1 / len(K))
+    assert K_test.shape[1] == n
+    return K_test - test_ones @ K - K_test @ ones + test_ones @ K @ ones
+
+
+def kernel_pca(K, k):
+    """Eigenvalues and coefficients α of exact kernel PCA."""
+    values, vectors = np.linalg.eigh(centered(K))
+    values, vectors = values[::-1][:k], vectors[:, ::-1][:, :k]
+    return values, vectors / np.sqrt(values)
+
+
+def monomials(X, degree, constant=0.0):
+    """Explicit features of (x·y + c)^d  (K10)."""
+    if constant:
+        X = np.hstack([X, np.full((len(X), 1), np.sqrt(constant))])
+    features = []
+    for index in combinations_with_replacement(range(X.shape[1]), degree):
+        counts = np.bincount(index, minlength=X.shape[1])
+        weight = factorial(degree) / np.prod([factorial(count) for count in counts])
+        features.append(np.sqrt(weight) * np.prod(X**counts, axis=1))
+    return np.array(features).T
+
+
+def power_method(A, k, steps=5000):
+    """Leading eigenpairs by the power method with deflation."""
+    rng = np.random.default_rng(0)
+    values, vectors = [], np.empty((len(A), 0))
+    for _ in range(k):
+        v = rng.normal(size=len(A))
+        for _ in range(steps):
+            v = A @ v - vectors @ (np.array(values) * (vectors.T @ v))
+            v /= np.linalg.norm(v)
+        values.append(v @ A @ v)
+        vectors = np.column_stack([vectors, v])
+    return np.array(values), vectors

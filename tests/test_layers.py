@@ -1,0 +1,51 @@
+"""Imports point downwards only."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import preimage
+
+ROOT = Path(preimage.__file__).parent
+
+# Higher layers may import lower ones, never the reverse, and not each other unless named here.
+LAYERS = [
+    {"cli", "plotting", "report", "datasets"},
+    {"estimators", "interop", "model_selection"},
+    {"spectral", "landmarks", "solvers", "reduced_sets", "calibration", "geometry"},
+    {"feature_space"},
+    {"kernels"},
+    {"_rows", "_arrays", "_linalg", "_validation", "_threads", "_memory", "_random", "exceptions"},
+]
+ALLOWED_SIDEWAYS = {("reduced_sets", "solvers")}
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+EVERYTHING = {"testing", "__init__"}
+
+
+def package_of(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported_packages(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("preimage."):
+            yield node.module.split(".")[1]
+        elif isinstance(node, ast.ImportFrom) and node.module == "preimage":
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("preimage."))
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_down(path):
+    package = package_of(path)
+    if package in EVERYTHING:
+        return
+    assert package in LEVEL, f"{package} has no place in the layers of DESIGN"
+    for other in imported_packages(path):
+        if other == package or (package, other) in ALLOWED_SIDEWAYS:
+            continue
+        lower = LEVEL[other] > LEVEL[package]
+        at_the_bottom = LEVEL[other] == LEVEL[package] == len(LAYERS) - 1
+        assert lower or at_the_bottom, f"{path.relative_to(ROOT)} imports {other}, which is not below it"
