@@ -168,3 +168,11 @@ def test_indefinite_kernel_matrix_free(rng):
     expected = expected[np.argsort(-np.abs(expected))][:8]
     result = BlockKrylov().solve(Gram(Sigmoid(0.5, -1.0), X).centered(), 8, rng, by_modulus=True)
     assert_allclose(result.values, expected, rtol=1e-8)
+
+
+def test_float32_reaches_small_residuals_at_larger_sizes(rng):
+    """Short directions are no rounding errors: an earlier limit of n·ε stopped the iteration far too soon."""
+    X = rng.normal(size=(3000, 20)).astype(np.float32)
+    result = BlockKrylov(tol=1e-5, block_size=12).solve(Gram(Gaussian(0.05), X).held().centered(), 10, rng)
+    assert result.converged and result.reason == "converged"
+    assert result.n_products < 600

@@ -16,6 +16,8 @@ NARROWEST_COMPUTED_BLOCK = 48
 SKETCH_COLUMNS = 512
 # Blocks of the basis before a restart; most problems need five to ten.
 BASIS_BLOCKS = 12
+# Rounding errors of a product, in units of ε‖A‖: directions shorter than that are none.
+NOISE = 10
 # Rayleigh–Ritz is not free, and the first blocks hardly ever suffice.
 FIRST_LOOK = 4
 
@@ -70,18 +72,17 @@ class BlockKrylov(Eigensolver):
         for step in range(1, max_products + 1):
             if block.shape[1] == 0:  # an invariant subspace: go on in its complement until k pairs are there
                 block = orthogonalize(_random_block(operator, width, rng), krylov.vectors)[:, : n - krylov.size]
+            if krylov.size + block.shape[1] > krylov.capacity:
+                krylov.restart(krylov.ritz(k + width, by_modulus)[1])
             krylov.append(block)
             last = step == max_products or krylov.size == n
             if krylov.size >= k and (last or step >= FIRST_LOOK):
-                values, weights = krylov.ritz(k + width, by_modulus)
-                result = krylov.result(values[:k], weights[:, :k], tolerance)
+                result = krylov.result(*krylov.ritz(k, by_modulus), tolerance)
                 if result.converged:
                     return replace(result, reason="converged")
                 if last:
                     return result
             block = krylov.next_block()
-            if krylov.size + block.shape[1] > krylov.capacity:
-                krylov.restart(weights)
         raise ValueError(
             f"BlockKrylov needs {k} basis vectors for {k} eigenpairs, but max_iter={max_products} blocks of {width} "
             "columns end before. Raise max_iter or block_size."
@@ -124,7 +125,7 @@ class _KrylovBasis:
     def next_block(self):
         """What the last image adds to the span; no columns when the span is invariant."""
         product = self._images[:, self._blocks[-1]]
-        floor = product.shape[0] * epsilon(product.dtype) * self._scale
+        floor = NOISE * epsilon(product.dtype) * self._scale
         # Lanczos: in exact arithmetic the image of a block meets only that block, the one before it, and, for a
         # while after a restart, the Ritz vectors. The second pass over everything removes rounding errors.
         recent = self._vectors[:, self._blocks[0].start : self.size] if self._blocks[0].start else None
