@@ -28,8 +28,8 @@ X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, st
 
 # %%
 # A kernel named by a string takes its parameters from the estimator: the grid says ``kernelpca__gamma``. A kernel of
-# `preimage.kernels` carries its own: the grid says ``kernelpca__kernel__degree``. Its rule ``gamma="scale"`` is resolved
-# on the training part of every split.
+# `preimage.kernels` carries its own: the grid says ``kernelpca__kernel__degree``. Its rule ``gamma="scale"`` is
+# resolved on the training part of every split.
 
 svm = LinearSVC(random_state=0)
 searches = {

@@ -84,9 +84,10 @@ for name, values in over_widths.items():
     print(f"{name:22}" + "".join(f"{value:8.3f}" for value in values.mean(axis=0)))
 
 # %%
-# Left: every digit, with the median rule. Right: the mean over digits as the width varies. The reconstruction error
-# needs no tuning to be good. The one-class SVM asks for a narrower kernel and is then as good; the local outlier factor
-# is a strong and simpler choice, and the best one for some digits.
+# Left: every digit, with the median rule. Right: the mean over digits as the width varies, with dashed lines for the
+# methods that have none. The reconstruction error is good at every width. The one-class SVM needs a much narrower
+# kernel and is then just as good: there both scores compare a point with its nearest neighbours. The local outlier
+# factor is a strong and simpler choice; at the median rule it is the best one for some digits.
 
 styles = {
     "kernel PCA": ("#0072B2", "o"),

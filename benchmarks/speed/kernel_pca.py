@@ -92,7 +92,7 @@ def fit_in_bounded_memory(n=40_000, d=32, k=16, max_memory="1GB"):
     width = 48
     passes = result.n_products / width
     gemm = passes * gemm_seconds(n, d, width)
-    print(f"\nmemory: {n:,} × {d}, {k} components, max_memory={max_memory!r} (K alone would take {n * n * 8 / 1e9:.1f} GB)")
+    print(f"\nmemory: {n:,} × {d}, {k} components, max_memory={max_memory!r} (K takes {n * n * 8 / 1e9:.1f} GB)")
     print(
         f"  {seconds:.1f} s, {passes:.0f} passes, largest relative residual "
         f"{float(result.relative_residuals.max()):.1e}, peak resident memory {peak_memory() / 1e9:.2f} GB, "

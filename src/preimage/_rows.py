@@ -30,7 +30,7 @@ def map_rows(function, X, *, rows=None, home=None):
         An array on the device where the work is done, when X is a range.
     """
     blocks = _cut(X, rows)
-    first = function(X[blocks[0]])
+    first = function(_take(X, blocks[0]))
     if len(blocks) == 1:
         return first
     xp = array_namespace(first)
@@ -38,7 +38,7 @@ def map_rows(function, X, *, rows=None, home=None):
     out[blocks[0], ...] = first
 
     def fill(block):
-        out[block, ...] = function(X[block])
+        out[block, ...] = function(_take(X, block))
 
     for_blocks(fill, blocks[1:], X if home is None else home, out)
     return out
@@ -53,9 +53,9 @@ def sum_rows(function, X, *, rows=None, home=None):
     groups = [blocks[start::stride] for start in range(stride)]
 
     def add_group(group):
-        total = function(X[group[0]])
+        total = function(_take(X, group[0]))
         for block in group[1:]:
-            total = total + function(X[block])
+            total = total + function(_take(X, block))
         return total
 
     partial = for_blocks(add_group, groups, home)
@@ -105,3 +105,7 @@ def _cut(X, rows):
 
 def _length(X):
     return len(X) if isinstance(X, range) else X.shape[0]
+
+
+def _take(X, block):
+    return X[block] if isinstance(X, range) else X[block, :]

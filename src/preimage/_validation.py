@@ -95,7 +95,9 @@ def check_model_inputs(estimator, X, *, like):
     """Validate inputs for a fitted model whose arrays are like `like`: same library, device and precision."""
     X = check_points(estimator, X, reset=False)
     check_same_home(estimator, X, like)
-    return X.astype(like.dtype, copy=False) if not is_foreign(X) else array_namespace(X).astype(X, like.dtype, copy=False)
+    return (
+        X.astype(like.dtype, copy=False) if not is_foreign(X) else array_namespace(X).astype(X, like.dtype, copy=False)
+    )
 
 
 def check_gram(estimator, K):

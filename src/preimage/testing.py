@@ -52,7 +52,7 @@ def check_kernel(kernel: Kernel, X=None, *, sparse_inputs=True):
 def _check_inner_products(K, scale):
     diagonal = np.diagonal(K)
     assert (diagonal >= -1e-12 * scale).all(), "k(x, x) ≥ 0"
-    assert (K**2 <= np.outer(diagonal, diagonal) * (1 + 1e-10) + 1e-12 * scale**2).all(), "Cauchy–Schwarz"
+    assert (np.outer(diagonal, diagonal) * (1 + 1e-10) + 1e-12 * scale**2 >= K**2).all(), "Cauchy–Schwarz"
     values = np.linalg.eigvalsh(K)
     assert values[0] >= -1e-10 * max(values[-1], scale), f"not positive semidefinite: eigenvalue {values[0]:.2g}"
 

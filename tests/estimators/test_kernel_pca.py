@@ -2,6 +2,7 @@
 
 import pickle
 
+import naive
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +18,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-import naive
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
@@ -118,7 +118,9 @@ class TestLimits:
     def test_scaling_scales_homogeneous_polynomials(self, X):
         kernel = Polynomial(3, coef0=0.0)
         assert_allclose(
-            KernelPCA(4, kernel=kernel).fit_transform(2 * X), 8 * KernelPCA(4, kernel=kernel).fit_transform(X), rtol=1e-7
+            KernelPCA(4, kernel=kernel).fit_transform(2 * X),
+            8 * KernelPCA(4, kernel=kernel).fit_transform(X),
+            rtol=1e-7,
         )
 
     def test_order_of_training_points_does_not_matter(self, X, Z, rng):
@@ -203,7 +205,11 @@ class TestIndefinite:
         X = 2 * rng.normal(size=(40, 3))
         with pytest.warns(IndefiniteKernelWarning, match=r"\d+ of the 39 kept components"):
             model = KernelPCA(kernel=Sigmoid(1.0, -1.0)).fit(X)
-        K, A, signs = naive.centered(Sigmoid(1.0, -1.0)(X)), model.subspace_.frame.coefficients, np.sign(model.eigenvalues_)
+        K, A, signs = (
+            naive.centered(Sigmoid(1.0, -1.0)(X)),
+            model.subspace_.frame.coefficients,
+            np.sign(model.eigenvalues_),
+        )
         assert 0 < (signs < 0).sum() < 39
         assert (np.diff(np.abs(model.eigenvalues_)) <= 1e-12).all()
         assert_allclose(A.T @ K @ A, np.diag(signs), atol=1e-8)
@@ -244,7 +250,11 @@ class TestPeer:
         if kernel == "sigmoid":  # scikit-learn keeps the largest, we keep the largest in modulus
             assert (peer.eigenvalues_ > 0).all()
         assert_allclose(up_to_signs(ours.fit_transform(X), expected), expected, atol=1e-8)
-        assert_allclose(up_to_signs(ours.transform(X[:7] + 0.1), peer.transform(X[:7] + 0.1)), peer.transform(X[:7] + 0.1), atol=1e-8)
+        assert_allclose(
+            up_to_signs(ours.transform(X[:7] + 0.1), peer.transform(X[:7] + 0.1)),
+            peer.transform(X[:7] + 0.1),
+            atol=1e-8,
+        )
         assert_allclose(ours.eigenvalues_, peer.eigenvalues_, rtol=1e-8)
 
     def test_agrees_with_scikit_learn_on_digits(self):
@@ -286,7 +296,9 @@ class TestHabits:
     def test_float32_stays_float32(self, X, Z):
         model = KernelPCA(3, gamma=0.1).fit(X.astype(np.float32))
         Y = model.transform(Z.astype(np.float32))
-        assert Y.dtype == model.eigenvalues_.dtype == model.reconstruction_error(Z.astype(np.float32)).dtype == np.float32
+        assert (
+            Y.dtype == model.eigenvalues_.dtype == model.reconstruction_error(Z.astype(np.float32)).dtype == np.float32
+        )
         assert_allclose(Y, KernelPCA(3, gamma=0.1).fit(X).transform(Z), atol=1e-4)
 
     @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "cosine", "laplacian"])
@@ -311,7 +323,7 @@ class TestHabits:
         K = rbf_kernel(X, gamma=0.1)
         before = K.copy()
         KernelPCA(3, kernel="precomputed").fit(K)
-        assert (K == before).all()
+        assert (before == K).all()
 
     @pytest.mark.parametrize("kernel", [Patches((2, 2), patch=2), Laplacian(0.1), Linear() * Gaussian(0.1)], ids=repr)
     def test_kernel_objects(self, kernel, X):
@@ -351,7 +363,9 @@ class TestArrayLibraries:
         assert type(Y) is type(xp.asarray(X))
         assert_allclose(to_numpy(Y), expected.transform(X), atol=1e-5)
         assert_allclose(to_numpy(model.transform(xp.asarray(Z))), expected.transform(Z), atol=1e-5)
-        assert_allclose(to_numpy(model.reconstruction_error(xp.asarray(Z))), expected.reconstruction_error(Z), atol=1e-5)
+        assert_allclose(
+            to_numpy(model.reconstruction_error(xp.asarray(Z))), expected.reconstruction_error(Z), atol=1e-5
+        )
         assert_allclose(to_numpy(model.eigenvalues_), expected.eigenvalues_, rtol=1e-8)
 
     def test_foreign_inputs_are_checked(self, X):
@@ -401,7 +415,9 @@ class TestBadInput:
 
     def test_constant_columns_are_harmless(self, X):
         padded = np.hstack([X, np.full((60, 1), 1e4)])
-        assert_allclose(KernelPCA(3, gamma=0.1).fit_transform(padded), KernelPCA(3, gamma=0.1).fit_transform(X), atol=1e-6)
+        assert_allclose(
+            KernelPCA(3, gamma=0.1).fit_transform(padded), KernelPCA(3, gamma=0.1).fit_transform(X), atol=1e-6
+        )
 
     def test_gamma_so_large_that_no_point_is_like_another(self, X):
         with pytest.warns(UserWarning, match="no point is like another"):
@@ -432,7 +448,9 @@ class TestBadInput:
         with pytest.raises(ValueError, match="Unknown eigensolver"):
             KernelPCA(2, eigensolver="lobpcg").fit(X)
 
-    @pytest.mark.parametrize("options", [{"gamma": -1.0}, {"degree": 0}, {"tol": -1.0}, {"kernel": Gaussian(-1.0)}], ids=str)
+    @pytest.mark.parametrize(
+        "options", [{"gamma": -1.0}, {"degree": 0}, {"tol": -1.0}, {"kernel": Gaussian(-1.0)}], ids=str
+    )
     def test_parameters_out_of_range(self, X, options):
         with pytest.raises(ValueError, match="must be"):
             KernelPCA(2, **options).fit(X)

@@ -1,10 +1,10 @@
 """Vectors of feature space."""
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import naive
 from preimage._arrays import to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion

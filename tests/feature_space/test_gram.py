@@ -1,11 +1,11 @@
 """Gram matrices as operators."""
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-import naive
 from preimage._arrays import to_numpy
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial

@@ -1,10 +1,10 @@
 """Subspaces of feature space."""
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import naive
 from preimage._arrays import to_numpy
 from preimage.feature_space import Expansion, Subspace, empirical_map
 from preimage.kernels import Gaussian, Linear, Polynomial

@@ -1,10 +1,10 @@
 """Higher-order moments in feature space."""
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import naive
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.geometry import component_moments, directional_moment, excess_kurtosis

@@ -1,5 +1,6 @@
 """Kernels from kernels."""
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +8,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-import naive
 from preimage.kernels import (
     Cosine,
     Gaussian,

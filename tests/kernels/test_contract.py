@@ -108,7 +108,9 @@ def test_contract_catches_a_false_promise():
         check_kernel(Wrong(0.3, -1.0))
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.3), Linear() * Gaussian(0.3), Laplacian(0.3), Matern(0.5), Cosine()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(0.3), Linear() * Gaussian(0.3), Laplacian(0.3), Matern(0.5), Cosine()], ids=repr
+)
 def test_array_libraries_agree(kernel, xp, rng):
     X, Z, W = rng.normal(size=(8, 3)), rng.normal(size=(5, 3)), rng.normal(size=(5, 8))
     there = [xp.asarray(array) for array in (X, Z, W)]

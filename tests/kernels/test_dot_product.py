@@ -1,10 +1,10 @@
 """Laws special to kernels of the inner product."""
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import naive
 from preimage.kernels import Exponential, Linear, Polynomial, Sigmoid
 
 
@@ -28,7 +28,9 @@ def test_exponential_is_the_limit_of_polynomials(rng):
     assert_allclose(Polynomial(2**20, gamma=2.0**-20, coef0=1.0)(X), Exponential()(X), rtol=1e-4)
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Exponential(0.4), Sigmoid(0.4, 0.1), Polynomial(3), Polynomial(5, coef0=0.0)])
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Exponential(0.4), Sigmoid(0.4, 0.1), Polynomial(3), Polynomial(5, coef0=0.0)]
+)
 def test_inverse_profile_undoes_the_profile(kernel):
     s = np.linspace(-2, 2, 41)
     assert_allclose(kernel.inverse_profile(kernel.profile(s)), s, atol=1e-9)

@@ -16,7 +16,14 @@ from preimage.kernels import (
     gamma_from_width,
 )
 
-RADIAL = [Gaussian(0.4), RationalQuadratic(0.4), InverseMultiquadric(0.4), Multiquadric(0.4), Matern(0.4), Laplacian(0.4)]
+RADIAL = [
+    Gaussian(0.4),
+    RationalQuadratic(0.4),
+    InverseMultiquadric(0.4),
+    Multiquadric(0.4),
+    Matern(0.4),
+    Laplacian(0.4),
+]
 
 
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)

@@ -1,10 +1,10 @@
 """Every eigensolver finds the same pairs, and says how well."""
 
+import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import naive
 from preimage._arrays import to_numpy
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Linear, Sigmoid
@@ -35,13 +35,15 @@ def test_known_pairs_are_found(solver, spectrum, rng):
     assert_allclose(result.values, values[:5], rtol=1e-10)
     assert_allclose(projector(result.vectors), projector(vectors[:, :5]), atol=1e-6)
     assert_allclose(result.vectors.T @ result.vectors, np.eye(5), atol=1e-12)
-    assert_allclose(result.residuals, np.linalg.norm(A @ result.vectors - result.vectors * result.values, axis=0), atol=1e-12)
+    assert_allclose(
+        result.residuals, np.linalg.norm(A @ result.vectors - result.vectors * result.values, axis=0), atol=1e-12
+    )
     assert_allclose(result.products, A @ result.vectors, atol=1e-11)
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)
 def test_indefinite_matrices_by_modulus(solver, spectrum, rng):
-    A, values, vectors = spectrum
+    _, values, vectors = spectrum
     signed = values * np.where(np.arange(200) % 3 == 1, -1, 1)
     result = solver.solve((vectors * signed) @ vectors.T, 4, rng, by_modulus=True)
     assert_allclose(result.values, signed[:4], rtol=1e-9)

@@ -53,9 +53,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         "whiten": ["boolean"],
     }
 
-    def __init__(
-        self, kernel="rbf", *, gamma=None, degree=3, coef0=1.0, kernel_params=None, points=None, whiten=False
-    ):
+    def __init__(self, kernel="rbf", *, gamma=None, degree=3, coef0=1.0, kernel_params=None, points=None, whiten=False):
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

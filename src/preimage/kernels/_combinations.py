@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 from preimage._arrays import integer_power
 from preimage._validation import Interval
-from preimage.kernels._kernel import Kernel
+from preimage.kernels._kernel import Kernel, OfOneKernel
 from preimage.kernels._profile import ProfileKernel
 
 
@@ -52,7 +52,7 @@ class _Pair:
         return self.left.pairwise
 
 
-class _Multiple:
+class _Multiple(OfOneKernel):
     """A kernel times a number."""
 
     _parameter_constraints = {"kernel": [Kernel], "factor": [Interval(Real, None, None, closed="neither")]}
@@ -65,16 +65,8 @@ class _Multiple:
     def is_positive_semidefinite(self):
         return self.kernel.is_positive_semidefinite and self.factor >= 0
 
-    @property
-    def has_gradient(self):
-        return self.kernel.has_gradient
 
-    @property
-    def pairwise(self):
-        return self.kernel.pairwise
-
-
-class _IntegerPower:
+class _IntegerPower(OfOneKernel):
     """A kernel to an integer power."""
 
     _parameter_constraints = {"kernel": [Kernel], "exponent": [Interval(Integral, 1, None, closed="left")]}
@@ -82,18 +74,6 @@ class _IntegerPower:
     def __init__(self, kernel, exponent=2):
         self.kernel = kernel
         self.exponent = exponent
-
-    @property
-    def is_positive_semidefinite(self):
-        return self.kernel.is_positive_semidefinite
-
-    @property
-    def has_gradient(self):
-        return self.kernel.has_gradient
-
-    @property
-    def pairwise(self):
-        return self.kernel.pairwise
 
 
 class Sum(_Pair, Kernel):

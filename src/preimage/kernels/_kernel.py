@@ -12,6 +12,22 @@ from preimage.kernels._bandwidth import resolve_gamma
 EVERYTHING = slice(None)
 
 
+class OfOneKernel:
+    """Mixed into kernels made of one other `kernel`, whose promises they inherit."""
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.kernel.is_positive_semidefinite
+
+    @property
+    def has_gradient(self):
+        return self.kernel.has_gradient
+
+    @property
+    def pairwise(self):
+        return self.kernel.pairwise
+
+
 class Kernel(BaseEstimator, ABC):
     """A symmetric function k(x, y), an inner product φ(x)·φ(y) in feature space when positive semidefinite.
 

@@ -2,10 +2,10 @@
 
 from preimage._arrays import array_namespace
 from preimage.kernels._dot_product import Linear
-from preimage.kernels._kernel import Kernel
+from preimage.kernels._kernel import Kernel, OfOneKernel
 
 
-class Normalized(Kernel):
+class Normalized(OfOneKernel, Kernel):
     """k̂(x, y) = k(x, y) / √(k(x, x) k(y, y)): only the direction of φ(x) counts.
 
     Inputs with k(x, x) = 0 have no direction and get the value zero, as scikit-learn's cosine kernel does.
@@ -26,14 +26,6 @@ class Normalized(Kernel):
 
     def __init__(self, kernel):
         self.kernel = kernel
-
-    @property
-    def is_positive_semidefinite(self):
-        return self.kernel.is_positive_semidefinite
-
-    @property
-    def has_gradient(self):
-        return self.kernel.has_gradient
 
     def blocks(self, X, Y):
         block = self.kernel.blocks(X, Y)

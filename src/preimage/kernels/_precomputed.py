@@ -130,7 +130,9 @@ class CallableKernel(Kernel):
     def diagonal_gradient(self, Z):
         # k is symmetric, so d/dz k(z, z) = 2 ∇₁k(z, z).
         xp = array_namespace(Z)
-        rows = [self.gradient(row, row, xp.ones((1, 1), dtype=Z.dtype)) for row in (Z[i : i + 1] for i in range(len(Z)))]
+        rows = [
+            self.gradient(row, row, xp.ones((1, 1), dtype=Z.dtype)) for row in (Z[i : i + 1] for i in range(len(Z)))
+        ]
         return 2 * xp.concat(rows, axis=0)
 
     def _value(self, x, y):

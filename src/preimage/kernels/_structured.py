@@ -7,10 +7,10 @@ from scipy.ndimage import gaussian_filter
 
 from preimage._arrays import array_namespace, from_numpy, integer_power, is_sparse, to_dense
 from preimage._validation import Interval
-from preimage.kernels._kernel import Kernel
+from preimage.kernels._kernel import Kernel, OfOneKernel
 
 
-class ScaledInputs(Kernel):
+class ScaledInputs(OfOneKernel, Kernel):
     """k_D(x, y) = k(D^½x, D^½y) for a diagonal D ≥ 0: variables count with their weights.
 
     For dot-product kernels this is k(x·Dy). A weight of zero drops a variable.
@@ -27,14 +27,6 @@ class ScaledInputs(Kernel):
     def __init__(self, kernel, weights):
         self.kernel = kernel
         self.weights = weights
-
-    @property
-    def is_positive_semidefinite(self):
-        return self.kernel.is_positive_semidefinite
-
-    @property
-    def has_gradient(self):
-        return self.kernel.has_gradient
 
     def blocks(self, X, Y):
         left = self._map(X)
@@ -66,7 +58,7 @@ class ScaledInputs(Kernel):
         return from_numpy(np.sqrt(weights), like)
 
 
-class MappedInputs(Kernel):
+class MappedInputs(OfOneKernel, Kernel):
     """k_A(x, y) = k(Ax, Ay) for a matrix A: smoothing, whitening, derivatives, projections.
 
     Parameters
@@ -81,14 +73,6 @@ class MappedInputs(Kernel):
     def __init__(self, kernel, matrix):
         self.kernel = kernel
         self.matrix = matrix
-
-    @property
-    def is_positive_semidefinite(self):
-        return self.kernel.is_positive_semidefinite
-
-    @property
-    def has_gradient(self):
-        return self.kernel.has_gradient
 
     def blocks(self, X, Y):
         left = self._map(X)
@@ -162,9 +146,7 @@ class Patches(Kernel):
         "smoothing": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(
-        self, image_shape, patch=4, step=None, degree=2, outer_degree=1, window_width=None, smoothing=None
-    ):
+    def __init__(self, image_shape, patch=4, step=None, degree=2, outer_degree=1, window_width=None, smoothing=None):
         self.image_shape = image_shape
         self.patch = patch
         self.step = step

@@ -134,7 +134,7 @@ class SpectrumDisplay:
             moduli = np.abs(self.eigenvalues[negative])
             ax.plot(numbers[negative], moduli, color=line.get_color(), label="negative", **open_circles)
             ax.legend(frameon=False)
-        ax.set(xlabel="Component", ylabel="Eigenvalue of the centred Gram matrix")
+        ax.set(xlabel="Component", ylabel="Eigenvalue")
         _finish(ax)
         return line
 

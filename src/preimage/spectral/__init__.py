@@ -4,7 +4,7 @@ from preimage.spectral._arpack import Arpack
 from preimage.spectral._auto import EIGENSOLVER_NAMES, as_eigensolver
 from preimage.spectral._block_krylov import BlockKrylov
 from preimage.spectral._dense import Dense
-from preimage.spectral._eigensolver import Eigensolver, EigenResult
+from preimage.spectral._eigensolver import EigenResult, Eigensolver
 from preimage.spectral._principal import PrincipalSubspace, principal_subspace
 
 __all__ = [

@@ -18,7 +18,7 @@ SKETCH_COLUMNS = 512
 BASIS_BLOCKS = 12
 # Rounding errors of a product, in units of ε‖A‖: directions shorter than that are none.
 NOISE = 10
-# Rayleigh–Ritz is not free, and the first blocks hardly ever suffice.
+# Rayleigh–Ritz is not free next to a product with a held matrix, and the first blocks hardly ever suffice.
 FIRST_LOOK = 4
 
 
@@ -67,6 +67,7 @@ class BlockKrylov(Eigensolver):
         # At least room for what a restart keeps, k + width, and two blocks of progress.
         krylov = _KrylovBasis(operator, min(n, max(BASIS_BLOCKS * width, k + 3 * width)))
         max_products = self.max_iter or 300
+        costly = not getattr(operator, "is_held", True)
         block = orthonormal_columns(_start(operator, width, rng))
 
         for step in range(1, max_products + 1):
@@ -76,7 +77,7 @@ class BlockKrylov(Eigensolver):
                 krylov.restart(krylov.ritz(k + width, by_modulus)[1])
             krylov.append(block)
             last = step == max_products or krylov.size == n
-            if krylov.size >= k and (last or step >= FIRST_LOOK):
+            if krylov.size >= k and (last or costly or step >= FIRST_LOOK):
                 result = krylov.result(*krylov.ritz(k, by_modulus), tolerance)
                 if result.converged:
                     return replace(result, reason="converged")

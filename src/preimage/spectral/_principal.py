@@ -92,9 +92,7 @@ def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max
     by_share = isinstance(n_components, float)
     count = min(FIRST_COUNT, most) if by_share else most if n_components is None else min(n_components, most)
     while True:
-        solver = as_eigensolver(
-            eigensolver, size=most + 1, k=count, held=centered.is_held, tol=tol, max_iter=max_iter
-        )
+        solver = as_eigensolver(eigensolver, size=most + 1, k=count, held=centered.is_held, tol=tol, max_iter=max_iter)
         if by_share and isinstance(solver, Dense):
             count = most
         eigen = solver.solve(centered, count, rng, by_modulus=by_modulus)
@@ -145,9 +143,9 @@ def _warn(eigen, values, xp):
     if negative:
         share = float(xp.sum(xp.abs(values) - values)) / 2 / float(xp.sum(xp.abs(values)))
         warnings.warn(
-            f"The kernel is indefinite on these data: {negative} of the {values.shape[0]} kept components have negative "
-            f"eigenvalues, {share:.1%} of the sum of moduli. They are scaled by √|λ|; distances in feature space can "
-            "be negative. Iterated(kernel) is a positive semidefinite alternative.",
+            f"The kernel is indefinite on these data: {negative} of the {values.shape[0]} kept components have "
+            f"negative eigenvalues, {share:.1%} of the sum of moduli. They are scaled by √|λ|; distances in "
+            "feature space can be negative. Iterated(kernel) is a positive semidefinite alternative.",
             IndefiniteKernelWarning,
             stacklevel=5,
         )

@@ -1,0 +1,36 @@
+"""Every gallery example runs from its first line to its last, without a warning of ours."""
+
+import runpy
+import warnings
+from pathlib import Path
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
+
+plt = pytest.importorskip("matplotlib.pyplot", reason="examples draw with matplotlib")
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
+
+
+@pytest.fixture(autouse=True)
+def _without_a_screen():
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs_and_draws(path, capsys):
+    # One thread: matrices of examples are small, and threads that wait for each other are slow on a busy machine.
+    with threadpool_limits(1), warnings.catch_warnings():
+        for ours in (ConvergenceWarning, IndefiniteKernelWarning, RankWarning):
+            warnings.simplefilter("error", ours)
+        warnings.filterwarnings("ignore", message=".*non-interactive.*")  # plt.show() without a screen
+        runpy.run_path(str(path), run_name="__main__")
+    assert plt.get_fignums()
+
+
+def test_examples_are_found():
+    assert EXAMPLES
