@@ -24,7 +24,7 @@ def run_parallel(work, items):
     workers = min(len(items), available_threads())
     if workers < 2 or getattr(_local, "inside", False):
         return [work(item) for item in items]
-    with _single_threaded_blas():
+    with single_threaded_blas():
         return list(_pool(os.getpid(), workers).map(lambda item: _inside(work, item), items))
 
 
@@ -45,7 +45,8 @@ def _inside(work, item):
 
 
 @contextlib.contextmanager
-def _single_threaded_blas():
+def single_threaded_blas():
+    """Limit BLAS to one thread inside a `with` statement."""
     # The limit is global to the process: only the first user sets it and the last one lifts it, so that two
     # callers in different threads cannot leave BLAS limited for ever.
     global _active, _limit

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_circles
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as Peer
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -170,8 +171,17 @@ class TestComponents:
         with pytest.raises(ValueError, match="n_components"):
             KernelPCA(n_components).fit(X)
 
-    def test_numpy_integers_are_numbers(self, X):
+    def test_numpy_scalars_are_numbers(self, X):
         assert KernelPCA(np.int64(3), gamma=0.1).fit(X).n_components_ == 3
+        share = KernelPCA(np.float32(0.9), gamma=0.1).fit(X)
+        assert share.n_components_ == KernelPCA(0.9, gamma=0.1).fit(X).n_components_
+
+    @pytest.mark.parametrize("options", [{"eigensolver": "dense"}, ITERATIVE], ids=["dense", "krylov"])
+    @pytest.mark.filterwarnings("ignore:All kernel values")
+    def test_coinciding_eigenvalues(self, options):
+        """LAPACK's subset driver returns fewer pairs than asked for here, without an error."""
+        model = KernelPCA(8, kernel="linear", **options).fit(np.eye(200))
+        assert_allclose(model.eigenvalues_, 1)
 
 
 class TestReconstructionError:
@@ -195,6 +205,10 @@ class TestReconstructionError:
         model = KernelPCA(3, gamma=0.1).fit(X)
         expected = 1 + Gaussian(0.1)(X).mean() - np.sum(model.subspace_.offset**2)
         assert_allclose(model.reconstruction_error(np.full((1, 4), 1e3)), expected)
+
+    def test_scores_are_minus_the_error(self, X, Z):
+        model = KernelPCA(3, gamma=0.1).fit(X)
+        assert_allclose(model.score_samples(Z), -model.reconstruction_error(Z))
 
     def test_is_never_negative(self, X):
         assert (KernelPCA(gamma=1e-6).fit(X).reconstruction_error(X) >= 0).all()
@@ -427,6 +441,17 @@ class TestBadInput:
     def test_gamma_so_small_that_all_points_are_alike(self, X):
         with pytest.raises(ValueError, match="gamma that is far too small"):
             KernelPCA(3, gamma=1e-30).fit(X)
+
+    def test_not_fitted(self, X):
+        for method in ("transform", "reconstruction_error", "score_samples"):
+            with pytest.raises(NotFittedError):
+                getattr(KernelPCA(2), method)(X)
+
+    def test_gamma_beside_a_kernel_object(self, X):
+        with pytest.raises(ValueError, match="carries its own parameters"):
+            KernelPCA(2, kernel=Gaussian(1.0), gamma=50.0).fit(X)
+        with pytest.raises(TypeError, match="write Gaussian"):
+            KernelPCA(2, kernel=Gaussian).fit(X)
 
     def test_asymmetric_precomputed_matrix(self, X):
         K = rbf_kernel(X)

@@ -71,3 +71,12 @@ def test_precomputed_values_are_looked_up(rng):
         kernel.blocks(K[:2], K[2:])
     with pytest.raises(ValueError, match="square"):
         Precomputed().resolve(K[:3])
+
+
+def test_values_need_rows_of_equal_length_and_a_number_for_gamma():
+    with pytest.raises(ValueError, match=r"shapes \(3, 2\) and \(3, 1\)"):
+        Gaussian()(np.ones((3, 2)), np.ones((3, 1)))
+    with pytest.raises(ValueError, match="2D"):
+        Gaussian()([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"call `resolve\(X\)` first"):
+        Gaussian("median")(np.ones((3, 2)))

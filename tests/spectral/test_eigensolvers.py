@@ -178,3 +178,10 @@ def test_float32_reaches_small_residuals_at_larger_sizes(rng):
     result = BlockKrylov(tol=1e-5, block_size=12).solve(Gram(Gaussian(0.05), X).held().centered(), 10, rng)
     assert result.converged and result.reason == "converged"
     assert result.n_products < 600
+
+
+def test_badly_scaled_start_blocks_stay_orthogonal():
+    """One pass of orthogonalisation leaves ε·cond² of a start block; eigenvectors must not inherit it."""
+    X = np.random.default_rng(0).standard_normal((1200, 60)) * np.logspace(0, -3.2, 60)
+    result = BlockKrylov().solve(Gram(Linear(), X).held().centered(), 60, np.random.default_rng(0))
+    assert_allclose(result.vectors.T @ result.vectors, np.eye(60), atol=1e-12)

@@ -2,7 +2,9 @@
 
 from numbers import Integral, Real
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import clamp_at_zero
@@ -18,6 +20,15 @@ from preimage._validation import (
 from preimage.feature_space import Gram
 from preimage.kernels import Kernel, Precomputed, as_kernel
 from preimage.spectral import Eigensolver, principal_subspace
+
+
+def _knows_new_points(estimator):
+    """Scores need k(x, x) of new points, which precomputed kernels lack."""
+    return not _is_precomputed(estimator.kernel)
+
+
+def _is_precomputed(kernel):
+    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -113,7 +124,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
-        "random_state": ["random_state", object],
+        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -165,7 +176,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def transform(self, X):
         """Coordinates of X along the principal axes, shape (q, n_components_)."""
-        return self.subspace_.coordinates(self._check_inputs(X))
+        X = self._check_inputs(X)
+        return self.subspace_.coordinates(X)
 
     def reconstruction_error(self, X, diagonal=None):
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.
@@ -179,8 +191,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         diagonal : array of shape (q,), optional
             k(x, x), needed for precomputed kernels only.
         """
-        residuals = self.subspace_.residuals(self._check_inputs(X), diagonal)
+        X = self._check_inputs(X)
+        residuals = self.subspace_.residuals(X, diagonal)
         return residuals if self.subspace_.signature is not None else clamp_at_zero(residuals)
+
+    @available_if(_knows_new_points)
+    def score_samples(self, X):
+        """Minus `reconstruction_error`: the higher, the more like the training set, as in scikit-learn's detectors."""
+        return -self.reconstruction_error(X)
 
     def _fit(self, X):
         check_parameters(self)
@@ -196,7 +214,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             gram = gram.held()
         result = principal_subspace(
             gram,
-            int(self.n_components) if isinstance(self.n_components, Integral) else self.n_components,
+            _plain_number(self.n_components),
             generator(self.random_state),
             eigensolver=self.eigensolver,
             tol=self.tol,
@@ -221,6 +239,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
+        tags.input_tags.pairwise = _is_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _plain_number(n_components):
+    """An int, a float or None, whatever scalar type of NumPy came."""
+    if n_components is None:
+        return None
+    return int(n_components) if isinstance(n_components, Integral) else float(n_components)

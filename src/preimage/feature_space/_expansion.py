@@ -14,6 +14,8 @@ class Expansion:
         With all parameters resolved.
     points : array of shape (n, d)
     coefficients : array of shape (n, k)
+    squared_norms : array of shape (k,), optional
+        ‖ψⱼ‖², where it is known already; otherwise computed on demand.
 
     Examples
     --------
@@ -29,7 +31,7 @@ class Expansion:
     array([2.])
     """
 
-    def __init__(self, kernel: Kernel, points, coefficients):
+    def __init__(self, kernel: Kernel, points, coefficients, *, squared_norms=None):
         if points.shape[0] != coefficients.shape[0]:
             raise ValueError(
                 f"An Expansion needs one row of coefficients a point; got {points.shape[0]} points and "
@@ -38,6 +40,7 @@ class Expansion:
         self.kernel = kernel
         self.points = points
         self.coefficients = coefficients
+        self._squared_norms = squared_norms
 
     def __len__(self):
         return self.coefficients.shape[1]
@@ -79,6 +82,8 @@ class Expansion:
 
     def squared_norms(self):
         """‖ψⱼ‖², shape (k,)."""
+        if self._squared_norms is not None:
+            return self._squared_norms
         xp = array_namespace(self.coefficients)
         return xp.sum(self.coefficients * (Gram(self.kernel, self.points) @ self.coefficients), axis=0)
 

@@ -67,8 +67,20 @@ class Subspace:
 
     def embed(self, Y):
         """The vectors origin + Σⱼ yⱼ Vⱼ, one a row of Y, as an `Expansion`  (S9)."""
-        inside = self.frame @ (Y if self.signature is None else Y * self.signature).T
-        return inside if self.origin is None else inside + self.origin
+        weights = Y if self.signature is None else Y * self.signature
+        inside = self.frame @ weights.T
+        vectors = inside if self.origin is None else inside + self.origin
+        return Expansion(
+            vectors.kernel, vectors.points, vectors.coefficients, squared_norms=self._embedded_norms(Y, weights)
+        )
+
+    def _embedded_norms(self, Y, weights):
+        """‖origin + Σ yⱼVⱼ‖² = ‖origin‖² + 2 Σ yⱼ⟨Vⱼ, origin⟩ + Σ yⱼ², without a pass over the kernel."""
+        xp = array_namespace(Y)
+        inside = xp.sum(Y * weights, axis=1)
+        if self.origin is None:
+            return inside
+        return self.origin_squared_norm + 2 * (weights @ self.offset) + inside
 
     def residuals(self, X, diagonal=None):
         """Squared distances ‖φ(x) − Pφ(x)‖² to the subspace, shape (n,)  (S10).

@@ -63,7 +63,15 @@ class Kernel(BaseEstimator, ABC):
     def __call__(self, X, Y=None):
         """The matrix of values k(xᵢ, yⱼ), shape (n, m); Y is X when left out."""
         X = as_points(X)
-        return self.blocks(X, X if Y is None else as_points(Y))(EVERYTHING, EVERYTHING)
+        Y = X if Y is None else as_points(Y)
+        if X.ndim != 2 or Y.ndim != 2 or X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"A kernel compares rows of two 2D arrays with as many columns; got shapes {tuple(X.shape)} and "
+                f"{tuple(Y.shape)}."
+            )
+        if isinstance(getattr(self, "gamma", 1.0), (str, type(None))):
+            raise ValueError(f"{self!r} finds gamma from data: call `resolve(X)` first, and use the kernel it returns.")
+        return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
 
     def resolve(self, X):
         """The same kernel with every parameter that depends on data fixed to its value on X."""

@@ -53,7 +53,14 @@ def as_kernel(kernel, *, gamma=None, degree=3, coef0=1.0, kernel_params=None):
     Polynomial(degree=2, gamma=0.1)
     """
     if isinstance(kernel, Kernel):
+        if gamma is not None:
+            raise ValueError(
+                f"gamma={gamma!r} has no effect: {kernel!r} carries its own parameters. Set them on the kernel "
+                "(`kernel__gamma` in set_params and grid search), or name the kernel by a string."
+            )
         return kernel
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise TypeError(f"A kernel is an object, not a class: write {kernel.__name__}(...).")
     if isinstance(kernel, str):
         if kernel not in _NAMED:
             raise ValueError(

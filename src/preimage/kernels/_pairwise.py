@@ -29,6 +29,10 @@ class PairwiseQuantity(ABC):
     def blocks(self, X, Y):
         """f with f(rows, columns) = s(X[rows], Y[columns]), a fresh array for slices of rows and columns."""
 
+    def against(self, Y):
+        """f with f(Z) = s(Z, Y), for many Z against the same points."""
+        return lambda Z: self.blocks(Z, Y)(slice(None), slice(None))
+
     @abstractmethod
     def gradient(self, Z, X, weights):
         """Σᵢ wⱼᵢ ∇₁s(zⱼ, xᵢ), shape (q, d)."""
@@ -80,6 +84,12 @@ class SquaredDistance(PairwiseQuantity):
             return distances
         return lambda rows, columns: _without_diagonal(distances(rows, columns), rows, columns, X.shape[0])
 
+    def against(self, Y):
+        if is_sparse(Y):
+            return super().against(Y)
+        lifted = _Lifted(Y)
+        return lambda Z: clamp_at_zero(lifted.left(Z) @ lifted.right)
+
     def gradient(self, Z, X, weights):
         xp = array_namespace(weights)
         return 2 * (xp.sum(weights, axis=1)[:, None] * to_dense(Z) - weights @ X)  # (K0d)
@@ -99,18 +109,30 @@ class ManhattanDistance(PairwiseQuantity):
         return xp.stack(columns, axis=1)
 
 
+class _Lifted:
+    """Points y prepared for distances: (y, 1, ‖y‖²), shifted by their mean."""
+
+    def __init__(self, Y):
+        xp = array_namespace(Y)
+        self.shift = xp.mean(Y, axis=0)
+        centered = Y - self.shift
+        self.right = xp.concat([centered, _ones(centered), squared_row_norms(centered)[:, None]], axis=1).T
+
+    def left(self, X):
+        """(−2x, ‖x‖², 1), whose inner products with the prepared points are squared distances."""
+        centered = X - self.shift
+        columns = [-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)]
+        return array_namespace(X).concat(columns, axis=1)
+
+
 def _lifted_distances(X, Y):
-    xp = array_namespace(X, Y)
-    shift = xp.mean(Y, axis=0)
-    left, right = X - shift, Y - shift
-    ones = lambda points: xp.ones((points.shape[0], 1), dtype=points.dtype, **device_kwargs(points))
-    left = xp.concat([-2 * left, squared_row_norms(left)[:, None], ones(left)], axis=1)
-    right = xp.concat([right, ones(right), squared_row_norms(right)[:, None]], axis=1).T
+    lifted = _Lifted(Y)
+    left, right = lifted.left(X), lifted.right
+    return lambda rows, columns: clamp_at_zero(left[rows, :] @ right[:, columns])
 
-    def distances(rows, columns):
-        return clamp_at_zero(left[rows, :] @ right[:, columns])
 
-    return distances
+def _ones(points):
+    return array_namespace(points).ones((points.shape[0], 1), dtype=points.dtype, **device_kwargs(points))
 
 
 def _sparse_distances(X, Y):

@@ -24,6 +24,10 @@ class ProfileKernel(Kernel):
     def profile_derivative(self, s):
         """f′(s), elementwise."""
 
+    def profile_with_derivative(self, s):
+        """f(s) and f′(s) together, for kernels where one gives the other."""
+        return self.profile(s), self.profile_derivative(s)
+
     def inverse_profile(self, v):
         """The s with f(s) = v, where f is invertible."""
         raise UnsupportedKernelError(

@@ -39,6 +39,10 @@ class Gaussian(ProfileKernel):
     def profile_derivative(self, s):
         return -self.gamma * self.profile(s)
 
+    def profile_with_derivative(self, s):
+        values = self.profile(s)
+        return values, -self.gamma * values
+
     def inverse_profile(self, v):
         return -array_namespace(v).log(v) / self.gamma
 
@@ -64,6 +68,10 @@ class Laplacian(ProfileKernel):
 
     def profile_derivative(self, s):
         return -self.gamma * self.profile(s)
+
+    def profile_with_derivative(self, s):
+        values = self.profile(s)
+        return values, -self.gamma * values
 
     def inverse_profile(self, v):
         return -array_namespace(v).log(v) / self.gamma

@@ -4,7 +4,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows
-from preimage._linalg import eigh_descending, orthogonalize, orthonormal_columns
+from preimage._linalg import eigh_descending, orthogonalize
 from preimage._validation import Interval
 from preimage.spectral._eigensolver import Eigensolver, leading_order, measured_result, relative_tolerance
 
@@ -68,7 +68,7 @@ class BlockKrylov(Eigensolver):
         krylov = _KrylovBasis(operator, min(n, max(BASIS_BLOCKS * width, k + 3 * width)))
         max_products = self.max_iter or 300
         costly = not getattr(operator, "is_held", True)
-        block = orthonormal_columns(_start(operator, width, rng))
+        block = orthogonalize(_start(operator, width, rng), krylov.vectors)
 
         for step in range(1, max_products + 1):
             if block.shape[1] == 0:  # an invariant subspace: go on in its complement until k pairs are there

@@ -1,8 +1,14 @@
 """All of LAPACK's accuracy, for matrices that fit."""
 
+import contextlib
+
 from preimage._arrays import take_rows
 from preimage._linalg import eigh_descending, top_eigh
+from preimage._threads import single_threaded_blas
 from preimage.spectral._eigensolver import Eigensolver, leading_order, measured_result, relative_tolerance
+
+
+SMALL = 1000
 
 
 class Dense(Eigensolver):
@@ -21,11 +27,16 @@ class Dense(Eigensolver):
 
     def solve(self, operator, k, rng, *, by_modulus=False):
         matrix = operator.dense() if hasattr(operator, "dense") else operator
-        if by_modulus:
-            values, vectors = eigh_descending(matrix)
-            order = leading_order(values, by_modulus)[:k]
-            values, vectors = take_rows(values, order), take_rows(vectors.T, order).T
-        else:
-            values, vectors = top_eigh(matrix, k)
+        # Threads gain a few milliseconds on small matrices, and cost seconds when other work keeps the cores busy.
+        with single_threaded_blas() if matrix.shape[0] <= SMALL else contextlib.nullcontext():
+            values, vectors = _leading_pairs(matrix, k, by_modulus)
         tolerance = relative_tolerance(None, vectors.dtype)
         return measured_result(values, vectors, operator @ vectors, tolerance, matrix.shape[0], "direct method")
+
+
+def _leading_pairs(matrix, k, by_modulus):
+    if not by_modulus:
+        return top_eigh(matrix, k)
+    values, vectors = eigh_descending(matrix)
+    order = leading_order(values, by_modulus)[:k]
+    return take_rows(values, order), take_rows(vectors.T, order).T
