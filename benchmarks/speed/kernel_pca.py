@@ -123,10 +123,13 @@ PARTS = ("small", "flat", "transform", "memory")
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all when left out")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--inline", action="store_true", help="run the memory part in this process")
     options = parser.parse_args()
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"unknown parts {sorted(unknown)}; known: {', '.join(PARTS)}")
+    options.parts = options.parts or PARTS
     if options.inline:
         fit_in_bounded_memory()
         return

@@ -60,7 +60,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     eigensolver : {"auto", "dense", "block_krylov", "arpack"} or Eigensolver, default="auto"
         "auto" takes the dense solver for small matrices and for a large part of all components.
     tol : float or None, default=None
-        Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-7 in float64 and 5e-5 in
+        Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-6 in float64 and 5e-5 in
         float32 (errors of eigenvalues are about the square of it).
     max_iter : int or None, default=None
         Iteration limit of iterative solvers.

@@ -7,7 +7,6 @@ from preimage._linalg import eigh_descending, top_eigh
 from preimage._threads import single_threaded_blas
 from preimage.spectral._eigensolver import Eigensolver, leading_order, measured_result, relative_tolerance
 
-
 SMALL = 1000
 
 

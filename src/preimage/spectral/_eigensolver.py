@@ -10,7 +10,7 @@ from preimage._arrays import array_namespace, epsilon, itemsize, to_numpy
 
 # Relative residuals ‖Au − λu‖/|λ₁| asked for by default. Errors of eigenvalues are their squares over the gaps, so
 # eigenvalues come out with about twice the digits.
-DEFAULT_TOLERANCE = {8: 1e-7, 4: 5e-5}
+DEFAULT_TOLERANCE = {8: 1e-6, 4: 5e-5}
 
 
 @dataclass(frozen=True)
