@@ -105,7 +105,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> model = KernelPCA(2, gamma=5).fit(X)
     >>> model.transform(X).shape
     (200, 2)
-    >>> KernelPCA(0.9, gamma=5).fit(X).explained_variance_ratio_.sum() >= 0.9
+    >>> bool(KernelPCA(0.9, gamma=5).fit(X).explained_variance_ratio_.sum() >= 0.9)
     True
     """
 
