@@ -3,13 +3,14 @@
 import array_api_compat
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from preimage._arrays import array_namespace, describe_home, epsilon, floating_type, is_foreign, is_sparse
 
 __all__ = [
     "Interval",
     "StrOptions",
+    "check_coordinates",
     "check_gram",
     "check_model_inputs",
     "check_parameters",
@@ -98,6 +99,23 @@ def check_model_inputs(estimator, X, *, like):
     return (
         X.astype(like.dtype, copy=False) if not is_foreign(X) else array_namespace(X).astype(X, like.dtype, copy=False)
     )
+
+
+def check_coordinates(estimator, Y, n_components, *, like):
+    """Validate coordinates for a fitted model: finite, `n_components` columns, same library and precision."""
+    name = type(estimator).__name__
+    if not is_foreign(Y):
+        Y = check_array(Y, dtype=[np.float64, np.float32], input_name="Y")
+    check_same_home(estimator, Y, like)
+    if Y.ndim != 2 or Y.shape[1] != n_components:
+        raise ValueError(
+            f"{name} has {n_components} components; the coordinates have shape {tuple(Y.shape)}. "
+            "inverse_transform takes what transform returns."
+        )
+    xp = array_namespace(Y)
+    if not bool(xp.all(xp.isfinite(Y))):
+        raise ValueError(f"The coordinates given to {name} contain NaN or infinity.")
+    return xp.astype(Y, like.dtype, copy=False)
 
 
 def check_gram(estimator, K):

@@ -1,5 +1,6 @@
 """Kernel principal component analysis."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -7,18 +8,21 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import clamp_at_zero
+from preimage._arrays import clamp_at_zero, from_numpy
 from preimage._memory import memory_budget
 from preimage._random import generator
 from preimage._validation import (
     Interval,
+    check_coordinates,
     check_gram,
     check_model_inputs,
     check_parameters,
     check_points,
 )
+from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Gram
 from preimage.kernels import Kernel, Precomputed, as_kernel
+from preimage.solvers import FixedPoint, Preimage, TargetSolver, as_preimage, free_length_preimages, navigate
 from preimage.spectral import Eigensolver, principal_subspace
 
 
@@ -59,6 +63,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Keyword arguments of a kernel given as a function.
     eigensolver : {"auto", "dense", "block_krylov", "arpack"} or Eigensolver, default="auto"
         "auto" takes the dense solver for small matrices and for a large part of all components.
+    preimage : str or Preimage, default="fixed_point"
+        How `inverse_transform` and `denoise` go back to input space: "fixed_point", "gradient", "distance_constraint",
+        "weighted_mean", "conformal", "learned", "sparse", "exact", or a solver of `preimage.solvers` with its parameters,
+        such as ``FixedPoint(penalty=0.01)``.
     tol : float or None, default=None
         Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-6 in float64 and 5e-5 in
         float32 (errors of eigenvalues are about the square of it).
@@ -83,6 +91,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         The axes and the mean in feature space.
     kernel_ : Kernel
         The kernel with its parameters fixed.
+    preimage_ : Preimage
+        The pre-image solver, with what it learned from the training set.
     eigen_result_ : EigenResult
         Residuals, number of products and reason of stopping of the eigensolver.
     n_features_in_, feature_names_in_
@@ -121,6 +131,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
         "eigensolver": [str, Eigensolver],
+        "preimage": [str, Preimage],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
@@ -137,6 +148,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         coef0=1.0,
         kernel_params=None,
         eigensolver="auto",
+        preimage="fixed_point",
         tol=None,
         max_iter=None,
         max_memory=None,
@@ -149,6 +161,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.eigensolver = eigensolver
+        self.preimage = preimage
         self.tol = tol
         self.max_iter = max_iter
         self.max_memory = max_memory
@@ -178,6 +191,91 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Coordinates of X along the principal axes, shape (q, n_components_)."""
         X = self._check_inputs(X)
         return self.subspace_.coordinates(X)
+
+    def inverse_transform(self, Y):
+        r"""Inputs whose images are nearest to the points of the principal subspace with coordinates Y.
+
+        Minimises :math:`\|\varphi(z) - (\bar\varphi + \sum_j y_j V_j)\|^2` with the solver `preimage`, from the training point
+        that is nearest in feature space. To denoise, use `denoise`, which starts at the noisy inputs.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_)
+
+        Returns
+        -------
+        array of shape (q, d)
+        """
+        return self._points(self.find_preimages(Y))
+
+    def denoise(self, X):
+        r"""Project X on the principal subspace and go back to input space, starting at X.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+
+        Returns
+        -------
+        array of shape (q, d)
+        """
+        X = self._check_inputs(X)
+        return self._points(self.find_preimages(self.subspace_.coordinates(X), start=X))
+
+    def find_preimages(self, Y, start=None):
+        """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_)
+        start : array of shape (q, d), optional
+            Where to start, and what penalties pull towards.
+
+        Returns
+        -------
+        PreimageResult
+        """
+        check_is_fitted(self)
+        self._require_inputs()
+        Y = check_coordinates(self, Y, self.n_components_, like=self.subspace_.frame.coefficients)
+        start = None if start is None else self._check_inputs(start)
+        return self.preimage_.inverse(self.subspace_, Y, start)
+
+    def navigate(self, A, B, steps=10):
+        """Inputs along the straight line between two points of the principal subspace.
+
+        Parameters
+        ----------
+        A, B : arrays of shape (n, d)
+            One point each, or a set each, which stands for its mean in feature space: class means, for instance.
+        steps : int, default=10
+            Points on the line, both ends included. Each pre-image starts at the one before.
+
+        Returns
+        -------
+        array of shape (steps, d)
+        """
+        A, B = self._check_inputs(A), self._check_inputs(B)
+        self._require_inputs()
+        return navigate(self.subspace_, self.preimage_, A, B, steps)
+
+    def component_preimages(self, n_components=None):
+        """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components."""
+        check_is_fitted(self)
+        self._require_inputs()
+        axes = self.subspace_.frame[: n_components or self.n_components_]
+        solver = self.preimage_ if isinstance(self.preimage_, TargetSolver) else FixedPoint()
+        return free_length_preimages(axes, solver)[0]
+
+    def component_images(self, n_components=None):
+        r"""Projections of the mapped basis vectors on the axes, shape (n_components, d).
+
+        Entry (j, i) is :math:`\langle V_j, \varphi(e_i) \rangle`: for a linear kernel the principal axis itself.
+        """
+        check_is_fitted(self)
+        self._require_inputs()
+        axes = self.subspace_.frame[: n_components or self.n_components_]
+        return axes(from_numpy(np.eye(self.n_features_in_), axes.coefficients)).T
 
     def reconstruction_error(self, X, diagonal=None):
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.
@@ -226,11 +324,32 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.explained_variance_ratio_ = result.eigenvalues / result.total
         self.n_components_ = len(result.subspace)
         self.eigen_result_ = result.eigen
+        solver = as_preimage(self.preimage)
+        # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
+        self.preimage_ = solver if isinstance(kernel, Precomputed) else solver.fit(self.subspace_, X)
         return result.scores
 
     def _check_inputs(self, X):
         check_is_fitted(self)
         return check_model_inputs(self, X, like=self.subspace_.frame.coefficients)
+
+    def _require_inputs(self):
+        if isinstance(self.kernel_, Precomputed):
+            raise UnsupportedKernelError(
+                "A precomputed kernel has no inputs to go back to. Give KernelPCA the kernel itself and the inputs."
+            )
+
+    def _points(self, result):
+        failed = len(result.converged) - int(np.sum(result.converged))
+        if failed:
+            reasons = ", ".join(sorted(set(result.reason[~result.converged])))
+            warnings.warn(
+                f"{failed} of {len(result.converged)} pre-images did not converge ({reasons}). They are no worse than "
+                "their starts; find_preimages() says which, and a solver with a larger max_iter may help.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return result.points
 
     @property
     def _n_features_out(self):

@@ -60,6 +60,11 @@ class Expansion:
             index = slice(index, index + 1)
         return Expansion(self.kernel, self.points, self.coefficients[:, index])
 
+    def take(self, numbers):
+        """The vectors with the given NumPy indices."""
+        norms = None if self._squared_norms is None else take_rows(self._squared_norms, numbers)
+        return Expansion(self.kernel, self.points, take_rows(self.coefficients.T, numbers).T, squared_norms=norms)
+
     def __matmul__(self, C):
         """Linear combinations Σⱼ ψⱼ cⱼₗ, one a column of C."""
         return Expansion(self.kernel, self.points, self.coefficients @ C)

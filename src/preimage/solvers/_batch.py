@@ -1,0 +1,80 @@
+"""Many small problems iterated together: blocks of them, and the rows that are still in work."""
+
+import numpy as np
+
+from preimage._arrays import concat_rows, is_host, itemsize, take_rows
+from preimage._memory import free_memory
+from preimage._rows import cut, for_blocks
+from preimage.solvers._preimage import CONVERGED, ITERATION_LIMIT, PreimageResult
+
+# Kernel values of a block against all points: about four MiB in float64, between a core's cache and the shared one.
+HOST_ENTRIES = 2**19
+# Finished rows are only cleared away in such shares, because copying the others costs about one product.
+CLEARING_SHARE = 0.2
+
+
+def query_blocks(queries, points):
+    """Slices of queries that are iterated together on the device of `queries`."""
+    n = points.shape[0]
+    if is_host(queries):
+        rows = max(32, min(HOST_ENTRIES // n, 1024))
+    else:
+        rows = max(256, min(free_memory(queries) // (64 * itemsize(queries.dtype) * n), 2**17))
+    return cut(queries.shape[0], int(rows))
+
+
+def solve_in_blocks(iterate, target, start, anchor):
+    """Join the results of `iterate(W, norms, Z, anchor)` over blocks of the vectors of `target`."""
+    norms = target.squared_norms()
+    blocks = query_blocks(start, target.points)
+    work = lambda rows: iterate(target.coefficients[:, rows].T, norms[rows], start[rows, :], anchor[rows, :])
+    return PreimageResult.join(for_blocks(work, blocks, start))
+
+
+class Batch:
+    """Keeps account of which problems of a block are in work, and of the results of the others."""
+
+    def __init__(self, size, max_iter):
+        self.max_iter = max_iter
+        self.active = np.arange(size)
+        self.done = np.zeros(size, bool)
+        self.reason = np.full(size, ITERATION_LIMIT, dtype=object)
+        self.steps = np.zeros(size, int)
+        self._pieces = []
+
+    def note(self, step, **reasons):
+        """Record problems that stop now; the first reason counts."""
+        self.steps[~self.done] = step
+        for reason, rows in reasons.items():
+            new = rows & ~self.done
+            self.reason[new] = reason.replace("_", " ")
+            self.done |= new
+
+    def finished(self, step):
+        return step == self.max_iter or bool(self.done.all())
+
+    def worth_clearing(self):
+        return self.done.sum() >= max(1, CLEARING_SHARE * len(self.done))
+
+    def clear(self, points, objective, everything=False):
+        """Take the results of finished problems (or of all); return the positions of the others."""
+        out = np.arange(len(self.done)) if everything else np.flatnonzero(self.done)
+        stay = np.setdiff1d(np.arange(len(self.done)), out)
+        piece = (self.active[out], take_rows(points, out), take_rows(objective, out), self.steps[out], self.reason[out])
+        self._pieces.append(piece)
+        self.active, self.done, self.reason, self.steps = (
+            array[stay] for array in (self.active, self.done, self.reason, self.steps)
+        )
+        return stay
+
+    def result(self):
+        numbers, points, objectives, steps, reasons = zip(*self._pieces, strict=True)
+        order = np.argsort(np.concatenate(numbers))
+        reason = np.concatenate(reasons)[order]
+        return PreimageResult(
+            take_rows(concat_rows(*points), order),
+            take_rows(concat_rows(*objectives), order),
+            np.concatenate(steps)[order],
+            reason == CONVERGED,
+            reason,
+        )

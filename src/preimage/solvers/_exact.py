@@ -1,0 +1,131 @@
+"""Exact pre-images, where they exist: values of the target at a few probes determine the input."""
+
+from numbers import Real
+
+import numpy as np
+
+from preimage._arrays import array_namespace, from_numpy, to_dense, to_numpy
+from preimage._validation import Interval, check_parameters
+from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels import InnerProduct, Polynomial, ProfileKernel, SquaredDistance
+from preimage.solvers._objective import objective_at
+from preimage.solvers._preimage import DIRECT, PreimageResult, TargetSolver
+from preimage.solvers._starts import nearest_points, spread
+
+NOT_EXACT = "no exact pre-image"
+
+
+class ExactInverse(TargetSolver):
+    r"""Pre-images by inverting the kernel's profile at probes along the axes (Proposition 6 of [1]_).
+
+    If :math:`\Psi = \varphi(z)` and :math:`k = f(x \cdot y)` with invertible f, then :math:`z \cdot e_i =
+    f^{-1}(\Psi(\tau e_i)) / \tau`. For radial kernels probes on both sides give the same by polarisation,
+    :math:`(z - m) \cdot e_i = (D(m - \tau e_i) - D(m + \tau e_i)) / (4\tau)` with :math:`D = f^{-1} \circ \Psi`; for
+    polynomials of even degree and c > 0 likewise. Homogeneous polynomials of even degree determine z up to its sign.
+
+    The formula gives numbers even when no exact pre-image exists; the result says so (`converged` is False) when
+    :math:`\rho(z)` is more than `tol` of :math:`\|\Psi\|^2`, and the nearest training point is returned if it is nearer.
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Largest relative distance :math:`\rho(z) / \|\Psi\|^2` that counts as exact.
+
+    References
+    ----------
+    .. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Trans. Neural Networks
+       10, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Polynomial
+    >>> from preimage.solvers import ExactInverse
+    >>> z = np.array([[0.3, -1.2]])
+    >>> ExactInverse().solve(Expansion(Polynomial(3), z, np.ones((1, 1)))).points
+    array([[ 0.3, -1.2]])
+    """
+
+    _parameter_constraints = {"tol": [Interval(Real, 0, None, closed="left")]}
+
+    def __init__(self, tol=1e-6):
+        self.tol = tol
+
+    def solve(self, target, start=None, anchor=None):
+        check_parameters(self)
+        fallback = nearest_points(target) if start is None else to_dense(start)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            points = _formula(target.kernel)(target)
+        xp = array_namespace(points)
+        finite = xp.all(xp.isfinite(points), axis=1)
+        points = xp.where(finite[:, None], points, fallback)
+        norms = target.squared_norms()
+        found, other = objective_at(target, points), objective_at(target, fallback)
+        nearer = found <= other
+        points, objective = xp.where(nearer[:, None], points, fallback), xp.where(nearer, found, other)
+        exact = to_numpy(objective <= self.tol * xp.abs(norms))
+        reason = np.where(exact, DIRECT, NOT_EXACT).astype(object)
+        return PreimageResult(points, objective, np.zeros(len(reason), int), exact, reason)
+
+
+def _formula(kernel):
+    if not isinstance(kernel, ProfileKernel):
+        raise UnsupportedKernelError(
+            f"ExactInverse needs a kernel with an invertible profile; got {kernel!r}. FixedPoint and Gradient find "
+            "the nearest image instead."
+        )
+    if kernel.pairwise == SquaredDistance():
+        return _by_polarisation
+    if isinstance(kernel, Polynomial) and kernel.degree % 2 == 0:
+        return _by_two_probes if kernel.coef0 > 0 else _up_to_sign
+    if kernel.pairwise == InnerProduct():
+        return _by_probes
+    raise UnsupportedKernelError(f"ExactInverse has no formula for {kernel!r}; FixedPoint and Gradient may work.")
+
+
+def _probes(target):
+    """Basis vectors of the length of a typical coordinate, (d, d)."""
+    points = to_dense(target.points)
+    xp = array_namespace(points)
+    scale = float(xp.sqrt(xp.mean(points * points))) or 1.0
+    return scale, from_numpy(scale * np.eye(points.shape[1]), points)
+
+
+def _by_probes(target):
+    scale, probes = _probes(target)
+    return target.kernel.inverse_profile(target(probes)).T / scale  # (P7)
+
+
+def _by_two_probes(target):
+    kernel, (scale, probes) = target.kernel, _probes(target)
+    root = lambda values: array_namespace(values).abs(values) ** (2 / kernel.degree)
+    difference = root(target(probes)) - root(target(-probes))
+    return difference.T / (4 * kernel.coef0 * kernel.gamma * scale)
+
+
+def _by_polarisation(target):
+    points = to_dense(target.points)
+    xp = array_namespace(points)
+    middle = xp.mean(points, axis=0)
+    step = spread(points) / points.shape[1] ** 0.5
+    probes = from_numpy(step * np.eye(points.shape[1]), points)
+    distances = lambda Z: target.kernel.inverse_profile(target(Z))
+    return middle + (distances(middle - probes) - distances(middle + probes)).T / (4 * step)  # (P8), shifted
+
+
+def _up_to_sign(target):
+    """Homogeneous, even degree: moduli from the axes, relative signs from sums with the largest coordinate."""
+    kernel, (scale, probes) = target.kernel, _probes(target)
+    xp = array_namespace(probes)
+    root = lambda values: xp.abs(values) ** (1 / kernel.degree) / (kernel.gamma * scale)
+    moduli = root(target(probes)).T  # (q, d)
+    columns = []
+    for j in range(moduli.shape[0]):
+        largest = int(xp.argmax(moduli[j, :]))
+        sums = root(target[j](probes + probes[largest, :]))[:, 0]
+        same = xp.abs(sums - (moduli[j, :] + moduli[j, largest])) <= xp.abs(
+            sums - xp.abs(moduli[j, :] - moduli[j, largest])
+        )
+        columns.append(xp.where(same, moduli[j, :], -moduli[j, :]))
+    return xp.stack(columns, axis=0)

@@ -1,0 +1,143 @@
+"""The fixed-point iteration of Schölkopf and Mika, made safe, penalised and batched."""
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._validation import Interval, check_parameters
+from preimage.exceptions import UnsupportedKernelError
+from preimage.solvers._batch import Batch, solve_in_blocks
+from preimage.solvers._distance_model import distance_model, has_fixed_point
+from preimage.solvers._preimage import VANISHING, TargetSolver
+from preimage.solvers._starts import nearest_points, spread
+
+# A fixed-point step divides by a sum of both signs; when less than this share of it survives, the step of the same
+# sum of moduli is taken instead, which points downhill as well.
+CANCELLATION = 0.05
+SMALLEST_STEP = 2.0**-24
+
+
+class FixedPoint(TargetSolver):
+    r"""Pre-images as fixed points, safeguarded.
+
+    Minimises :math:`\rho(z) + \lambda \|z - x_0\|^2` with :math:`\rho(z) = k(z, z) - 2\psi(z) + \|\Psi\|^2` (P1). For
+    radial kernels the iteration is a weighted mean of the training points [1]_, pulled towards the input :math:`x_0`
+    by the penalty [2]_,
+
+    .. math:: z \leftarrow \frac{-2\sum_i \alpha_i f'(\|x_i - z\|^2) x_i + \lambda x_0}
+                                {-2\sum_i \alpha_i f'(\|x_i - z\|^2) + \lambda},
+
+    and for dot-product kernels :math:`z \leftarrow (\sum_i \alpha_i f'(x_i \cdot z) x_i + \lambda x_0) /
+    (f'(\|z\|^2) + \lambda)`. With coefficients of both signs the denominator can vanish and the plain iteration can
+    diverge. Here a step is taken only if it lowers the objective, is halved otherwise, and follows the gradient where
+    the denominator cancels; problems that start where the kernel vanishes start again from the nearest training
+    point. All problems are iterated together, two matrix products a step, and leave the batch when they are done.
+
+    Parameters
+    ----------
+    penalty : float, default=0.0
+        λ ≥ 0, the pull towards the start (the noisy input, in denoising).
+    tol : float, default=1e-6
+        Stop when a step is shorter than `tol` times the spread of the training points.
+    max_iter : int, default=500
+        Largest number of steps.
+
+    References
+    ----------
+    .. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
+    .. [2] T. J. Abrahamsen, L. K. Hansen, "Regularized pre-image estimation for kernel PCA de-noising", J. Signal
+       Processing Systems 65, 2011. Their λ and ours are the same.
+
+    Examples
+    --------
+    The point between two equal Gaussian bumps that are close together:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import FixedPoint
+    >>> target = Expansion(Gaussian(1.0), np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.5], [0.5]]))
+    >>> FixedPoint(tol=1e-9).solve(target).points.round(6)
+    array([[0.5, 0. ]])
+    """
+
+    _parameter_constraints = {
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, penalty=0.0, tol=1e-6, max_iter=500):
+        self.penalty = penalty
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def solve(self, target, start=None, anchor=None):
+        check_parameters(self)
+        if not has_fixed_point(target.kernel):
+            raise UnsupportedKernelError(
+                f"FixedPoint needs a kernel of the squared distance or of the inner product; got {target.kernel!r}. "
+                "Gradient works with any kernel that has a gradient."
+            )
+        start = nearest_points(target) if start is None else to_dense(start)
+        anchor = start if anchor is None else to_dense(anchor)
+        model = distance_model(target.kernel, target.points)
+        tolerance = max(float(self.tol), 4 * epsilon(start.dtype)) * spread(target.points)
+        iterate = lambda W, norms, Z, anchor: _iterate(
+            model, W, norms, Z, anchor, float(self.penalty), tolerance, self.max_iter
+        )
+        result = solve_in_blocks(iterate, target, start, anchor)
+        lost = np.flatnonzero(result.reason == VANISHING)
+        if lost.size == 0:
+            return result
+        # These began where the kernel vanishes; they begin again at the nearest training point.
+        part = target.take(lost)
+        again = solve_in_blocks(iterate, part, nearest_points(part), take_rows(anchor, lost))
+        return result.replaced(lost, again.better_of(result.take(lost)))
+
+
+def _iterate(model, W, norms, Z, anchor, penalty, tolerance, max_iter):
+    """Run the iteration on a block of problems; those that are done leave the batch."""
+    xp = array_namespace(Z)
+    evaluate = lambda Z: model(Z, W).penalized(Z, anchor, penalty)
+    batch = Batch(Z.shape[0], max_iter)
+    here, length = evaluate(Z), xp.ones_like(norms)
+    frozen = xp.zeros_like(norms, dtype=xp.bool)
+    for step in range(1, max_iter + 1):
+        move, denominator = _fixed_point_step(here)
+        there = evaluate(Z + length[:, None] * move)
+        better = (there.value <= here.value) & ~frozen
+        full = xp.sum(move * move, axis=1)
+        batch.note(
+            step,
+            vanishing_kernel_values=to_numpy(here.safe_curvature <= _smallest(Z)),
+            converged=to_numpy((full <= tolerance**2) | (~better & (denominator * full <= here.noise))),
+            stalled=to_numpy(length < SMALLEST_STEP),
+        )
+        Z = xp.where(better[:, None], Z + length[:, None] * move, Z)
+        here = there.where(better, here)
+        length = xp.where(better, xp.clip(2 * length, max=1.0), length / 2)
+        if batch.finished(step):
+            break
+        if batch.worth_clearing():
+            stay = batch.clear(Z, here.value + norms)
+            Z, W, anchor, norms, length = (take_rows(array, stay) for array in (Z, W, anchor, norms, length))
+            here = here.take(stay)
+        frozen = from_numpy(batch.done, Z, dtype=xp.bool)
+    batch.clear(Z, here.value + norms, everything=True)
+    return batch.result()
+
+
+def _fixed_point_step(here):
+    """The step to the fixed point −gradient/D, or to that of the sum of moduli where D cancels."""
+    xp = array_namespace(here.value)
+    sound = here.curvature > CANCELLATION * here.safe_curvature
+    denominator = xp.where(sound, here.curvature, here.safe_curvature)
+    safe = xp.where(denominator > 0, denominator, xp.ones_like(denominator))
+    return -here.gradient / safe[:, None], denominator
+
+
+def _smallest(Z):
+    """Sums of kernel values below this have no correct digits left."""
+    return 1e-30 if epsilon(Z.dtype) > 1e-10 else 1e-280

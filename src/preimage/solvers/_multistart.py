@@ -1,0 +1,66 @@
+"""Several starts, and the best of their ends."""
+
+from preimage._random import generator
+from preimage._validation import check_parameters
+from preimage.solvers._preimage import TargetSolver
+from preimage.solvers._starts import mean_of_neighbors, nearest_points, random_points
+
+KINDS = ("input", "nearest", "neighbors", "random")
+
+
+class MultiStart(TargetSolver):
+    """Run another solver from several starts and keep, for each target, the result with the smallest objective.
+
+    Parameters
+    ----------
+    solver : TargetSolver
+        The solver to run.
+    starts : tuple of str or solvers, default=("input", "nearest")
+        "input" is the given start (the noisy point, in denoising), "nearest" the training point nearest in feature
+        space, "neighbors" the mean of the ten nearest, "random" a random training point; a solver stands for its
+        answer. Names may be repeated.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of random starts.
+
+    Examples
+    --------
+    >>> from preimage.solvers import FixedPoint, MultiStart, WeightedMean
+    >>> MultiStart(FixedPoint(), starts=("input", "nearest", WeightedMean()))
+    MultiStart(solver=FixedPoint(), starts=('input', 'nearest', WeightedMean()))
+    """
+
+    _parameter_constraints = {
+        "solver": [TargetSolver],
+        "starts": [tuple, list],
+        "random_state": ["random_state", object],
+    }
+
+    def __init__(self, solver, starts=("input", "nearest"), random_state=0):
+        self.solver = solver
+        self.starts = starts
+        self.random_state = random_state
+
+    def solve(self, target, start=None, anchor=None):
+        check_parameters(self)
+        rng = generator(self.random_state)
+        best = None
+        for kind in self.starts:
+            begin = self._start(kind, target, start, rng)
+            if begin is None:
+                continue
+            result = self.solver.solve(target, begin, anchor=start if anchor is None else anchor)
+            best = result if best is None else best.better_of(result)
+        return self.solver.solve(target) if best is None else best
+
+    def _start(self, kind, target, start, rng):
+        if isinstance(kind, TargetSolver):
+            return kind.solve(target, start).points
+        if kind == "input":
+            return start
+        if kind == "nearest":
+            return nearest_points(target)
+        if kind == "neighbors":
+            return mean_of_neighbors(target, 10)
+        if kind == "random":
+            return random_points(target, rng)
+        raise ValueError(f"Unknown start {kind!r}; known: {', '.join(KINDS)}, or a solver.")

@@ -1,0 +1,33 @@
+"""From names to solvers."""
+
+from preimage.solvers._conformal import ConformalMap
+from preimage.solvers._distance_constraint import DistanceConstraint
+from preimage.solvers._exact import ExactInverse
+from preimage.solvers._fixed_point import FixedPoint
+from preimage.solvers._gradient import Gradient
+from preimage.solvers._learned import LearnedMap
+from preimage.solvers._preimage import Preimage
+from preimage.solvers._sparse_path import SparsePath
+from preimage.solvers._weighted_mean import WeightedMean
+
+_NAMED = {
+    "fixed_point": FixedPoint,
+    "gradient": Gradient,
+    "exact": ExactInverse,
+    "distance_constraint": DistanceConstraint,
+    "weighted_mean": WeightedMean,
+    "conformal": ConformalMap,
+    "learned": LearnedMap,
+    "sparse": SparsePath,
+}
+
+SOLVER_NAMES = tuple(_NAMED)
+
+
+def as_preimage(preimage):
+    """The solver that a name means, with its default parameters; a solver is returned as it is."""
+    if isinstance(preimage, Preimage):
+        return preimage
+    if isinstance(preimage, str) and preimage in _NAMED:
+        return _NAMED[preimage]()
+    raise ValueError(f"Unknown pre-image solver {preimage!r}; known names: {', '.join(_NAMED)}, or a solver object.")

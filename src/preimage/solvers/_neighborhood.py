@@ -1,0 +1,38 @@
+"""Kernel values of targets at their own points, and what closed formulas make of them."""
+
+from preimage._arrays import array_namespace, epsilon
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import Gram
+from preimage.kernels import InnerProduct, ProfileKernel, SquaredDistance
+
+FORMS = ("inner_products", "published")
+
+
+def values_at_points(target):
+    """⟨φ(xᵢ), Ψⱼ⟩ for all points and vectors of `target`, shape (q, n)."""
+    return (Gram(target.kernel, target.points) @ target.coefficients).T
+
+
+def published_values(values, target):
+    """1 − d̃²/2 with the feature-space distance d̃: what the papers take for k(z, xᵢ) of a unit kernel."""
+    return values + (1 - target.squared_norms()[:, None]) / 2
+
+
+def require_profile(kernel, who, *, radial=False):
+    """Raise unless the kernel is a profile of the squared distance (or, unless `radial`, of the inner product)."""
+    allowed = (SquaredDistance(),) if radial else (SquaredDistance(), InnerProduct())
+    if not (isinstance(kernel, ProfileKernel) and kernel.pairwise in allowed):
+        kinds = "the squared distance" if radial else "the squared distance or the inner product"
+        raise UnsupportedKernelError(
+            f"{who} needs a kernel of {kinds}; got {kernel!r}. Gradient works with any kernel that has a gradient."
+        )
+
+
+def in_range(values, kernel):
+    """Values clipped to those the profile of a radial kernel takes, so that it can be inverted."""
+    xp = array_namespace(values)
+    top = kernel.profile(xp.zeros_like(values[:1, :1]))
+    if float(top[0, 0]) < 0:  # −√(1 + γs) and the like: unbounded below
+        return xp.where(values > top, top, values)
+    smallest = 1e3 * epsilon(values.dtype) ** 2 * top
+    return xp.where(values > top, top, xp.where(values < smallest, smallest, values))

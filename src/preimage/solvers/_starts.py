@@ -1,0 +1,72 @@
+"""Where to start looking for a pre-image."""
+
+import numpy as np
+
+from preimage._arrays import array_namespace, take_rows, to_dense, to_numpy
+from preimage._rows import map_rows
+from preimage.feature_space import Gram
+
+
+def spread(points):
+    """Root mean squared distance of the points from their mean; one when they coincide."""
+    points = to_dense(points)
+    xp = array_namespace(points)
+    squared = float(xp.mean(xp.sum((points - xp.mean(points, axis=0)) ** 2, axis=1)))
+    return squared**0.5 if squared > 0 else 1.0
+
+
+def nearest_in_subspace(subspace, Y):
+    """The training points whose images are nearest to the points of `subspace` with coordinates Y."""
+    return to_dense(take_rows(subspace.frame.points, ranked_in_subspace(subspace, Y, 1)[:, 0]))
+
+
+def ranked_in_subspace(subspace, Y, count):
+    """Numbers of the `count` training points nearest in feature space to each point of the subspace, (q, count).
+
+    ρ(xᵢ) = ‖φ(xᵢ) − Pφ(xᵢ)‖² + ‖β(xᵢ) − y‖² needs coordinates of the points only, no further kernel values.
+    """
+    points = subspace.frame.points
+    own, residuals = subspace.coordinates(points), subspace.residuals(points)
+    signs = 1 if subspace.signature is None else subspace.signature
+    xp = array_namespace(own)
+    constant = residuals + xp.sum(own * own * signs, axis=1)
+    return _smallest(lambda rows: constant[None, :] - 2 * (rows * signs) @ own.T, Y, count)
+
+
+def nearest_points(target):
+    """For each vector of `target`, the one of its points with the smallest ρ."""
+    return to_dense(take_rows(target.points, ranked_points(target, 1)[:, 0]))
+
+
+def ranked_points(target, count):
+    """Numbers of the `count` points of `target` with the smallest ρ, for each vector, (q, count)."""
+    values = Gram(target.kernel, target.points) @ target.coefficients  # ψ at all points, (n, q)
+    diagonal = target.kernel.diagonal(target.points)
+    return _smallest(lambda rows: diagonal[None, :] - 2 * rows, values.T, count)
+
+
+def mean_of_neighbors(target, count):
+    """For each vector of `target`, the mean of its `count` nearest points in feature space."""
+    ranked = ranked_points(target, min(count, target.points.shape[0]))
+    points = to_dense(target.points)
+    total = take_rows(points, ranked[:, 0])
+    for j in range(1, ranked.shape[1]):
+        total = total + take_rows(points, ranked[:, j])
+    return total / ranked.shape[1]
+
+
+def _smallest(function, rows, count):
+    def pick(block):
+        values = to_numpy(function(block))
+        if count == 1:
+            return np.argmin(values, axis=1)[:, None]
+        part = np.argpartition(values, count - 1, axis=1)[:, :count]
+        order = np.argsort(np.take_along_axis(values, part, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(part, order, axis=1)
+
+    return map_rows(pick, rows)
+
+
+def random_points(target, rng):
+    """A random point of `target` for each of its vectors."""
+    return to_dense(take_rows(target.points, rng.integers(target.points.shape[0], size=len(target))))
