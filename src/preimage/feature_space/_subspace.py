@@ -55,6 +55,17 @@ class Subspace:
     def __repr__(self):
         return f"Subspace of dimension {len(self)}, {'through zero' if self.origin is None else 'affine'}: {self.frame}"
 
+    def leading(self, k):
+        """The subspace of the first k vectors of the frame, with the same origin."""
+        cut = lambda array: None if array is None else array[:k]
+        return Subspace(
+            self.frame[:k],
+            self.origin,
+            offset=cut(self.offset),
+            origin_squared_norm=self.origin_squared_norm,
+            signature=cut(self.signature),
+        )
+
     def coordinates(self, X):
         """βⱼ(x) = ⟨Vⱼ, φ(x) − origin⟩, shape (n, k)  (S7)."""
         Y = self.frame(X)

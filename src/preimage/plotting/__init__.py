@@ -1,6 +1,8 @@
 """Figures of fitted models, in the style of scikit-learn's displays; they need ``pip install "preimage[plot]"``."""
 
 from preimage.plotting._component_contours import ComponentContourDisplay
+from preimage.plotting._denoising import DenoisingDisplay
+from preimage.plotting._navigation import NavigationDisplay
 from preimage.plotting._spectrum import SpectrumDisplay
 
-__all__ = ["ComponentContourDisplay", "SpectrumDisplay"]
+__all__ = ["ComponentContourDisplay", "DenoisingDisplay", "NavigationDisplay", "SpectrumDisplay"]

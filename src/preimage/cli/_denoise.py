@@ -1,0 +1,140 @@
+"""Denoising as the command line does it: choose what was left open, fit, go back block by block."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage.estimators import KernelPCA
+from preimage.kernels import resolve_gamma, squared_distance_percentile
+from preimage.model_selection import DenoisingSearch
+from preimage.solvers import FixedPoint, PreimageResult
+
+AUTO = "auto"
+BLOCK = 256
+FEWEST_ROWS_TO_CHOOSE = 8
+
+
+class DataError(Exception):
+    """Data with which nothing sensible can be done; the message says what would help."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user said about the model; "auto" is chosen by `DenoisingSearch`.
+
+    Attributes
+    ----------
+    components : "auto", int or float in (0, 1)
+    width : "auto", a rule such as "median" or "p5", or float
+        c in exp(−‖x − y‖²/c).
+    penalty : "auto" or float
+    noise : float or None
+        Deviation of the noise to expect, when training data are clean.
+    seed : int
+    """
+
+    components: object = AUTO
+    width: object = AUTO
+    penalty: object = AUTO
+    noise: object = None
+    seed: int = 0
+
+    @property
+    def is_open(self):
+        return AUTO in (self.components, self.width, self.penalty)
+
+    def widths(self, X):
+        """Candidates for c."""
+        if self.width == AUTO:
+            return [share * squared_distance_percentile(X, 50) for share in DenoisingSearch().widths]
+        return [self.width if isinstance(self.width, float) else 1 / resolve_gamma(self.width, X)]
+
+
+def check_rows(X, request, what):
+    """Refuse data too small to learn from; `what` names them."""
+    if len(X) < 2:
+        raise DataError(f"{what} has one row. Kernel PCA learns from many: add rows, or give others with --fit FILE.")
+    if request.is_open and len(X) < FEWEST_ROWS_TO_CHOOSE:
+        raise DataError(
+            f"{what} has {len(X)} rows; choosing parameters needs {FEWEST_ROWS_TO_CHOOSE}. "
+            "Give --components, --width and --penalty."
+        )
+
+
+def fit(X, request, advance=lambda: None):
+    """A model of X, with what the request leaves open chosen on X.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    request : Request
+    advance : callable
+        Called once for each of ``len(request.widths(X))`` steps.
+
+    Returns
+    -------
+    KernelPCA
+    """
+    width, components, penalty = _choose(X, request, advance)
+    return KernelPCA(components, gamma=1 / width, preimage=FixedPoint(penalty=penalty), random_state=request.seed).fit(
+        X
+    )
+
+
+def denoise(model, X, advance=lambda: None):
+    """Denoised rows of X, with what the solver says about each; `advance(rows)` is called after each block."""
+    results = []
+    for first in range(0, len(X), BLOCK):
+        rows = X[first : first + BLOCK]
+        results.append(model.find_preimages(model.transform(rows), start=rows))
+        advance(len(rows))
+    return PreimageResult.join(results)
+
+
+def summarize(model, result):
+    """What to tell about a model and its pre-images, as plain numbers."""
+    gamma = float(model.kernel_.gamma)
+    return {
+        "parameters": {
+            "components": int(model.n_components_),
+            "width": 1 / gamma,
+            "gamma": gamma,
+            "penalty": float(model.preimage_.penalty),
+        },
+        "explained_variance": float(np.sum(model.explained_variance_ratio_)),
+        "objective": float(np.mean(result.objective)),
+        "converged": int(np.sum(result.converged)),
+        "not_converged": sorted(set(result.reason[~result.converged].tolist())),
+    }
+
+
+def _choose(X, request, advance):
+    """Width, components and penalty; one search a width, so that a bar can move, all on the same split."""
+    best_score, best = np.inf, None
+    for width in request.widths(X):
+        if request.is_open:
+            search = _search(X, width, request)
+            score, found = search.best_score_, search.best_params_
+            # The search knows widths as multiples of the median distance of its part of X, and penalties likewise.
+            found = (width, found["n_components"], found["penalty"] / found["gamma"] / width)
+        else:
+            score, found = 0.0, (width, request.components, request.penalty)
+        if score < best_score:
+            best_score, best = score, found
+        advance()
+    width, components, penalty = best
+    return (
+        width,
+        components if request.components == AUTO else request.components,
+        penalty if request.penalty == AUTO else request.penalty,
+    )
+
+
+def _search(X, width, request):
+    options = {}
+    if isinstance(request.components, int):
+        options["n_components"] = [request.components]
+    if request.penalty != AUTO:
+        options["penalties"] = [request.penalty * width]
+    share = width / squared_distance_percentile(X, 50)
+    return DenoisingSearch(noise=request.noise, widths=[share], random_state=request.seed, **options).fit(X)

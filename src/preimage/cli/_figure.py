@@ -1,0 +1,74 @@
+"""A picture of data before and after."""
+
+import numpy as np
+
+GREY, BLUE = "0.6", "#0072B2"
+
+
+def draw(before, after, n_samples=8):
+    """A figure of a few samples: a grid of pictures, a cloud of points, or lines over the columns.
+
+    Parameters
+    ----------
+    before, after : Dataset
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    from matplotlib.figure import Figure  # no window is opened, whatever the backend
+
+    if before.image_shape is not None:
+        return _pictures(Figure, before, after, n_samples)
+    if before.values.shape[1] == 2:
+        return _cloud(Figure, before, after)
+    return _lines(Figure, before, after, n_samples // 2)
+
+
+def _pictures(Figure, before, after, n_samples):
+    chosen = _spread(len(before.values), n_samples)
+    height, width = before.image_shape
+    figure = Figure(figsize=(len(chosen) * width / height + 0.8, 2.1), layout="constrained")
+    axes = figure.subplots(2, len(chosen), squeeze=False)
+    limits = {"vmin": after.values.min(), "vmax": after.values.max()}
+    for row, (label, data) in zip(axes, [("before", before), ("after", after)]):
+        for ax, picture in zip(row, data.values[chosen]):
+            ax.imshow(picture.reshape(height, width), cmap="gray", **limits)
+            ax.set(xticks=[], yticks=[])
+        row[0].set_ylabel(label)
+    return figure
+
+
+def _cloud(Figure, before, after):
+    figure = Figure(figsize=(5, 5), layout="constrained")
+    ax = figure.subplots()
+    ax.scatter(*before.values.T, s=10, color=GREY, linewidths=0, label="before")
+    ax.scatter(*after.values.T, s=10, color=BLUE, linewidths=0, label="after")
+    names = before.columns or ["Column 1", "Column 2"]
+    ax.set(xlabel=names[0], ylabel=names[1], aspect="equal")
+    ax.legend(frameon=False)
+    return figure
+
+
+def _lines(Figure, before, after, n_samples):
+    chosen = _spread(len(before.values), n_samples)
+    figure = Figure(figsize=(7, 1.5 * len(chosen) + 0.6), layout="constrained")
+    axes = figure.subplots(len(chosen), 1, sharex=True, squeeze=False)[:, 0]
+    numbers = np.arange(1, before.values.shape[1] + 1)
+    marker = "o" if len(numbers) <= 30 else None
+    for ax, row in zip(axes, chosen):
+        ax.plot(numbers, before.values[row], color=GREY, linewidth=1, marker=marker, markersize=3, label="before")
+        ax.plot(numbers, after.values[row], color=BLUE, linewidth=1.4, marker=marker, markersize=3, label="after")
+        ax.set_ylabel(f"row {row + 1}")
+        ax.spines[["top", "right"]].set_visible(False)
+    if before.columns is not None and len(numbers) <= 12:
+        axes[-1].set_xticks(numbers, before.columns)
+    else:
+        axes[-1].set_xlabel("Column")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+    return figure
+
+
+def _spread(n, count):
+    """Indices of `count` samples from the first to the last."""
+    return np.unique(np.linspace(0, n - 1, min(n, count)).astype(int))

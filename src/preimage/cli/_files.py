@@ -1,0 +1,293 @@
+"""Data files: readers, and writers that never leave a half-written file."""
+
+import csv
+import importlib
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+FORMATS = "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet) or a folder of PNG pictures"
+# Grey levels of the kinds of pictures we read.
+WHITE = {"L": 255, "I;16": 65535}
+
+
+class FileError(Exception):
+    """A file that cannot be read or written; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A matrix with one row a sample, and what it takes to write it back as it was.
+
+    Attributes
+    ----------
+    values : float array of shape (n, d)
+    columns : list of d str or None
+        Header of a table.
+    image_shape : two ints or None
+        Height and width, when rows are pictures.
+    row_shape : tuple of int or None
+        Shape of a row in an array of more than two dimensions.
+    pictures : list of (file name, mode)
+        Of a folder.
+    array : str
+        Name of the matrix in an archive.
+    others : dict of str to array
+        What else the archive holds.
+    """
+
+    values: np.ndarray
+    columns: list | None = None
+    image_shape: tuple | None = None
+    row_shape: tuple | None = None
+    pictures: list = field(default_factory=list)
+    array: str = "X"
+    others: dict = field(default_factory=dict)
+
+    def with_values(self, values):
+        return replace(self, values=values)
+
+
+def read(path, array=None):
+    """The data of a file or folder.
+
+    Parameters
+    ----------
+    path : Path
+    array : str or None
+        Which array of an NPZ archive; None takes the only one.
+
+    Returns
+    -------
+    Dataset
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileError(f"{path} does not exist.")
+    kind = format_of(path)
+    readers = {"folder": _read_folder, ".csv": _read_csv, ".npy": _read_npy, ".parquet": _read_parquet}
+    try:
+        data = _read_npz(path, array) if kind == ".npz" else readers[kind](path)
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path} cannot be read: {error}") from error
+    _check_numbers(path, data)
+    return data
+
+
+def write(path, data, kind):
+    """Write data to a new file or folder in a format of `format_of`."""
+    writers = {
+        "folder": _write_folder,
+        ".csv": _write_csv,
+        ".npy": _write_npy,
+        ".npz": _write_npz,
+        ".parquet": _write_parquet,
+    }
+    writers[kind](path, data)
+
+
+def format_of(path):
+    """ ".csv", ".npy", ".npz", ".parquet" or "folder" (no suffix, or an existing folder)."""
+    suffix = path.suffix.lower()
+    if path.is_dir() or not suffix:
+        return "folder"
+    if suffix not in {".csv", ".npy", ".npz", ".parquet"}:
+        raise FileError(f"{path} has the unknown format {path.suffix!r}. Use {FORMATS}.")
+    return suffix
+
+
+def check_writable(path, force, folder=False):
+    """Refuse, before any work is done, what could not or should not be written: a file, or a folder."""
+    if not path.absolute().parent.is_dir():
+        raise FileError(f"The folder {path.absolute().parent} does not exist. Create it first.")
+    if not path.exists():
+        return
+    if path.is_dir() != folder:
+        raise FileError(f"{path} is a {'file' if folder else 'folder'}; choose another name.")
+    if not force:
+        raise FileError(f"{path} exists. Choose another name, or add --force to replace it.")
+    if path.is_dir() and any(entry.suffix.lower() != ".png" for entry in path.iterdir()):
+        raise FileError(f"{path} holds files that are not PNG pictures; it is not replaced, even with --force.")
+
+
+@contextmanager
+def replacing(path):
+    """A temporary name beside `path`: it becomes `path` when the block succeeds, and vanishes when it fails."""
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        yield temporary
+        if path.is_dir():
+            _replace_folder(temporary, path)
+        else:
+            os.replace(temporary, path)
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def _replace_folder(temporary, path):
+    """A folder cannot take the name of another in one step: the old one steps aside, and comes back on failure."""
+    aside = temporary.with_name(temporary.name + ".old")
+    try:
+        os.replace(path, aside)
+        os.replace(temporary, path)
+    except BaseException:
+        if aside.exists() and not path.exists():
+            os.replace(aside, path)
+        raise
+    shutil.rmtree(aside)
+
+
+def need(module, what):
+    """An optional module, or an error that says what to install; `what` needs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = {"PIL": "pillow"}.get(module.partition(".")[0], module.partition(".")[0])
+        raise FileError(f'{what} need {package}, which is not installed. Type: pip install "preimage[cli]"') from error
+
+
+def _check_numbers(path, data):
+    if data.values.ndim != 2 or data.values.size == 0:
+        raise FileError(
+            f"{path} holds an array of shape {data.values.shape}; a matrix with rows and columns is needed."
+        )
+    rows, columns = np.nonzero(~np.isfinite(data.values))
+    if rows.size:
+        name = repr(data.columns[columns[0]]) if data.columns else str(columns[0] + 1)
+        raise FileError(
+            f"{path} has {rows.size} missing or infinite values in {len(set(rows))} rows; the first is in row "
+            f"{rows[0] + 1}, column {name}. Remove those rows or fill them in."
+        )
+
+
+def _matrix(array):
+    """An array as float rows; float32 stays float32."""
+    array = np.asarray(array)
+    if array.dtype.kind not in "fiub":
+        raise FileError(f"An array of type {array.dtype} is not numeric.")
+    values = array.astype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
+    return values.reshape(len(values), -1) if values.ndim > 2 else values
+
+
+def _of_array(values, **fields):
+    """Arrays of shape (n, height, width) are pictures."""
+    row_shape = values.shape[1:] if values.ndim > 2 else None
+    return Dataset(_matrix(values), row_shape=row_shape, image_shape=row_shape if values.ndim == 3 else None, **fields)
+
+
+def _read_npy(path):
+    return _of_array(np.load(path, allow_pickle=False))
+
+
+def _write_npy(path, data):
+    with open(path, "wb") as file:
+        np.save(file, _array(data))
+
+
+def _read_npz(path, array):
+    with np.load(path, allow_pickle=False) as archive:
+        names = archive.files
+        if array is None and len(names) != 1:
+            raise FileError(f"{path} holds the arrays {', '.join(names)}. Choose one with --array NAME.")
+        array = array or names[0]
+        if array not in names:
+            raise FileError(f"{path} has no array {array!r}; it holds {', '.join(names)}.")
+        others = {name: archive[name] for name in names if name != array}
+        return _of_array(archive[array], array=array, others=others)
+
+
+def _write_npz(path, data):
+    with open(path, "wb") as file:
+        np.savez(file, **{data.array: _array(data)}, **data.others)
+
+
+def _array(data):
+    return data.values.reshape(-1, *data.row_shape) if data.row_shape else data.values
+
+
+def _read_csv(path):
+    arrow = need("pyarrow.csv", "CSV files")
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        first = next(csv.reader(file), [])
+    # A first line of numbers alone is data.
+    options = arrow.ReadOptions(autogenerate_column_names=all(_is_number(cell) for cell in first))
+    table = arrow.read_csv(path, read_options=options)
+    return _of_table(path, table, keep_names=not options.autogenerate_column_names)
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _write_csv(path, data):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if data.columns is not None:
+            writer.writerow(data.columns)
+        writer.writerows(data.values.tolist())
+
+
+def _read_parquet(path):
+    return _of_table(path, need("pyarrow.parquet", "Parquet files").read_table(path))
+
+
+def _write_parquet(path, data):
+    arrow, parquet = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
+    names = data.columns or [f"x{number}" for number in range(data.values.shape[1])]
+    columns = [np.ascontiguousarray(column) for column in data.values.T]
+    parquet.write_table(arrow.table(columns, names=[str(name) for name in names]), path)
+
+
+def _of_table(path, table, keep_names=True):
+    """A pyarrow table as a matrix; missing values become NaN and are found later."""
+    types = need("pyarrow", "Tables").types
+    numeric = lambda kind: types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    # A column without any value has no type; it is found as missing values.
+    text = [f.name for f in table.schema if not (numeric(f.type) or types.is_boolean(f.type) or types.is_null(f.type))]
+    if text:
+        raise FileError(f"{path} has columns that are not numeric: {', '.join(map(repr, text))}. Remove them first.")
+    index = [name for name in table.column_names if name.startswith("__index_level_")]
+    if index:
+        raise FileError(f"{path} has an index among its columns. Write it without: to_parquet(..., index=False).")
+    columns = [column.to_numpy().astype(float) for column in table.columns]
+    names = list(table.column_names) if keep_names else None
+    return Dataset(np.column_stack(columns) if columns else np.empty((0, 0)), columns=names)
+
+
+def _read_folder(path):
+    open_image = need("PIL.Image", "Pictures").open
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".png")
+    if not files:
+        raise FileError(f"{path} holds no PNG pictures.")
+    pictures, rows, shape = [], [], None
+    for file in files:
+        with open_image(file) as image:
+            image = image.convert("L") if image.mode == "1" else image
+            if image.mode not in WHITE:
+                raise FileError(f"{file} has the colour mode {image.mode}; convert it to grey first.")
+            shape = shape or image.size
+            if image.size != shape:
+                raise FileError(f"{file} is {image.size[0]} × {image.size[1]} pixels; those before are {shape}.")
+            rows.append(np.asarray(image, dtype=float).ravel() / WHITE[image.mode])
+            pictures.append((file.name, image.mode))
+    return Dataset(np.stack(rows), image_shape=(shape[1], shape[0]), pictures=pictures)
+
+
+def _write_folder(path, data):
+    image = need("PIL.Image", "Pictures")
+    path.mkdir()
+    pictures = data.pictures or [(f"{number:05d}.png", "L") for number in range(len(data.values))]
+    for (name, mode), row in zip(pictures, data.values, strict=True):
+        levels = np.rint(np.clip(row, 0, 1) * WHITE[mode]).reshape(data.image_shape)
+        image.fromarray(levels.astype(np.uint8 if mode == "L" else np.uint16)).save(path / name)

@@ -1,0 +1,6 @@
+"""Choosing models, and judging them."""
+
+from preimage.model_selection._denoising_search import DenoisingScorer, DenoisingSearch
+from preimage.model_selection._noise import add_noise, estimate_noise
+
+__all__ = ["DenoisingScorer", "DenoisingSearch", "add_noise", "estimate_noise"]

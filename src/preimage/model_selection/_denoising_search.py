@@ -1,0 +1,281 @@
+"""The width, number of components and penalty with which kernel PCA denoises best."""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import array_namespace, from_numpy, is_sparse, take_rows
+from preimage._random import generator
+from preimage._rows import for_blocks
+from preimage._validation import Interval, StrOptions, check_parameters, check_points
+from preimage.estimators import KernelPCA
+from preimage.exceptions import RankWarning
+from preimage.kernels import squared_distance_percentile
+from preimage.model_selection._noise import add_noise, estimate_noise
+from preimage.solvers import FixedPoint
+
+# Widths are multiples of the median squared distance, penalties multiples of γ: both are then free of the data's scale.
+WIDTHS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
+PENALTIES = (0.0, 0.03, 0.1, 0.3)
+MOST_COMPONENTS = 512
+# Pre-images need not be better than the differences between candidates.
+SEARCH_TOLERANCE = 1e-4
+SEARCH_STEPS = 100
+
+
+class DenoisingSearch(BaseEstimator):
+    r"""Choose kernel PCA for denoising, with or without clean data.
+
+    A part of the rows is held out; models of every width are fitted on the rest and denoise the held-out rows with every
+    number of components and every penalty. The smallest estimated error wins, and a model with these parameters is
+    fitted on all rows. Where the error comes from:
+
+    - Clean data and known noise (`noise` given): noise is added to held-out rows and the error measured.
+    - Noisy data, "sure": Stein's unbiased estimate for Gaussian noise of deviation σ, :math:`\frac1d \|f(x) - x\|^2 -
+      \sigma^2 + \frac{2\sigma^2}{d} \operatorname{div} f(x)`, with the divergence by a random probe and σ from the floor
+      of the PCA spectrum.
+    - Noisy data, "masked": some columns of a held-out row are replaced by their means, and the denoised row must predict
+      their noisy values. Right for any noise that is independent between columns; blind to penalties, which stay zero.
+
+    Parameters
+    ----------
+    noise : float, callable or None, default=None
+        None: the data are noisy. A number or a function ``noise(X, rng)``: the data are clean, and the noise to expect is
+        Gaussian of this deviation, or what the function returns.
+    criterion : {"auto", "sure", "masked"}, default="auto"
+        For noisy data; "auto" is "sure" with more than twice as many rows as columns, else "masked".
+    widths : sequence of float, default=(1/16, ..., 4)
+        Candidates for c in exp(−‖x − y‖²/c), as multiples of the median squared distance.
+    n_components : sequence of int or None, default=None
+        Candidates; None is powers of two up to 512 or to the rows that models are fitted on.
+    penalties : sequence of float, default=(0, 0.03, 0.1, 0.3)
+        Candidates for the pull towards the noisy input, as multiples of γ = 1/c.
+    held_out : float, default=0.2
+        Share of the rows that judge.
+    max_queries : int, default=300
+        Most rows that judge.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the split, of added noise and of probes.
+
+    Attributes
+    ----------
+    best_estimator_ : KernelPCA
+        Fitted on all rows.
+    best_params_ : dict
+        "gamma", "n_components" and "penalty".
+    best_score_ : float
+        Estimated mean squared error a column ("masked": plus the variance of the noise).
+    cv_results_ : dict of arrays
+        "gamma", "n_components", "penalty" and "error" of every candidate.
+    criterion_ : str
+    noise_ : float or None
+        Estimated deviation of the noise ("sure").
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.model_selection import DenoisingSearch
+    >>> rng = np.random.default_rng(0)
+    >>> angle = rng.uniform(0, np.pi, size=300)
+    >>> curve = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> noisy = curve + 0.1 * rng.normal(size=curve.shape)
+    >>> search = DenoisingSearch(noise=0.1).fit(curve)
+    >>> bool(np.mean((search.denoise(noisy) - curve) ** 2) < 0.6 * np.mean((noisy - curve) ** 2))
+    True
+    """
+
+    _parameter_constraints = {
+        "noise": [Interval(Real, 0, None, closed="neither"), callable, None],
+        "criterion": [StrOptions({"auto", "sure", "masked"})],
+        "widths": ["array-like"],
+        "n_components": ["array-like", None],
+        "penalties": ["array-like"],
+        "held_out": [Interval(Real, 0, 1, closed="neither")],
+        "max_queries": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        noise=None,
+        *,
+        criterion="auto",
+        widths=WIDTHS,
+        n_components=None,
+        penalties=PENALTIES,
+        held_out=0.2,
+        max_queries=300,
+        random_state=0,
+    ):
+        self.noise = noise
+        self.criterion = criterion
+        self.widths = widths
+        self.n_components = n_components
+        self.penalties = penalties
+        self.held_out = held_out
+        self.max_queries = max_queries
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Choose parameters on X, clean or noisy as `noise` says, and fit the best model on all of it."""
+        check_parameters(self)
+        X = check_points(self, X, reset=True, min_samples=8, accept_sparse=False)
+        rng = generator(self.random_state)
+        rest, judge = self._split(X, rng)
+        error = self._criterion(X, judge, rest, rng)
+        # Widths in parallel, each on one core: better than threads inside many small problems.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankWarning)  # more components than there are make no candidate
+            rows = for_blocks(lambda gamma: self._errors(rest, gamma, error), self._gammas(rest), X)
+        self._keep_best(X, [row for part in rows for row in part])
+        return self
+
+    def denoise(self, X):
+        """Denoise X with the best model."""
+        check_is_fitted(self)
+        return self.best_estimator_.denoise(X)
+
+    def _errors(self, rest, gamma, error):
+        """(gamma, n_components, penalty, error) of all candidates of one width, from one fit."""
+        counts = self._counts(rest)
+        model = KernelPCA(counts[-1], gamma=gamma).fit(rest)
+        rows = []
+        for count in counts:
+            if count <= model.n_components_:
+                subspace = model.subspace_.leading(count)
+                for penalty in gamma * np.asarray(self._penalties(), dtype=float):
+                    solver = FixedPoint(float(penalty), tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
+                    rows.append((gamma, count, float(penalty), error(subspace, solver)))
+        return rows
+
+    def _split(self, X, rng):
+        n = X.shape[0]
+        order = rng.permutation(n)
+        held = min(max(int(self.held_out * n), 1), self.max_queries)
+        return take_rows(X, np.sort(order[held:])), take_rows(X, np.sort(order[:held]))
+
+    def _gammas(self, X):
+        median = squared_distance_percentile(X, 50)
+        return [1 / (float(width) * median) for width in self.widths]
+
+    def _counts(self, X):
+        most = X.shape[0] - 1
+        if self.n_components is not None:
+            return sorted({min(int(count), most) for count in self.n_components})
+        powers = [2**j for j in range(1, 10) if 2**j <= min(most, MOST_COMPONENTS)]
+        return powers or [most]
+
+    def _penalties(self):
+        return (0.0,) if self.criterion_ == "masked" else self.penalties
+
+    def _criterion(self, X, judge, rest, rng):
+        """A function (subspace, solver) → estimated error, and which one it is."""
+        self.noise_ = None
+        if self.noise is not None:
+            self.criterion_ = "added noise"
+            return _AddedNoise(judge, add_noise(judge, self.noise, rng))
+        enough = X.shape[0] > 2 * X.shape[1]
+        self.criterion_ = ("sure" if enough else "masked") if self.criterion == "auto" else self.criterion
+        if self.criterion_ == "masked":
+            return _MaskedColumns(judge, rest, rng)
+        self.noise_ = estimate_noise(X)
+        return _SteinEstimate(judge, self.noise_, rng)
+
+    def _keep_best(self, X, rows):
+        gamma, count, penalty, error = (np.array(column) for column in zip(*rows, strict=True))
+        best = int(np.argmin(error))
+        self.cv_results_ = {"gamma": gamma, "n_components": count, "penalty": penalty, "error": error}
+        self.best_score_ = float(error[best])
+        self.best_params_ = {
+            "gamma": float(gamma[best]),
+            "n_components": int(count[best]),
+            "penalty": float(penalty[best]),
+        }
+        solver = FixedPoint(penalty=self.best_params_["penalty"])
+        self.best_estimator_ = KernelPCA(int(count[best]), gamma=float(gamma[best]), preimage=solver).fit(X)
+
+
+def _denoise(subspace, solver, X):
+    return solver.inverse(subspace, subspace.coordinates(X), X).points
+
+
+def _mean_square(difference):
+    return float(array_namespace(difference).mean(difference * difference))
+
+
+@dataclass
+class _AddedNoise:
+    clean: object
+    noisy: object
+
+    def __call__(self, subspace, solver):
+        return _mean_square(_denoise(subspace, solver, self.noisy) - self.clean)
+
+
+class _SteinEstimate:
+    def __init__(self, noisy, deviation, rng):
+        self.noisy = noisy
+        self.variance = deviation**2
+        self.probe = from_numpy(rng.choice([-1.0, 1.0], size=noisy.shape), noisy)
+        # A finite difference of the size of the noise averages over kinks of the solver.
+        self.step = 0.1 * max(deviation, 1e-8)
+
+    def __call__(self, subspace, solver):
+        xp = array_namespace(self.noisy)
+        here = _denoise(subspace, solver, self.noisy)
+        there = _denoise(subspace, solver, self.noisy + self.step * self.probe)
+        divergence = float(xp.mean(self.probe * (there - here))) / self.step  # a column
+        return _mean_square(here - self.noisy) - self.variance + 2 * self.variance * divergence
+
+
+class _MaskedColumns:
+    def __init__(self, noisy, rest, rng, groups=8):
+        xp = array_namespace(noisy)
+        d = noisy.shape[1]
+        self.noisy = noisy
+        self.means = xp.mean(rest, axis=0)
+        label = rng.permutation(d) % min(groups, max(d, 1))
+        self.masks = [from_numpy((label == group).astype(float), noisy) for group in range(int(label.max()) + 1)]
+
+    def __call__(self, subspace, solver):
+        xp = array_namespace(self.noisy)
+        total = 0.0
+        for mask in self.masks:
+            blinded = self.noisy * (1 - mask) + self.means * mask
+            total += float(xp.sum((mask * (_denoise(subspace, solver, blinded) - self.noisy)) ** 2))
+        return total / (self.noisy.shape[0] * self.noisy.shape[1])
+
+
+class DenoisingScorer:
+    """A scorer for scikit-learn's searches: minus the error of denoising held-out clean rows with added noise.
+
+    Parameters
+    ----------
+    noise : float or callable
+        Deviation of Gaussian noise, or a function ``noise(X, rng)``.
+    random_state : int, default=0
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from preimage import KernelPCA
+    >>> from preimage.model_selection import DenoisingScorer
+    >>> X = load_digits().data[:300] / 16
+    >>> search = GridSearchCV(KernelPCA(), {"n_components": [2, 32]}, scoring=DenoisingScorer(0.25), cv=3).fit(X)
+    >>> search.best_params_
+    {'n_components': 32}
+    """
+
+    def __init__(self, noise, random_state=0):
+        self.noise = noise
+        self.random_state = random_state
+
+    def __call__(self, estimator, X, y=None):
+        rng = generator(self.random_state)
+        X = X.toarray() if is_sparse(X) else X
+        return -_mean_square(estimator.denoise(add_noise(X, self.noise, rng)) - X)

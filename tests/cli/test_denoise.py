@@ -1,0 +1,239 @@
+"""`preimage denoise`: every format comes back, nothing is lost, and errors say what to do."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("matplotlib", reason="figures need matplotlib")
+
+from typer.testing import CliRunner
+
+import preimage
+from preimage import KernelPCA
+from preimage.cli import _app
+from preimage.solvers import FixedPoint
+
+FAST = ["--components", "3", "--width", "median", "--penalty", "0"]
+RNG = np.random.default_rng(0)
+ANGLE = RNG.uniform(0, np.pi, size=(60, 1))
+X = np.hstack([np.cos(ANGLE), np.sin(ANGLE), ANGLE]) + RNG.normal(scale=0.05, size=(60, 3))
+
+
+def run(*arguments):
+    return CliRunner().invoke(_app.app, ["denoise", *map(str, arguments)])
+
+
+def denoised(X, width="median"):
+    return KernelPCA(3, gamma=width, preimage=FixedPoint()).fit(X).denoise(X)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "noisy.csv"
+    np.savetxt(path, X, delimiter=",", header="a,b,angle", comments="", fmt="%.17g")
+    return path
+
+
+@pytest.fixture
+def archive(tmp_path):
+    path = tmp_path / "noisy.npz"
+    np.savez(path, data=X, labels=np.arange(60))
+    return path
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="pictures need pillow")
+    folder = tmp_path / "noisy"
+    folder.mkdir()
+    for number, pixels in enumerate(RNG.integers(0, 256, size=(12, 4, 5), dtype=np.uint8)):
+        image.fromarray(pixels).save(folder / f"picture{number:02}.png")
+    return folder
+
+
+def test_csv_comes_back_with_its_header(table, tmp_path):
+    output = tmp_path / "clean.csv"
+    result = run(table, output, *FAST)
+    assert result.exit_code == 0, result.output
+    assert output.read_text().splitlines()[0] == "a,b,angle"
+    np.testing.assert_allclose(np.loadtxt(output, delimiter=",", skiprows=1), denoised(X), atol=1e-8)
+
+
+def test_csv_without_header_keeps_its_first_row(tmp_path):
+    np.savetxt(tmp_path / "noisy.csv", X, delimiter=",")
+    assert run(tmp_path / "noisy.csv", tmp_path / "clean.csv", *FAST).exit_code == 0
+    assert np.loadtxt(tmp_path / "clean.csv", delimiter=",").shape == X.shape
+
+
+def test_npy_keeps_shape_and_single_precision(tmp_path):
+    np.save(tmp_path / "noisy.npy", RNG.normal(size=(20, 4, 5)).astype(np.float32))
+    assert run(tmp_path / "noisy.npy", tmp_path / "clean.npy", *FAST).exit_code == 0
+    clean = np.load(tmp_path / "clean.npy")
+    assert clean.shape == (20, 4, 5) and clean.dtype == np.float32
+
+
+def test_npz_replaces_the_chosen_array_and_keeps_the_others(archive, tmp_path):
+    assert run(archive, tmp_path / "clean.npz", "--array", "data", *FAST).exit_code == 0
+    with np.load(tmp_path / "clean.npz") as clean:
+        np.testing.assert_allclose(clean["data"], denoised(X), atol=1e-8)
+        np.testing.assert_array_equal(clean["labels"], np.arange(60))
+
+
+def test_parquet_comes_back_with_its_columns(tmp_path):
+    arrow = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
+    parquet.write_table(arrow.table(list(X.T.copy()), names=["a", "b", "angle"]), tmp_path / "noisy.parquet")
+    assert run(tmp_path / "noisy.parquet", tmp_path / "clean.parquet", *FAST).exit_code == 0
+    clean = parquet.read_table(tmp_path / "clean.parquet")
+    assert clean.column_names == ["a", "b", "angle"]
+    np.testing.assert_allclose(np.column_stack([column.to_numpy() for column in clean.columns]), denoised(X), atol=1e-8)
+
+
+def test_a_folder_of_pictures_comes_back_with_its_names(pictures, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="pictures need pillow")
+    result = run(pictures, tmp_path / "clean", *FAST)
+    assert result.exit_code == 0, result.output
+    files = sorted((tmp_path / "clean").iterdir())
+    assert [file.name for file in files] == sorted(file.name for file in pictures.iterdir())
+    noisy = np.stack([np.asarray(image.open(file)).ravel() for file in sorted(pictures.iterdir())]) / 255
+    clean = np.stack([np.asarray(image.open(file)).ravel() for file in files]) / 255
+    np.testing.assert_allclose(clean, denoised(noisy), atol=0.51 / 255)
+    assert (tmp_path / "clean.png").exists() and (tmp_path / "clean.json").exists()
+
+
+def test_one_format_becomes_another(table, tmp_path):
+    assert run(table, tmp_path / "clean.npy", *FAST).exit_code == 0
+    np.testing.assert_allclose(np.load(tmp_path / "clean.npy"), denoised(X), atol=1e-8)
+
+
+def test_the_summary_says_what_was_done(table, tmp_path):
+    run(table, tmp_path / "clean.csv", *FAST, "--summary", tmp_path / "what.json", "--no-figure")
+    summary = json.loads((tmp_path / "what.json").read_text())
+    assert summary["rows"] == 60 and summary["columns"] == 3 and summary["converged"] == 60
+    assert summary["parameters"]["components"] == 3 and summary["parameters"]["penalty"] == 0
+    assert summary["version"] == preimage.__version__ and summary["objective"] >= 0 and summary["seconds"] > 0
+    assert not (tmp_path / "clean.png").exists()
+
+
+def test_what_is_left_open_is_chosen_and_a_seed_repeats_it(table, tmp_path):
+    chosen = []
+    for name in ("one", "two"):
+        result = run(table, tmp_path / f"{name}.csv", "--width", "median", "--seed", "3", "--no-figure")
+        assert result.exit_code == 0, result.output
+        chosen.append(json.loads((tmp_path / f"{name}.json").read_text())["parameters"])
+    assert chosen[0] == chosen[1] and chosen[0]["components"] >= 1
+
+
+def test_given_parameters_are_kept_when_others_are_chosen(table, tmp_path):
+    result = run(table, tmp_path / "clean.csv", "--width", "0.7", "--components", "4", "--no-figure")
+    assert result.exit_code == 0, result.output
+    parameters = json.loads((tmp_path / "clean.json").read_text())["parameters"]
+    assert parameters["components"] == 4 and parameters["width"] == pytest.approx(0.7)
+
+
+def test_a_share_of_the_variance_is_a_number_of_components(table, tmp_path):
+    run(table, tmp_path / "clean.csv", "--components", "0.9", "--width", "median", "--penalty", "0", "--no-figure")
+    model = KernelPCA(0.9, gamma="median").fit(X)
+    assert json.loads((tmp_path / "clean.json").read_text())["parameters"]["components"] == model.n_components_
+
+
+def test_one_row_can_be_denoised_by_a_model_of_others(table, tmp_path):
+    np.save(tmp_path / "one.npy", X[:1])
+    assert run(tmp_path / "one.npy", tmp_path / "clean.npy", "--fit", table, *FAST).exit_code == 0
+    np.testing.assert_allclose(np.load(tmp_path / "clean.npy"), denoised(X)[:1], atol=1e-6)
+
+
+def test_existing_files_are_refused_before_any_work(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(_app, "read", lambda *_: pytest.fail("the input was read"))
+    for existing in ("clean.csv", "clean.png", "clean.json"):
+        (tmp_path / existing).write_text("precious")
+        result = run(table, tmp_path / "clean.csv", *FAST)
+        assert result.exit_code == 1 and existing in result.output and "--force" in result.output
+        assert (tmp_path / existing).read_text() == "precious"
+        (tmp_path / existing).unlink()
+
+
+def test_force_replaces_files_and_folders(table, pictures, tmp_path):
+    (tmp_path / "clean.csv").write_text("old")
+    assert run(table, tmp_path / "clean.csv", *FAST, "--force").exit_code == 0
+    assert (tmp_path / "clean.csv").read_text() != "old"
+    for _ in range(2):
+        assert run(pictures, tmp_path / "folder", *FAST, "--force").exit_code == 0
+    assert len(list((tmp_path / "folder").iterdir())) == 12
+
+
+def test_folders_with_other_files_are_never_replaced(pictures, tmp_path):
+    (tmp_path / "clean").mkdir()
+    (tmp_path / "clean" / "thesis.tex").write_text("precious")
+    result = run(pictures, tmp_path / "clean", *FAST, "--force")
+    assert result.exit_code == 1 and "not PNG" in result.output
+    assert (tmp_path / "clean" / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()], ids=["failure", "interrupt"])
+def test_nothing_is_left_and_nothing_is_lost_when_writing_fails(table, tmp_path, monkeypatch, error):
+    def fail(path, data, kind):
+        path.write_text("half")
+        raise error
+
+    monkeypatch.setattr(_app, "write", fail)
+    (tmp_path / "clean.csv").write_text("precious")
+    before = sorted(tmp_path.iterdir())
+    assert run(table, tmp_path / "clean.csv", *FAST, "--force").exit_code != 0
+    assert sorted(tmp_path.iterdir()) == before and (tmp_path / "clean.csv").read_text() == "precious"
+
+
+def test_a_failing_figure_leaves_no_output(table, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError("no canvas")
+
+    monkeypatch.setattr(_app, "draw", fail)
+    before = sorted(tmp_path.iterdir())
+    assert run(table, tmp_path / "clean.csv", *FAST).exit_code == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n3,x\n", "columns that are not numeric: 'b'"),
+        ("a,b\n1,2\n3,\n,5\n", "2 missing or infinite values in 2 rows; the first is in row 2, column 'b'"),
+        ("a,b\n1,2\n", "has one row"),
+        ("a,b\n1,2\n3,4\n", "choosing parameters needs 8"),
+    ],
+)
+def test_unusable_tables_are_refused_with_a_reason(tmp_path, text, message):
+    (tmp_path / "noisy.csv").write_text(text)
+    result = run(tmp_path / "noisy.csv", tmp_path / "clean.csv")
+    assert result.exit_code == 1 and message in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["noisy.csv"]
+
+
+def test_other_mistakes_are_named(table, archive, tmp_path):
+    assert "does not exist" in run(tmp_path / "none.csv", tmp_path / "clean.csv").output
+    assert "unknown format '.doc'" in run(table, tmp_path / "clean.doc").output
+    assert "that is a folder of pictures" in run(table, tmp_path / "clean").output
+    assert "holds the arrays data, labels" in run(archive, tmp_path / "clean.npz").output
+    assert "has no array 'X'" in run(archive, tmp_path / "clean.npz", "--array", "X").output
+    np.save(tmp_path / "wide.npy", np.ones((9, 5)))
+    assert "5 columns" in run(table, tmp_path / "clean.csv", "--fit", tmp_path / "wide.npy").output
+    assert "different names" in run(table, tmp_path / "clean.csv", "--summary", tmp_path / "clean.csv").output
+    assert "Create it first" in run(table, tmp_path / "nowhere" / "clean.csv").output
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--components", "0"), ("--components", "1.5"), ("--width", "wide"), ("--penalty", "-1"), ("--noise", "0")],
+)
+def test_impossible_parameters_are_usage_errors(table, tmp_path, option):
+    assert run(table, tmp_path / "clean.csv", *option).exit_code == 2
+
+
+def test_pictures_must_be_grey_and_of_one_size(pictures, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="pictures need pillow")
+    image.new("L", (9, 9)).save(pictures / "z.png")
+    assert "9 × 9 pixels" in run(pictures, tmp_path / "clean", *FAST).output
+    image.new("RGB", (5, 4)).save(pictures / "z.png")
+    assert "convert it to grey" in run(pictures, tmp_path / "clean", *FAST).output
