@@ -61,8 +61,10 @@ def from_numpy(values, like, dtype=None):
     """Move NumPy `values` to the namespace and device of `like`, with its dtype unless another is given."""
     if is_host(like):
         return np.asarray(values, dtype=dtype or like.dtype)
-    xp = array_namespace(like)
-    return xp.asarray(np.asarray(values), dtype=dtype or like.dtype, device=array_api_compat.device(like))
+    values = np.asarray(values)
+    if not values.flags.writeable:  # which torch would warn of
+        values = values.copy()
+    return array_namespace(like).asarray(values, dtype=dtype or like.dtype, device=array_api_compat.device(like))
 
 
 def beside(array, like):
@@ -156,3 +158,13 @@ def copy_transposed(target, source):
     strip = 128 // target.itemsize  # two cache lines: every line of the target is written while it is in reach
     for start in range(0, source.shape[0], strip):
         target[:, start : start + strip] = source[start : start + strip].T
+
+
+def transposed(array):
+    """The transpose as an array of its own, in row-major order."""
+    if isinstance(array, np.ndarray):
+        out = np.empty(array.shape[::-1], array.dtype)
+        copy_transposed(out, array)
+        return out
+    xp = array_namespace(array)
+    return xp.asarray(array.T, copy=True)

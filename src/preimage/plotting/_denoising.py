@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from preimage.plotting._images import as_images, draw_strip
+from preimage.plotting._images import as_images, draw_strip, strip_width
 from preimage.plotting._matplotlib import panels
 
 
@@ -101,8 +101,7 @@ class DenoisingDisplay:
         -------
         self
         """
-        count, height, width = next(iter(self.rows.values())).shape
-        size = (count * picture_size * width / height + 2.0, 1.08 * picture_size)
+        size = (strip_width(next(iter(self.rows.values())), picture_size) + 1.2, 1.1 * picture_size)
         self.axes_ = panels("DenoisingDisplay", ax, len(self.rows), n_columns=1, panel_size=size)
         self.figure_ = self.axes_[0].figure
         lowest, highest = self.limits or _range(list(self.rows.values())[-1])

@@ -42,4 +42,11 @@ def draw_strip(ax, images, **image_kw):
     image = ax.imshow(strip(images), interpolation="nearest", **image_kw)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
+    ax.set_anchor("W")  # rows and their labels line up, and layouts keep room for the labels
     return image
+
+
+def strip_width(images, picture_size):
+    """Width of a `strip` whose pictures are `picture_size` high."""
+    _, height, width = images.shape
+    return picture_size * (len(images) * (width + gap_of(width)) - gap_of(width)) / height

@@ -2,7 +2,7 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from preimage.plotting._images import as_images, draw_strip, middles
+from preimage.plotting._images import as_images, draw_strip, middles, strip_width
 from preimage.plotting._matplotlib import panels
 
 
@@ -106,8 +106,8 @@ class NavigationDisplay:
         -------
         self
         """
-        count, height, width = self.images.shape
-        size = (count * picture_size * width / height, picture_size + 0.45)
+        count, _, width = self.images.shape
+        size = (strip_width(self.images, picture_size), picture_size + 0.35)
         (self.ax_,) = panels("NavigationDisplay", ax, 1, n_columns=1, panel_size=size)
         self.figure_ = self.ax_.figure
         self.image_ = draw_strip(self.ax_, self.images, **({"cmap": cmap} | image_kw))

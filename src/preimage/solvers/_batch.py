@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from preimage._arrays import concat_rows, is_host, itemsize, take_rows
+from preimage._arrays import concat_rows, is_host, itemsize, take_rows, transposed
 from preimage._memory import free_memory
 from preimage._rows import cut, for_blocks
 from preimage.solvers._preimage import CONVERGED, ITERATION_LIMIT, PreimageResult
@@ -27,7 +27,8 @@ def solve_in_blocks(iterate, target, start, anchor):
     """Join the results of `iterate(W, norms, Z, anchor)` over blocks of the vectors of `target`."""
     norms = target.squared_norms()
     blocks = query_blocks(start, target.points)
-    work = lambda rows: iterate(target.coefficients[:, rows].T, norms[rows], start[rows, :], anchor[rows, :])
+    # One row of coefficients a problem, contiguous: every step reads them several times.
+    work = lambda rows: iterate(transposed(target.coefficients[:, rows]), norms[rows], start[rows, :], anchor[rows, :])
     return PreimageResult.join(for_blocks(work, blocks, start))
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from preimage._arrays import array_namespace, epsilon, is_sparse, take_rows, to_dense
-from preimage.kernels import InnerProduct, ProfileKernel, SquaredDistance
+from preimage.kernels import Gaussian, InnerProduct, ProfileKernel, SquaredDistance
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,9 @@ class LocalDistance:
 
 
 def distance_model(kernel, points):
-    """A function (Z, W) → LocalDistance for targets with coefficients W (q, n) on `points`."""
+    """Prepare the points; returns a function of coefficients W (q, n), which returns a function Z → LocalDistance."""
+    if isinstance(kernel, Gaussian):
+        return _gaussian_model(kernel, points)
     if has_fixed_point(kernel):
         return (_radial_model if kernel.is_radial else _dot_product_model)(kernel, points)
     kernel.require_gradient("A pre-image")
@@ -74,55 +76,93 @@ def has_fixed_point(kernel):
     return isinstance(kernel, ProfileKernel) and kernel.pairwise in (SquaredDistance(), InnerProduct())
 
 
+def _gaussian_model(kernel, points):
+    """The radial model for f′ = −γf, with half the passes over the block: this is where denoising spends its time."""
+    squared_distances = kernel.pairwise.against(points)
+    gamma = kernel.gamma
+
+    def with_coefficients(W):
+        xp = array_namespace(W)
+        moduli = xp.abs(W)
+
+        def local(Z):
+            values = kernel.profile(squared_distances(Z))
+            psi, size = xp.vecdot(W, values), xp.vecdot(moduli, values)
+            values *= W
+            gradient = (4 * gamma) * (psi[:, None] * Z - values @ points)
+            return LocalDistance(
+                1 - 2 * psi, gradient, 4 * gamma * psi, 4 * gamma * size, _noise(xp.ones_like(psi), size)
+            )
+
+        return local
+
+    return with_coefficients
+
+
 def _radial_model(kernel, points):
     squared_distances = kernel.pairwise.against(points)
 
-    def local(Z, W):
+    def with_coefficients(W):
         xp = array_namespace(W)
-        values, slopes = kernel.profile_with_derivative(squared_distances(Z))
-        terms, pulls = W * values, W * slopes  # (q, n); a point with a negative pull attracts
-        total = xp.sum(pulls, axis=1)
-        diagonal = kernel.diagonal(Z)
-        return LocalDistance(
-            diagonal - 2 * xp.sum(terms, axis=1),
-            -4 * (total[:, None] * Z - pulls @ points),  # of −2ψ, by (K0d)
-            -4 * total,
-            4 * xp.sum(xp.abs(pulls), axis=1),
-            _noise(diagonal, terms),
-        )
+        moduli = xp.abs(W)
 
-    return local
+        def local(Z):
+            values, slopes = kernel.profile_with_derivative(squared_distances(Z))
+            pulls = W * slopes  # (q, n); a point with a negative pull attracts
+            total = xp.sum(pulls, axis=1)
+            diagonal = kernel.diagonal(Z)
+            return LocalDistance(
+                diagonal - 2 * xp.vecdot(W, values),
+                -4 * (total[:, None] * Z - pulls @ points),  # of −2ψ, by (K0d)
+                -4 * total,
+                4 * xp.sum(xp.abs(pulls), axis=1),
+                _noise(diagonal, xp.vecdot(moduli, xp.abs(values))),
+            )
+
+        return local
+
+    return with_coefficients
 
 
 def _dot_product_model(kernel, points):
-    def local(Z, W):
+    def with_coefficients(W):
         xp = array_namespace(W)
-        products = to_dense((points @ Z.T).T) if is_sparse(points) else Z @ points.T
-        values, slopes = kernel.profile_with_derivative(products)
-        own, own_slope = kernel.profile_with_derivative(xp.sum(Z * Z, axis=1))
-        terms = W * values
-        return LocalDistance(
-            own - 2 * xp.sum(terms, axis=1),
-            2 * (own_slope[:, None] * Z - (W * slopes) @ points),
-            2 * own_slope,
-            2 * xp.abs(own_slope),
-            _noise(own, terms),
-        )
+        moduli = xp.abs(W)
 
-    return local
+        def local(Z):
+            products = to_dense((points @ Z.T).T) if is_sparse(points) else Z @ points.T
+            values, slopes = kernel.profile_with_derivative(products)
+            own, own_slope = kernel.profile_with_derivative(xp.sum(Z * Z, axis=1))
+            return LocalDistance(
+                own - 2 * xp.vecdot(W, values),
+                2 * (own_slope[:, None] * Z - (W * slopes) @ points),
+                2 * own_slope,
+                2 * xp.abs(own_slope),
+                _noise(own, xp.vecdot(moduli, xp.abs(values))),
+            )
+
+        return local
+
+    return with_coefficients
 
 
 def _general_model(kernel, points):
-    def local(Z, W):
+    def with_coefficients(W):
         xp = array_namespace(W)
-        terms = W * kernel(Z, points)
-        diagonal = kernel.diagonal(Z)
-        gradient = kernel.diagonal_gradient(Z) - 2 * kernel.gradient(Z, points, W)
-        return LocalDistance(diagonal - 2 * xp.sum(terms, axis=1), gradient, None, None, _noise(diagonal, terms))
+        moduli = xp.abs(W)
 
-    return local
+        def local(Z):
+            values = kernel(Z, points)
+            diagonal = kernel.diagonal(Z)
+            gradient = kernel.diagonal_gradient(Z) - 2 * kernel.gradient(Z, points, W)
+            noise = _noise(diagonal, xp.vecdot(moduli, xp.abs(values)))
+            return LocalDistance(diagonal - 2 * xp.vecdot(W, values), gradient, None, None, noise)
+
+        return local
+
+    return with_coefficients
 
 
-def _noise(diagonal, terms):
-    xp = array_namespace(terms)
-    return 4 * epsilon(terms.dtype) * (xp.abs(diagonal) + 2 * xp.sum(xp.abs(terms), axis=1))
+def _noise(diagonal, size):
+    """Rounding errors of k(z, z) − 2ψ(z) when the terms of ψ have the given sum of moduli."""
+    return 4 * epsilon(size.dtype) * (array_namespace(size).abs(diagonal) + 2 * size)

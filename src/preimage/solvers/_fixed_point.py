@@ -1,6 +1,8 @@
 """The fixed-point iteration of Schölkopf and Mika, made safe, penalised and batched."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +85,7 @@ class FixedPoint(TargetSolver):
         start = nearest_points(target) if start is None else to_dense(start)
         anchor = start if anchor is None else to_dense(anchor)
         model = distance_model(target.kernel, target.points)
-        tolerance = max(float(self.tol), 4 * epsilon(start.dtype)) * spread(target.points)
+        tolerance = max(float(self.tol), 16 * epsilon(start.dtype)) * spread(target.points)
         iterate = lambda W, norms, Z, anchor: _iterate(
             model, W, norms, Z, anchor, float(self.penalty), tolerance, self.max_iter
         )
@@ -100,42 +102,68 @@ class FixedPoint(TargetSolver):
 def _iterate(model, W, norms, Z, anchor, penalty, tolerance, max_iter):
     """Run the iteration on a block of problems; those that are done leave the batch."""
     xp = array_namespace(Z)
-    evaluate = lambda Z: model(Z, W).penalized(Z, anchor, penalty)
+    local = model(W)
+    evaluate = lambda Z: local(Z).penalized(Z, anchor, penalty)
     batch = Batch(Z.shape[0], max_iter)
     here, length = evaluate(Z), xp.ones_like(norms)
+    step = _FullStep.at(here)
     frozen = xp.zeros_like(norms, dtype=xp.bool)
-    for step in range(1, max_iter + 1):
-        move, denominator = _fixed_point_step(here)
-        there = evaluate(Z + length[:, None] * move)
-        better = (there.value <= here.value) & ~frozen
-        full = xp.sum(move * move, axis=1)
+    for count in range(1, max_iter + 1):
+        new_Z = Z + length[:, None] * step.move
+        there = evaluate(new_Z)
+        new_step = _FullStep.at(there)
+        # Near the minimum differences of the objective drown in rounding long before steps do; then shorter steps count.
+        drowning = (there.value <= here.value + here.noise) & (new_step.squared < step.squared)
+        better = ((there.value < here.value) | drowning) & ~frozen
         batch.note(
-            step,
+            count,
             vanishing_kernel_values=to_numpy(here.safe_curvature <= _smallest(Z)),
-            converged=to_numpy((full <= tolerance**2) | (~better & (denominator * full <= here.noise))),
+            converged=to_numpy((step.squared <= tolerance**2) | (~better & (step.gain <= here.noise))),
             stalled=to_numpy(length < SMALLEST_STEP),
         )
-        Z = xp.where(better[:, None], Z + length[:, None] * move, Z)
-        here = there.where(better, here)
+        Z = xp.where(better[:, None], new_Z, Z)
+        here, step = there.where(better, here), new_step.where(better, step)
         length = xp.where(better, xp.clip(2 * length, max=1.0), length / 2)
-        if batch.finished(step):
+        if batch.finished(count):
             break
         if batch.worth_clearing():
             stay = batch.clear(Z, here.value + norms)
             Z, W, anchor, norms, length = (take_rows(array, stay) for array in (Z, W, anchor, norms, length))
-            here = here.take(stay)
+            here, step, local = here.take(stay), step.take(stay), model(W)
         frozen = from_numpy(batch.done, Z, dtype=xp.bool)
     batch.clear(Z, here.value + norms, everything=True)
     return batch.result()
 
 
-def _fixed_point_step(here):
-    """The step to the fixed point −gradient/D, or to that of the sum of moduli where D cancels."""
-    xp = array_namespace(here.value)
-    sound = here.curvature > CANCELLATION * here.safe_curvature
-    denominator = xp.where(sound, here.curvature, here.safe_curvature)
-    safe = xp.where(denominator > 0, denominator, xp.ones_like(denominator))
-    return -here.gradient / safe[:, None], denominator
+@dataclass(frozen=True)
+class _FullStep:
+    """The step to the fixed point, its squared length, and the decrease of the objective that it promises."""
+
+    move: Any
+    squared: Any
+    gain: Any
+
+    @classmethod
+    def at(cls, here):
+        """−gradient/D, or with the sum of moduli for D where the terms of D cancel."""
+        xp = array_namespace(here.value)
+        sound = here.curvature > CANCELLATION * here.safe_curvature
+        denominator = xp.where(sound, here.curvature, here.safe_curvature)
+        safe = xp.where(denominator > 0, denominator, xp.ones_like(denominator))
+        move = -here.gradient / safe[:, None]
+        squared = xp.vecdot(move, move)
+        return cls(move, squared, denominator * squared)
+
+    def where(self, mask, other):
+        xp = array_namespace(mask)
+        return _FullStep(
+            xp.where(mask[:, None], self.move, other.move),
+            xp.where(mask, self.squared, other.squared),
+            xp.where(mask, self.gain, other.gain),
+        )
+
+    def take(self, rows):
+        return _FullStep(take_rows(self.move, rows), take_rows(self.squared, rows), take_rows(self.gain, rows))
 
 
 def _smallest(Z):

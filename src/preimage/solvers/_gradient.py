@@ -106,7 +106,8 @@ class _Box:
 
 def _descend(model, W, norms, Z, anchor, box, penalty, tolerance, size, max_iter, memory):
     xp = array_namespace(Z)
-    evaluate = lambda Z: model(Z, W).penalized(Z, anchor, penalty)
+    local = model(W)
+    evaluate = lambda Z: local(Z).penalized(Z, anchor, penalty)
     batch = Batch(Z.shape[0], max_iter)
     Z = box.clip(Z)
     here, length = evaluate(Z), xp.ones_like(norms)
@@ -141,7 +142,7 @@ def _descend(model, W, norms, Z, anchor, box, penalty, tolerance, size, max_iter
             Z, W, anchor, norms, length, inverse = (
                 take_rows(array, stay) for array in (Z, W, anchor, norms, length, inverse)
             )
-            here, history = here.take(stay), history.take(stay)
+            here, history, local = here.take(stay), history.take(stay), model(W)
         frozen = from_numpy(batch.done, Z, dtype=xp.bool)
     batch.clear(Z, here.value + norms, everything=True)
     return batch.result()

@@ -135,22 +135,22 @@ class SparsePath(TargetSolver):
         SparsePathResult
         """
         check_parameters(self)
-        model = distance_model(target.kernel, target.points)
         W = target.coefficients.T
+        local = distance_model(target.kernel, target.points)(W)
         xp = array_namespace(W)
         background = self._background(W, target.points.shape[1])
         Z = xp.broadcast_to(background, (W.shape[0], background.shape[0])) + xp.zeros_like(W[:, :1])
-        steepest = xp.max(xp.abs(model(Z, W).gradient), axis=1)
+        steepest = xp.max(xp.abs(local(Z).gradient), axis=1)
         if bool(xp.any(steepest <= 0)):
             raise ValueError(
                 "SparsePath cannot leave the background: the kernel does not feel the training points from there. "
                 "Subtract the background (the mean, for instance), or widen the kernel."
             )
         if self.method == "path_seeking":
-            return self._seek(model, W, Z, background, target)
-        return self._proximal_path(model, W, Z, background, steepest, spread(target.points))
+            return self._seek(local, Z, background, target)
+        return self._proximal_path(local, Z, background, steepest, spread(target.points))
 
-    def _proximal_path(self, model, W, Z, background, steepest, size):
+    def _proximal_path(self, local, Z, background, steepest, size):
         xp = array_namespace(Z)
         ratios = np.geomspace(1, self.smallest, self.n_penalties)
         tolerance = max(self.tol, 4 * epsilon(Z.dtype)) * size
@@ -159,27 +159,27 @@ class SparsePath(TargetSolver):
             weights = steepest * float(ratio)
             if self.penalty is not None:
                 weights = xp.clip(weights, min=float(self.penalty))
-            Z = _proximal_descent(model, W, Z, background, weights, tolerance, self.max_iter)
+            Z = _proximal_descent(local, Z, background, weights, tolerance, self.max_iter)
             penalties.append(weights)
             points.append(Z)
         if self.penalty is not None:
             weights = xp.full_like(steepest, float(self.penalty))
-            points.append(_proximal_descent(model, W, Z, background, weights, tolerance, self.max_iter))
+            points.append(_proximal_descent(local, Z, background, weights, tolerance, self.max_iter))
             penalties.append(weights)
         return _as_path(penalties, points, background)
 
-    def _seek(self, model, W, Z, background, target):
+    def _seek(self, local, Z, background, target):
         xp = array_namespace(Z)
         largest = float(xp.max(xp.abs(target.points - background)))
         size = self.step * largest
         counts = np.zeros(Z.shape, dtype=np.int64)
-        before = [counts.copy(), counts.copy()]
+        seen = [set() for _ in counts]
         rows = np.arange(len(counts))
         resting = np.zeros(len(counts), bool)
         penalties, points = [], []
         for _ in range(100 * self.max_iter):
             Z = background + size * from_numpy(counts, Z)
-            scores = -to_numpy(model(Z, W).gradient)
+            scores = -to_numpy(local(Z).gradient)
             steepest = np.abs(scores).max(axis=1)
             penalties.append(from_numpy(steepest, Z))
             points.append(Z)
@@ -191,9 +191,10 @@ class SparsePath(TargetSolver):
             chosen = np.argmax(order, axis=1)
             moved = counts.copy()
             moved[rows, chosen] += np.sign(scores[rows, chosen]).astype(np.int64)
-            # Back where it was two steps ago: from here on the walk only oscillates.
-            resting |= (moved == before[0]).all(axis=1) & (len(points) > 2)
-            before = [before[1], counts.copy()]
+            for j in np.flatnonzero(~resting):
+                key = moved[j].tobytes()
+                resting[j] = key in seen[j]  # been there: from here on the walk only circles
+                seen[j].add(key)
             counts = np.where(resting[:, None], counts, moved)
         return _as_path(penalties, points, background)
 
@@ -213,11 +214,11 @@ class SparsePath(TargetSolver):
         return from_numpy(np.broadcast_to(np.asarray(self.background, dtype=float), (d,)), like)
 
 
-def _proximal_descent(model, W, Z, background, weights, tolerance, max_iter):
+def _proximal_descent(local, Z, background, weights, tolerance, max_iter):
     """Minimise ρ(z) + λ‖z − b‖₁ by steps z ← shrink(z − g/D, λ/D), D raised until the objective falls."""
     xp = array_namespace(Z)
     penalty = lambda Z: weights * xp.sum(xp.abs(Z - background), axis=1)
-    here = model(Z, W)
+    here = local(Z)
     value = here.value + penalty(Z)
     raised = xp.ones_like(value)
     for _ in range(max_iter):
@@ -225,7 +226,7 @@ def _proximal_descent(model, W, Z, background, weights, tolerance, max_iter):
         moved = Z - here.gradient / bound[:, None] - background
         threshold = (weights / bound)[:, None]
         new_Z = background + xp.sign(moved) * xp.clip(xp.abs(moved) - threshold, min=0)
-        there = model(new_Z, W)
+        there = local(new_Z)
         new_value = there.value + penalty(new_Z)
         better = new_value <= value
         step = xp.sqrt(xp.sum((new_Z - Z) ** 2, axis=1))

@@ -1,0 +1,118 @@
+"""How fast are batched pre-images?
+
+Set-up: 2,000 noisy USPS digits against 3,000 training digits, Gaussian kernel with c = 0.5 · 256, 64 components, fixed
+points to a relative step of 1e-6, started at the noisy digits. The peer is the same iteration, one query at a time, in
+plain NumPy as a textbook writes it, to the same step; it runs on a part of the queries and is scaled up. scikit-learn's
+way back (`fit_inverse_transform=True`, a ridge regression) is timed for fitting plus applying.
+
+    python benchmarks/speed/preimages.py
+
+Observe: ratios, and the time of an iteration against its two matrix products alone.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.decomposition import KernelPCA as Peer
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _measure import describe_machine, timed
+
+from preimage import KernelPCA
+from preimage._threads import run_parallel
+from preimage.datasets import load_usps
+from preimage.solvers import FixedPoint
+from preimage.solvers._batch import query_blocks
+
+GAMMA = 1 / 128
+TOL = 1e-6
+
+
+def loop(X, coefficients, starts, tolerance, tuned, max_iter=500):
+    """(P2g) for one query after the other; `tuned` has distances by matrix-vector products."""
+    out, steps = [], 0
+    norms, gamma = np.sum(X * X, axis=1), X.dtype.type(GAMMA)
+    for weights, z in zip(np.ascontiguousarray(coefficients), starts, strict=True):
+        for _ in range(max_iter):
+            squared = norms - 2 * (X @ z) + z @ z if tuned else np.sum((X - z) ** 2, axis=1)
+            E = weights * np.exp(-gamma * squared)
+            new = E @ X / np.sum(E)
+            move = np.linalg.norm(new - z)
+            z, steps = new, steps + 1
+            if move <= tolerance:
+                break
+        out.append(z)
+    return np.array(out), steps
+
+
+def gemm_seconds(X, starts, steps):
+    """The two matrix products of `steps` iterations of single queries, in the solver's blocks and threads."""
+    blocks = query_blocks(starts, X)
+    W = np.random.default_rng(0).normal(size=(len(starts), len(X))).astype(X.dtype)
+    XT = X.T.copy()
+
+    def multiply(rows):
+        starts[rows] @ XT
+        W[rows] @ X
+
+    run_parallel(multiply, blocks)
+    start = time.perf_counter()
+    for _ in range(5):
+        run_parallel(multiply, blocks)
+    return (time.perf_counter() - start) / 5 / len(starts) * steps
+
+
+def compare(dtype, train, noisy, repeats, n_loop):
+    train, noisy = train.astype(dtype), noisy.astype(dtype)
+    model = KernelPCA(64, gamma=GAMMA, preimage=FixedPoint(tol=TOL)).fit(train)
+    Y = model.transform(noisy)
+    seconds, result = timed(lambda: model.find_preimages(Y, start=noisy), repeats)
+    target = model.subspace_.embed(Y[:n_loop])
+    spread = float(np.sqrt(np.mean(np.sum((train - train.mean(axis=0)) ** 2, axis=1))))
+    timings = []
+    for tuned in (False, True):
+        run = lambda: loop(train, target.coefficients.T, noisy[:n_loop], TOL * spread, tuned)
+        loop_seconds, (points, loop_steps) = timed(run, 3)
+        timings.append(loop_seconds * len(noisy) / n_loop)
+    gemm = gemm_seconds(train, noisy, int(result.n_iter.sum()) + len(noisy))
+    difference = np.abs(points - result.points[:n_loop]).max()
+    print(
+        f"{np.dtype(dtype).name}: ours {seconds:.2f} s ({result.n_iter.mean():.1f} steps a query, at most "
+        f"{result.n_iter.max()}, {result.converged.mean():.1%} converged); largest difference {difference:.1e}; "
+        f"iterations against their two products: {seconds / gemm:.2f} x"
+    )
+    for name, value in zip(("textbook loop", "loop with matrix-vector products"), timings, strict=True):
+        print(f"          {name}: {value:.1f} s ({loop_steps / n_loop:.1f} steps), {value / seconds:.1f} x ours")
+
+    def peer():
+        return Peer(64, kernel="rbf", gamma=GAMMA, fit_inverse_transform=True, alpha=0.01).fit(train)
+
+    own_fit, _ = timed(lambda: KernelPCA(64, gamma=GAMMA).fit(train), repeats)
+    with_inverse, fitted = timed(peer, 3)
+    apply, _ = timed(lambda: fitted.inverse_transform(Y), repeats)
+    print(
+        f"          fit and way back: ours {own_fit:.2f} + {seconds:.2f} s, scikit-learn {with_inverse:.2f} + {apply:.2f} s, "
+        f"{(with_inverse + apply) / (own_fit + seconds):.1f} x ours"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--loop-queries", type=int, default=60)
+    options = parser.parse_args()
+    rng = np.random.default_rng(0)
+    usps = load_usps()
+    train = usps.X_train[rng.permutation(7291)[:3000]]
+    noisy = usps.X_test[rng.permutation(2007)[:2000]]
+    noisy = noisy + rng.normal(0, 0.5, noisy.shape)
+    print(describe_machine())
+    for dtype in (np.float64, np.float32):
+        compare(dtype, train, noisy, options.repeats, options.loop_queries)
+
+
+if __name__ == "__main__":
+    main()

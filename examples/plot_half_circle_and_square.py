@@ -1,0 +1,106 @@
+"""
+Noisy curves: a half circle and a square
+========================================
+
+Points scattered about a curve should go back to it. Four ways to do so: linear PCA, an autoencoder, a principal curve
+and kernel PCA, in an experiment after Mika et al. [1]_. A good method moves points across the curve, not along it, and
+knows where the curve turns.
+
+.. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
+"""
+
+# %%
+# Two hundred points on each curve, with Gaussian noise.
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPRegressor
+
+from preimage import KernelPCA
+
+
+def half_circle(t):
+    return np.column_stack([np.cos(np.pi * t), np.sin(np.pi * t)])
+
+
+def square(t):
+    side, along = np.divmod(4 * t, 1)
+    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)])
+    begin, end = corners[side.astype(int) % 4], corners[side.astype(int) % 4 + 1]
+    return begin + along[:, None] * (end - begin)
+
+
+rng = np.random.default_rng(0)
+CURVES = {"half circle": half_circle, "square": square}
+noisy = {name: curve(rng.uniform(size=200)) + rng.normal(scale=0.12, size=(200, 2)) for name, curve in CURVES.items()}
+
+# %%
+# The methods. Linear PCA and the autoencoder squeeze the points through one number, as a curve has one; the autoencoder
+# is the best of ten starts. The principal curve is Hastie and Stuetzle's: project points on the curve, smooth their
+# coordinates over the place where they landed, and again. Kernel PCA keeps four components.
+
+
+def linear_pca(X):
+    model = PCA(1).fit(X)
+    return model.inverse_transform(model.transform(X))
+
+
+def autoencoder(X):
+    networks = [
+        MLPRegressor(hidden_layer_sizes=(8, 1, 8), activation="tanh", solver="lbfgs", max_iter=1000, random_state=seed)
+        for seed in range(10)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # some starts never settle; others win
+        best = min((network.fit(X, X) for network in networks), key=lambda network: network.loss_)
+    return best.predict(X)
+
+
+def principal_curve(X, span=0.06, n_steps=20):
+    place = PCA(1).fit_transform(X)[:, 0]
+    for _ in range(n_steps):
+        rank = np.argsort(np.argsort(place)) / len(X)
+        weights = np.exp(-(((np.linspace(0, 1, 200)[:, None] - rank) / span) ** 2) / 2)
+        knots = weights @ X / weights.sum(axis=1, keepdims=True)
+        place = np.argmin(np.sum((X[:, None, :] - knots) ** 2, axis=2), axis=1)
+    return knots[place]
+
+
+def kernel_pca(X):
+    return KernelPCA(4, gamma=1 / 0.6).fit(X).denoise(X)
+
+
+METHODS = {
+    "linear PCA": linear_pca,
+    "autoencoder": autoencoder,
+    "principal curve": principal_curve,
+    "kernel PCA": kernel_pca,
+}
+
+# %%
+# Grey points are noisy, blue points denoised, thin lines join them. The number is the root mean squared distance to the
+# true curve. Linear PCA cannot bend; the principal curve starts from its line and cannot close around the square.
+
+
+def distance_to(curve, Z):
+    points = curve(np.linspace(0, 1, 1000, endpoint=False))
+    return np.sqrt(np.mean(np.min(np.sum((Z[:, None, :] - points) ** 2, axis=2), axis=1)))
+
+
+figure, axes = plt.subplots(2, 4, figsize=(11, 5.2), layout="constrained")
+for row, (name, curve) in zip(axes, CURVES.items()):
+    X, truth = noisy[name], curve(np.linspace(0, 1, 1000, endpoint=False))
+    row[0].set_ylabel(f"{name}\n(noisy: {distance_to(curve, X):.3f})")
+    for ax, (title, method) in zip(row, METHODS.items()):
+        Z = method(X)
+        ax.plot(*truth.T, ".", color="#E69F00", markersize=1.5, zorder=1)
+        ax.plot(*np.stack([X, Z]).transpose(2, 0, 1), color="0.85", linewidth=0.7, zorder=0)
+        ax.scatter(*X.T, s=4, color="0.6", linewidths=0, zorder=2)
+        ax.scatter(*Z.T, s=9, color="#0072B2", linewidths=0, zorder=3)
+        ax.set_title(f"{title}: {distance_to(curve, Z):.3f}", fontsize="medium")
+        ax.set(xticks=[], yticks=[], aspect="equal", xlim=(-1.5, 1.5))
+plt.show()

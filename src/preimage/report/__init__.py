@@ -1,0 +1,5 @@
+"""Results as one self-contained HTML page."""
+
+from preimage.report._report import Report
+
+__all__ = ["Report"]

@@ -1,0 +1,128 @@
+"""Kernel PCA and back."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from preimage import KernelPCA
+from preimage._arrays import to_numpy
+from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
+from preimage.solvers import SOLVER_NAMES, FixedPoint, Gradient
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(60, 4)) @ np.diag([3.0, 2.0, 1.0, 0.5]) + 1
+
+
+def test_linear_kernel_reconstructs_like_pca(X):
+    """Data with a mean: what scikit-learn's linear-kernel inverse loses."""
+    model, linear = KernelPCA(2, kernel="linear").fit(X), PCA(2).fit(X)
+    assert_allclose(
+        model.inverse_transform(model.transform(X)), linear.inverse_transform(linear.transform(X)), atol=1e-9
+    )
+    assert_allclose(model.denoise(X), linear.inverse_transform(linear.transform(X)), atol=1e-9)
+
+
+def test_wide_gaussian_denoises_like_pca(X):
+    expected = PCA(2).fit(X)
+    expected = expected.inverse_transform(expected.transform(X))
+    errors = []
+    for gamma in (1e-3, 1e-4, 1e-5):
+        model = KernelPCA(2, gamma=gamma, preimage=Gradient(tol=1e-9)).fit(X)
+        errors.append(np.abs(model.denoise(X) - expected).max())
+    assert errors[2] < errors[1] < errors[0]
+    assert errors[2] < 1e-2
+
+
+def test_all_components_return_training_points(X):
+    model = KernelPCA(gamma=0.1, preimage=FixedPoint(tol=1e-9)).fit(X)
+    assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVER_NAMES if name != "exact"])
+def test_every_solver_by_name(name, X):
+    model = KernelPCA(10, gamma=0.05, preimage=name).fit(X - X.mean(axis=0))
+    Z = model.denoise(X - X.mean(axis=0))
+    assert Z.shape == X.shape and np.isfinite(Z).all()
+
+
+def test_denoising_denoises():
+    X = load_digits().data / 16
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(X))
+    train, test = X[order[:800]], X[order[800:1100]]
+    noisy = test + rng.normal(0, 0.25, test.shape)
+    linear = PCA(16).fit(train)
+    by_pca = np.mean((linear.inverse_transform(linear.transform(noisy)) - test) ** 2)
+    model = KernelPCA(256, gamma=0.2).fit(train)
+    assert np.mean((model.denoise(noisy) - test) ** 2) < 0.6 * by_pca
+
+
+def test_result_tells_how_it_went(X):
+    model = KernelPCA(5, gamma=0.1).fit(X)
+    result = model.find_preimages(model.transform(X), start=X)
+    assert result.converged.all() and set(result.reason) == {"converged"}
+    assert_allclose(result.points, model.denoise(X))
+
+
+def test_unconverged_preimages_warn(X):
+    model = KernelPCA(5, gamma=0.1, preimage=FixedPoint(max_iter=1, tol=1e-12)).fit(X)
+    with pytest.warns(ConvergenceWarning, match="of 60 pre-images did not converge"):
+        model.denoise(X)
+
+
+def test_walks_begin_and_end_at_the_preimages_of_the_ends(X):
+    model = KernelPCA(8, gamma=0.1).fit(X)
+    walk = model.navigate(X[:1], X[1:2], steps=7)
+    assert walk.shape == (7, 4)
+    ends = model.inverse_transform(model.transform(X[:2]))
+    assert_allclose(walk[0], ends[0], atol=1e-4)
+    coordinates = model.transform(walk[-1:])
+    residual = np.linalg.norm(coordinates - model.transform(X[1:2]))
+    assert residual <= np.linalg.norm(model.transform(ends[1:]) - model.transform(X[1:2])) + 0.3
+    sets = model.navigate(X[:20], X[20:40], steps=3)
+    assert np.isfinite(sets).all()
+    with pytest.raises(ValueError, match="two ends"):
+        model.navigate(X[:1], X[1:2], steps=1)
+
+
+def test_sparse_training_data(rng):
+    X = np.where(rng.random((60, 8)) < 0.4, rng.normal(size=(60, 8)), 0)
+    dense, thin = KernelPCA(5, gamma=0.1).fit(X), KernelPCA(5, gamma=0.1).fit(sparse.csr_matrix(X))
+    assert_allclose(thin.denoise(sparse.csr_matrix(X[:9])), dense.denoise(X[:9]), atol=1e-5)
+
+
+def test_pipelines_go_back_too(X):
+    pipeline = make_pipeline(StandardScaler(), KernelPCA(gamma=0.3, preimage=FixedPoint(tol=1e-9))).fit(X)
+    assert_allclose(pipeline.inverse_transform(pipeline.transform(X)), X, atol=1e-3)
+
+
+def test_precomputed_kernels_have_no_way_back(X):
+    model = KernelPCA(2, kernel="precomputed").fit(X @ X.T)
+    with pytest.raises(UnsupportedKernelError, match="no inputs to go back to"):
+        model.inverse_transform(np.ones((1, 2)))
+
+
+@pytest.mark.parametrize("Y", [np.ones((3, 4)), np.full((3, 5), np.nan)], ids=["columns", "nan"])
+def test_bad_coordinates_are_refused(X, Y):
+    with pytest.raises(ValueError, match=r"5 components|NaN"):
+        KernelPCA(5, gamma=0.1).fit(X).inverse_transform(Y)
+
+
+def test_array_libraries_agree(xp, X):
+    expected = KernelPCA(5, gamma=0.1).fit(X)
+    model = KernelPCA(5, gamma=0.1).fit(xp.asarray(X))
+    assert_allclose(to_numpy(model.denoise(xp.asarray(X[:9]))), expected.denoise(X[:9]), atol=1e-5)
+    walk = model.navigate(xp.asarray(X[:1]), xp.asarray(X[1:2]), steps=3)
+    assert_allclose(to_numpy(walk), expected.navigate(X[:1], X[1:2], steps=3), atol=1e-4)
+
+
+def test_float32_stays_float32(X):
+    model = KernelPCA(5, gamma=0.1).fit(X.astype(np.float32))
+    assert model.denoise(X.astype(np.float32)).dtype == np.float32

@@ -1,0 +1,101 @@
+"""Choosing a denoiser."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
+
+from preimage import KernelPCA
+from preimage.model_selection import DenoisingScorer, DenoisingSearch, add_noise, estimate_noise
+
+FEW = {"widths": (0.25, 1.0), "n_components": (4, 32, 128), "penalties": (0.0, 0.1)}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X = load_digits().data / 16
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(X))
+    train, test = X[order[:600]], X[order[600:800]]
+    return train, test, train + rng.normal(0, 0.25, train.shape), test + rng.normal(0, 0.25, test.shape)
+
+
+def error(model, noisy, clean):
+    return np.mean((model.denoise(noisy) - clean) ** 2)
+
+
+def test_clean_data_and_known_noise(digits):
+    train, test, _, noisy = digits
+    search = DenoisingSearch(0.25, **FEW).fit(train)
+    worst = KernelPCA(4, gamma=search.best_params_["gamma"]).fit(train)
+    assert search.criterion_ == "added noise"
+    assert error(search, noisy, test) < 0.6 * error(worst, noisy, test)
+    assert_allclose(search.best_score_, error(search, noisy, test), rtol=0.3)
+    assert search.best_score_ == search.cv_results_["error"].min()
+    assert len(search.cv_results_["error"]) == 12
+
+
+@pytest.mark.parametrize("criterion", ["sure", "masked"])
+def test_noisy_data_alone(criterion, digits):
+    """The choice must be near the best choice with clean data in hand."""
+    _, test, noisy_train, noisy = digits
+    search = DenoisingSearch(criterion=criterion, **FEW).fit(noisy_train)
+    errors = [
+        error(KernelPCA(count, gamma=gamma).fit(noisy_train), noisy, test)
+        for gamma in np.unique(search.cv_results_["gamma"])
+        for count in (4, 32, 128)
+    ]
+    chosen = error(search, noisy, test)
+    assert chosen < 0.5 * 0.25**2
+    assert chosen <= 1.35 * min(errors)
+
+
+def test_stein_estimates_the_error_it_cannot_see(digits):
+    _, test, noisy_train, noisy = digits
+    search = DenoisingSearch(criterion="sure", **FEW).fit(noisy_train)
+    assert_allclose(search.best_score_, error(search, noisy, test), rtol=0.35)
+
+
+def test_auto_masks_columns_when_rows_are_few(rng):
+    X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 60)) + 0.1 * rng.normal(size=(40, 60))
+    search = DenoisingSearch(widths=(1.0,), n_components=(2, 8)).fit(X)
+    assert search.criterion_ == "masked"
+    assert search.best_params_["penalty"] == 0
+
+
+def test_noise_may_be_a_function(digits):
+    train, *_ = digits
+
+    def speckle(X, rng):
+        return np.where(rng.random(X.shape) < 0.1, 1.0, X)
+
+    search = DenoisingSearch(speckle, **FEW).fit(train)
+    assert search.best_score_ < np.mean((speckle(train, np.random.default_rng(1)) - train) ** 2)
+
+
+@pytest.mark.parametrize("deviation", [0.1, 0.25, 0.5])
+def test_noise_is_estimated(deviation, digits, rng):
+    train, *_ = digits
+    assert_allclose(estimate_noise(train + rng.normal(0, deviation, train.shape)), deviation, rtol=0.15)
+    assert_allclose(estimate_noise(rng.normal(0, deviation, (500, 40))), deviation, rtol=0.05)
+
+
+def test_noise_needs_more_rows_than_columns():
+    with pytest.raises(ValueError, match="5 rows and 9 columns"):
+        estimate_noise(np.ones((5, 9)))
+
+
+def test_added_noise_has_its_size(rng):
+    assert_allclose(np.std(add_noise(np.zeros((500, 50)), 0.3, rng)), 0.3, rtol=0.05)
+
+
+def test_scorer_serves_grid_search(digits):
+    train, *_ = digits
+    search = GridSearchCV(KernelPCA(gamma=0.2), {"n_components": [2, 64]}, scoring=DenoisingScorer(0.25), cv=3)
+    assert search.fit(train[:300]).best_params_ == {"n_components": 64}
+
+
+def test_too_few_rows_are_refused():
+    with pytest.raises(ValueError, match="minimum of 8"):
+        DenoisingSearch().fit(np.ones((5, 2)))

@@ -1,0 +1,87 @@
+"""Quasi-Newton pre-images."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from preimage._arrays import to_numpy
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import Expansion
+from preimage.kernels import CallableKernel, Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial, Sigmoid
+from preimage.solvers import FixedPoint, Gradient, objective_at
+
+
+def random_target(rng, kernel, n=20, d=3, q=6):
+    return Expansion(kernel, rng.normal(size=(n, d)), rng.random((n, q)))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Gaussian(0.5), Polynomial(3), Matern(0.3), Linear() * Gaussian(0.2), Cosine() + Gaussian(0.1), Sigmoid(0.1)],
+    ids=repr,
+)
+@pytest.mark.parametrize("penalty", [0.0, 0.3])
+def test_stationary_at_the_end(kernel, penalty, rng):
+    target, start = random_target(rng, kernel), rng.normal(size=(6, 3))
+    result = Gradient(penalty=penalty, tol=1e-9, max_iter=2000).solve(target, start)
+    gradient = target.distance_gradient(result.points) + 2 * penalty * (result.points - start)
+    assert result.converged.all()
+    assert_allclose(gradient, 0, atol=1e-5 * np.abs(target.distance_gradient(start)).max())
+    assert (result.objective <= objective_at(target, start) + 1e-12).all()
+
+
+def test_reaches_what_scipy_reaches(rng):
+    target, start = random_target(rng, Gaussian(0.5)), rng.normal(size=(6, 3))
+    result = Gradient(tol=1e-9).solve(target, start)
+    for j in range(6):
+        single = target[j]
+        best = minimize(
+            lambda z: single.squared_distances(z[None])[0, 0], start[j], method="BFGS", options={"gtol": 1e-8}
+        )
+        assert result.objective[j] <= best.fun + 1e-6
+
+
+def test_same_minimum_as_the_fixed_point_in_fewer_steps_for_wide_kernels(rng):
+    X = rng.normal(size=(100, 5))
+    target = Expansion(Gaussian(0.01), X, rng.normal(size=(100, 10)) / 100 + 0.01)
+    start = rng.normal(size=(10, 5))
+    fixed, quasi = FixedPoint(tol=1e-8, max_iter=3000).solve(target, start), Gradient(tol=1e-8).solve(target, start)
+    assert_allclose(quasi.objective, fixed.objective, atol=1e-8)
+
+
+def test_box_is_kept_and_optimal(rng):
+    target, start = random_target(rng, Gaussian(0.3)), rng.normal(size=(6, 3))
+    result = Gradient(lower=[-0.1, -0.2, 0.1], upper=[0.2, 0.0, 0.5], tol=1e-9).solve(target, start)
+    lower, upper = np.array([-0.1, -0.2, 0.1]), np.array([0.2, 0.0, 0.5])
+    assert (result.points >= lower).all() and (result.points <= upper).all()
+    gradient = target.distance_gradient(result.points)
+    inside = (result.points > lower) & (result.points < upper)
+    scale = np.abs(gradient).max()
+    assert_allclose(gradient[inside], 0, atol=1e-5 * scale)
+    assert (gradient[result.points == lower] >= -1e-6 * scale).all()
+    assert (gradient[result.points == upper] <= 1e-6 * scale).all()
+
+
+def test_impossible_boxes_are_refused(rng):
+    with pytest.raises(ValueError, match="lower ≤ upper"):
+        Gradient(lower=1.0, upper=0.0).solve(random_target(rng, Gaussian(0.3)))
+
+
+def test_kernels_without_gradient_are_refused(rng):
+    with pytest.raises(UnsupportedKernelError, match="gradient"):
+        Gradient().solve(random_target(rng, CallableKernel(lambda X, Y: X @ Y.T)), np.ones((6, 3)))
+
+
+def test_kinks_end_finite(rng):
+    result = Gradient(max_iter=200).solve(random_target(rng, Laplacian(0.5)), rng.normal(size=(6, 3)))
+    assert np.isfinite(result.points).all()
+
+
+def test_array_libraries_agree(xp, rng):
+    target, start = random_target(rng, Gaussian(0.5)), rng.normal(size=(6, 3))
+    there = Expansion(Gaussian(0.5), xp.asarray(target.points), xp.asarray(target.coefficients))
+    expected = Gradient(lower=-1, upper=1).solve(target, start)
+    assert_allclose(
+        to_numpy(Gradient(lower=-1, upper=1).solve(there, xp.asarray(start)).points), expected.points, atol=1e-6
+    )

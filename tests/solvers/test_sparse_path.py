@@ -1,0 +1,94 @@
+"""Sparse pre-images."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from preimage._arrays import to_numpy
+from preimage.feature_space import Expansion
+from preimage.kernels import Gaussian
+from preimage.solvers import FixedPoint, SparsePath, objective_at
+
+
+@pytest.fixture
+def target(rng):
+    """Points with five active coordinates of thirty."""
+    X = np.zeros((80, 30))
+    X[:, :5] = rng.normal(loc=1.0, size=(80, 5))
+    X[:, 5:] = 0.05 * rng.normal(size=(80, 25))
+    return Expansion(Gaussian(0.05), X, (rng.random((80, 4)) + 0.1) / 40)
+
+
+def test_path_starts_at_the_background_and_grows(target):
+    path = SparsePath(n_penalties=20).path(target)
+    assert (path.n_nonzero[0] == 0).all()
+    assert (np.diff(path.n_nonzero, axis=0) >= 0).mean() > 0.95
+    assert (np.diff(path.penalties, axis=0) < 0).all()
+
+
+def test_optimality_conditions_hold(target):
+    path = SparsePath(n_penalties=6, tol=1e-10, max_iter=20000).path(target)
+    for penalties, Z in zip(path.penalties, path.points, strict=True):
+        gradient = target.distance_gradient(Z)
+        active = Z != 0
+        scale = penalties[:, None] * np.ones_like(Z)
+        assert_allclose(gradient[active], -(scale * np.sign(Z))[active], atol=1e-5)
+        assert (np.abs(gradient)[~active] <= scale[~active] * (1 + 1e-6)).all()
+
+
+def test_zero_penalty_is_the_dense_solution(target):
+    dense = FixedPoint(tol=1e-10, max_iter=5000).solve(target, np.zeros((4, 30)))
+    sparse = SparsePath(penalty=0.0, tol=1e-9, max_iter=20000).solve(target)
+    assert_allclose(sparse.points, dense.points, atol=1e-4)
+
+
+def test_count_is_kept(target):
+    for count in (1, 3, 5):
+        Z = SparsePath(n_nonzero=count, n_penalties=60).solve(target).points
+        assert (np.count_nonzero(Z, axis=1) <= count).all()
+
+
+def test_background_is_a_shift(target):
+    shifted = Expansion(target.kernel, target.points + 2.0, target.coefficients)
+    plain = SparsePath(penalty=0.01).solve(target).points
+    assert_allclose(SparsePath(penalty=0.01, background=2.0).solve(shifted).points, plain + 2.0, atol=1e-6)
+
+
+def test_path_seeking_tends_to_the_lasso(target):
+    """Smaller steps, closer to the proximal solution of the same penalty."""
+    distances = []
+    for step in (5e-2, 1e-2, 2e-3):
+        path = SparsePath(method="path_seeking", step=step).path(target)
+        penalty = float(path.penalties[len(path.penalties) // 2, 0])
+        exact = SparsePath(penalty=penalty, tol=1e-9, max_iter=20000).solve(target).points[0]
+        sought = path.points[len(path.penalties) // 2, 0]
+        distances.append(np.linalg.norm(sought - exact) / np.linalg.norm(exact))
+    assert distances[2] < distances[0]
+    assert distances[2] < 0.05
+
+
+def test_path_seeking_has_exact_zeros_and_ends(target):
+    path = SparsePath(method="path_seeking", step=0.05).path(target)
+    assert len(path.points) < 5000
+    assert (path.points[0] == 0).all()
+    counts = path.points / (0.05 * np.abs(target.points).max())
+    assert_allclose(counts, counts.round(), atol=1e-9)
+
+
+def test_objective_includes_the_penalty(target):
+    result = SparsePath(penalty=0.01).solve(target)
+    expected = objective_at(target, result.points) + 0.01 * np.abs(result.points).sum(axis=1)
+    assert_allclose(result.objective, expected)
+
+
+def test_a_background_out_of_reach_is_reported(rng):
+    target = Expansion(Gaussian(1.0), rng.normal(size=(5, 3)) + 100, np.ones((5, 1)))
+    with pytest.raises(ValueError, match="cannot leave the background"):
+        SparsePath().solve(target)
+
+
+def test_array_libraries_agree(target, xp):
+    there = Expansion(target.kernel, xp.asarray(target.points), xp.asarray(target.coefficients))
+    assert_allclose(
+        to_numpy(SparsePath(penalty=0.01).solve(there).points), SparsePath(penalty=0.01).solve(target).points, atol=1e-6
+    )

@@ -1,0 +1,90 @@
+"""Starts, several starts, free lengths, walks."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from preimage import KernelPCA
+from preimage.feature_space import Expansion
+from preimage.kernels import Gaussian, Linear, Polynomial
+from preimage.solvers import (
+    FixedPoint,
+    MultiStart,
+    WeightedMean,
+    as_preimage,
+    free_length_preimages,
+    objective_at,
+)
+from preimage.solvers._starts import mean_of_neighbors, nearest_in_subspace, nearest_points, ranked_points
+
+
+def test_nearest_points_have_the_smallest_objective(rng):
+    target = Expansion(Gaussian(0.5), rng.normal(size=(15, 3)), rng.normal(size=(15, 5)))
+    distances = target.squared_distances(target.points)  # (n, q)
+    assert_allclose(nearest_points(target), target.points[np.argmin(distances, axis=0)])
+    assert (ranked_points(target, 4) == np.argsort(distances, axis=0)[:4].T).all()
+    assert_allclose(mean_of_neighbors(target, 3)[2], target.points[np.argsort(distances[:, 2])[:3]].mean(axis=0))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Polynomial(2)], ids=repr)
+def test_nearest_in_subspace_needs_coordinates_only(kernel, rng):
+    X = rng.normal(size=(30, 3))
+    model = KernelPCA(4, kernel=kernel).fit(X)
+    Y = model.transform(rng.normal(size=(6, 3)))
+    assert_allclose(nearest_in_subspace(model.subspace_, Y), nearest_points(model.subspace_.embed(Y)))
+
+
+def test_several_starts_are_never_worse_than_one(rng):
+    target = Expansion(Gaussian(2.0), rng.normal(size=(20, 3)), rng.normal(size=(20, 10)))
+    start = rng.normal(size=(10, 3))
+    one = FixedPoint().solve(target, start)
+    many = MultiStart(FixedPoint(), ("input", "nearest", "neighbors", "random", WeightedMean())).solve(target, start)
+    assert (many.objective <= one.objective + 1e-12).all()
+    assert (many.objective < one.objective - 1e-6).any()
+
+
+def test_unknown_starts_are_refused(rng):
+    with pytest.raises(ValueError, match="known: input, nearest"):
+        MultiStart(FixedPoint(), ("best",)).solve(Expansion(Gaussian(), np.ones((2, 2)), np.ones((2, 1))))
+
+
+def test_unknown_solvers_are_refused():
+    with pytest.raises(ValueError, match="fixed_point, gradient"):
+        as_preimage("newton")
+
+
+def test_free_length_of_a_scaled_image(rng):
+    x = rng.normal(size=(1, 3))
+    for factor in (2.5, -1.5):
+        points, factors, left = free_length_preimages(Expansion(Gaussian(0.5), x, np.array([[factor]])), FixedPoint())
+        assert_allclose(points, x, atol=1e-6)
+        assert_allclose(factors, factor, atol=1e-6)
+        assert_allclose(left, 0, atol=1e-8)
+
+
+def test_free_length_for_degree_two_is_the_leading_eigenvector(rng):
+    X, W = rng.normal(size=(10, 3)), rng.normal(size=(10, 1))
+    S = (X * W).T @ X
+    values, vectors = np.linalg.eigh(S)
+    leading = np.argmax(np.abs(values))
+    target = Expansion(Polynomial(2, coef0=0.0), X, W)
+    points, factors, left = free_length_preimages(target, FixedPoint(tol=1e-10, max_iter=3000))
+    z = points[0] / np.linalg.norm(points[0])
+    assert_allclose(abs(z @ vectors[:, leading]), 1, atol=1e-4)
+    assert_allclose(left, target.squared_norms() - values[leading] ** 2, rtol=1e-4)
+
+
+def test_pictures_of_linear_components_are_the_axes(rng):
+    X = rng.normal(size=(40, 4)) @ np.diag([3, 2, 1, 0.5])
+    model = KernelPCA(2, kernel=Linear()).fit(X)
+    axes = X.T @ model.subspace_.frame.coefficients
+    assert_allclose(model.component_images(), axes.T, atol=1e-10)
+    pictures = model.component_preimages()
+    cosines = np.sum(pictures.T * axes, axis=0) / np.linalg.norm(pictures, axis=1)
+    assert_allclose(np.abs(cosines), 1, atol=1e-6)
+
+
+def test_objective_at_is_the_paired_distance(rng, block_shape):
+    target = Expansion(Gaussian(0.5), rng.normal(size=(15, 3)), rng.normal(size=(15, 40)))
+    Z = rng.normal(size=(40, 3))
+    assert_allclose(objective_at(target, Z), np.diagonal(target.squared_distances(Z)), atol=1e-12)
