@@ -56,7 +56,7 @@ for name, output in {"noisy": noisy, **outputs}.items():
     print(f"{name:22} mean squared error {error(output):.5f}")
 
 # %%
-# Three spectra. The filter rounds the narrow peak off, linear PCA leaves ripples beside it.
+# Three spectra. The filter rounds the narrow peak off and wavers where there is none; linear PCA leaves ripples.
 
 COLORS = {"Savitzky-Golay filter": "#009E73", "linear PCA": "#D55E00", "kernel PCA": "#0072B2"}
 figure, axes = plt.subplots(3, 3, figsize=(11, 6), layout="constrained", sharex=True, sharey=True)
@@ -68,6 +68,6 @@ for row, (name, output) in zip(axes, outputs.items()):
         ax.plot(channels, clean[spectrum], color="black", linewidth=1, linestyle="--", label="clean")
         ax.plot(channels, output[spectrum], color=COLORS[name], linewidth=1.8)
         ax.spines[["top", "right"]].set_visible(False)
-figure.supxlabel("Channel", fontsize="medium")
+figure.supxlabel("Wavelength (arbitrary units)", fontsize="medium")
 figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
 plt.show()

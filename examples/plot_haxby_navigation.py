@@ -50,13 +50,13 @@ def split(haxby):
 
 
 # %%
-# The walk, drawn as the mean over slices of the voxels seen from above, and how much each pre-image resembles the mean
-# patterns of all kinds of pictures in the runs kept aside.
+# The walk, drawn as the mean over slices of the voxels seen from above, front on top, from low activity in violet to high
+# in orange; and how much each pre-image resembles the mean patterns of all kinds of pictures in the runs kept aside.
 
 
 def seen_from_above(patterns, voxel_ijk):
     """Mean over slices, shape (patterns, height · width), and its image shape; NaN where there is no voxel."""
-    i, j, _ = (voxel_ijk - voxel_ijk.min(axis=0)).T
+    i, j, _ = (voxel_ijk - voxel_ijk.min(axis=0)).astype(int).T
     shape = (int(j.max()) + 1, int(i.max()) + 1)
     cell = (shape[0] - 1 - j) * shape[1] + i
     count = np.bincount(cell, minlength=shape[0] * shape[1])
@@ -70,20 +70,23 @@ def draw_walk(haxby):
     walk = model.navigate(known["face"], known["house"], STEPS)
     images, shape = seen_from_above(walk, haxby.voxel_ijk)
     bound = np.nanmax(np.abs(images))
-    style = {"cmap": "PuOr_r", "vmin": -bound, "vmax": bound, "picture_size": 2.6}
+    colors = plt.get_cmap("PuOr_r").with_extremes(bad="0.9")
+    style = {"cmap": colors, "vmin": -bound, "vmax": bound, "picture_size": 0.72}
     NavigationDisplay.from_images(images, shape, names=("face", "house"), **style)
     plt.show()
     draw_resemblance(walk, kept)
 
 
 def draw_resemblance(walk, kept):
-    figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+    ax = plt.figure(figsize=(6.5, 4), layout="constrained").subplots()
     for name, patterns in kept.items():
         values = [np.corrcoef(step, patterns.mean(axis=0))[0, 1] for step in walk]
-        ax.plot(np.linspace(0, 1, STEPS), values, "o-", color=COLORS.get(name, "0.75"), zorder=2 + (name in COLORS))
-        ax.annotate(
-            name, (1, values[-1]), (8, 0), textcoords="offset points", va="center", color=COLORS.get(name, "0.4")
-        )
+        color, is_end = COLORS.get(name, "0.75"), name in COLORS
+        ax.plot(np.linspace(0, 1, STEPS), values, "o-", color=color, zorder=3 if is_end else 2)
+        if is_end:
+            ax.annotate(name, (1, values[-1]), (8, 0), textcoords="offset points", va="center", color=color)
+    ax.plot([], [], "o-", color="0.75", label="other kinds of pictures")
+    ax.legend(frameon=False, loc="upper center")
     ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
     ax.set(xlabel="Place on the line from faces to houses", ylabel="Correlation with mean patterns of other runs")
     ax.spines[["top", "right"]].set_visible(False)

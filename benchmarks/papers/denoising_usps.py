@@ -59,7 +59,7 @@ SOLVERS = {
     "mean of fixed point and 100 neighbours": (FIXED_POINT, DistanceConstraint(100, rtol=0.1)),
 }
 LINEAR_COMPONENTS = (96, 256)
-WIDTHS = (64.0, 96.0, 128.0, 256.0)
+WIDTHS = (64.0, 96.0, 128.0)
 KERNEL_COMPONENTS = (256, 512, 1024)
 
 

@@ -126,3 +126,16 @@ def test_array_libraries_agree(xp, X):
 def test_float32_stays_float32(X):
     model = KernelPCA(5, gamma=0.1).fit(X.astype(np.float32))
     assert model.denoise(X.astype(np.float32)).dtype == np.float32
+
+
+def test_targets_are_made_in_parts(X, monkeypatch):
+    model = KernelPCA(5, gamma=0.1).fit(X)
+    whole = model.denoise(np.repeat(X, 30, axis=0))
+    monkeypatch.setattr("preimage.solvers._preimage.TARGET_ENTRIES", 1)
+    assert_allclose(model.denoise(np.repeat(X, 30, axis=0)), whole, atol=1e-6)
+
+
+def test_no_queries(X):
+    model = KernelPCA(5, gamma=0.1).fit(X)
+    with pytest.raises(ValueError, match="0 sample"):
+        model.denoise(X[:0])

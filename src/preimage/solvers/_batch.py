@@ -5,7 +5,8 @@ import numpy as np
 from preimage._arrays import concat_rows, is_host, itemsize, take_rows, transposed
 from preimage._memory import free_memory
 from preimage._rows import cut, for_blocks
-from preimage.solvers._preimage import CONVERGED, ITERATION_LIMIT, PreimageResult
+from preimage.solvers._preimage import CONVERGED, ITERATION_LIMIT, VANISHING, PreimageResult
+from preimage.solvers._starts import nearest_points
 
 # Kernel values of a block against all points: about four MiB in float64, between a core's cache and the shared one.
 HOST_ENTRIES = 2**19
@@ -24,7 +25,20 @@ def query_blocks(queries, points):
 
 
 def solve_in_blocks(iterate, target, start, anchor):
-    """Join the results of `iterate(W, norms, Z, anchor)` over blocks of the vectors of `target`."""
+    """Join the results of `iterate(W, norms, Z, anchor)` over blocks of the vectors of `target`.
+
+    Problems that begin where the kernel vanishes begin again at the nearest point of `target`.
+    """
+    result = _solve_in_blocks(iterate, target, start, anchor)
+    lost = np.flatnonzero(result.reason == VANISHING)
+    if lost.size == 0:
+        return result
+    part = target.take(lost)
+    again = _solve_in_blocks(iterate, part, nearest_points(part), take_rows(anchor, lost))
+    return result.replaced(lost, again.better_of(result.take(lost)))
+
+
+def _solve_in_blocks(iterate, target, start, anchor):
     norms = target.squared_norms()
     blocks = query_blocks(start, target.points)
     # One row of coefficients a problem, contiguous: every step reads them several times.

@@ -43,6 +43,13 @@ class LocalDistance:
             self.noise + epsilon(Z.dtype) * penalty * xp.sum(shift * shift, axis=1),
         )
 
+    def vanishes(self):
+        """Where the kernel values are too small to have correct digits, so that nothing points anywhere."""
+        xp = array_namespace(self.value)
+        if self.safe_curvature is None:
+            return xp.zeros_like(self.value, dtype=xp.bool)
+        return self.safe_curvature <= (1e-30 if epsilon(self.value.dtype) > 1e-10 else 1e-280)
+
     def where(self, mask, other):
         """Row by row, this where `mask` holds and `other` elsewhere."""
         xp = array_namespace(mask)

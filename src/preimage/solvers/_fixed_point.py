@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.solvers._batch import Batch, solve_in_blocks
 from preimage.solvers._distance_model import distance_model, has_fixed_point
-from preimage.solvers._preimage import VANISHING, TargetSolver
+from preimage.solvers._preimage import TargetSolver
 from preimage.solvers._starts import nearest_points, spread
 
 # A fixed-point step divides by a sum of both signs; when less than this share of it survives, the step of the same
@@ -89,14 +87,7 @@ class FixedPoint(TargetSolver):
         iterate = lambda W, norms, Z, anchor: _iterate(
             model, W, norms, Z, anchor, float(self.penalty), tolerance, self.max_iter
         )
-        result = solve_in_blocks(iterate, target, start, anchor)
-        lost = np.flatnonzero(result.reason == VANISHING)
-        if lost.size == 0:
-            return result
-        # These began where the kernel vanishes; they begin again at the nearest training point.
-        part = target.take(lost)
-        again = solve_in_blocks(iterate, part, nearest_points(part), take_rows(anchor, lost))
-        return result.replaced(lost, again.better_of(result.take(lost)))
+        return solve_in_blocks(iterate, target, start, anchor)
 
 
 def _iterate(model, W, norms, Z, anchor, penalty, tolerance, max_iter):
@@ -117,7 +108,7 @@ def _iterate(model, W, norms, Z, anchor, penalty, tolerance, max_iter):
         better = ((there.value < here.value) | drowning) & ~frozen
         batch.note(
             count,
-            vanishing_kernel_values=to_numpy(here.safe_curvature <= _smallest(Z)),
+            vanishing_kernel_values=to_numpy(here.vanishes()),
             converged=to_numpy((step.squared <= tolerance**2) | (~better & (step.gain <= here.noise))),
             stalled=to_numpy(length < SMALLEST_STEP),
         )
@@ -164,8 +155,3 @@ class _FullStep:
 
     def take(self, rows):
         return _FullStep(take_rows(self.move, rows), take_rows(self.squared, rows), take_rows(self.gain, rows))
-
-
-def _smallest(Z):
-    """Sums of kernel values below this have no correct digits left."""
-    return 1e-30 if epsilon(Z.dtype) > 1e-10 else 1e-280

@@ -125,15 +125,16 @@ def _descend(model, W, norms, Z, anchor, box, penalty, tolerance, size, max_iter
         plain = box.clip(Z - inverse[:, None] * here.gradient) - Z
         batch.note(
             step,
+            vanishing_kernel_values=to_numpy(here.vanishes()),
             converged=to_numpy(
                 (_rows_dot(plain, plain) <= tolerance**2) | (~better & (-promised <= here.noise) & (length < 1))
             ),
             stalled=to_numpy(length < SMALLEST_STEP),
         )
         history.add(new_Z - Z, there.gradient - here.gradient, better)
-        inverse = xp.where(better, history.inverse_curvature(inverse), inverse)
         Z = xp.where(better[:, None], new_Z, Z)
         here = there.where(better, here)
+        inverse = _limited(xp.where(better, history.inverse_curvature(inverse), inverse), here)
         length = xp.where(better, xp.ones_like(length), length / 4)
         if batch.finished(step):
             break
@@ -190,9 +191,18 @@ class _History:
 def _first_inverse_curvature(here, size):
     xp = array_namespace(here.value)
     if here.safe_curvature is not None:
-        return 1 / xp.where(here.safe_curvature > 0, here.safe_curvature, xp.ones_like(here.value))
+        return 1 / xp.where(here.vanishes(), xp.ones_like(here.value), here.safe_curvature)
     lengths = xp.sqrt(_rows_dot(here.gradient, here.gradient))
     return 0.1 * size / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+
+
+def _limited(inverse, here):
+    """At most ten times what the kernel values here allow: far from the data curvatures change by many decades."""
+    if here.safe_curvature is None:
+        return inverse
+    xp = array_namespace(inverse)
+    limit = 10 / xp.where(here.vanishes(), xp.ones_like(inverse), here.safe_curvature)
+    return xp.where(inverse > limit, limit, inverse)
 
 
 def _downhill(move, slope, inverse):
