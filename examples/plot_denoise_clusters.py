@@ -10,9 +10,9 @@ eleven clusters in ten dimensions.
 """
 
 # %%
-# Three clusters, and new points to denoise. All points of a cluster go to one place: near its source with one component,
-# to the source itself with two, as many as it takes to tell three clusters apart. More components draw the shape of the
-# clusters, and with it the noise.
+# Three clusters, and new points to denoise. All points of a cluster go to one place: near its source with one
+# component, to the source itself with two, as many as it takes to tell three clusters apart. More components draw the
+# shape of the clusters, and with it the noise.
 
 import matplotlib.pyplot as plt
 import numpy as np

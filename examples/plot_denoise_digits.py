@@ -51,6 +51,7 @@ for name, add_noise in {"Gaussian noise": gaussian, "Every fifth pixel lost": sa
     outputs = {"linear PCA": best_linear_pca(noisy), "kernel PCA": search.denoise(noisy)}
     display = DenoisingDisplay.from_images(noisy, outputs, (8, 8), clean=X_test, n_images=12, cmap="gray_r")
     chosen = search.best_params_
+    display.figure_.set_figheight(display.figure_.get_figheight() + 0.45)  # room for a title
     display.figure_.suptitle(
         f"{name}: {chosen['n_components']} components, γ = {chosen['gamma']:.2g}, penalty {chosen['penalty']:.2g}"
     )

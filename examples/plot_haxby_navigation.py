@@ -25,7 +25,7 @@ from preimage import KernelPCA
 from preimage.datasets import load_haxby
 from preimage.plotting import NavigationDisplay
 
-STEPS = 7
+STEPS = 9
 COLORS = {"face": "#D55E00", "house": "#0072B2"}
 
 
@@ -50,8 +50,8 @@ def split(haxby):
 
 
 # %%
-# The walk, drawn as the mean over slices of the voxels seen from above, front on top, from low activity in violet to high
-# in orange; and how much each pre-image resembles the mean patterns of all kinds of pictures in the runs kept aside.
+# The walk, drawn as the mean over slices of the voxels seen from above, front on top, from low activity in violet to
+# high in orange; and how much each pre-image resembles the mean patterns of all kinds of pictures in the other runs.
 
 
 def seen_from_above(patterns, voxel_ijk):
@@ -68,10 +68,10 @@ def draw_walk(haxby):
     X, known, kept = split(haxby)
     model = KernelPCA(30, gamma="median").fit(X)
     walk = model.navigate(known["face"], known["house"], STEPS)
-    images, shape = seen_from_above(walk, haxby.voxel_ijk)
+    images, shape = seen_from_above(walk[::2], haxby.voxel_ijk)
     bound = np.nanmax(np.abs(images))
     colors = plt.get_cmap("PuOr_r").with_extremes(bad="0.9")
-    style = {"cmap": colors, "vmin": -bound, "vmax": bound, "picture_size": 0.72}
+    style = {"cmap": colors, "vmin": -bound, "vmax": bound, "picture_size": 1.0}
     NavigationDisplay.from_images(images, shape, names=("face", "house"), **style)
     plt.show()
     draw_resemblance(walk, kept)

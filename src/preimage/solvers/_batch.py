@@ -2,26 +2,14 @@
 
 import numpy as np
 
-from preimage._arrays import concat_rows, is_host, itemsize, take_rows, transposed
-from preimage._memory import free_memory
-from preimage._rows import cut, for_blocks
+from preimage._arrays import concat_rows, take_rows, transposed
+from preimage._rows import for_blocks
+from preimage.solvers._blocks import query_blocks
 from preimage.solvers._preimage import CONVERGED, ITERATION_LIMIT, VANISHING, PreimageResult
 from preimage.solvers._starts import nearest_points
 
-# Kernel values of a block against all points: about four MiB in float64, between a core's cache and the shared one.
-HOST_ENTRIES = 2**19
 # Finished rows are only cleared away in such shares, because copying the others costs about one product.
 CLEARING_SHARE = 0.2
-
-
-def query_blocks(queries, points):
-    """Slices of queries that are iterated together on the device of `queries`."""
-    n = points.shape[0]
-    if is_host(queries):
-        rows = max(32, min(HOST_ENTRIES // n, 1024))
-    else:
-        rows = max(256, min(free_memory(queries) // (64 * itemsize(queries.dtype) * n), 2**17))
-    return cut(queries.shape[0], int(rows))
 
 
 def solve_in_blocks(iterate, target, start, anchor):

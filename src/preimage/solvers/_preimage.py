@@ -8,11 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, concat_rows, take_rows, to_numpy
-from preimage._rows import cut
+from preimage.solvers._blocks import target_parts
 from preimage.solvers._starts import nearest_in_subspace
-
-# Coefficients of targets held at once: 256 MiB in float64.
-TARGET_ENTRIES = 2**25
 
 CONVERGED = "converged"
 ITERATION_LIMIT = "iteration limit"
@@ -144,5 +141,5 @@ class TargetSolver(Preimage):
     def inverse(self, subspace, Y, start=None):
         start = nearest_in_subspace(subspace, Y) if start is None else start
         # Targets have as many coefficients as there are training points: not all of them at once.
-        parts = cut(Y.shape[0], max(1024, TARGET_ENTRIES // subspace.frame.points.shape[0]))
+        parts = target_parts(Y, subspace.frame.points)
         return PreimageResult.join([self.solve(subspace.embed(Y[part, :]), start[part, :]) for part in parts])
