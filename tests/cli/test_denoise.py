@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import preimage
 from preimage import KernelPCA
 from preimage.cli import _app
+from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint
 
 FAST = ["--components", "3", "--width", "median", "--penalty", "0"]
@@ -126,6 +127,14 @@ def test_what_is_left_open_is_chosen_and_a_seed_repeats_it(table, tmp_path):
     assert chosen[0] == chosen[1] and chosen[0]["components"] >= 1
 
 
+def test_the_criterion_is_that_of_the_search(table, tmp_path):
+    chosen = ["--criterion", "masked", "--width", "median", "--seed", "1", "--no-figure"]
+    assert run(table, tmp_path / "clean.csv", *chosen).exit_code == 0
+    search = DenoisingSearch(criterion="masked", widths=[1.0], random_state=1).fit(X)
+    found = json.loads((tmp_path / "clean.json").read_text())["parameters"]["components"]
+    assert found == search.best_params_["n_components"]
+
+
 def test_given_parameters_are_kept_when_others_are_chosen(table, tmp_path):
     result = run(table, tmp_path / "clean.csv", "--width", "0.7", "--components", "4", "--no-figure")
     assert result.exit_code == 0, result.output
@@ -202,6 +211,7 @@ def test_a_failing_figure_leaves_no_output(table, tmp_path, monkeypatch):
         ("a,b\n1,2\n3,\n,5\n", "2 missing or infinite values in 2 rows; the first is in row 2, column 'b'"),
         ("a,b\n1,2\n", "has one row"),
         ("a,b\n1,2\n3,4\n", "choosing parameters needs 8"),
+        ("a,b\n", "holds an array of shape (0, 2)"),
     ],
 )
 def test_unusable_tables_are_refused_with_a_reason(tmp_path, text, message):
@@ -217,6 +227,10 @@ def test_other_mistakes_are_named(table, archive, tmp_path):
     assert "that is a folder of pictures" in run(table, tmp_path / "clean").output
     assert "holds the arrays data, labels" in run(archive, tmp_path / "clean.npz").output
     assert "has no array 'X'" in run(archive, tmp_path / "clean.npz", "--array", "X").output
+    np.save(tmp_path / "words.npy", np.array([["a"], ["b"]]))
+    assert "not numeric" in run(tmp_path / "words.npy", tmp_path / "clean.npy").output
+    (tmp_path / "broken.npz").write_text("x")
+    assert "not an NPZ archive" in run(tmp_path / "broken.npz", tmp_path / "clean.npz").output
     np.save(tmp_path / "wide.npy", np.ones((9, 5)))
     assert "5 columns" in run(table, tmp_path / "clean.csv", "--fit", tmp_path / "wide.npy").output
     assert "different names" in run(table, tmp_path / "clean.csv", "--summary", tmp_path / "clean.csv").output

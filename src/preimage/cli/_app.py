@@ -6,7 +6,7 @@ import time
 import warnings
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -99,6 +99,12 @@ def denoise_command(
             parser=_positive, metavar="NUMBER", help="Expect Gaussian noise like this; training data are clean."
         ),
     ] = None,
+    criterion: Annotated[
+        Literal["auto", "sure", "masked"],
+        typer.Option(
+            help="How to judge candidates without clean data: Stein's estimate, or guesses of hidden columns."
+        ),
+    ] = "auto",
     array: Annotated[str | None, typer.Option(help="Name of the array in an NPZ archive.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Before/after figure. (Default: OUTPUT with .png.)")] = None,
     no_figure: Annotated[bool, typer.Option("--no-figure", help="Draw no figure.")] = False,
@@ -120,7 +126,7 @@ def denoise_command(
         data = read(input, array)
         train = data if fit_to is None else read(fit_to, array)
         _check_fit(data, train, input, fit_to, kind)
-        request = Request(components, width, penalty, noise, seed)
+        request = Request(components, width, penalty, noise, criterion, seed)
         check_rows(train.values, request, fit_to or input)
         model, result = _run(train.values, data.values, request)
         cleaned = data.with_values(result.points)

@@ -30,6 +30,8 @@ class Request:
     penalty : "auto" or float
     noise : float or None
         Deviation of the noise to expect, when training data are clean.
+    criterion : str
+        How to judge candidates when they are not, as in `DenoisingSearch`.
     seed : int
     """
 
@@ -37,6 +39,7 @@ class Request:
     width: object = AUTO
     penalty: object = AUTO
     noise: object = None
+    criterion: str = AUTO
     seed: int = 0
 
     @property
@@ -137,4 +140,6 @@ def _search(X, width, request):
     if request.penalty != AUTO:
         options["penalties"] = [request.penalty * width]
     share = width / squared_distance_percentile(X, 50)
-    return DenoisingSearch(noise=request.noise, widths=[share], random_state=request.seed, **options).fit(X)
+    return DenoisingSearch(
+        noise=request.noise, criterion=request.criterion, widths=[share], random_state=request.seed, **options
+    ).fit(X)

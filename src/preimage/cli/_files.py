@@ -4,6 +4,7 @@ import csv
 import importlib
 import os
 import shutil
+import zipfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -171,7 +172,7 @@ def _matrix(array):
     """An array as float rows; float32 stays float32."""
     array = np.asarray(array)
     if array.dtype.kind not in "fiub":
-        raise FileError(f"An array of type {array.dtype} is not numeric.")
+        raise ValueError(f"its values have the type {array.dtype}, which is not numeric.")
     values = array.astype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
     return values.reshape(len(values), -1) if values.ndim > 2 else values
 
@@ -192,6 +193,8 @@ def _write_npy(path, data):
 
 
 def _read_npz(path, array):
+    if not zipfile.is_zipfile(path):
+        raise ValueError("it is not an NPZ archive.")
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
         if array is None and len(names) != 1:
