@@ -55,7 +55,7 @@ plt.show()
 # a few linear directions cannot tell eleven places apart, while the bumps of the kernel find them all.
 
 DEVIATIONS, COUNTS = [0.05, 0.1, 0.2, 0.4, 0.8], range(1, 10)
-SOLVER = FixedPoint(max_iter=5000)  # with one component some targets lie between two clusters, and steps are short
+SOLVER = FixedPoint(max_iter=5000)  # a few points take more than the default 500 steps
 
 
 def ratio(deviation, count, X, Z, truth):

@@ -215,17 +215,19 @@ def noise_lines(name, draws):
     if "best" not in draws[0]:
         return
     yield (
-        "At best: r linear components, kernel of width c, q components, solver, all chosen on validation digits. Ratios "
-        "to linear PCA with its best number on the *test* set, of all from 1 to 256.\n"
+        "At best: r linear components, kernel of width c, q components, solver, all chosen on validation digits. "
+        "Ratios to linear PCA with its best number on the *test* set, of all from 1 to 256.\n"
     )
-    yield "| draw | choice | validation error | test error | linear (n) | ratio |\n| --- | --- | --- | --- | --- | --- |"
+    yield "| draw | choice | validation error | test error | linear (n) | ratio |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     ratios = []
     for j, draw in enumerate(draws):
         value, (r, c, q, solver), expected = draw["best"]
         n = min(draw["linear"], key=draw["linear"].get)
-        ratios.append(draw["linear"][n] / value)
+        linear = draw["linear"][n]
+        ratios.append(linear / value)
         choice = f"r = {r}, c = {c:g}, q = {q}, {solver}"
-        yield f"| {j + 1} | {choice} | {expected:.2f} | {value:.2f} | {draw['linear'][n]:.2f} ({n}) | {ratios[-1]:.3f} |"
+        yield f"| {j + 1} | {choice} | {expected:.2f} | {value:.2f} | {linear:.2f} ({n}) | {ratios[-1]:.3f} |"
     reached = sum(ratio >= best_bar for ratio in ratios)
     yield f"\n- At least {best_bar}: {reached} of {len(ratios)} draws, mean {np.mean(ratios):.3f}.\n"
 

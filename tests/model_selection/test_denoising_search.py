@@ -99,3 +99,16 @@ def test_scorer_serves_grid_search(digits):
 def test_too_few_rows_are_refused():
     with pytest.raises(ValueError, match="minimum of 8"):
         DenoisingSearch().fit(np.ones((5, 2)))
+
+
+def test_few_columns_are_not_made_worse(rng):
+    """A curve in the plane: both directions carry signal, so the noise cannot be read off the spectrum."""
+    angle = rng.uniform(0, np.pi, 300)
+    curve = np.column_stack([np.cos(angle), np.sin(angle)])
+    noisy = curve + 0.1 * rng.normal(size=curve.shape)
+    search = DenoisingSearch().fit(noisy)
+    assert search.criterion_ == "masked"
+    assert error(search, noisy, curve) < np.mean((noisy - curve) ** 2)
+    known = DenoisingSearch(deviation=0.1).fit(noisy)
+    assert known.criterion_ == "sure" and known.noise_ == 0.1
+    assert error(known, noisy, curve) < 0.8 * np.mean((noisy - curve) ** 2)

@@ -146,7 +146,7 @@ def denoise_command(
             write(temporary[output], cleaned, kind)
             temporary[summary].write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
             if figure is not None:
-                draw(data, cleaned).savefig(temporary[figure], dpi=150)
+                draw(data, cleaned).savefig(temporary[figure], dpi=150, bbox_inches="tight")
     _print_report(report, outputs)
 
 

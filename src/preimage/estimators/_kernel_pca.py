@@ -65,8 +65,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         "auto" takes the dense solver for small matrices and for a large part of all components.
     preimage : str or Preimage, default="fixed_point"
         How `inverse_transform` and `denoise` go back to input space: "fixed_point", "gradient", "distance_constraint",
-        "weighted_mean", "conformal", "learned", "sparse", "exact", or a solver of `preimage.solvers` with its parameters,
-        such as ``FixedPoint(penalty=0.01)``.
+        "weighted_mean", "conformal", "learned", "sparse", "exact", or a solver of `preimage.solvers` with its
+        parameters, such as ``FixedPoint(penalty=0.01)``.
     tol : float or None, default=None
         Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-6 in float64 and 5e-5 in
         float32 (errors of eigenvalues are about the square of it).
@@ -195,8 +195,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def inverse_transform(self, Y):
         r"""Inputs whose images are nearest to the points of the principal subspace with coordinates Y.
 
-        Minimises :math:`\|\varphi(z) - (\bar\varphi + \sum_j y_j V_j)\|^2` with the solver `preimage`, from the training point
-        that is nearest in feature space. To denoise, use `denoise`, which starts at the noisy inputs.
+        Minimises :math:`\|\varphi(z) - (\bar\varphi + \sum_j y_j V_j)\|^2` with the solver `preimage`, from the
+        training point that is nearest in feature space. To denoise, use `denoise`, which starts at the noisy inputs.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         A, B = self._check_inputs(A), self._check_inputs(B)
         self._require_inputs()
-        return navigate(self.subspace_, self.preimage_, A, B, steps)
+        return self._points(navigate(self.subspace_, self.preimage_, A, B, steps))
 
     def component_preimages(self, n_components=None):
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components."""

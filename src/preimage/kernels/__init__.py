@@ -22,6 +22,7 @@ from preimage.kernels._kernel import Kernel
 from preimage.kernels._names import KERNEL_NAMES, as_kernel
 from preimage.kernels._normalized import Cosine, Normalized
 from preimage.kernels._pairwise import InnerProduct, ManhattanDistance, PairwiseQuantity, SquaredDistance
+from preimage.kernels._patches import Patches
 from preimage.kernels._precomputed import CallableKernel, Precomputed
 from preimage.kernels._profile import ProfileKernel
 from preimage.kernels._radial import (
@@ -32,7 +33,7 @@ from preimage.kernels._radial import (
     Multiquadric,
     RationalQuadratic,
 )
-from preimage.kernels._structured import MappedInputs, Patches, ScaledInputs
+from preimage.kernels._transformed import MappedInputs, ScaledInputs
 
 __all__ = [
     "KERNEL_NAMES",

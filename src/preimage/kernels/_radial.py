@@ -11,7 +11,30 @@ from preimage.kernels._profile import ProfileKernel
 GAMMA = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "scale", "median"}), str, None]
 
 
-class Gaussian(ProfileKernel):
+class _ExponentialDecay(ProfileKernel):
+    """f(s) = exp(−γs) of a distance s."""
+
+    is_positive_semidefinite = True
+    _parameter_constraints = {"gamma": GAMMA}
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def profile(self, s):
+        return array_namespace(s).exp(-self.gamma * s)
+
+    def profile_derivative(self, s):
+        return -self.gamma * self.profile(s)
+
+    def profile_with_derivative(self, s):
+        values = self.profile(s)
+        return values, -self.gamma * values
+
+    def inverse_profile(self, v):
+        return -array_namespace(v).log(v) / self.gamma
+
+
+class Gaussian(_ExponentialDecay):
     """k(x, y) = exp(−γ‖x − y‖²): smooth, local, one width.
 
     Parameters
@@ -27,27 +50,9 @@ class Gaussian(ProfileKernel):
     """
 
     pairwise = SquaredDistance()
-    is_positive_semidefinite = True
-    _parameter_constraints = {"gamma": GAMMA}
-
-    def __init__(self, gamma=1.0):
-        self.gamma = gamma
-
-    def profile(self, s):
-        return array_namespace(s).exp(-self.gamma * s)
-
-    def profile_derivative(self, s):
-        return -self.gamma * self.profile(s)
-
-    def profile_with_derivative(self, s):
-        values = self.profile(s)
-        return values, -self.gamma * values
-
-    def inverse_profile(self, v):
-        return -array_namespace(v).log(v) / self.gamma
 
 
-class Laplacian(ProfileKernel):
+class Laplacian(_ExponentialDecay):
     """k(x, y) = exp(−γ‖x − y‖₁), scikit-learn's Laplacian kernel; Matern(nu=0.5) is the Euclidean one.
 
     Parameters
@@ -57,24 +62,6 @@ class Laplacian(ProfileKernel):
     """
 
     pairwise = ManhattanDistance()
-    is_positive_semidefinite = True
-    _parameter_constraints = {"gamma": GAMMA}
-
-    def __init__(self, gamma=1.0):
-        self.gamma = gamma
-
-    def profile(self, s):
-        return array_namespace(s).exp(-self.gamma * s)
-
-    def profile_derivative(self, s):
-        return -self.gamma * self.profile(s)
-
-    def profile_with_derivative(self, s):
-        values = self.profile(s)
-        return values, -self.gamma * values
-
-    def inverse_profile(self, v):
-        return -array_namespace(v).log(v) / self.gamma
 
 
 class RationalQuadratic(ProfileKernel):

@@ -1,20 +1,20 @@
 """The width, number of components and penalty with which kernel PCA denoises best."""
 
 import warnings
-from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, from_numpy, is_sparse, take_rows
+from preimage._arrays import take_rows
 from preimage._random import generator
 from preimage._rows import for_blocks
 from preimage._validation import Interval, StrOptions, check_parameters, check_points
 from preimage.estimators import KernelPCA
 from preimage.exceptions import RankWarning
 from preimage.kernels import squared_distance_percentile
+from preimage.model_selection._denoising_criteria import AddedNoise, MaskedColumns, SteinEstimate
 from preimage.model_selection._noise import add_noise, estimate_noise
 from preimage.solvers import FixedPoint
 
@@ -22,6 +22,8 @@ from preimage.solvers import FixedPoint
 WIDTHS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
 PENALTIES = (0.0, 0.03, 0.1, 0.3)
 MOST_COMPONENTS = 512
+# With fewer columns every direction may carry signal, and there is no floor to read the noise off.
+FEWEST_COLUMNS = 16
 # Pre-images need not be better than the differences between candidates.
 SEARCH_TOLERANCE = 1e-4
 SEARCH_STEPS = 100
@@ -30,24 +32,28 @@ SEARCH_STEPS = 100
 class DenoisingSearch(BaseEstimator):
     r"""Choose kernel PCA for denoising, with or without clean data.
 
-    A part of the rows is held out; models of every width are fitted on the rest and denoise the held-out rows with every
-    number of components and every penalty. The smallest estimated error wins, and a model with these parameters is
-    fitted on all rows. Where the error comes from:
+    A part of the rows is held out; models of every width are fitted on the rest and denoise the held-out rows with
+    every number of components and every penalty. The smallest estimated error wins, and a model with these parameters
+    is fitted on all rows. Where the error comes from:
 
     - Clean data and known noise (`noise` given): noise is added to held-out rows and the error measured.
     - Noisy data, "sure": Stein's unbiased estimate for Gaussian noise of deviation σ, :math:`\frac1d \|f(x) - x\|^2 -
-      \sigma^2 + \frac{2\sigma^2}{d} \operatorname{div} f(x)`, with the divergence by a random probe and σ from the floor
-      of the PCA spectrum.
-    - Noisy data, "masked": some columns of a held-out row are replaced by their means, and the denoised row must predict
-      their noisy values. Right for any noise that is independent between columns; blind to penalties, which stay zero.
+      \sigma^2 + \frac{2\sigma^2}{d} \operatorname{div} f(x)`, with the divergence by a random probe and σ from the
+      floor of the PCA spectrum.
+    - Noisy data, "masked": some columns of a held-out row are replaced by their means, and the denoised row
+      must predict their noisy values. Right for any noise that is independent between columns; blind to penalties,
+      which stay zero.
 
     Parameters
     ----------
     noise : float, callable or None, default=None
-        None: the data are noisy. A number or a function ``noise(X, rng)``: the data are clean, and the noise to expect is
-        Gaussian of this deviation, or what the function returns.
+        None: the data are noisy. A number or a function ``noise(X, rng)``: the data are clean, and the noise to expect
+        is Gaussian of this deviation, or what the function returns.
     criterion : {"auto", "sure", "masked"}, default="auto"
-        For noisy data; "auto" is "sure" with more than twice as many rows as columns, else "masked".
+        For noisy data. "auto" is "sure" when σ is given or can be seen: with at least 16 columns, and more than twice
+        as many rows as columns; else "masked".
+    deviation : float or None, default=None
+        σ of the noise in noisy data, where it is known ("sure"); None estimates it.
     widths : sequence of float, default=(1/16, ..., 4)
         Candidates for c in exp(−‖x − y‖²/c), as multiples of the median squared distance.
     n_components : sequence of int or None, default=None
@@ -73,7 +79,7 @@ class DenoisingSearch(BaseEstimator):
         "gamma", "n_components", "penalty" and "error" of every candidate.
     criterion_ : str
     noise_ : float or None
-        Estimated deviation of the noise ("sure").
+        Deviation of the noise that "sure" worked with.
 
     Examples
     --------
@@ -91,6 +97,7 @@ class DenoisingSearch(BaseEstimator):
     _parameter_constraints = {
         "noise": [Interval(Real, 0, None, closed="neither"), callable, None],
         "criterion": [StrOptions({"auto", "sure", "masked"})],
+        "deviation": [Interval(Real, 0, None, closed="neither"), None],
         "widths": ["array-like"],
         "n_components": ["array-like", None],
         "penalties": ["array-like"],
@@ -104,6 +111,7 @@ class DenoisingSearch(BaseEstimator):
         noise=None,
         *,
         criterion="auto",
+        deviation=None,
         widths=WIDTHS,
         n_components=None,
         penalties=PENALTIES,
@@ -113,6 +121,7 @@ class DenoisingSearch(BaseEstimator):
     ):
         self.noise = noise
         self.criterion = criterion
+        self.deviation = deviation
         self.widths = widths
         self.n_components = n_components
         self.penalties = penalties
@@ -177,13 +186,14 @@ class DenoisingSearch(BaseEstimator):
         self.noise_ = None
         if self.noise is not None:
             self.criterion_ = "added noise"
-            return _AddedNoise(judge, add_noise(judge, self.noise, rng))
-        enough = X.shape[0] > 2 * X.shape[1]
-        self.criterion_ = ("sure" if enough else "masked") if self.criterion == "auto" else self.criterion
+            return AddedNoise(judge, add_noise(judge, self.noise, rng))
+        visible = X.shape[1] >= FEWEST_COLUMNS and X.shape[0] > 2 * X.shape[1]
+        known = self.deviation is not None
+        self.criterion_ = ("sure" if known or visible else "masked") if self.criterion == "auto" else self.criterion
         if self.criterion_ == "masked":
-            return _MaskedColumns(judge, rest, rng)
-        self.noise_ = estimate_noise(X)
-        return _SteinEstimate(judge, self.noise_, rng)
+            return MaskedColumns(judge, rest, rng)
+        self.noise_ = float(self.deviation) if known else estimate_noise(X)
+        return SteinEstimate(judge, self.noise_, rng)
 
     def _keep_best(self, X, rows):
         gamma, count, penalty, error = (np.array(column) for column in zip(*rows, strict=True))
@@ -197,85 +207,3 @@ class DenoisingSearch(BaseEstimator):
         }
         solver = FixedPoint(penalty=self.best_params_["penalty"])
         self.best_estimator_ = KernelPCA(int(count[best]), gamma=float(gamma[best]), preimage=solver).fit(X)
-
-
-def _denoise(subspace, solver, X):
-    return solver.inverse(subspace, subspace.coordinates(X), X).points
-
-
-def _mean_square(difference):
-    return float(array_namespace(difference).mean(difference * difference))
-
-
-@dataclass
-class _AddedNoise:
-    clean: object
-    noisy: object
-
-    def __call__(self, subspace, solver):
-        return _mean_square(_denoise(subspace, solver, self.noisy) - self.clean)
-
-
-class _SteinEstimate:
-    def __init__(self, noisy, deviation, rng):
-        self.noisy = noisy
-        self.variance = deviation**2
-        self.probe = from_numpy(rng.choice([-1.0, 1.0], size=noisy.shape), noisy)
-        # A finite difference of the size of the noise averages over kinks of the solver.
-        self.step = 0.1 * max(deviation, 1e-8)
-
-    def __call__(self, subspace, solver):
-        xp = array_namespace(self.noisy)
-        here = _denoise(subspace, solver, self.noisy)
-        there = _denoise(subspace, solver, self.noisy + self.step * self.probe)
-        divergence = float(xp.mean(self.probe * (there - here))) / self.step  # a column
-        return _mean_square(here - self.noisy) - self.variance + 2 * self.variance * divergence
-
-
-class _MaskedColumns:
-    def __init__(self, noisy, rest, rng, groups=8):
-        xp = array_namespace(noisy)
-        d = noisy.shape[1]
-        self.noisy = noisy
-        self.means = xp.mean(rest, axis=0)
-        label = rng.permutation(d) % min(groups, max(d, 1))
-        self.masks = [from_numpy((label == group).astype(float), noisy) for group in range(int(label.max()) + 1)]
-
-    def __call__(self, subspace, solver):
-        xp = array_namespace(self.noisy)
-        total = 0.0
-        for mask in self.masks:
-            blinded = self.noisy * (1 - mask) + self.means * mask
-            total += float(xp.sum((mask * (_denoise(subspace, solver, blinded) - self.noisy)) ** 2))
-        return total / (self.noisy.shape[0] * self.noisy.shape[1])
-
-
-class DenoisingScorer:
-    """A scorer for scikit-learn's searches: minus the error of denoising held-out clean rows with added noise.
-
-    Parameters
-    ----------
-    noise : float or callable
-        Deviation of Gaussian noise, or a function ``noise(X, rng)``.
-    random_state : int, default=0
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> from preimage import KernelPCA
-    >>> from preimage.model_selection import DenoisingScorer
-    >>> X = load_digits().data[:300] / 16
-    >>> search = GridSearchCV(KernelPCA(), {"n_components": [2, 32]}, scoring=DenoisingScorer(0.25), cv=3).fit(X)
-    >>> search.best_params_
-    {'n_components': 32}
-    """
-
-    def __init__(self, noise, random_state=0):
-        self.noise = noise
-        self.random_state = random_state
-
-    def __call__(self, estimator, X, y=None):
-        rng = generator(self.random_state)
-        X = X.toarray() if is_sparse(X) else X
-        return -_mean_square(estimator.denoise(add_noise(X, self.noise, rng)) - X)

@@ -18,8 +18,8 @@ class ConformalMap(TargetSolver):
 
     .. math:: z = X^+ (P - \lambda K^{-1}) \alpha = X^\top \alpha - \lambda X^+ K^{-1} \alpha .
 
-    For λ = 0 this is the plain mean :math:`\sum_i \alpha_i x_i`, whatever the kernel. The correction is stable only while λ
-    is well below the eigenvalues of K that count; those below rounding are left out.
+    For λ = 0 this is the plain mean :math:`\sum_i \alpha_i x_i`, whatever the kernel. The correction is stable only
+    while λ is well below the eigenvalues of K that count; those below rounding are left out.
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ class ExactInverse(TargetSolver):
     polynomials of even degree and c > 0 likewise. Homogeneous polynomials of even degree determine z up to its sign.
 
     The formula gives numbers even when no exact pre-image exists; the result says so (`converged` is False) when
-    :math:`\rho(z)` is more than `tol` of :math:`\|\Psi\|^2`, and the nearest training point is returned if it is nearer.
+    :math:`\rho(z)` is more than `tol` of :math:`\|\Psi\|^2`, and the nearest training point is returned if it is
+    nearer.
 
     Parameters
     ----------

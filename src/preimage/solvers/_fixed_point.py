@@ -103,7 +103,8 @@ def _iterate(model, W, norms, Z, anchor, penalty, tolerance, max_iter):
         new_Z = Z + length[:, None] * step.move
         there = evaluate(new_Z)
         new_step = _FullStep.at(there)
-        # Near the minimum differences of the objective drown in rounding long before steps do; then shorter steps count.
+        # Near the minimum differences of the objective drown in rounding long before steps do; then shorter steps
+        # count.
         drowning = (there.value <= here.value + here.noise) & (new_step.squared < step.squared)
         better = ((there.value < here.value) | drowning) & ~frozen
         batch.note(

@@ -11,8 +11,8 @@ ROUNDS = 20
 def free_length_preimages(vectors, solver):
     """Inputs z and factors β that minimise ‖Ψ − βφ(z)‖² for each vector Ψ, of either sign  (P3).
 
-    The best β for a given z is ψ(z)/k(z, z) (P4), and for a given β the problem is that of the pre-image of Ψ/β; the two
-    are solved in turns, from the training points where ψ is largest and smallest, until β settles.
+    The best β for a given z is ψ(z)/k(z, z) (P4), and for a given β the problem is that of the pre-image of Ψ/β; the
+    two are solved in turns, from the training points where ψ is largest and smallest, until β settles.
 
     Returns
     -------

@@ -38,10 +38,10 @@ class SparsePath(TargetSolver):
     Coordinates stay at the background b ("nothing there") unless the target asks for them. Two ways along the path from
     :math:`\lambda_{\max} = \|\nabla\rho(b)\|_\infty`, where z = b, downwards:
 
-    - "proximal": proximal gradient steps with a step length that never raises the objective, each solution the start of the
-      next; every point of the path is stationary for its λ.
-    - "path_seeking": generalised path seeking [1]_: one coordinate moves by a small fixed step at a time, the one with the
-      steepest slope, after those that want to return to zero. Every iterate is an estimate for some λ.
+    - "proximal": proximal gradient steps with a step length that never raises the objective, each solution the
+      start of the next; every point of the path is stationary for its λ.
+    - "path_seeking": generalised path seeking [1]_: one coordinate moves by a small fixed step at a time, the one
+      with the steepest slope, after those that want to return to zero. Every iterate is an estimate for some λ.
 
     Parameters
     ----------

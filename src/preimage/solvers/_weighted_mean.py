@@ -16,8 +16,8 @@ class WeightedMean(TargetSolver):
     .. math:: z = \sum_i \alpha_i \Psi(x_i) x_i \Big/ \sum_i \alpha_i \Psi(x_i),
 
     whose denominator is :math:`\|\Psi\|^2`. The published form replaces :math:`\Psi(x_i)` by
-    :math:`1 - \tilde d_i^2/2`; for targets much shorter than one it collapses to :math:`\sum_i \alpha_i x_i`. Other radial
-    kernels weigh with the slope of the profile at the distance that the value implies. A good start, and fast.
+    :math:`1 - \tilde d_i^2/2`; for targets much shorter than one it collapses to :math:`\sum_i \alpha_i x_i`. Other
+    radial kernels weigh with the slope of the profile at the distance that the value implies. A good start, and fast.
 
     Parameters
     ----------

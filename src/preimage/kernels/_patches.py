@@ -1,106 +1,13 @@
-"""Kernels that know something of their inputs: scales and linear maps of variables, neighbourhoods in images."""
+"""Kernels that know neighbourhoods in images."""
 
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from preimage._arrays import array_namespace, from_numpy, integer_power, is_sparse, to_dense
+from preimage._arrays import array_namespace, from_numpy, integer_power
 from preimage._validation import Interval
-from preimage.kernels._kernel import Kernel, OfOneKernel
-
-
-class ScaledInputs(OfOneKernel, Kernel):
-    """k_D(x, y) = k(D^½x, D^½y) for a diagonal D ≥ 0: variables count with their weights.
-
-    For dot-product kernels this is k(x·Dy). A weight of zero drops a variable.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    weights : array of shape (d,)
-        Diagonal of D, non-negative.
-    """
-
-    _parameter_constraints = {"kernel": [Kernel], "weights": ["array-like"]}
-
-    def __init__(self, kernel, weights):
-        self.kernel = kernel
-        self.weights = weights
-
-    def blocks(self, X, Y):
-        left = self._map(X)
-        return self.kernel.blocks(left, left if Y is X else self._map(Y))
-
-    def diagonal(self, X):
-        return self.kernel.diagonal(self._map(X))
-
-    def gradient(self, Z, X, weights):
-        return self.kernel.gradient(self._map(Z), self._map(X), weights) * self._roots(weights)
-
-    def diagonal_gradient(self, Z):
-        inner = self.kernel.diagonal_gradient(self._map(Z))
-        return inner * self._roots(inner)
-
-    def _resolve_parameter(self, name, value, X):
-        return value.resolve(self._map(X)) if name == "kernel" else value
-
-    def _map(self, X):
-        roots = self._roots(X)
-        if roots.shape[0] != X.shape[1]:
-            raise ValueError(f"ScaledInputs has {roots.shape[0]} weights; the inputs have {X.shape[1]} columns.")
-        return X.multiply(roots[None, :]).tocsr() if is_sparse(X) else X * roots
-
-    def _roots(self, like):
-        weights = np.asarray(self.weights, dtype=float)
-        if weights.ndim != 1 or not np.all(weights >= 0):
-            raise ValueError("ScaledInputs needs a one-dimensional array of non-negative weights.")
-        return from_numpy(np.sqrt(weights), like)
-
-
-class MappedInputs(OfOneKernel, Kernel):
-    """k_A(x, y) = k(Ax, Ay) for a matrix A: smoothing, whitening, derivatives, projections.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    matrix : array of shape (l, d)
-        The linear map A.
-    """
-
-    _parameter_constraints = {"kernel": [Kernel], "matrix": ["array-like"]}
-
-    def __init__(self, kernel, matrix):
-        self.kernel = kernel
-        self.matrix = matrix
-
-    def blocks(self, X, Y):
-        left = self._map(X)
-        return self.kernel.blocks(left, left if Y is X else self._map(Y))
-
-    def diagonal(self, X):
-        return self.kernel.diagonal(self._map(X))
-
-    def gradient(self, Z, X, weights):
-        return self.kernel.gradient(self._map(Z), self._map(X), weights) @ self._matrix(weights)
-
-    def diagonal_gradient(self, Z):
-        inner = self.kernel.diagonal_gradient(self._map(Z))
-        return inner @ self._matrix(inner)
-
-    def _resolve_parameter(self, name, value, X):
-        return value.resolve(self._map(X)) if name == "kernel" else value
-
-    def _map(self, X):
-        matrix = self._matrix(X)
-        if matrix.ndim != 2 or matrix.shape[1] != X.shape[1]:
-            raise ValueError(
-                f"MappedInputs has a matrix of shape {tuple(matrix.shape)}; the inputs have {X.shape[1]} columns."
-            )
-        return to_dense(X @ matrix.T)
-
-    def _matrix(self, like):
-        return from_numpy(self.matrix, like)
+from preimage.kernels._kernel import Kernel
 
 
 class Patches(Kernel):

@@ -1,0 +1,98 @@
+"""Kernels on linearly transformed inputs."""
+
+from abc import abstractmethod
+
+import numpy as np
+
+from preimage._arrays import from_numpy, is_sparse, to_dense
+from preimage.kernels._kernel import Kernel, OfOneKernel
+
+
+class _TransformedInputs(OfOneKernel, Kernel):
+    """k(Ax, Ay) for a linear map A: transform the inputs once, then use the base kernel."""
+
+    def blocks(self, X, Y):
+        left = self._map(X)
+        return self.kernel.blocks(left, left if Y is X else self._map(Y))
+
+    def diagonal(self, X):
+        return self.kernel.diagonal(self._map(X))
+
+    def gradient(self, Z, X, weights):
+        return self._pull_back(self.kernel.gradient(self._map(Z), self._map(X), weights))
+
+    def diagonal_gradient(self, Z):
+        return self._pull_back(self.kernel.diagonal_gradient(self._map(Z)))
+
+    def _resolve_parameter(self, name, value, X):
+        return value.resolve(self._map(X)) if name == "kernel" else value
+
+    @abstractmethod
+    def _map(self, X):
+        """A x for every row."""
+
+    @abstractmethod
+    def _pull_back(self, gradients):
+        """Aᵀ g for every row: gradients with respect to the original inputs."""
+
+
+class ScaledInputs(_TransformedInputs):
+    """k_D(x, y) = k(D^½x, D^½y) for a diagonal D ≥ 0: variables count with their weights.
+
+    For dot-product kernels this is k(x·Dy). A weight of zero drops a variable.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    weights : array of shape (d,)
+        Diagonal of D, non-negative.
+    """
+
+    _parameter_constraints = {"kernel": [Kernel], "weights": ["array-like"]}
+
+    def __init__(self, kernel, weights):
+        self.kernel = kernel
+        self.weights = weights
+
+    def _map(self, X):
+        roots = self._roots(X)
+        if roots.shape[0] != X.shape[1]:
+            raise ValueError(f"ScaledInputs has {roots.shape[0]} weights; the inputs have {X.shape[1]} columns.")
+        return X.multiply(roots[None, :]).tocsr() if is_sparse(X) else X * roots
+
+    def _pull_back(self, gradients):
+        return gradients * self._roots(gradients)
+
+    def _roots(self, like):
+        weights = np.asarray(self.weights, dtype=float)
+        if weights.ndim != 1 or not np.all(weights >= 0):
+            raise ValueError("ScaledInputs needs a one-dimensional array of non-negative weights.")
+        return from_numpy(np.sqrt(weights), like)
+
+
+class MappedInputs(_TransformedInputs):
+    """k_A(x, y) = k(Ax, Ay) for a matrix A: smoothing, whitening, derivatives, projections.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    matrix : array of shape (l, d)
+        The linear map A.
+    """
+
+    _parameter_constraints = {"kernel": [Kernel], "matrix": ["array-like"]}
+
+    def __init__(self, kernel, matrix):
+        self.kernel = kernel
+        self.matrix = matrix
+
+    def _map(self, X):
+        matrix = from_numpy(self.matrix, X)
+        if matrix.ndim != 2 or matrix.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"MappedInputs has a matrix of shape {tuple(matrix.shape)}; the inputs have {X.shape[1]} columns."
+            )
+        return to_dense(X @ matrix.T)
+
+    def _pull_back(self, gradients):
+        return gradients @ from_numpy(self.matrix, gradients)

@@ -1,0 +1,37 @@
+"""A scorer for scikit-learn's searches."""
+
+from preimage._arrays import is_sparse
+from preimage._random import generator
+from preimage.model_selection._denoising_criteria import mean_square
+from preimage.model_selection._noise import add_noise
+
+
+class DenoisingScorer:
+    """A scorer for scikit-learn's searches: minus the error of denoising held-out clean rows with added noise.
+
+    Parameters
+    ----------
+    noise : float or callable
+        Deviation of Gaussian noise, or a function ``noise(X, rng)``.
+    random_state : int, default=0
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from preimage import KernelPCA
+    >>> from preimage.model_selection import DenoisingScorer
+    >>> X = load_digits().data[:300] / 16
+    >>> search = GridSearchCV(KernelPCA(), {"n_components": [2, 32]}, scoring=DenoisingScorer(0.25), cv=3).fit(X)
+    >>> search.best_params_
+    {'n_components': 32}
+    """
+
+    def __init__(self, noise, random_state=0):
+        self.noise = noise
+        self.random_state = random_state
+
+    def __call__(self, estimator, X, y=None):
+        rng = generator(self.random_state)
+        X = X.toarray() if is_sparse(X) else X
+        return -mean_square(estimator.denoise(add_noise(X, self.noise, rng)) - X)
