@@ -94,8 +94,8 @@ def compare(dtype, train, noisy, repeats, n_loop):
     with_inverse, fitted = timed(peer, 3)
     apply, _ = timed(lambda: fitted.inverse_transform(Y), repeats)
     print(
-        f"          fit and way back: ours {own_fit:.2f} + {seconds:.2f} s, scikit-learn {with_inverse:.2f} + {apply:.2f} s, "
-        f"{(with_inverse + apply) / (own_fit + seconds):.1f} x ours"
+        f"          fit and way back: ours {own_fit:.2f} + {seconds:.2f} s, scikit-learn {with_inverse:.2f} + "
+        f"{apply:.2f} s, {(with_inverse + apply) / (own_fit + seconds):.1f} x ours"
     )
 
 

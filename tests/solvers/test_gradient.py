@@ -34,11 +34,9 @@ def test_stationary_at_the_end(kernel, penalty, rng):
 def test_reaches_what_scipy_reaches(rng):
     target, start = random_target(rng, Gaussian(0.5)), rng.normal(size=(6, 3))
     result = Gradient(tol=1e-9).solve(target, start)
-    for j in range(6):
-        single = target[j]
-        best = minimize(
-            lambda z: single.squared_distances(z[None])[0, 0], start[j], method="BFGS", options={"gtol": 1e-8}
-        )
+    for j, single in enumerate(target[j] for j in range(6)):
+        distance = lambda z, single=single: single.squared_distances(z[None])[0, 0]
+        best = minimize(distance, start[j], method="BFGS", options={"gtol": 1e-8})
         assert result.objective[j] <= best.fun + 1e-6
 
 

@@ -68,7 +68,7 @@ def test_free_length_for_degree_two_is_the_leading_eigenvector(rng):
     values, vectors = np.linalg.eigh(S)
     leading = np.argmax(np.abs(values))
     target = Expansion(Polynomial(2, coef0=0.0), X, W)
-    points, factors, left = free_length_preimages(target, FixedPoint(tol=1e-10, max_iter=3000))
+    points, _, left = free_length_preimages(target, FixedPoint(tol=1e-10, max_iter=3000))
     z = points[0] / np.linalg.norm(points[0])
     assert_allclose(abs(z @ vectors[:, leading]), 1, atol=1e-4)
     assert_allclose(left, target.squared_norms() - values[leading] ** 2, rtol=1e-4)
