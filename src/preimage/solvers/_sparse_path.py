@@ -76,7 +76,7 @@ class SparsePath(TargetSolver):
     >>> from preimage.solvers import SparsePath
     >>> x = np.array([[2.0, 0.1, 1.0, 0.0]])
     >>> SparsePath(n_nonzero=2).solve(Expansion(Gaussian(0.1), x, np.ones((1, 1)))).points.round(1)
-    array([[2., 0., 1., 0.]])
+    array([[1.9, 0. , 0.9, 0. ]])
     """
 
     _parameter_constraints = {
