@@ -168,3 +168,13 @@ def transposed(array):
         return out
     xp = array_namespace(array)
     return xp.asarray(array.T, copy=True)
+
+
+def own_copy(array, original):
+    """`array`, copied when it is `original` or shares its memory: what a model keeps must not change under it."""
+    if isinstance(array, np.ndarray):
+        shared = isinstance(original, np.ndarray) and np.may_share_memory(array, original)
+        return array.copy() if shared or not isinstance(original, (np.ndarray, list)) else array
+    if is_sparse(array):
+        return array.copy()
+    return array_namespace(array).asarray(array, copy=True) if array is original else array

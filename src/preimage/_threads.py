@@ -10,6 +10,8 @@ from threadpoolctl import ThreadpoolController
 
 _local = threading.local()
 _limit = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child must not inherit a lock that a thread it lacks will never release
+    os.register_at_fork(after_in_child=lambda: globals().update(_limit=threading.Lock()))
 
 
 def run_parallel(work, items):

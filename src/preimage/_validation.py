@@ -2,13 +2,14 @@
 
 import array_api_compat
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array, validate_data
 
 from preimage._arrays import array_namespace, describe_home, epsilon, floating_type, is_foreign, is_sparse
 
 __all__ = [
     "Interval",
+    "Options",
     "StrOptions",
     "check_coordinates",
     "check_gram",

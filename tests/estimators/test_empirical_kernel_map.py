@@ -50,3 +50,9 @@ def test_precomputed(X):
     assert_allclose(plain.transform(K[:5]), K[:5])
     F = EmpiricalKernelMap("precomputed", whiten=True).fit_transform(K)
     assert_allclose(F @ F.T, K, atol=1e-8)
+
+
+def test_precomputed_kernels_take_no_other_points(X):
+    K = rbf_kernel(X, gamma=0.3)
+    with pytest.raises(ValueError, match="leave `points` out"):
+        EmpiricalKernelMap("precomputed", points=K[10:15]).fit(K)

@@ -231,6 +231,16 @@ class TestIndefinite:
         assert_allclose((Y * signs) @ Y.T, K, atol=1e-9)
         assert_allclose(model.reconstruction_error(X), 0, atol=1e-8)
 
+    @pytest.mark.filterwarnings("ignore::preimage.exceptions.IndefiniteKernelWarning")
+    @pytest.mark.parametrize("kernel", [Sigmoid(1.0, 3.0), -1 * Gaussian(0.5)], ids=repr)
+    def test_shares_are_of_the_sum_of_moduli(self, kernel, rng):
+        X = rng.normal(size=(60, 4))
+        every = np.abs(KernelPCA(kernel=kernel).fit(X).eigenvalues_)
+        model = KernelPCA(0.9, kernel=kernel).fit(X)
+        assert model.n_components_ == np.searchsorted(np.cumsum(every) / every.sum(), 0.9) + 1
+        with pytest.raises(ValueError, match="may be indefinite"):
+            KernelPCA(0.9, kernel=kernel, max_memory=1000).fit(X)
+
     def test_iterated_kernel_is_the_way_out(self, rng, recwarn):
         X = 2 * rng.normal(size=(40, 3))
         model = KernelPCA(5, kernel=Iterated(Sigmoid(1.0, -1.0))).fit(X)
@@ -246,6 +256,10 @@ class TestMemory:
         assert_allclose(free.eigenvalues_, held.eigenvalues_, rtol=1e-10)
         assert_allclose(free.transform(Z), held.transform(Z), atol=1e-8)
         assert_allclose(free.explained_variance_ratio_, held.explained_variance_ratio_, rtol=1e-10)
+
+    def test_what_would_not_fit_beside_the_matrix_is_refused(self, rng):
+        with pytest.raises(ValueError, match="Ask for fewer components"):
+            KernelPCA(gamma=1.0, max_memory="1MB").fit(rng.normal(size=(3000, 3)))
 
     @pytest.mark.parametrize("max_memory", ["lots", "1 parsec", "GB"])
     def test_sizes_must_be_sizes(self, X, max_memory):
@@ -307,6 +321,18 @@ class TestHabits:
         model = KernelPCA(3, gamma=0.1).fit(X)
         assert_allclose(pickle.loads(pickle.dumps(model)).transform(Z), model.transform(Z))
 
+    def test_models_do_not_change_with_the_callers_array(self, X, Z):
+        given = X.copy()
+        model = KernelPCA(3, gamma=0.1).fit(given)
+        before = model.transform(Z)
+        given *= 0
+        assert_allclose(model.transform(Z), before)
+
+    def test_pickles_hold_nothing_twice(self, rng):
+        X = rng.normal(size=(900, 3))
+        model = KernelPCA(0.5, gamma=0.1).fit(X)
+        assert len(pickle.dumps(model)) < 10 * X.nbytes
+
     def test_float32_stays_float32(self, X, Z):
         model = KernelPCA(3, gamma=0.1).fit(X.astype(np.float32))
         Y = model.transform(Z.astype(np.float32))
@@ -332,6 +358,8 @@ class TestHabits:
         assert_allclose(model.reconstruction_error(K, diagonal=np.ones(25)), direct.reconstruction_error(Z), atol=1e-9)
         with pytest.raises(TypeError, match="diagonal="):
             model.reconstruction_error(K)
+        with pytest.raises(ValueError, match=r"shape \(25, 1\)"):
+            model.reconstruction_error(K, diagonal=np.ones((25, 1)))
 
     def test_precomputed_matrix_is_not_changed(self, X):
         K = rbf_kernel(X, gamma=0.1)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
+from preimage.kernels import Exponential, Sigmoid
 from preimage.solvers import SOLVER_NAMES, FixedPoint, Gradient
 
 
@@ -139,3 +140,29 @@ def test_no_queries(X):
     model = KernelPCA(5, gamma=0.1).fit(X)
     with pytest.raises(ValueError, match="0 sample"):
         model.denoise(X[:0])
+
+
+@pytest.mark.parametrize("rows", [1, 3, 8])
+def test_every_target_needs_its_start(X, rows):
+    model = KernelPCA(2, gamma=0.1).fit(X)
+    with pytest.raises(ValueError, match=f"{rows} starts for 5 rows"):
+        model.find_preimages(model.transform(X[:5]), start=X[:rows])
+
+
+@pytest.mark.parametrize("n_components", [0, -1, 6])
+def test_pictures_of_components_that_are_not_there(X, n_components):
+    model = KernelPCA(5, gamma=0.1).fit(X)
+    for method in (model.component_images, model.component_preimages):
+        with pytest.raises(ValueError, match="between 1 and 5"):
+            method(n_components)
+
+
+@pytest.mark.parametrize("kernel", [Sigmoid(0.5, 0.0), Exponential(0.5)], ids=repr)
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.IndefiniteKernelWarning")
+def test_distances_out_of_the_range_of_the_kernel_give_no_nan(kernel):
+    for seed in range(6):
+        A = np.random.default_rng(seed).normal(size=(12, 3))
+        model = KernelPCA(2, kernel=kernel, preimage="distance_constraint").fit(A)
+        result = model.find_preimages(model.transform(A))
+        assert (np.isfinite(result.points).all(axis=1) | ~result.converged).all()
+        assert np.isfinite(result.points).mean() > 0.9

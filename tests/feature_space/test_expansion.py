@@ -90,3 +90,22 @@ def test_mismatches_are_refused(pair, rng):
         e.distance_gradient(np.ones((2, 2)))
     with pytest.raises(UnsupportedKernelError, match="distance_gradient needs the gradient"):
         Expansion(CallableKernel(np.dot), np.ones((1, 2)), np.ones((1, 1))).distance_gradient(np.ones((1, 2)))
+
+
+def test_vectors_of_different_spaces_are_not_combined(rng):
+    X = rng.normal(size=(6, 3))
+    a, b = (Expansion(Gaussian(gamma), X, np.ones((6, 1))) for gamma in (1.0, 5.0))
+    for combine in (lambda: a - b, lambda: a + b, lambda: a.inner(b)):
+        with pytest.raises(ValueError, match="different feature spaces"):
+            combine()
+
+
+def test_numpy_numbers_choose_vectors(pair, rng):
+    e, *_ = pair
+    Z = rng.normal(size=(4, 2))
+    assert_allclose(e[np.int64(1)](Z), e[1](Z))
+
+
+def test_the_zero_vector_survives_pruning(rng):
+    zero = Expansion(Gaussian(1.0), rng.normal(size=(6, 3)), np.zeros((6, 2))).prune()
+    assert_allclose(zero(rng.normal(size=(4, 3))), 0)

@@ -1,13 +1,16 @@
 """Subspaces of feature space."""
 
+import warnings
+
 import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.feature_space import Expansion, Subspace, empirical_map
-from preimage.kernels import Gaussian, Linear, Polynomial
+from preimage.kernels import Gaussian, Linear, Polynomial, Sigmoid
 
 
 def test_embedding_keeps_coordinates(xp, rng):
@@ -88,3 +91,12 @@ def test_empirical_map_with_the_canonical_product_squares_the_kernel(rng):
     H = np.eye(10) - 1 / 10
     assert_allclose(centered @ centered.T, H @ K @ K @ H, atol=1e-12)
     assert np.abs(H @ K @ K @ H - naive.centered(K) @ naive.centered(K)).max() > 0.1
+
+
+def test_indefinite_subspaces_are_not_extended(rng):
+    X = rng.normal(size=(30, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        subspace = KernelPCA(20, kernel=Sigmoid(0.5, 1.0)).fit(X).subspace_
+    with pytest.raises(ValueError, match="indefinite"):
+        subspace.extend(X[:3] + 1)

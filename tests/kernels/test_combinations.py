@@ -93,3 +93,19 @@ KERNELS = st.recursive(
 @given(KERNELS)
 def test_any_combination_keeps_the_contract(kernel):
     check_kernel(kernel)
+
+
+def test_sum_of_a_list_of_kernels(rng):
+    X = rng.normal(size=(6, 3))
+    assert_allclose(sum([Gaussian(0.3), Linear()])(X), (Gaussian(0.3) + Linear())(X))
+
+
+def test_unresolved_parts_are_noticed(rng):
+    with pytest.raises(ValueError, match="resolve"):
+        (Gaussian("median") + Linear())(rng.normal(size=(6, 3)))
+
+
+def test_same_kernels_are_the_same():
+    assert (Gaussian(1.0) + Linear()).is_same(Gaussian(1.0) + Linear())
+    assert not (Gaussian(1.0) + Linear()).is_same(Gaussian(2.0) + Linear())
+    assert not Gaussian(1.0).is_same(RationalQuadratic(1.0))

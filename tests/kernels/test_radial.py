@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import laplacian_kernel
 
@@ -53,6 +54,8 @@ def test_matern_equals_the_gaussian_process_kernel(nu, rng):
 def test_other_smoothness_is_refused():
     with pytest.raises(ValueError, match=r"0\.5, 1\.5 or 2\.5"):
         Matern(1.0, nu=2.0)(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="nu"):
+        Matern(1.0, nu=2.0).resolve(np.ones((2, 2)))
 
 
 def test_laplacian_is_scikit_learns(rng):
@@ -80,3 +83,28 @@ def test_iterated_gaussian_integral(rng):
     z, step = np.linspace(-12, 12, 4001, retstep=True)
     integral = np.sum(np.exp(-gamma * ((x - z) ** 2 + (z - y) ** 2))) * step
     assert_allclose(integral, np.sqrt(np.pi / (2 * gamma)) * np.exp(-gamma * (x - y) ** 2 / 2))
+
+
+def exact_gaussian(X):
+    X = np.asarray(X, dtype=float)
+    return np.exp(-np.sum((X[:, None] - X[None]) ** 2, axis=2))
+
+
+def test_one_distant_row_does_not_spoil_the_others(rng):
+    X = np.vstack([rng.normal(size=(100, 3)), [[1e10, 0, 0]]])
+    assert_allclose(Gaussian(1.0)(X), exact_gaussian(X), atol=1e-12)
+
+
+def test_groups_far_apart_in_float32(rng):
+    X = np.concatenate([0.3 * rng.normal(size=(20, 3)) + 1000, 0.3 * rng.normal(size=(20, 3)) - 1000]).astype(
+        np.float32
+    )
+    assert Gaussian(1.0)(X).dtype == np.float32
+    assert_allclose(Gaussian(1.0)(X), exact_gaussian(X), atol=1e-5)
+    assert_allclose(Gaussian(1.0)(sparse.csr_matrix(X)), exact_gaussian(X), atol=1e-4)
+
+
+def test_rules_for_the_width_of_a_laplacian_follow_the_scale(rng):
+    X = rng.normal(size=(50, 4))
+    small, large = (Laplacian("median").resolve(c * X)(c * X) for c in (1, 1000))
+    assert_allclose(small, large, rtol=1e-9)

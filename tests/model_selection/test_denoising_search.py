@@ -1,6 +1,7 @@
 """Choosing a denoiser."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
@@ -82,8 +83,51 @@ def test_noise_is_estimated(deviation, digits, rng):
 
 
 def test_noise_needs_more_rows_than_columns():
-    with pytest.raises(ValueError, match="5 rows and 9 columns"):
-        estimate_noise(np.ones((5, 9)))
+    with pytest.raises(ValueError, match="5 rows and 9 such columns"):
+        estimate_noise(np.random.default_rng(0).normal(size=(5, 9)))
+
+
+def test_constant_columns_do_not_hide_the_noise(rng):
+    X = rng.normal(0, 0.1, (500, 20))
+    X[:, :5] = 3.0
+    assert_allclose(estimate_noise(X), 0.1, rtol=0.05)
+
+
+def test_scorer_takes_integers_and_data_frames(digits):
+    train, *_ = digits
+    whole = np.round(16 * train[:100]).astype(int)
+    model = KernelPCA(20, gamma=0.001).fit(whole)
+    expected = DenoisingScorer(4.0)(model, whole.astype(float))
+    assert_allclose(DenoisingScorer(4.0)(model, whole), expected)
+    frame = pd.DataFrame(whole)
+    assert_allclose(DenoisingScorer(4.0)(KernelPCA(20, gamma=0.001).fit(frame), frame), expected)
+
+
+def test_noise_functions_may_work_in_place(digits):
+    train, *_ = digits
+
+    def in_place(X, rng):
+        X += 0.25 * rng.normal(size=X.shape)
+        return X
+
+    copying = DenoisingSearch(lambda X, rng: X + 0.25 * rng.normal(size=X.shape), **FEW).fit(train)
+    assert_allclose(DenoisingSearch(in_place, **FEW).fit(train).best_score_, copying.best_score_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"widths": []}, "no candidates"),
+        ({"widths": [0]}, "widths must be positive"),
+        ({"penalties": [-1]}, "penalties must not be negative"),
+        ({"n_components": [0]}, "n_components must be positive"),
+        ({"noise": lambda X, rng: X * np.nan}, r"NaN|finite error"),
+    ],
+    ids=str,
+)
+def test_impossible_candidates_are_named(options, message, rng):
+    with pytest.raises(ValueError, match=message):
+        DenoisingSearch(**{"noise": 0.1, **options}).fit(rng.normal(size=(40, 3)))
 
 
 def test_added_noise_has_its_size(rng):

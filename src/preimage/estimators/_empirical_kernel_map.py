@@ -5,8 +5,9 @@ from numbers import Integral, Real
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from preimage._arrays import own_copy
 from preimage._validation import Interval, check_gram, check_model_inputs, check_parameters, check_points
-from preimage.feature_space import Expansion, empirical_map
+from preimage.feature_space import Expansion, Gram, empirical_map
 from preimage.kernels import Kernel, Precomputed, as_kernel
 
 
@@ -72,12 +73,16 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         y : ignored
         """
         check_parameters(self)
-        X = check_points(self, X, reset=True)
+        given, X = X, check_points(self, X, reset=True)
         kernel = as_kernel(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
         )
         if isinstance(kernel, Precomputed):
             X = check_gram(self, X)
+            if self.points is not None:
+                raise ValueError("A precomputed kernel knows the training points only; leave `points` out.")
+        else:
+            X = own_copy(X, given)
         self.kernel_ = kernel.resolve(X)
         points = X if self.points is None else check_points(self, self.points, reset=False)
         self.expansion_: Expansion = empirical_map(self.kernel_, self.kernel_.inputs(points), whiten=self.whiten)
@@ -86,7 +91,9 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, X):
         """The kernel features of X, shape (q, m)."""
         check_is_fitted(self)
-        return self.expansion_(check_model_inputs(self, X, like=self.expansion_.coefficients))
+        X = check_model_inputs(self, X, like=self.expansion_.coefficients)
+        # The plain map is the kernel matrix itself; a product with the identity would double its price.
+        return self.expansion_(X) if self.whiten else Gram(self.kernel_, X, self.expansion_.points).dense()
 
     @property
     def _n_features_out(self):

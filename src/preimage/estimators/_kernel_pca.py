@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import clamp_at_zero, from_numpy
+from preimage._arrays import clamp_at_zero, from_numpy, own_copy
 from preimage._memory import memory_budget
 from preimage._random import generator
 from preimage._validation import (
@@ -239,6 +239,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._require_inputs()
         Y = check_coordinates(self, Y, self.n_components_, like=self.subspace_.frame.coefficients)
         start = None if start is None else self._check_inputs(start)
+        if start is not None and start.shape[0] != Y.shape[0]:
+            raise ValueError(
+                f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
+            )
         return self.preimage_.inverse(self.subspace_, Y, start)
 
     def navigate(self, A, B, steps=10):
@@ -263,7 +267,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components."""
         check_is_fitted(self)
         self._require_inputs()
-        axes = self.subspace_.frame[: n_components or self.n_components_]
+        axes = self._leading_axes(n_components)
         solver = self.preimage_ if isinstance(self.preimage_, TargetSolver) else FixedPoint()
         return free_length_preimages(axes, solver)[0]
 
@@ -274,7 +278,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         self._require_inputs()
-        axes = self.subspace_.frame[: n_components or self.n_components_]
+        axes = self._leading_axes(n_components)
         return axes(from_numpy(np.eye(self.n_features_in_), axes.coefficients)).T
 
     def reconstruction_error(self, X, diagonal=None):
@@ -300,15 +304,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _fit(self, X):
         check_parameters(self)
-        X = check_points(self, X, reset=True, min_samples=2)
+        given, X = X, check_points(self, X, reset=True, min_samples=2)
         kernel = as_kernel(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
         )
         if isinstance(kernel, Precomputed):
             X = check_gram(self, X)
+        else:
+            X = own_copy(X, given)
         self.kernel_ = kernel.resolve(X)
         gram = Gram(self.kernel_, self.kernel_.inputs(X))
-        if gram.fits(memory_budget(self.max_memory, X)):
+        budget = memory_budget(self.max_memory, X)
+        if gram.fits(budget):
             gram = gram.held()
         result = principal_subspace(
             gram,
@@ -317,6 +324,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             eigensolver=self.eigensolver,
             tol=self.tol,
             max_iter=self.max_iter,
+            max_bytes=budget,
         )
         self.subspace_ = result.subspace
         self.eigenvalues_ = result.eigenvalues
@@ -332,6 +340,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _check_inputs(self, X):
         check_is_fitted(self)
         return check_model_inputs(self, X, like=self.subspace_.frame.coefficients)
+
+    def _leading_axes(self, n_components):
+        if n_components is not None and not 1 <= n_components <= self.n_components_:
+            raise ValueError(f"n_components must be between 1 and {self.n_components_}; got {n_components!r}.")
+        return self.subspace_.frame[:n_components]
 
     def _require_inputs(self):
         if isinstance(self.kernel_, Precomputed):

@@ -1,5 +1,9 @@
 """Vectors of feature space written as sums of mapped points."""
 
+import operator
+
+import numpy as np
+
 from preimage._arrays import array_namespace, concat_rows, take_rows, to_numpy
 from preimage.feature_space._gram import Gram
 from preimage.kernels import Kernel
@@ -55,9 +59,9 @@ class Expansion:
 
     def __getitem__(self, index):
         """The vectors with the given number or slice."""
-        if isinstance(index, int):
-            index = range(len(self))[index]
-            index = slice(index, index + 1)
+        if not isinstance(index, slice):
+            number = range(len(self))[operator.index(index)]
+            index = slice(number, number + 1)
         return Expansion(self.kernel, self.points, self.coefficients[:, index])
 
     def take(self, numbers):
@@ -81,6 +85,7 @@ class Expansion:
 
     def inner(self, other):
         """⟨ψᵢ, ψ′ⱼ⟩, shape (k, k′)."""
+        self._require_same_kernel(other)
         if self.points is other.points:
             return self.coefficients.T @ (Gram(self.kernel, self.points) @ other.coefficients)
         return self.coefficients.T @ other(self.points)
@@ -108,9 +113,17 @@ class Expansion:
         xp = array_namespace(self.coefficients)
         sizes = xp.max(xp.abs(self.coefficients), axis=1)
         keep = to_numpy(sizes > tol * xp.max(sizes)).nonzero()[0]
+        keep = keep if keep.size else np.zeros(1, int)  # the zero vector still needs a point
         return Expansion(self.kernel, take_rows(self.points, keep), take_rows(self.coefficients, keep))
 
+    def _require_same_kernel(self, other):
+        if not self.kernel.is_same(other.kernel):
+            raise ValueError(
+                f"Vectors of different feature spaces cannot be combined: {self.kernel!r} and {other.kernel!r}."
+            )
+
     def _combine(self, other, sign):
+        self._require_same_kernel(other)
         left, right = _same_count(self.coefficients, sign * other.coefficients)
         if self.points is other.points:
             return Expansion(self.kernel, self.points, left + right)

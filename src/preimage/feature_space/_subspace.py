@@ -100,6 +100,8 @@ class Subspace:
         gives k(x, x) for kernels that do not know it.
         """
         xp = array_namespace(self.frame.coefficients)
+        if diagonal is not None and tuple(diagonal.shape) != (X.shape[0],):
+            raise ValueError(f"`diagonal` has shape {tuple(diagonal.shape)}; {X.shape[0]} points need ({X.shape[0]},).")
         squared = self.frame.kernel.diagonal(X) if diagonal is None else diagonal
         if self.origin is None:
             Y = self.frame(X)
@@ -112,6 +114,8 @@ class Subspace:
 
     def extend(self, points):
         """The span of this subspace and φ(points), with the old frame as its first vectors."""
+        if self.signature is not None:
+            raise ValueError("A subspace of an indefinite kernel cannot be extended: its frame is not orthonormal.")
         kernel = self.frame.kernel
         Y = self.frame(points)
         gram = Gram(kernel, points).dense()

@@ -5,8 +5,9 @@ import re
 from numbers import Real
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
-from preimage._arrays import array_namespace, inner_products, is_sparse, squared_row_norms, take_rows, to_numpy
+from preimage._arrays import array_namespace, is_sparse, take_rows, to_numpy
 
 # Pairwise distances of two thousand points are two million numbers: a percentile of them is settled to a few per
 # mille, whatever the size of the data.
@@ -22,7 +23,7 @@ _CONVENTIONS = {
 }
 
 
-def resolve_gamma(gamma, X):
+def resolve_gamma(gamma, X, metric="sqeuclidean"):
     """The number that a `gamma` parameter means on X.
 
     ===========  =====================================================================================
@@ -41,7 +42,7 @@ def resolve_gamma(gamma, X):
         variance = _variance(X)
         return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
     percentile = 50.0 if gamma == "median" else _percentile(gamma)
-    return 1 / squared_distance_percentile(X, percentile)
+    return 1 / _distance_percentile(X, percentile, metric)
 
 
 def squared_distance_percentile(X, percentile):
@@ -49,17 +50,15 @@ def squared_distance_percentile(X, percentile):
 
     Duplicates make low percentiles zero; the smallest positive distance is returned then.
     """
+    return _distance_percentile(X, percentile, "sqeuclidean")
+
+
+def _distance_percentile(X, percentile, metric):
     n = X.shape[0]
     if n > MAX_POINTS:
         X = take_rows(X, np.sort(np.random.default_rng(0).choice(n, MAX_POINTS, replace=False)))
-    X = X.astype(np.float64) if is_sparse(X) else to_numpy(X).astype(np.float64)
-    if not is_sparse(X):
-        X = X - X.mean(axis=0)
-    norms = squared_row_norms(X)
-    squared = norms[:, None] + norms[None, :] - 2 * inner_products(X, X)
-    pairs = squared[np.triu_indices(X.shape[0], 1)]
-    # Differences this small are the rounding of the expanded square, not distances.
-    distinct = pairs[pairs > 1e-12 * max(float(norms.max(initial=0.0)), np.finfo(float).tiny)]
+    pairs = pdist(to_numpy(X).astype(np.float64), metric)
+    distinct = pairs[pairs > 0]
     if distinct.size == 0:
         raise ValueError(
             "A bandwidth from distances needs at least two distinct points; all rows are equal. Give gamma as a number."

@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import as_points, floating_type
+from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
 from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import resolve_gamma
@@ -41,6 +42,9 @@ class Kernel(BaseEstimator, ABC):
     #: Whether k is positive semidefinite on all inputs. False means "no, or not known".
     is_positive_semidefinite = False
 
+    #: The distance, in SciPy's words, whose percentiles rules for `gamma` take.
+    metric = "sqeuclidean"
+
     #: Whether `gradient` and `diagonal_gradient` are implemented.
     has_gradient = True
 
@@ -69,7 +73,7 @@ class Kernel(BaseEstimator, ABC):
                 f"A kernel compares rows of two 2D arrays with as many columns; got shapes {tuple(X.shape)} and "
                 f"{tuple(Y.shape)}."
             )
-        if isinstance(getattr(self, "gamma", 1.0), (str, type(None))):
+        if not self.is_resolved:
             raise ValueError(f"{self!r} finds gamma from data: call `resolve(X)` first, and use the kernel it returns.")
         return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
 
@@ -82,7 +86,23 @@ class Kernel(BaseEstimator, ABC):
     def _resolve_parameter(self, name, value, X):
         if isinstance(value, Kernel):
             return value.resolve(X)
-        return resolve_gamma(value, X) if name == "gamma" else value
+        return resolve_gamma(value, X, self.metric) if name == "gamma" else value
+
+    @property
+    def is_resolved(self):
+        """Whether no parameter waits for data."""
+        parameters = self.get_params(deep=False)
+        parts = [value.is_resolved for value in parameters.values() if isinstance(value, Kernel)]
+        return all(parts) and not isinstance(parameters.get("gamma", 1.0), (str, type(None)))
+
+    def is_same(self, other):
+        """Whether `other` is a kernel of the same class with the same parameters."""
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return False
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        return all(_same_parameter(mine[name], theirs[name]) for name in mine)
 
     def inputs(self, X):
         """What the kernel stores of fitted inputs X; precomputed kernels keep row numbers, others X itself."""
@@ -101,13 +121,17 @@ class Kernel(BaseEstimator, ABC):
         if not self.has_gradient:
             raise UnsupportedKernelError(
                 f"{who} needs the gradient of the kernel; {self!r} has none. "
-                "Every kernel of preimage.kernels except Precomputed has one; a CallableKernel takes `gradient=`."
+                "Every kernel of preimage.kernels except Precomputed has one; a CallableKernel takes "
+                "`gradient_function=`."
             )
 
     def __add__(self, other):
         from preimage.kernels._combinations import add
 
         return add(self, other)
+
+    def __radd__(self, other):
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # so that sum([...]) works
 
     def __mul__(self, other):
         from preimage.kernels._combinations import multiply
@@ -120,3 +144,11 @@ class Kernel(BaseEstimator, ABC):
         from preimage.kernels._combinations import power
 
         return power(self, exponent)
+
+
+def _same_parameter(mine, theirs):
+    if isinstance(mine, Kernel):
+        return isinstance(theirs, Kernel) and mine.is_same(theirs)
+    if hasattr(mine, "shape") or hasattr(theirs, "shape"):
+        return mine is theirs or (not is_sparse(mine) and np.array_equal(to_numpy(mine), to_numpy(theirs)))
+    return mine == theirs

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 
@@ -9,11 +10,17 @@ from preimage._arrays import (
     array_namespace,
     clamp_at_zero,
     device_kwargs,
+    epsilon,
     inner_products,
     is_sparse,
+    itemsize,
     squared_row_norms,
     to_dense,
+    to_numpy,
 )
+
+# Rows from which the origin of distances is found.
+SAMPLE = 512
 
 
 class PairwiseQuantity(ABC):
@@ -21,9 +28,6 @@ class PairwiseQuantity(ABC):
 
     A quantity has no parameters; two of the same class are the same.
     """
-
-    #: Whether s is a distance of x and y that vanishes at x = y.
-    is_distance = True
 
     @abstractmethod
     def blocks(self, X, Y):
@@ -56,8 +60,6 @@ class PairwiseQuantity(ABC):
 class InnerProduct(PairwiseQuantity):
     """s = x·y."""
 
-    is_distance = False
-
     def blocks(self, X, Y):
         return lambda rows, columns: inner_products(X[rows, :], Y[columns, :])
 
@@ -74,7 +76,7 @@ class InnerProduct(PairwiseQuantity):
 class SquaredDistance(PairwiseQuantity):
     """s = ‖x − y‖², as one matrix product of lifted points.
 
-    With both sets shifted by the mean of Y (which the distance does not notice, but its rounding does),
+    With both sets shifted by the median of Y (which the distance does not notice, but its rounding does),
     s = (−2x, ‖x‖², 1)·(y, 1, ‖y‖²), clamped at zero; points compared with themselves give exactly zero.
     """
 
@@ -88,7 +90,7 @@ class SquaredDistance(PairwiseQuantity):
         if is_sparse(Y):
             return super().against(Y)
         lifted = _Lifted(Y)
-        return lambda Z: clamp_at_zero(lifted.left(Z) @ lifted.right)
+        return lambda Z: lifted.distances(lifted.left(Z), lifted.right)
 
     def gradient(self, Z, X, weights):
         xp = array_namespace(weights)
@@ -110,25 +112,50 @@ class ManhattanDistance(PairwiseQuantity):
 
 
 class _Lifted:
-    """Points y prepared for distances: (y, 1, ‖y‖²), shifted by their mean."""
+    """Points y prepared for distances: (y, 1, ‖y‖²), shifted by their median.
+
+    The median, not the mean: one distant row would drag the origin away from all others. In float32 the lifted points
+    are float64 when norms are so large against distances that rounding would show (groups far from each other).
+    """
 
     def __init__(self, Y):
         xp = array_namespace(Y)
-        self.shift = xp.mean(Y, axis=0)
+        sample = Y[:: max(1, Y.shape[0] // SAMPLE), :]
+        self.shift = xp.sort(sample, axis=0)[sample.shape[0] // 2, :]
+        self.dtype = Y.dtype
         centered = Y - self.shift
-        self.right = xp.concat([centered, _ones(centered), squared_row_norms(centered)[:, None]], axis=1).T
+        norms = squared_row_norms(centered)
+        self.widened = itemsize(Y.dtype) == 4 and _rounding_shows(sample - self.shift, norms)
+        if self.widened:
+            centered = xp.astype(Y, xp.float64) - xp.astype(self.shift, xp.float64)
+            norms = squared_row_norms(centered)
+        self.right = xp.concat([centered, _ones(centered), norms[:, None]], axis=1).T
 
     def left(self, X):
         """(−2x, ‖x‖², 1), whose inner products with the prepared points are squared distances."""
-        centered = X - self.shift
-        columns = [-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)]
-        return array_namespace(X).concat(columns, axis=1)
+        xp = array_namespace(X)
+        wide = lambda array: xp.astype(array, xp.float64) if self.widened else array
+        centered = wide(X) - wide(self.shift)
+        return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
+
+    def distances(self, left, right):
+        s = clamp_at_zero(left @ right)
+        return array_namespace(s).astype(s, self.dtype) if self.widened else s
+
+
+def _rounding_shows(sample, norms):
+    """Whether rounding errors of the expanded square exceed a thousandth of a short distance (5th percentile)."""
+    few = to_numpy(sample[:: max(1, sample.shape[0] // 100), :]).astype(float)
+    squared = cdist(few, few, "sqeuclidean")[np.triu_indices(few.shape[0], 1)]
+    largest = float(array_namespace(norms).max(norms))
+    positive = squared[squared > 0]
+    return positive.size > 0 and epsilon(norms.dtype) * largest > 1e-3 * float(np.percentile(positive, 5))
 
 
 def _lifted_distances(X, Y):
     lifted = _Lifted(Y)
     left, right = lifted.left(X), lifted.right
-    return lambda rows, columns: clamp_at_zero(left[rows, :] @ right[:, columns])
+    return lambda rows, columns: lifted.distances(left[rows, :], right[:, columns])
 
 
 def _ones(points):
@@ -136,13 +163,15 @@ def _ones(points):
 
 
 def _sparse_distances(X, Y):
+    # No shift, which would fill the zeros; float64 throughout instead.
+    dtype, X, Y = X.dtype, X.astype(np.float64), Y.astype(np.float64)
     left, right = squared_row_norms(X), squared_row_norms(Y)
 
     def distances(rows, columns):
         s = -2 * inner_products(X[rows, :], Y[columns, :])
         s += left[rows, None]
         s += right[None, columns]
-        return clamp_at_zero(s)
+        return clamp_at_zero(s).astype(dtype, copy=False)
 
     return distances
 

@@ -3,7 +3,7 @@
 from numbers import Real
 
 from preimage._arrays import array_namespace
-from preimage._validation import Interval, StrOptions
+from preimage._validation import Interval, Options, StrOptions
 from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
 from preimage.kernels._profile import ProfileKernel
 
@@ -62,6 +62,7 @@ class Laplacian(_ExponentialDecay):
     """
 
     pairwise = ManhattanDistance()
+    metric = "cityblock"
 
 
 class RationalQuadratic(ProfileKernel):
@@ -160,7 +161,7 @@ class Matern(ProfileKernel):
 
     pairwise = SquaredDistance()
     is_positive_semidefinite = True
-    _parameter_constraints = {"gamma": GAMMA, "nu": [Interval(Real, 0.5, 2.5, closed="both")]}
+    _parameter_constraints = {"gamma": GAMMA, "nu": [Options(Real, {0.5, 1.5, 2.5})]}
 
     def __init__(self, gamma=1.0, nu=1.5):
         self.gamma = gamma

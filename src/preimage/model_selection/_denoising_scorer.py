@@ -1,6 +1,6 @@
 """A scorer for scikit-learn's searches."""
 
-from preimage._arrays import is_sparse
+from preimage._arrays import as_points, to_dense
 from preimage._random import generator
 from preimage.model_selection._denoising_criteria import mean_square
 from preimage.model_selection._noise import add_noise
@@ -33,5 +33,5 @@ class DenoisingScorer:
 
     def __call__(self, estimator, X, y=None):
         rng = generator(self.random_state)
-        X = X.toarray() if is_sparse(X) else X
+        X = to_dense(as_points(X))
         return -mean_square(estimator.denoise(add_noise(X, self.noise, rng)) - X)

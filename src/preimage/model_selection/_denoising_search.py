@@ -133,6 +133,7 @@ class DenoisingSearch(BaseEstimator):
         """Choose parameters on X, clean or noisy as `noise` says, and fit the best model on all of it."""
         check_parameters(self)
         X = check_points(self, X, reset=True, min_samples=8, accept_sparse=False)
+        self._check_candidates()
         rng = generator(self.random_state)
         rest, judge = self._split(X, rng)
         error = self._criterion(X, judge, rest, rng)
@@ -153,18 +154,24 @@ class DenoisingSearch(BaseEstimator):
         counts = self._counts(rest)
         model = KernelPCA(counts[-1], gamma=gamma).fit(rest)
         rows = []
-        for count in counts:
-            if count <= model.n_components_:
-                subspace = model.subspace_.leading(count)
-                for penalty in gamma * np.asarray(self._penalties(), dtype=float):
-                    solver = FixedPoint(float(penalty), tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
-                    rows.append((gamma, count, float(penalty), error(subspace, solver)))
+        for count in sorted({min(count, model.n_components_) for count in counts}):
+            subspace = model.subspace_.leading(count)
+            for penalty in gamma * np.asarray(self._penalties(), dtype=float):
+                solver = FixedPoint(float(penalty), tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
+                rows.append((gamma, count, float(penalty), error(subspace, solver)))
         return rows
+
+    def _check_candidates(self):
+        for name, least in (("widths", 0), ("n_components", 0), ("penalties", -np.finfo(float).tiny)):
+            values = getattr(self, name)
+            if values is not None and not all(value > least for value in values):
+                bound = "not be negative" if name == "penalties" else "be positive"
+                raise ValueError(f"DenoisingSearch: every candidate in {name} must {bound}; got {tuple(values)!r}.")
 
     def _split(self, X, rng):
         n = X.shape[0]
         order = rng.permutation(n)
-        held = min(max(int(self.held_out * n), 1), self.max_queries)
+        held = min(max(int(self.held_out * n), 1), self.max_queries, n - 4)
         return take_rows(X, np.sort(order[held:])), take_rows(X, np.sort(order[:held]))
 
     def _gammas(self, X):
@@ -196,8 +203,12 @@ class DenoisingSearch(BaseEstimator):
         return SteinEstimate(judge, self.noise_, rng)
 
     def _keep_best(self, X, rows):
+        if not rows:
+            raise ValueError("DenoisingSearch has no candidates: widths, n_components and penalties must not be empty.")
         gamma, count, penalty, error = (np.array(column) for column in zip(*rows, strict=True))
-        best = int(np.argmin(error))
+        if not np.isfinite(error).any():
+            raise ValueError("No candidate has a finite error; does the noise function return finite values?")
+        best = int(np.nanargmin(error))
         self.cv_results_ = {"gamma": gamma, "n_components": count, "penalty": penalty, "error": error}
         self.best_score_ = float(error[best])
         self.best_params_ = {

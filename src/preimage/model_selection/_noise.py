@@ -4,14 +4,15 @@ from numbers import Real
 
 import numpy as np
 
-from preimage._arrays import from_numpy, to_numpy
+from preimage._arrays import array_namespace, as_points, from_numpy, to_dense, to_numpy
 
 
 def add_noise(X, noise, rng):
     """X with Gaussian noise of a given deviation, or with the noise of a function `noise(X, rng)`."""
+    X = to_dense(as_points(X))
     if isinstance(noise, Real):
         return X + from_numpy(float(noise) * rng.standard_normal(X.shape), X)
-    return noise(X, rng)
+    return as_points(noise(array_namespace(X).asarray(X, copy=True), rng))  # a copy: the function may work in place
 
 
 def estimate_noise(X):
@@ -23,9 +24,14 @@ def estimate_noise(X):
     than columns.
     """
     X = to_numpy(X).astype(float)
+    X = X[
+        :, X.std(axis=0) > 1e-12 * max(float(np.abs(X).max(initial=0)), np.finfo(float).tiny)
+    ]  # constants tell nothing
     n, d = X.shape
-    if n <= d:
-        raise ValueError(f"The noise can be estimated from more rows than columns; got {n} rows and {d} columns.")
+    if n <= d or d == 0:
+        raise ValueError(
+            f"The noise can be estimated from more rows than columns that vary; got {n} rows and {d} such columns."
+        )
     values = np.linalg.eigvalsh(np.cov(X.T, ddof=1).reshape(d, d))
     lowest = max(1, d // 4)
     floor = max(float(np.median(values[:lowest])), 0.0)

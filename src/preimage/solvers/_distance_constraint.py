@@ -70,8 +70,18 @@ class DistanceConstraint(TargetSolver):
         if self.form == "published":
             raise UnsupportedKernelError("The published form is for radial kernels; use form='inner_products'.")
         # ‖xᵢ − z‖² = ‖xᵢ‖² + ‖z‖² − 2 xᵢ·z with inner products from the inverse profile.
-        own = kernel.inverse_profile(target.squared_norms())
-        return squared_row_norms(target.points)[None, :] + own[:, None] - 2 * kernel.inverse_profile(values)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            own = kernel.inverse_profile(target.squared_norms())
+            squared = squared_row_norms(target.points)[None, :] + own[:, None] - 2 * kernel.inverse_profile(values)
+        return _defined(squared)
+
+
+def _defined(squared):
+    """Distances with those that the inverse profile does not know replaced by the longest of the row."""
+    xp = array_namespace(squared)
+    known = xp.isfinite(squared)
+    longest = xp.max(xp.where(known, squared, xp.zeros_like(squared)), axis=1)
+    return xp.where(known, squared, longest[:, None])
 
 
 def _place(points, squared, count, rtol):

@@ -15,6 +15,7 @@ CONVERGED = "converged"
 ITERATION_LIMIT = "iteration limit"
 VANISHING = "vanishing kernel values"
 DIRECT = "direct formula"
+NOT_FINITE = "formula undefined"
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class PreimageResult:
     def better_of(self, other):
         """Problem by problem, the result with the smaller objective."""
         xp = array_namespace(self.points)
-        mine = self.objective <= other.objective
+        mine = ~(other.objective < self.objective)  # also where the other one is not a number
         chosen = to_numpy(mine)
         pick = lambda a, b: np.where(chosen, a, b)
         return PreimageResult(
@@ -88,8 +89,9 @@ class PreimageResult:
 
 def direct_result(points, objective):
     """The result of a closed formula."""
-    q = points.shape[0]
-    return PreimageResult(points, objective, np.zeros(q, int), np.ones(q, bool), np.full(q, DIRECT, dtype=object))
+    finite = np.isfinite(to_numpy(points)).all(axis=1) & np.isfinite(to_numpy(objective))
+    reason = np.where(finite, DIRECT, NOT_FINITE).astype(object)
+    return PreimageResult(points, objective, np.zeros(len(reason), int), finite, reason)
 
 
 class Preimage(BaseEstimator, ABC):

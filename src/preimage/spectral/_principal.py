@@ -1,10 +1,10 @@
 """Exact kernel PCA: the leading eigenvectors of the centred Gram matrix, as a subspace."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon
+from preimage._arrays import array_namespace, device_kwargs, epsilon, itemsize
 from preimage._linalg import fix_signs, rank_tolerance
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Expansion, Subspace, require_finite
@@ -14,6 +14,8 @@ from preimage.spectral._eigensolver import EigenResult
 
 # Components tried first when a share of the variance is asked for; doubled until the share is reached.
 FIRST_COUNT = 64
+# Work arrays up to this size are no matter of budgets.
+SMALL_BUDGET = 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class PrincipalSubspace:
     total : float
         Trace of the centred Gram matrix, n times the total variance.
     eigen : EigenResult
-        How the eigenproblem was solved.
+        How the eigenproblem was solved, without its vectors, which the subspace holds.
     """
 
     subspace: Subspace
@@ -41,7 +43,7 @@ class PrincipalSubspace:
     eigen: EigenResult
 
 
-def principal_subspace(gram, n_components, rng, *, eigensolver="auto", tol=None, max_iter=None):
+def principal_subspace(gram, n_components, rng, *, eigensolver="auto", tol=None, max_iter=None, max_bytes=None):
     """Exact kernel PCA of the points of a symmetric `Gram`.
 
     Solves H K H u = λ u (S2) and scales α = u/√|λ| (S3), so that the axes V = Σ αᵢ φ(xᵢ) have length one.
@@ -63,7 +65,7 @@ def principal_subspace(gram, n_components, rng, *, eigensolver="auto", tol=None,
     require_finite(gram.diagonal(), gram.kernel)
     centered = gram.centered()
     by_modulus = not gram.kernel.is_positive_semidefinite
-    eigen = _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter)
+    eigen = _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes)
     total = centered.trace()
     _warn_if_diagonal(centered)
     values, vectors, products = _significant(eigen, n_components, total, centered, by_modulus)
@@ -83,23 +85,44 @@ def principal_subspace(gram, n_components, rng, *, eigensolver="auto", tol=None,
         signature=xp.where(negative, -xp.ones_like(values), xp.ones_like(values)) if bool(xp.any(negative)) else None,
     )
     # The products as computed, not √λ u: then fit_transform is what transform gives, to the last digits.
-    return PrincipalSubspace(subspace, values, products * (signs / roots), total, eigen)
+    report = replace(eigen, values=values, residuals=eigen.residuals[: len(subspace)], vectors=None, products=None)
+    return PrincipalSubspace(subspace, values, products * (signs / roots), total, report)
 
 
-def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter):
+def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes):
     """Eigenpairs for a number of components, or for a share of the variance by doubling the number."""
     most = centered.shape[0] - 1
     by_share = isinstance(n_components, float)
     count = min(FIRST_COUNT, most) if by_share else most if n_components is None else min(n_components, most)
     while True:
         solver = as_eigensolver(eigensolver, size=most + 1, k=count, held=centered.is_held, tol=tol, max_iter=max_iter)
+        if by_share and by_modulus and not isinstance(solver, Dense):
+            # The sum of moduli, of which the share is taken, needs all eigenvalues.
+            if not centered.is_held:
+                raise ValueError(
+                    "A share of the variance of a kernel that may be indefinite needs all eigenvalues, and the Gram "
+                    "matrix exceeds max_memory. Give a number of components, or raise max_memory."
+                )
+            solver = Dense()
         if by_share and isinstance(solver, Dense):
             count = most
+        _require_room(centered, count, max_bytes)
         eigen = solver.solve(centered, count, rng, by_modulus=by_modulus)
         xp = array_namespace(eigen.values)
         if not by_share or count == most or float(xp.sum(eigen.values)) >= n_components * centered.trace():
             return eigen
         count = min(2 * count, most)
+
+
+def _require_room(centered, count, max_bytes):
+    """Refuse what would hold more beside a matrix that is not held than the matrix itself may take."""
+    n = centered.shape[0]
+    needed = 2 * n * min(n, 4 * count) * itemsize(centered.dtype)
+    if not centered.is_held and max_bytes is not None and needed > max(max_bytes, SMALL_BUDGET):
+        raise ValueError(
+            f"{count} components of {n} points need about {needed / 1e9:.2g} GB, and max_memory allows "
+            f"{max_bytes / 1e9:.2g} GB. Ask for fewer components, or raise max_memory."
+        )
 
 
 def _significant(eigen, n_components, total, centered, by_modulus):
@@ -116,7 +139,9 @@ def _significant(eigen, n_components, total, centered, by_modulus):
         )
     threshold = max(rank_tolerance(centered.shape[0], moduli.dtype) * largest, epsilon(moduli.dtype) * scale)
     keep = int(xp.sum(xp.astype((moduli if by_modulus else eigen.values) > threshold, xp.int64)))
-    wanted = _count(eigen.values, n_components, total)
+    wanted = (
+        _count(moduli, n_components, float(xp.sum(moduli))) if by_modulus else _count(eigen.values, n_components, total)
+    )
     if isinstance(n_components, int) and keep < wanted:
         warnings.warn(
             f"{n_components} components were asked for, but the data have only {keep} with a variance above rounding "
