@@ -156,3 +156,12 @@ def test_few_columns_are_not_made_worse(rng):
     known = DenoisingSearch(deviation=0.1).fit(noisy)
     assert known.criterion_ == "sure" and known.noise_ == 0.1
     assert error(known, noisy, curve) < 0.8 * np.mean((noisy - curve) ** 2)
+
+
+def test_bounds_are_kept_and_help_with_noisy_training_data(digits):
+    _, test, noisy_train, noisy = digits
+    free = DenoisingSearch(**FEW).fit(noisy_train)
+    boxed = DenoisingSearch(bounds=(0, 1), **FEW).fit(noisy_train)
+    Z = boxed.denoise(noisy)
+    assert Z.min() >= 0 and Z.max() <= 1
+    assert error(boxed, noisy, test) < error(free, noisy, test)

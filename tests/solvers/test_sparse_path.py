@@ -92,3 +92,9 @@ def test_array_libraries_agree(target, xp):
     assert_allclose(
         to_numpy(SparsePath(penalty=0.01).solve(there).points), SparsePath(penalty=0.01).solve(target).points, atol=1e-6
     )
+
+
+def test_unfinished_solutions_say_so(target):
+    result = SparsePath(penalty=1e-4, n_penalties=2, max_iter=1).solve(target)
+    assert not result.converged.any()
+    assert set(result.reason) == {"iteration limit"}

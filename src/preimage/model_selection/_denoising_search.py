@@ -16,7 +16,7 @@ from preimage.exceptions import RankWarning
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection._denoising_criteria import AddedNoise, MaskedColumns, SteinEstimate
 from preimage.model_selection._noise import add_noise, estimate_noise
-from preimage.solvers import FixedPoint
+from preimage.solvers import FixedPoint, Gradient
 
 # Widths are multiples of the median squared distance, penalties multiples of γ: both are then free of the data's scale.
 WIDTHS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
@@ -60,6 +60,9 @@ class DenoisingSearch(BaseEstimator):
         Candidates; None is powers of two up to 512 or to the rows that models are fitted on.
     penalties : sequence of float, default=(0, 0.03, 0.1, 0.3)
         Candidates for the pull towards the noisy input, as multiples of γ = 1/c.
+    bounds : (float, float) or None, default=None
+        Range of clean values, such as (0, 1) for pixels; pre-images then stay within it (`Gradient` instead of
+        `FixedPoint`), which helps most when the training data are noisy.
     held_out : float, default=0.2
         Share of the rows that judge.
     max_queries : int, default=300
@@ -101,6 +104,7 @@ class DenoisingSearch(BaseEstimator):
         "widths": ["array-like"],
         "n_components": ["array-like", None],
         "penalties": ["array-like"],
+        "bounds": [tuple, list, None],
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "max_queries": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state", np.random.Generator],
@@ -115,6 +119,7 @@ class DenoisingSearch(BaseEstimator):
         widths=WIDTHS,
         n_components=None,
         penalties=PENALTIES,
+        bounds=None,
         held_out=0.2,
         max_queries=300,
         random_state=0,
@@ -125,6 +130,7 @@ class DenoisingSearch(BaseEstimator):
         self.widths = widths
         self.n_components = n_components
         self.penalties = penalties
+        self.bounds = bounds
         self.held_out = held_out
         self.max_queries = max_queries
         self.random_state = random_state
@@ -157,9 +163,15 @@ class DenoisingSearch(BaseEstimator):
         for count in sorted({min(count, model.n_components_) for count in counts}):
             subspace = model.subspace_.leading(count)
             for penalty in gamma * np.asarray(self._penalties(), dtype=float):
-                solver = FixedPoint(float(penalty), tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
+                solver = self._solver(float(penalty), tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
                 rows.append((gamma, count, float(penalty), error(subspace, solver)))
         return rows
+
+    def _solver(self, penalty, **options):
+        if self.bounds is None:
+            return FixedPoint(penalty, **options)
+        lower, upper = self.bounds
+        return Gradient(penalty, lower=lower, upper=upper, **options)
 
     def _check_candidates(self):
         for name, least in (("widths", 0), ("n_components", 0), ("penalties", -np.finfo(float).tiny)):
@@ -216,5 +228,5 @@ class DenoisingSearch(BaseEstimator):
             "n_components": int(count[best]),
             "penalty": float(penalty[best]),
         }
-        solver = FixedPoint(penalty=self.best_params_["penalty"])
+        solver = self._solver(self.best_params_["penalty"])
         self.best_estimator_ = KernelPCA(int(count[best]), gamma=float(gamma[best]), preimage=solver).fit(X)

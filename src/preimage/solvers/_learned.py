@@ -9,8 +9,9 @@ from preimage._linalg import eigh_descending
 from preimage._rows import map_rows
 from preimage._validation import Interval, check_parameters
 from preimage.kernels import Kernel, as_kernel
+from preimage.solvers._blocks import target_parts
 from preimage.solvers._objective import objective_at
-from preimage.solvers._preimage import Preimage, direct_result
+from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
 
 # Ridges tried by leave-one-out, as shares of the largest eigenvalue of the kernel matrix of coordinates.
 RIDGES = np.logspace(-8, 1, 28)
@@ -79,7 +80,9 @@ class FittedMap(Preimage):
 
     def inverse(self, subspace, Y, start=None):
         Z = map_rows(lambda rows: self.mean + self.kernel(rows, self.coordinates) @ self.weights, Y)
-        return direct_result(Z, objective_at(subspace.embed(Y), Z))
+        parts = target_parts(Y, subspace.frame.points)
+        results = [direct_result(Z[part, :], objective_at(subspace.embed(Y[part, :]), Z[part, :])) for part in parts]
+        return PreimageResult.join(results)
 
 
 def _best_ridge(values, vectors, projected, targets):

@@ -25,11 +25,14 @@ class SparsePathResult:
     points : array of shape (m, q, d)
     n_nonzero : integer array of shape (m, q)
         Coordinates that differ from the background, in NumPy.
+    settled : boolean array of shape (m, q)
+        Whether each solution met its stopping rule, in NumPy.
     """
 
     penalties: Any
     points: Any
     n_nonzero: Any
+    settled: Any
 
 
 class SparsePath(TargetSolver):
@@ -120,12 +123,10 @@ class SparsePath(TargetSolver):
         points = xp.stack([path.points[int(row), j, :] for j, row in enumerate(chosen)], axis=0)
         weights = from_numpy(to_numpy(path.penalties)[chosen, np.arange(len(chosen))], points)
         size = xp.sum(xp.abs(points - self._background(points)), axis=1)
-        n_iter = chosen.astype(int) + 1
-        ends = chosen == path.penalties.shape[0] - 1
-        asked = self.penalty is None and self.n_nonzero is not None
-        reason = np.where(ends & asked, ITERATION_LIMIT, CONVERGED).astype(object)
+        settled = path.settled[chosen, np.arange(len(chosen))]
+        reason = np.where(settled, CONVERGED, ITERATION_LIMIT).astype(object)
         objective = objective_at(target, points) + weights * size
-        return PreimageResult(points, objective, n_iter, reason == CONVERGED, reason)
+        return PreimageResult(points, objective, chosen + 1, settled, reason)
 
     def path(self, target):
         """All pre-images along the path.
@@ -154,19 +155,22 @@ class SparsePath(TargetSolver):
         xp = array_namespace(Z)
         ratios = np.geomspace(1, self.smallest, self.n_penalties)
         tolerance = max(self.tol, 4 * epsilon(Z.dtype)) * size
-        penalties, points = [], []
+        penalties, points, settled = [], [], []
         for ratio in ratios:
             weights = steepest * float(ratio)
             if self.penalty is not None:
                 weights = xp.clip(weights, min=float(self.penalty))
-            Z = _proximal_descent(local, Z, background, weights, tolerance, self.max_iter)
+            Z, done = _proximal_descent(local, Z, background, weights, tolerance, self.max_iter)
             penalties.append(weights)
             points.append(Z)
+            settled.append(done)
         if self.penalty is not None:
             weights = xp.full_like(steepest, float(self.penalty))
-            points.append(_proximal_descent(local, Z, background, weights, tolerance, self.max_iter))
+            Z, done = _proximal_descent(local, Z, background, weights, tolerance, self.max_iter)
             penalties.append(weights)
-        return _as_path(penalties, points, background)
+            points.append(Z)
+            settled.append(done)
+        return _as_path(penalties, points, background, settled)
 
     def _seek(self, local, Z, background, target):
         xp = array_namespace(Z)
@@ -196,7 +200,7 @@ class SparsePath(TargetSolver):
                 resting[j] = key in seen[j]  # been there: from here on the walk only circles
                 seen[j].add(key)
             counts = np.where(resting[:, None], counts, moved)
-        return _as_path(penalties, points, background)
+        return _as_path(penalties, points, background, [resting] * len(points))
 
     def _choose(self, path):
         """The step of the path to return, for each target."""
@@ -237,7 +241,7 @@ def _proximal_descent(local, Z, background, weights, tolerance, max_iter):
         raised = xp.where(better, xp.clip(raised / 2, min=1.0), raised * 4)
         if bool(xp.all(settled)):
             break
-    return Z
+    return Z, to_numpy(settled)
 
 
 def _curvature_bound(here):
@@ -248,7 +252,7 @@ def _curvature_bound(here):
     return xp.where(here.safe_curvature > 0, here.safe_curvature, xp.ones_like(here.value))
 
 
-def _as_path(penalties, points, background):
+def _as_path(penalties, points, background, settled):
     xp = array_namespace(points[0])
     counts = [to_numpy(xp.sum(xp.astype(background != Z, xp.int64), axis=1)) for Z in points]
-    return SparsePathResult(xp.stack(penalties, axis=0), xp.stack(points, axis=0), np.stack(counts))
+    return SparsePathResult(xp.stack(penalties, axis=0), xp.stack(points, axis=0), np.stack(counts), np.stack(settled))
