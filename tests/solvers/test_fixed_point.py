@@ -119,7 +119,7 @@ def test_penalty_above_the_convexity_bound_forgets_the_start(rng):
 def test_batches_do_not_matter(rng, monkeypatch):
     target, start = random_target(rng, Gaussian(0.5), q=40), rng.normal(size=(40, 3))
     together = FixedPoint().solve(target, start)
-    monkeypatch.setattr("preimage.solvers._blocks.HOST_ENTRIES", 1)
+    monkeypatch.setattr("preimage.solvers._blocks.HOST_BYTES", 1)
     blocks = FixedPoint().solve(target, start)
     alone = [FixedPoint().solve(target[j], start[j : j + 1]).points[0] for j in range(40)]
     # Rounding may let a problem stop one step earlier, within the tolerance.

@@ -8,8 +8,8 @@ from preimage.solvers._blocks import query_blocks
 from preimage.solvers._preimage import CONVERGED, ITERATION_LIMIT, VANISHING, PreimageResult
 from preimage.solvers._starts import nearest_points
 
-# Finished rows are only cleared away in such shares, because copying the others costs about one product.
-CLEARING_SHARE = 0.2
+# Finished rows are only cleared away in such shares, because the others must be copied.
+CLEARING_SHARE = 0.05
 
 
 def solve_in_blocks(iterate, target, start, anchor):

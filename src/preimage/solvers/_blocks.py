@@ -6,8 +6,8 @@ from preimage._rows import cut
 
 # Coefficients of targets held at once on the host: 256 MiB in float64.
 TARGET_ENTRIES = 2**25
-# Kernel values of a block against all points: about four MiB in float64, between a core's cache and the shared one.
-HOST_ENTRIES = 2**19
+# Kernel values of a block against all points: between a core's cache and the shared one.
+HOST_BYTES = 2**22
 LARGEST_DEVICE_BLOCK = 2**17
 
 
@@ -20,7 +20,8 @@ def target_parts(queries, points):
 def query_blocks(queries, points):
     """Slices of queries that are iterated together, on one core of the host or on the whole of a device."""
     if is_host(queries):
-        return cut(queries.shape[0], max(32, min(HOST_ENTRIES // points.shape[0], 1024)))
+        rows = HOST_BYTES // (itemsize(queries.dtype) * points.shape[0])
+        return cut(queries.shape[0], max(32, min(rows, 1024)))
     return cut(queries.shape[0], _device_rows(queries, points))
 
 
