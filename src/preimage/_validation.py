@@ -70,6 +70,8 @@ def _check_foreign_points(estimator, X, *, reset, min_samples):
         )
     if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
         raise ValueError(f"{name} needs real numbers; got dtype {X.dtype}.")
+    if array_api_compat.is_torch_array(X):
+        X = X.detach()  # a model is no part of a graph of gradients
     X = xp.astype(X, floating_type(X), copy=False)
     if not bool(xp.all(xp.isfinite(X))):
         raise ValueError(f"Input X contains NaN or infinity. {name} needs finite values: impute or drop them first.")

@@ -433,6 +433,13 @@ class TestArrayLibraries:
         with pytest.raises(TypeError, match=r"fitted on a torch array on cpu.*torch\.asarray"):
             KernelPCA(2, gamma=0.1).fit(torch.asarray(X)).transform(X)
 
+    def test_models_are_no_part_of_a_graph(self, X):
+        torch = pytest.importorskip("torch", reason="torch is not installed")
+        data = torch.asarray(X).clone().requires_grad_(True)
+        model = KernelPCA(2, gamma=0.1).fit(data)
+        assert not model.eigenvalues_.requires_grad
+        assert not model.transform(data).requires_grad
+
     def test_float32_model_takes_float64_queries(self, X):
         torch = pytest.importorskip("torch", reason="torch is not installed")
         model = KernelPCA(2, gamma=0.1).fit(torch.asarray(X, dtype=torch.float32))

@@ -14,6 +14,7 @@ from preimage.kernels import (
     Laplacian,
     Linear,
     Polynomial,
+    Precomputed,
     Product,
     ProfileKernel,
     ProfileProduct,
@@ -109,3 +110,9 @@ def test_same_kernels_are_the_same():
     assert (Gaussian(1.0) + Linear()).is_same(Gaussian(1.0) + Linear())
     assert not (Gaussian(1.0) + Linear()).is_same(Gaussian(2.0) + Linear())
     assert not Gaussian(1.0).is_same(RationalQuadratic(1.0))
+
+
+def test_precomputed_kernels_are_combined_as_matrices():
+    for combine in (lambda: 2 * Precomputed(), lambda: Precomputed() + Linear(), lambda: Precomputed() ** 2):
+        with pytest.raises(TypeError, match="combined as matrices"):
+            combine()

@@ -1,5 +1,7 @@
 """Affine subspaces of feature space: the model of kernel PCA, the Nyström map, the span of a reduced set."""
 
+from functools import cached_property
+
 from preimage._arrays import array_namespace, concat_rows, device_kwargs
 from preimage._linalg import orthonormal_factor
 from preimage.feature_space._expansion import Expansion
@@ -65,6 +67,14 @@ class Subspace:
             origin_squared_norm=self.origin_squared_norm,
             signature=cut(self.signature),
         )
+
+    @cached_property
+    def of_points(self):
+        """Coordinates and residuals of the points that the frame is made of, computed once."""
+        return self.coordinates(self.frame.points), self.residuals(self.frame.points)
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "of_points"}
 
     def coordinates(self, X):
         """βⱼ(x) = ⟨Vⱼ, φ(x) − origin⟩, shape (n, k)  (S7)."""

@@ -5,17 +5,20 @@ from numbers import Integral, Real
 from preimage._arrays import integer_power
 from preimage._validation import Interval
 from preimage.kernels._kernel import Kernel, OfOneKernel
+from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._profile import ProfileKernel
 
 
 def add(left, right):
     """k + k′: features of both, side by side."""
     _require_kernel(right, "+")
+    _require_combinable(left, right)
     return ProfileSum(left, right) if _share_quantity(left, right) else Sum(left, right)
 
 
 def multiply(kernel, other):
     """k·k′, all products of features, or a multiple of k."""
+    _require_combinable(kernel, other)
     if isinstance(other, Real):
         factor = float(other)
         return ScaledProfile(kernel, factor) if isinstance(kernel, ProfileKernel) else Scaled(kernel, factor)
@@ -25,6 +28,7 @@ def multiply(kernel, other):
 
 def power(kernel, exponent):
     """k^d for an integer d ≥ 1: products of d features."""
+    _require_combinable(kernel)
     if not isinstance(exponent, Integral) or exponent < 1:
         raise ValueError(f"A kernel can be raised to an integer power of at least 1; got {exponent!r}.")
     return ProfilePower(kernel, exponent) if isinstance(kernel, ProfileKernel) else Power(kernel, exponent)
@@ -199,6 +203,11 @@ def _power_slope(values, exponent):
 
 def _share_quantity(left, right):
     return isinstance(left, ProfileKernel) and isinstance(right, ProfileKernel) and left.pairwise == right.pairwise
+
+
+def _require_combinable(*kernels):
+    if any(isinstance(kernel, Precomputed) for kernel in kernels):
+        raise TypeError("Precomputed kernels are combined as matrices: add or multiply these, and pass the result.")
 
 
 def _require_kernel(value, operator):

@@ -23,7 +23,8 @@ class LearnedMap(Preimage):
     Fits :math:`r(\beta) = \bar x + l(\beta, B) (L + \lambda I)^{-1} (X - \bar x)` on the coordinates B of the training
     points [1]_. One product a query, no iteration; not a minimiser of the distance in feature space. The kernel l
     lives on coordinates and has a width of its own, the mean of the inputs is kept, and the ridge is chosen by exact
-    leave-one-out unless given.
+    leave-one-out unless given. Leave-one-out judges reconstruction; for denoising a larger ridge is better, and
+    `FixedPoint` better still.
 
     Parameters
     ----------

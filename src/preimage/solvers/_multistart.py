@@ -11,6 +11,9 @@ KINDS = ("input", "nearest", "neighbors", "random")
 class MultiStart(TargetSolver):
     """Run another solver from several starts and keep, for each target, the result with the smallest objective.
 
+    The nearest image is not always the best denoised input: with narrow kernels and few components it can belong to
+    another cluster than the noisy point. Denoise from "input" alone then, or with a small penalty.
+
     Parameters
     ----------
     solver : TargetSolver

@@ -25,8 +25,7 @@ def ranked_in_subspace(subspace, Y, count):
 
     ρ(xᵢ) = ‖φ(xᵢ) − Pφ(xᵢ)‖² + ‖β(xᵢ) − y‖² needs coordinates of the points only, no further kernel values.
     """
-    points = subspace.frame.points
-    own, residuals = subspace.coordinates(points), subspace.residuals(points)
+    own, residuals = subspace.of_points
     signs = 1 if subspace.signature is None else subspace.signature
     xp = array_namespace(own)
     constant = residuals + xp.sum(own * own * signs, axis=1)

@@ -133,9 +133,10 @@ def _significant(eigen, n_components, total, centered, by_modulus):
     scale = float(xp.sum(xp.abs(centered.gram.diagonal())))
     if largest <= rank_tolerance(1, moduli.dtype) * 8 * scale:
         raise ValueError(
-            "The points have no variance in feature space: all rows are equal, or the kernel cannot tell them apart "
-            f"({centered.gram.kernel!r}; a gamma that is far too small makes every value equal). "
-            "Scale the data or choose another gamma, for instance gamma='median'."
+            "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel "
+            f"{centered.gram.kernel!r} cannot tell them apart (a gamma that is far too small makes every value "
+            "equal; inner products of rows far from the origin leave their differences to rounding). Center and "
+            "scale the data, or choose another gamma, for instance gamma='median'."
         )
     threshold = max(rank_tolerance(centered.shape[0], moduli.dtype) * largest, epsilon(moduli.dtype) * scale)
     keep = int(xp.sum(xp.astype((moduli if by_modulus else eigen.values) > threshold, xp.int64)))
