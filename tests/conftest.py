@@ -8,7 +8,6 @@ from hypothesis import settings
 
 from preimage._rows import forced_block_shape
 
-
 # Machines under load are slow now and then; that is no failure of a property.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
@@ -19,6 +20,7 @@ from preimage.kernels import (
     Matern,
     Polynomial,
     RationalQuadratic,
+    Sigmoid,
 )
 from preimage.solvers import FixedPoint, Gradient, objective_at
 
@@ -221,3 +223,16 @@ def test_ten_thousand_problems_never_give_nan(solver):
         assert np.isfinite(result.points).all() and np.isfinite(result.objective).all()
         slack = 1e-12 * (1 + np.abs(target.coefficients).sum(axis=0)) ** 2
         assert (result.objective <= objective_at(target, start) + slack).all()
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.IndefiniteKernelWarning")
+def test_problems_without_minimum_are_called_diverged():
+    """ρ of an indefinite kernel may fall for ever; far points are no pre-images."""
+    X = np.random.default_rng(0).normal(size=(40, 16))
+    subspace = KernelPCA(5, kernel=Sigmoid(0.05, 0.0)).fit(X).subspace_
+    result = FixedPoint().inverse(subspace, subspace.coordinates(X), X)
+    lengths = np.linalg.norm(result.points, axis=1)
+    assert np.isfinite(lengths).all()
+    assert lengths.max() > 1e6
+    assert set(result.reason[lengths > 1e6]) == {"diverged"}
+    assert not result.converged[lengths > 1e6].any()

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import clamp_at_zero, from_numpy, own_copy
+from preimage._arrays import clamp_at_zero, own_copy
 from preimage._memory import memory_budget
 from preimage._random import generator
 from preimage._validation import (
@@ -22,7 +22,15 @@ from preimage._validation import (
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Gram
 from preimage.kernels import Kernel, Precomputed, as_kernel
-from preimage.solvers import FixedPoint, Preimage, TargetSolver, as_preimage, free_length_preimages, navigate
+from preimage.solvers import (
+    FixedPoint,
+    Preimage,
+    TargetSolver,
+    as_preimage,
+    free_length_preimages,
+    navigate,
+    values_at_basis,
+)
 from preimage.spectral import Eigensolver, principal_subspace
 
 
@@ -279,7 +287,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         self._require_inputs()
         axes = self._leading_axes(n_components)
-        return axes(from_numpy(np.eye(self.n_features_in_), axes.coefficients)).T
+        return values_at_basis(axes, self.n_features_in_).T
 
     def reconstruction_error(self, X, diagonal=None):
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.

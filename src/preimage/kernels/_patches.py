@@ -1,5 +1,6 @@
 """Kernels that know neighbourhoods in images."""
 
+from functools import lru_cache
 from numbers import Integral, Real
 
 import numpy as np
@@ -118,31 +119,36 @@ class Patches(Kernel):
         height, width = self.image_shape
         if X.shape[1] != height * width:
             raise ValueError(f"Patches of {height} × {width} images need {height * width} columns; got {X.shape[1]}.")
-        pixels = np.eye(height * width)
-        if self.smoothing is not None:
-            images = pixels.reshape(-1, height, width)
-            # Zero outside the image: the filter matrix is then symmetric, and smoothing is one linear map.
-            pixels = gaussian_filter(images, (0, self.smoothing, self.smoothing), mode="constant")
-            pixels = pixels.reshape(height * width, -1)
-        regions = [pixels[:, index] * np.sqrt(weight) for index, weight in self._windows(height, width)]
-        return [from_numpy(region, X) for region in regions]
-
-    def _windows(self, height, width):
         if self.patch > min(height, width):
             raise ValueError(f"A patch of {self.patch} pixels does not fit in images of {height} × {width}.")
-        corners = lambda size: range(0, size, self.step or self.patch)
-        centre = (self.patch - 1) / 2
-        for top in corners(height):
-            for left in corners(width):
-                # Regions at the border are cut off, so that every pixel belongs to at least one region.
-                rows = np.arange(top, min(top + self.patch, height))
-                columns = np.arange(left, min(left + self.patch, width))
-                index = (rows[:, None] * width + columns[None, :]).ravel()
-                if self.window_width is None:
-                    yield index, np.ones(index.size)
-                else:
-                    distance = (rows - top - centre)[:, None] ** 2 + (columns - left - centre)[None, :] ** 2
-                    yield index, np.exp(-distance / (2 * self.window_width**2)).ravel()
+        regions = _region_maps(height, width, self.patch, self.step or self.patch, self.window_width, self.smoothing)
+        return [from_numpy(region, X) for region in regions]
+
+
+@lru_cache(maxsize=8)
+def _region_maps(height, width, patch, step, window_width, smoothing):
+    pixels = np.eye(height * width)
+    if smoothing is not None:
+        images = pixels.reshape(-1, height, width)
+        # Zero outside the image: the filter matrix is then symmetric, and smoothing is one linear map.
+        pixels = gaussian_filter(images, (0, smoothing, smoothing), mode="constant").reshape(height * width, -1)
+    return [pixels[:, index] * np.sqrt(weight) for index, weight in _windows(height, width, patch, step, window_width)]
+
+
+def _windows(height, width, patch, step, window_width):
+    """Pixel numbers and weights of every region."""
+    centre = (patch - 1) / 2
+    for top in range(0, height, step):
+        for left in range(0, width, step):
+            # Regions at the border are cut off, so that every pixel belongs to at least one region.
+            rows = np.arange(top, min(top + patch, height))
+            columns = np.arange(left, min(left + patch, width))
+            index = (rows[:, None] * width + columns[None, :]).ravel()
+            if window_width is None:
+                yield index, np.ones(index.size)
+            else:
+                distance = (rows - top - centre)[:, None] ** 2 + (columns - left - centre)[None, :] ** 2
+                yield index, np.exp(-distance / (2 * window_width**2)).ravel()
 
 
 def _sum_of_powers(left, right, rows, columns, degree):

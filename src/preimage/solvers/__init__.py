@@ -1,5 +1,6 @@
 """Pre-images: from feature space back to input space."""
 
+from preimage.solvers._basis import values_at_basis
 from preimage.solvers._conformal import ConformalMap
 from preimage.solvers._distance_constraint import DistanceConstraint
 from preimage.solvers._exact import ExactInverse
@@ -35,4 +36,5 @@ __all__ = [
     "free_length_preimages",
     "navigate",
     "objective_at",
+    "values_at_basis",
 ]

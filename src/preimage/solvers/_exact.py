@@ -8,6 +8,7 @@ from preimage._arrays import array_namespace, from_numpy, to_dense, to_numpy
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import InnerProduct, Polynomial, ProfileKernel, SquaredDistance
+from preimage.solvers._basis import values_at_basis
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import DIRECT, PreimageResult, TargetSolver
 from preimage.solvers._starts import nearest_points, spread
@@ -85,23 +86,23 @@ def _formula(kernel):
     raise UnsupportedKernelError(f"ExactInverse has no formula for {kernel!r}; FixedPoint and Gradient may work.")
 
 
-def _probes(target):
-    """Basis vectors of the length of a typical coordinate, (d, d)."""
+def _typical_coordinate(target):
+    """The length of probes along the axes."""
     points = to_dense(target.points)
     xp = array_namespace(points)
-    scale = float(xp.sqrt(xp.mean(points * points))) or 1.0
-    return scale, from_numpy(scale * np.eye(points.shape[1]), points)
+    return float(xp.sqrt(xp.mean(points * points))) or 1.0
 
 
 def _by_probes(target):
-    scale, probes = _probes(target)
-    return target.kernel.inverse_profile(target(probes)).T / scale  # (P7)
+    scale = _typical_coordinate(target)
+    values = values_at_basis(target, target.points.shape[1], scale)
+    return target.kernel.inverse_profile(values).T / scale  # (P7)
 
 
 def _by_two_probes(target):
-    kernel, (scale, probes) = target.kernel, _probes(target)
+    kernel, scale, d = target.kernel, _typical_coordinate(target), target.points.shape[1]
     root = lambda values: array_namespace(values).abs(values) ** (2 / kernel.degree)
-    difference = root(target(probes)) - root(target(-probes))
+    difference = root(values_at_basis(target, d, scale)) - root(values_at_basis(target, d, -scale))
     return difference.T / (4 * kernel.coef0 * kernel.gamma * scale)
 
 
@@ -110,21 +111,22 @@ def _by_polarisation(target):
     xp = array_namespace(points)
     middle = xp.mean(points, axis=0)
     step = spread(points) / points.shape[1] ** 0.5
-    probes = from_numpy(step * np.eye(points.shape[1]), points)
-    distances = lambda Z: target.kernel.inverse_profile(target(Z))
-    return middle + (distances(middle - probes) - distances(middle + probes)).T / (4 * step)  # (P8), shifted
+    d = points.shape[1]
+    distances = lambda length: target.kernel.inverse_profile(values_at_basis(target, d, length, middle))
+    return middle + (distances(-step) - distances(step)).T / (4 * step)  # (P8), shifted
 
 
 def _up_to_sign(target):
     """Homogeneous, even degree: moduli from the axes, relative signs from sums with the largest coordinate."""
-    kernel, (scale, probes) = target.kernel, _probes(target)
-    xp = array_namespace(probes)
+    kernel, scale, d = target.kernel, _typical_coordinate(target), target.points.shape[1]
+    xp = array_namespace(target.coefficients)
     root = lambda values: xp.abs(values) ** (1 / kernel.degree) / (kernel.gamma * scale)
-    moduli = root(target(probes)).T  # (q, d)
+    moduli = root(values_at_basis(target, d, scale)).T  # (q, d)
     columns = []
     for j in range(moduli.shape[0]):
         largest = int(xp.argmax(moduli[j, :]))
-        sums = root(target[j](probes + probes[largest, :]))[:, 0]
+        along = from_numpy(scale * (np.arange(d) == largest), target.coefficients)
+        sums = root(values_at_basis(target[j], d, scale, along))[:, 0]
         same = xp.abs(sums - (moduli[j, :] + moduli[j, largest])) <= xp.abs(
             sums - xp.abs(moduli[j, :] - moduli[j, largest])
         )

@@ -14,6 +14,7 @@ from preimage.solvers._starts import nearest_in_subspace
 CONVERGED = "converged"
 ITERATION_LIMIT = "iteration limit"
 VANISHING = "vanishing kernel values"
+DIVERGED = "diverged"
 DIRECT = "direct formula"
 NOT_FINITE = "formula undefined"
 
