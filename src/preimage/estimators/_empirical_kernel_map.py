@@ -1,14 +1,16 @@
 """Kernel values with a set of points, as features."""
 
-from numbers import Integral, Real
-
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import own_copy
-from preimage._validation import Interval, check_gram, check_model_inputs, check_parameters, check_points
+from preimage._validation import check_model_inputs, check_points
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    is_precomputed,
+    kernel_and_inputs,
+    with_kernel_tags,
+)
 from preimage.feature_space import Expansion, Gram, empirical_map
-from preimage.kernels import Kernel, Precomputed, as_kernel
 
 
 class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -45,11 +47,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """
 
     _parameter_constraints = {
-        "kernel": [str, callable, Kernel],
-        "gamma": [Interval(Real, 0, None, closed="neither"), str, None],
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "kernel_params": [dict, None],
+        **KERNEL_CONSTRAINTS,
         "points": ["array-like", "sparse matrix", object],
         "whiten": ["boolean"],
     }
@@ -72,18 +70,9 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             Fixes data-dependent parameters of the kernel; also the points unless `points` is given.
         y : ignored
         """
-        check_parameters(self)
-        given, X = X, check_points(self, X, reset=True)
-        kernel = as_kernel(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
-        )
-        if isinstance(kernel, Precomputed):
-            X = check_gram(self, X)
-            if self.points is not None:
-                raise ValueError("A precomputed kernel knows the training points only; leave `points` out.")
-        else:
-            X = own_copy(X, given)
-        self.kernel_ = kernel.resolve(X)
+        if is_precomputed(self.kernel) and self.points is not None:
+            raise ValueError("A precomputed kernel knows the training points only; leave `points` out.")
+        self.kernel_, X = kernel_and_inputs(self, X)
         points = X if self.points is None else check_points(self, self.points, reset=False)
         self.expansion_: Expansion = empirical_map(self.kernel_, self.kernel_.inputs(points), whiten=self.whiten)
         return self
@@ -100,8 +89,4 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return len(self.expansion_)
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)

@@ -8,20 +8,18 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import clamp_at_zero, own_copy
+from preimage._arrays import clamp_at_zero
 from preimage._memory import memory_budget
 from preimage._random import generator
-from preimage._validation import (
-    Interval,
-    check_coordinates,
-    check_gram,
-    check_model_inputs,
-    check_parameters,
-    check_points,
+from preimage._validation import Interval, check_coordinates, check_model_inputs
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    is_precomputed,
+    kernel_and_inputs,
+    with_kernel_tags,
 )
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Gram
-from preimage.kernels import Kernel, Precomputed, as_kernel
 from preimage.solvers import (
     FixedPoint,
     Preimage,
@@ -36,11 +34,7 @@ from preimage.spectral import Eigensolver, principal_subspace
 
 def _knows_new_points(estimator):
     """Scores need k(x, x) of new points, which precomputed kernels lack."""
-    return not _is_precomputed(estimator.kernel)
-
-
-def _is_precomputed(kernel):
-    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+    return not is_precomputed(estimator.kernel)
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -133,11 +127,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Interval(Real, 0, 1, closed="neither"),
             None,
         ],
-        "kernel": [str, callable, Kernel],
-        "gamma": [Interval(Real, 0, None, closed="neither"), str, None],
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "kernel_params": [dict, None],
+        **KERNEL_CONSTRAINTS,
         "eigensolver": [str, Eigensolver],
         "preimage": [str, Preimage],
         "tol": [Interval(Real, 0, None, closed="left"), None],
@@ -311,16 +301,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return -self.reconstruction_error(X)
 
     def _fit(self, X):
-        check_parameters(self)
-        given, X = X, check_points(self, X, reset=True, min_samples=2)
-        kernel = as_kernel(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
-        )
-        if isinstance(kernel, Precomputed):
-            X = check_gram(self, X)
-        else:
-            X = own_copy(X, given)
-        self.kernel_ = kernel.resolve(X)
+        self.kernel_, X = kernel_and_inputs(self, X, min_samples=2)
         gram = Gram(self.kernel_, self.kernel_.inputs(X))
         budget = memory_budget(self.max_memory, X)
         if gram.fits(budget):
@@ -336,13 +317,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         self.subspace_ = result.subspace
         self.eigenvalues_ = result.eigenvalues
-        self.explained_variance_ = result.eigenvalues / gram.shape[0]
-        self.explained_variance_ratio_ = result.eigenvalues / result.total
+        self.explained_variance_ = result.variances
+        self.explained_variance_ratio_ = result.shares
         self.n_components_ = len(result.subspace)
         self.eigen_result_ = result.eigen
         solver = as_preimage(self.preimage)
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        self.preimage_ = solver if isinstance(kernel, Precomputed) else solver.fit(self.subspace_, X)
+        self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(self.subspace_, X)
         return result.scores
 
     def _check_inputs(self, X):
@@ -355,7 +336,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.subspace_.frame[:n_components]
 
     def _require_inputs(self):
-        if isinstance(self.kernel_, Precomputed):
+        if is_precomputed(self.kernel_):
             raise UnsupportedKernelError(
                 "A precomputed kernel has no inputs to go back to. Give KernelPCA the kernel itself and the inputs."
             )
@@ -377,11 +358,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.n_components_
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = _is_precomputed(self.kernel)
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
 
 
 def _plain_number(n_components):

@@ -42,6 +42,16 @@ class PrincipalSubspace:
     total: float
     eigen: EigenResult
 
+    @property
+    def variances(self):
+        """Variance λ/n of each component on the training points."""
+        return self.eigenvalues / self.scores.shape[0]
+
+    @property
+    def shares(self):
+        """Share of the total variance in feature space, λ/tr(HKH)."""
+        return self.eigenvalues / self.total
+
 
 def principal_subspace(gram, n_components, rng, *, eigensolver="auto", tol=None, max_iter=None, max_bytes=None):
     """Exact kernel PCA of the points of a symmetric `Gram`.
