@@ -18,7 +18,11 @@ LAYERS = [
     {"kernels"},
     {"_rows", "_arrays", "_linalg", "_validation", "_threads", "_memory", "_random", "exceptions"},
 ]
-ALLOWED_SIDEWAYS = {("reduced_sets", "solvers"), ("model_selection", "estimators")}
+ALLOWED_SIDEWAYS = {
+    ("reduced_sets", "solvers"),
+    ("model_selection", "estimators"),
+    ("estimators", "interop"),
+}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 EVERYTHING = {"testing", "__init__"}
 

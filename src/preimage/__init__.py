@@ -1,7 +1,24 @@
 """Kernel methods that go into feature space and back, with scikit-learn's habits."""
 
-from preimage.estimators import EmpiricalKernelMap, KernelPCA
+from preimage.estimators import (
+    CompressedClassifier,
+    CompressedDetector,
+    CompressedRegressor,
+    CompressedTransformer,
+    EmpiricalKernelMap,
+    KernelPCA,
+    compress,
+)
 
 __version__ = "0.1.0"
 
-__all__ = ["EmpiricalKernelMap", "KernelPCA", "__version__"]
+__all__ = [
+    "CompressedClassifier",
+    "CompressedDetector",
+    "CompressedRegressor",
+    "CompressedTransformer",
+    "EmpiricalKernelMap",
+    "KernelPCA",
+    "__version__",
+    "compress",
+]

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import clamp_at_zero
+from preimage._arrays import array_namespace, clamp_at_zero, to_numpy
 from preimage._memory import memory_budget
 from preimage._random import generator
 from preimage._validation import Interval, check_coordinates, check_model_inputs
@@ -19,7 +19,8 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
-from preimage.feature_space import Gram
+from preimage.feature_space import Expansion, Gram, join
+from preimage.interop import Coordinates, KernelMachine
 from preimage.solvers import (
     FixedPoint,
     Preimage,
@@ -325,6 +326,29 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
         self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(self.subspace_, X)
         return result.scores
+
+    def _kernel_machine(self):
+        """Axes and mean as the functions of a machine; an error of an axis counts by the variance along it."""
+        check_is_fitted(self)
+        space, xp = self.subspace_, array_namespace(self.eigenvalues_)
+        frame, offset = space.frame, space.offset
+        offset = xp.zeros_like(self.eigenvalues_) if offset is None else offset
+        weights = xp.sqrt(xp.abs(self.explained_variance_))
+        expansion, intercept = frame, -offset
+        if space.signature is None and not is_precomputed(self.kernel_):  # the mean is for the way back
+            zero = xp.zeros_like(frame.coefficients[:, :1])
+            origin = Expansion(frame.kernel, frame.points, zero) if space.origin is None else space.origin
+            expansion = join([frame, origin])
+            one = xp.ones_like(weights[:1])
+            intercept, weights = xp.concat([intercept, 0 * one]), xp.concat([weights, one])
+        return KernelMachine(
+            expansion,
+            intercept,
+            Coordinates(self.n_components_),
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+            to_numpy(weights),
+        )
 
     def _check_inputs(self, X):
         check_is_fitted(self)

@@ -1,12 +1,17 @@
 """Vectors of feature space written as sums of mapped points."""
 
 import operator
+from functools import cached_property
 
 import numpy as np
 
 from preimage._arrays import array_namespace, concat_rows, take_rows, to_numpy
 from preimage.feature_space._gram import Gram
-from preimage.kernels import Kernel
+from preimage.kernels import Kernel, ProfileKernel
+
+# Up to these numbers, values come from points prepared once and kept: a second copy of them.
+FEW_QUERIES = 512
+FEW_POINTS = 2048
 
 
 class Expansion:
@@ -55,6 +60,8 @@ class Expansion:
 
     def __call__(self, Z):
         """⟨ψⱼ, φ(z)⟩ for every row of Z, shape (q, k)."""
+        if self._is_small_change(Z):
+            return self.kernel.profile(self._quantity(Z)) @ self.coefficients
         return Gram(self.kernel, Z, self.points) @ self.coefficients
 
     def __getitem__(self, index):
@@ -115,6 +122,20 @@ class Expansion:
         keep = to_numpy(sizes > tol * xp.max(sizes)).nonzero()[0]
         keep = keep if keep.size else np.zeros(1, int)  # the zero vector still needs a point
         return Expansion(self.kernel, take_rows(self.points, keep), take_rows(self.coefficients, keep))
+
+    def _is_small_change(self, Z):
+        """Whether Z is so short against so few points that preparing them would take longer than the values."""
+        both = isinstance(Z, np.ndarray) and isinstance(self.points, np.ndarray)
+        few = both and Z.shape[0] <= FEW_QUERIES and self.points.shape[0] <= FEW_POINTS
+        return few and isinstance(self.kernel, ProfileKernel)
+
+    @cached_property
+    def _quantity(self):
+        """The pairwise quantity of the kernel with the points, prepared once."""
+        return self.kernel.pairwise.against(self.points)
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "_quantity"}
 
     def _require_same_kernel(self, other):
         if not self.kernel.is_same(other.kernel):

@@ -16,6 +16,7 @@ from preimage.kernels._combinations import (
     ScaledProfile,
     Sum,
 )
+from preimage.kernels._constant import Constant
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._iterated import Iterated
 from preimage.kernels._kernel import Kernel
@@ -38,6 +39,7 @@ from preimage.kernels._transformed import MappedInputs, ScaledInputs
 __all__ = [
     "KERNEL_NAMES",
     "CallableKernel",
+    "Constant",
     "Cosine",
     "Exponential",
     "Gaussian",

@@ -64,6 +64,10 @@ class Kernel(BaseEstimator, ABC):
     def diagonal_gradient(self, Z):
         """Gradient of z ↦ k(z, z) for every row of Z."""
 
+    def evaluator(self, X):
+        """Prepare X for many Z: f with f(Z) = k(Z, X) and the function of weights that `gradient(Z, X, ·)` is."""
+        return lambda Z: (self(Z, X), lambda weights: self.gradient(Z, X, weights))
+
     def __call__(self, X, Y=None):
         """The matrix of values k(xᵢ, yⱼ), shape (n, m); Y is X when left out."""
         X = as_points(X)

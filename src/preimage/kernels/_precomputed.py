@@ -16,7 +16,8 @@ class Precomputed(Kernel):
     Parameters
     ----------
     gram : array of shape (n, n) or None
-        Values among the training points; `resolve(K)` fills it in.
+        Values among the training points; `resolve(K)` fills it in. Without them (a fitted SVC keeps none) rows of
+        values can still be evaluated; what needs values among training points says so.
     """
 
     has_gradient = False
@@ -38,10 +39,11 @@ class Precomputed(Kernel):
         return from_numpy(np.arange(X.shape[0])[:, None], X, dtype=xp.int64)
 
     def known_values(self, X, Y):
-        return self.gram if X is Y and _are_numbers(X) and self._covers_all(X) else None
+        known = self.gram is not None and X is Y and _are_numbers(X)
+        return self.gram if known and _covers_all(X, self.gram.shape[0]) else None
 
     def value_type(self, X):
-        return floating_type(self.gram)
+        return floating_type(X if self.gram is None else self.gram)
 
     def blocks(self, X, Y):
         if not _are_numbers(Y):
@@ -50,8 +52,9 @@ class Precomputed(Kernel):
             raise UnsupportedKernelError(
                 "A precomputed kernel has no values between two sets of new points; one side must be training points."
             )
-        values = array_namespace(self.gram).take(self.gram, X[:, 0], axis=0) if _are_numbers(X) else X
-        values = array_namespace(values).take(values, Y[:, 0], axis=1) if not self._covers_all(Y) else values
+        values = self._gram_rows(X) if _are_numbers(X) else X
+        n = values.shape[1] if self.gram is None else self.gram.shape[0]
+        values = array_namespace(values).take(values, Y[:, 0], axis=1) if not _covers_all(Y, n) else values
         return lambda rows, columns: values[rows, columns]
 
     def diagonal(self, X):
@@ -60,8 +63,9 @@ class Precomputed(Kernel):
                 "A precomputed kernel does not know k(z, z) of new points. Pass them as `diagonal=`, "
                 "or give the kernel itself instead of kernel='precomputed'."
             )
-        xp = array_namespace(self.gram)
-        return xp.take(xp.linalg.diagonal(self.gram), X[:, 0])
+        gram = self._require_gram()
+        xp = array_namespace(gram)
+        return xp.take(xp.linalg.diagonal(gram), X[:, 0])
 
     def gradient(self, Z, X, weights):
         self.require_gradient("This")
@@ -69,10 +73,17 @@ class Precomputed(Kernel):
     def diagonal_gradient(self, Z):
         self.require_gradient("This")
 
-    def _covers_all(self, numbers):
-        xp = array_namespace(numbers)
-        n = self.gram.shape[0]
-        return numbers.shape[0] == n and bool(xp.all(numbers[1:, 0] - numbers[:-1, 0] == 1))
+    def _gram_rows(self, numbers):
+        gram = self._require_gram()
+        return array_namespace(gram).take(gram, numbers[:, 0], axis=0)
+
+    def _require_gram(self):
+        if self.gram is None:
+            raise UnsupportedKernelError(
+                "This precomputed kernel does not hold the values among training points, which are needed here. "
+                "Give them as Precomputed(gram=k(X_train, X_train)), or fit the model with the kernel itself."
+            )
+        return self.gram
 
 
 class CallableKernel(Kernel):
@@ -153,6 +164,12 @@ class CallableKernel(Kernel):
             return tuple(self._value(take(X, 2), take(Y, 3)).shape) == (2, 3)
         except Exception:
             return False
+
+
+def _covers_all(numbers, n):
+    """Whether `numbers` are 0 … n − 1 in this order."""
+    xp = array_namespace(numbers)
+    return numbers.shape[0] == n and bool(xp.all(numbers[1:, 0] - numbers[:-1, 0] == 1))
 
 
 def _are_numbers(points):

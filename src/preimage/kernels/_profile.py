@@ -51,6 +51,15 @@ class ProfileKernel(Kernel):
         s = self.pairwise.blocks(Z, X)(EVERYTHING, EVERYTHING)
         return self.pairwise.gradient(Z, X, weights * self.profile_derivative(s))
 
+    def evaluator(self, X):
+        quantity = self.pairwise.against(X)
+
+        def evaluate(Z):
+            values, slopes = self.profile_with_derivative(quantity(Z))
+            return values, lambda weights: self.pairwise.gradient(Z, X, weights * slopes)
+
+        return evaluate
+
     def diagonal_gradient(self, Z):
         slope = self.profile_derivative(self.pairwise.diagonal(Z))
         return slope[:, None] * self.pairwise.diagonal_gradient(Z)

@@ -6,7 +6,7 @@ from preimage.solvers._distance_constraint import DistanceConstraint
 from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._free_length import free_length_preimages
-from preimage.solvers._gradient import Gradient
+from preimage.solvers._gradient import Gradient, minimize_rows
 from preimage.solvers._learned import FittedMap, LearnedMap
 from preimage.solvers._multistart import MultiStart
 from preimage.solvers._names import SOLVER_NAMES, as_preimage
@@ -14,6 +14,7 @@ from preimage.solvers._navigation import navigate
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver
 from preimage.solvers._sparse_path import SparsePath, SparsePathResult
+from preimage.solvers._starts import spread
 from preimage.solvers._weighted_mean import WeightedMean
 
 __all__ = [
@@ -34,7 +35,9 @@ __all__ = [
     "WeightedMean",
     "as_preimage",
     "free_length_preimages",
+    "minimize_rows",
     "navigate",
     "objective_at",
+    "spread",
     "values_at_basis",
 ]

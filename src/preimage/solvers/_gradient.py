@@ -7,7 +7,7 @@ import numpy as np
 from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage._validation import Interval, check_parameters
 from preimage.solvers._batch import Batch, solve_in_blocks
-from preimage.solvers._distance_model import distance_model
+from preimage.solvers._distance_model import LocalDistance, distance_model
 from preimage.solvers._preimage import TargetSolver
 from preimage.solvers._starts import nearest_points, spread
 
@@ -77,6 +77,34 @@ class Gradient(TargetSolver):
             model, W, norms, Z, anchor, box, float(self.penalty), tolerance, size, self.max_iter, self.memory
         )
         return solve_in_blocks(iterate, target, start, anchor)
+
+
+def minimize_rows(evaluate, start, *, size, tol, max_iter, memory=5):
+    """Minimise one function from many starts together, with the steps of `Gradient`; no value ends above its start.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Z of shape (q, d) → values (q,) and gradients (q, d).
+    start : array of shape (q, d)
+    size : float
+        Length scale of the inputs: first steps are a tenth of it, and steps shorter than `tol · size` end a search.
+
+    Returns
+    -------
+    PreimageResult
+    """
+    xp = array_namespace(start)
+
+    def local(Z):
+        values, gradients = evaluate(Z)
+        return LocalDistance(values, gradients, None, None, 4 * epsilon(Z.dtype) * xp.abs(values))
+
+    nothing = xp.zeros_like(start[:, 0])
+    tolerance = max(float(tol), 4 * epsilon(start.dtype)) * size
+    return _descend(
+        lambda W: local, start, nothing, start, start, _Box(None, None, start), 0.0, tolerance, size, max_iter, memory
+    )
 
 
 class _Box:
@@ -213,4 +241,4 @@ def _downhill(move, slope, inverse):
 
 
 def _rows_dot(A, B):
-    return array_namespace(A).sum(A * B, axis=1)
+    return array_namespace(A).vecdot(A, B)

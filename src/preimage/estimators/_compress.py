@@ -1,0 +1,111 @@
+"""One function that makes any kernel machine small."""
+
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from preimage.estimators._compressed import (
+    Compressed,
+    CompressedClassifier,
+    CompressedDetector,
+    CompressedRegressor,
+    CompressedTransformer,
+)
+from preimage.interop import KernelMachine, machine_of
+from preimage.solvers import TargetSolver, as_preimage
+
+_CLASSES = {
+    each.kind: each for each in (CompressedClassifier, CompressedRegressor, CompressedDetector, CompressedTransformer)
+}
+
+
+def compress(
+    estimator,
+    n_points=None,
+    *,
+    X=None,
+    y=None,
+    method="auto",
+    tolerance=None,
+    shared=True,
+    dtype=None,
+    random_state=0,
+):
+    r"""The same kernel machine with a few dozen points: smaller, faster, with the original's methods.
+
+    A machine :math:`f(x) = \sum_i \alpha_i k(x_i, x) + b` costs a kernel value for each of its points.
+    :math:`\tilde f(x) = \sum_{j \le n} \beta_j k(z_j, x) + \tilde b` with fewer points of its own choice comes close.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor (its mean), OneVsRestClassifier of
+        SVC, KernelPCA, a compressed model; a Pipeline that ends in one of them, or a search that found one.
+    n_points : int or None, default=None
+        Points to keep. None finds the smallest number whose score on X (and y) drops by at most `tolerance`.
+    X : array of shape (n, d), optional
+        Data of the kind that will be predicted, without labels if need be: training data do. With them, `method`
+        "auto" fits function values where it matters, and thresholds are set anew.
+    y : array of shape (n,), optional
+        Labels of X. Without them, scores are agreement with the original.
+    method : str or Reducer, default="auto"
+        "distill" (function values on X), "refine" and "construct" (new points, feature-space norm), "select" and
+        "select_l1" (a subset of the points; works with every kernel), or a reducer with its parameters.
+    tolerance : float or None, default=None
+        With X: how much the score may drop, 0.005 by default. Without X: the largest relative error in feature space.
+    shared : bool, default=True
+        Whether all functions (classes, pairs, outputs) share all points; otherwise each has `n_points` of its own.
+    dtype : {"float32", "float64"} or None, default=None
+        Precision of the result.
+    random_state : int, RandomState, Generator or None, default=0
+
+    Returns
+    -------
+    CompressedClassifier, CompressedRegressor, CompressedDetector or CompressedTransformer
+        With `error_`, `n_points_`, `scores_`, and `save`. A Pipeline comes back as a Pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> from preimage import compress
+    >>> X, y = make_moons(500, noise=0.2, random_state=0)
+    >>> svc = SVC(gamma=2).fit(X, y)
+    >>> small = compress(svc, 8, X=X)
+    >>> small.n_original_points_ > 100, small.n_points_
+    (True, 8)
+    >>> bool((small.predict(X) == svc.predict(X)).mean() > 0.98)
+    True
+    """
+    if y is not None and X is None:
+        raise ValueError("compress takes y as labels of X; got y without X. Give both, or neither.")
+    options = {
+        "method": method,
+        "tolerance": tolerance,
+        "shared": shared,
+        "dtype": dtype,
+        "random_state": random_state,
+    }
+    if isinstance(estimator, Pipeline):
+        front = estimator[:-1]
+        X = X if X is None or len(front) == 0 else front.transform(X)
+        name, last = estimator.steps[-1]
+        return Pipeline([*estimator.steps[:-1], (name, compress(last, n_points, X=X, y=y, **options))])
+    if hasattr(estimator, "best_estimator_"):
+        return compress(estimator.best_estimator_, n_points, X=X, y=y, **options)
+    machine = machine_of(estimator)
+    model = _CLASSES[machine.output.kind](_template(estimator), n_points, **options)
+    if isinstance(model, CompressedTransformer):
+        model.preimage = _way_back(estimator)
+    return model._compress(estimator, X, y)
+
+
+def _template(estimator):
+    """The original unfitted: its parameters are worth keeping, its points are not."""
+    if isinstance(estimator, Compressed):
+        return estimator.estimator
+    return None if isinstance(estimator, KernelMachine) else clone(estimator)
+
+
+def _way_back(estimator):
+    preimage = getattr(estimator, "preimage", "fixed_point")
+    return preimage if isinstance(as_preimage(preimage), TargetSolver) else "fixed_point"

@@ -1,0 +1,78 @@
+"""What every output can do."""
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+
+import numpy as np
+
+from preimage._arrays import to_numpy
+
+
+class Output(ABC):
+    """From function values F of shape (q, k) to decisions, predictions and probabilities.
+
+    An output is a value: its fields are checked when it is made, and never changed. `state()` and `output_from_state`
+    take it apart and put it together again, for files that hold no code.
+    """
+
+    #: "classifier", "regressor", "detector" or "transformer".
+    kind: str
+
+    #: Whether `probabilities` is available.
+    has_probabilities = False
+
+    @property
+    @abstractmethod
+    def n_functions(self):
+        """The number k of functions."""
+
+    @abstractmethod
+    def decision(self, F):
+        """What `decision_function` returns; the values themselves where scikit-learn has no such method."""
+
+    @abstractmethod
+    def predict(self, F):
+        """What `predict` returns, or `transform` for a transformer."""
+
+    def probabilities(self, F):
+        """What `predict_proba` returns, shape (q, n_classes)."""
+        raise AttributeError(
+            f"This {type(self).__name__} output has no probabilities: the model was fitted without them. "
+            "`has_probabilities` tells."
+        )
+
+    def signs(self, y):
+        """The sign ±1 that each function should have on examples with the labels y, 0 where it does not matter.
+
+        Shape (n, k); None where functions are not decisions.
+        """
+        return None
+
+    def with_shift(self, shift):
+        """The output for functions that had constants added."""
+        return self
+
+    def state(self):
+        """The fields: numbers, strings, flags, lists of strings, NumPy arrays of plain dtypes, or None."""
+        return {field.name: _portable(getattr(self, field.name)) for field in fields(self)}
+
+    def _columns(self, F):
+        if F.ndim != 2 or F.shape[1] != self.n_functions:
+            raise ValueError(
+                f"{type(self).__name__} needs the values of {self.n_functions} functions, shape (q, "
+                f"{self.n_functions}); got shape {tuple(F.shape)}."
+            )
+        return F
+
+    def _numpy(self, F):
+        return to_numpy(self._columns(F))
+
+    def _set(self, **checked):
+        """Replace fields by their checked form; for `__post_init__`, where a frozen value is not finished yet."""
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+
+def _portable(value):
+    # An array of objects cannot be stored without pickle; the checks let only strings be objects.
+    return value.tolist() if isinstance(value, np.ndarray) and value.dtype == object else value

@@ -1,0 +1,25 @@
+"""What we read of scikit-learn that is not public, all of it."""
+
+from sklearn.multiclass import _ConstantPredictor as ConstantPredictor
+
+__all__ = ["ConstantPredictor", "platt_parameters", "resolved_gamma", "target_scaling", "training_inputs"]
+
+
+def resolved_gamma(svm):
+    """The number that gamma="scale" or "auto" became."""
+    return svm._gamma
+
+
+def platt_parameters(svm):
+    """Platt's A and B of every pair, or None twice; the public names warn of their removal."""
+    return (svm._probA, svm._probB) if svm._probA.size else (None, None)
+
+
+def training_inputs(svm):
+    """All training inputs of a support vector machine whose kernel is a function."""
+    return svm._BaseLibSVM__Xfit
+
+
+def target_scaling(gaussian_process):
+    """Mean and scale that normalize_y took from the targets; zero and one without it."""
+    return gaussian_process._y_train_mean, gaussian_process._y_train_std

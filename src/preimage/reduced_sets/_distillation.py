@@ -1,0 +1,180 @@
+"""Distillation: the same function values, on few points."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import array_namespace, as_points, beside, epsilon, take_rows, to_dense, to_numpy
+from preimage._rows import cut, for_blocks
+from preimage._validation import Interval, check_parameters
+from preimage.feature_space import Expansion, Gram
+from preimage.reduced_sets._construction import Construct
+from preimage.reduced_sets._descent import descend
+from preimage.reduced_sets._projection import merged, solve_ridge
+from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
+
+# Ridge of the least squares problem, as a share of its mean diagonal: points may coincide.
+RIDGE = 1e-10
+# Rows of data that are worked on together.
+BLOCK = 1024
+
+
+class Distill(Reducer):
+    r"""Points and coefficients that give the same function values where data are.
+
+    .. math:: \frac{\sum_i \| f(x_i) - \sum_j \beta_j k(z_j, x_i) - b \|^2}{\sum_i \| f(x_i) - \bar f \|^2}
+              + \mu \frac{\sum_c \|\Psi_c - \Psi'_c\|^2}{\sum_c \|\Psi_c\|^2} \;\to\; \min
+
+    over points, coefficients and constants together, for all functions of a machine at once (R24). The norm of feature
+    space, which the other reducers use, weighs all directions alike; predictions only need those where there are data
+    [1]_. A little of it keeps the functions together between the data as well: without it (μ = 0) the fit on 5,000
+    digits was half as good on others. Coefficients and constants are eliminated by least squares, points move by
+    L-BFGS. The inputs need no labels.
+
+    Parameters
+    ----------
+    start : Reducer or None, default=None
+        Gives the first points; None is `Construct` with one quick search for each.
+    penalty : float, default=0.01
+        μ ≥ 0, what the norm of feature space counts beside function values. Indefinite kernels have no such norm, and
+        μ counts as zero for them.
+    max_samples : int or None, default=20000
+        Largest number of rows of X to use, drawn at random; None uses all.
+    max_iter : int, default=200
+        Steps of L-BFGS.
+    tol : float, default=1e-6
+        Stop when a step lowers the objective by less than this share.
+
+    References
+    ----------
+    .. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Transactions on Neural
+       Networks 10, 1999, section VII.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.reduced_sets import Distill
+    >>> rng = np.random.default_rng(0)
+    >>> target = Expansion(Gaussian(0.5), rng.normal(size=(50, 2)), rng.normal(size=(50, 1)))
+    >>> X = rng.normal(size=(200, 2))
+    >>> small = Distill().reduce(target, 10, X=X)
+    >>> error = small.expansion(X) + small.shift - target(X)
+    >>> bool(np.mean(error**2) < 0.01 * np.var(target(X)))
+    True
+    """
+
+    _parameter_constraints = {
+        "start": [Reducer, None],
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "max_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, start=None, penalty=1e-2, max_samples=20_000, max_iter=200, tol=1e-6):
+        self.start = start
+        self.penalty = penalty
+        self.max_samples = max_samples
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def reduce(self, target, n_points, *, X=None, rng=None):
+        check_parameters(self)
+        check_n_points(n_points)
+        target.kernel.require_gradient("Distill")
+        target = merged(target)
+        X = as_points(target.points) if X is None else beside(X, target.coefficients)
+        if self.max_samples is not None and X.shape[0] > self.max_samples:
+            rng = np.random.default_rng(0) if rng is None else rng
+            X = take_rows(X, np.sort(rng.choice(X.shape[0], self.max_samples, replace=False)))
+        first = self._first_points(target, min(n_points, target.points.shape[0]), X, rng)
+        loss = _FunctionLoss(target, X, self.penalty)
+        points, converged, reason, steps = descend(loss, as_points(to_dense(first)), self.max_iter, self.tol)
+        coefficients, shift = loss.fit(points)
+        return Reduction(Expansion(target.kernel, points, coefficients), shift, converged, reason, steps)
+
+    def _first_points(self, target, n_points, X, rng):
+        if self.start is not None:
+            return self.start.reduce(target, n_points, X=X, rng=rng).expansion.points
+        if target.kernel.is_positive_semidefinite:
+            return Construct(n_starts=1, tol=1e-2).reduce(target, n_points).expansion.points
+        xp = array_namespace(target.coefficients)
+        sizes = to_numpy(xp.sum(target.coefficients**2, axis=1))
+        return take_rows(target.points, np.argsort(-sizes, kind="stable")[:n_points])
+
+
+class _FunctionLoss:
+    """The objective of `Distill` with the best coefficients for given points, as a share of its value for none."""
+
+    def __init__(self, target, X, penalty):
+        values = target(X)
+        xp = array_namespace(values)
+        self.kernel = target.kernel
+        self.mean = xp.mean(values, axis=0)
+        self.centered = values - self.mean
+        self.total = float(xp.sum(self.centered**2)) or 1.0
+        norm = float(xp.sum(xp.abs(target.squared_norms()))) or 1.0
+        self.penalty = float(penalty) * self.total / norm if self.kernel.is_positive_semidefinite else 0.0
+        self.alpha, self.evaluate = target.coefficients, self.kernel.evaluator(target.points)
+        self.n = X.shape[0]
+        self.blocks = cut(self.n, BLOCK)
+        self.evaluators = [self.kernel.evaluator(X[block, :]) for block in self.blocks]
+        self.home = values
+
+    def __call__(self, Z):
+        fit = self._fit(Z)
+
+        def pull_block(number):
+            values, pull = fit.parts[number]
+            residual = (values.T @ fit.beta) - fit.level - self.centered[self.blocks[number], :]
+            return pull(fit.beta @ residual.T)
+
+        gradient = sum(for_blocks(pull_block, range(len(self.blocks)), self.home))
+        if self.penalty:
+            inside = self.kernel.gradient(Z, Z, fit.beta @ fit.beta.T) - fit.pull(fit.beta @ self.alpha.T)
+            gradient = gradient + self.penalty * inside
+        return fit.value, (2 / self.total) * gradient
+
+    def fit(self, Z):
+        """Coefficients and constants for the points Z."""
+        fit = self._fit(Z)
+        return fit.beta, self.mean - fit.level
+
+    def _fit(self, Z):
+        xp = array_namespace(self.centered)
+
+        def summarize(number):
+            values, pull = self.evaluators[number](Z)
+            products = values @ self.centered[self.blocks[number], :]
+            return (values, pull), values @ values.T, xp.sum(values, axis=1), products
+
+        parts, squares, sums, products = zip(*for_blocks(summarize, range(len(self.blocks)), self.home), strict=True)
+        mean, products = sum(sums) / self.n, sum(products)
+        gram = Gram(self.kernel, Z).dense()
+        squares = sum(squares)
+        normal = squares - self.n * mean[:, None] * mean[None, :] + self.penalty * gram
+        # Functions that hardly vary leave the rounding errors of their squares.
+        noise = epsilon(gram.dtype) * float(xp.linalg.trace(squares))
+        ridge = max(RIDGE * float(xp.linalg.trace(normal)), noise) / Z.shape[0] or 1.0
+        pull = None
+        if self.penalty:
+            values, pull = self.evaluate(Z)
+            products = products + self.penalty * (values @ self.alpha)
+        beta = solve_ridge(normal, ridge, products)
+        value = 1 - float(xp.sum(beta * products)) / self.total
+        return _Fit(parts, pull, beta, mean @ beta, value)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Kernel values by blocks, the best coefficients for them, their mean value, and the objective."""
+
+    parts: Any
+    pull: Any
+    beta: Any
+    level: Any
+    value: float

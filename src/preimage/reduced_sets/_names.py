@@ -1,0 +1,38 @@
+"""From names to reducers: the one place where strings are understood."""
+
+from preimage.reduced_sets._construction import Construct
+from preimage.reduced_sets._distillation import Distill
+from preimage.reduced_sets._l1_selection import SelectL1
+from preimage.reduced_sets._reducer import Reducer
+from preimage.reduced_sets._refinement import Refine
+from preimage.reduced_sets._selection import Select
+
+_NAMED = {
+    "select": Select,
+    "select_l1": SelectL1,
+    "construct": Construct,
+    "refine": Refine,
+    "distill": Distill,
+}
+
+REDUCER_NAMES = ("auto", *_NAMED)
+
+
+def as_reducer(method, kernel, *, has_data):
+    """The reducer that a name or a `Reducer` means.
+
+    "auto" is `Distill` where data or an indefinite kernel ask for function values, `Refine` where there are none, and
+    `Select` for kernels without a gradient.
+    """
+    if isinstance(method, Reducer):
+        return method
+    if method == "auto":
+        if not kernel.has_gradient:
+            return Select()
+        return Distill() if has_data or not kernel.is_positive_semidefinite else Refine()
+    if not isinstance(method, str) or method not in _NAMED:
+        raise ValueError(
+            f"method={method!r} is not known. Choose one of {', '.join(map(repr, REDUCER_NAMES))}, or a reducer of "
+            "preimage.reduced_sets with its parameters, such as Construct(n_starts=8)."
+        )
+    return _NAMED[method]()

@@ -1,0 +1,106 @@
+"""The best coefficients for given points: projection on their span."""
+
+import numpy as np
+from scipy import linalg
+
+from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, is_sparse, take_rows, to_numpy
+from preimage._linalg import orthonormal_factor
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import Expansion, Gram
+
+# Smallest pivot, as a share of the largest, at which a Cholesky factor still gives half of all digits.
+WELL_CONDITIONED = 1e-8
+
+
+def project(target, points):
+    """The vectors of span{φ(zⱼ)} nearest to those of `target`: K^z β = K^zx α  (R2).
+
+    Where images of the points are linearly dependent up to rounding, the coefficients are the shortest of the best.
+    """
+    values = target(points)
+    return Expansion(target.kernel, points, solve_gram(Gram(target.kernel, points).dense(), values))
+
+
+def solve_gram(K, values):
+    """K⁺ values for a Gram matrix K, whose rank is decided where it is in doubt."""
+    if isinstance(K, np.ndarray):
+        factor = _safe_cholesky(K)
+        if factor is not None:
+            return linalg.cho_solve((factor, True), values, check_finite=False)
+    factor = orthonormal_factor(K)
+    return factor @ (factor.T @ values)
+
+
+def solve_ridge(K, ridge, values):
+    """(K + ridge I)⁻¹ values for a positive semidefinite K."""
+    xp = array_namespace(K)
+    raised = K + ridge * xp.eye(K.shape[0], dtype=K.dtype, **device_kwargs(K))
+    if isinstance(K, np.ndarray):
+        try:
+            return linalg.cho_solve(linalg.cho_factor(raised, check_finite=False), values, check_finite=False)
+        except linalg.LinAlgError:
+            pass  # rounding made it indefinite
+    return xp.linalg.solve(raised, values)
+
+
+def _safe_cholesky(K):
+    try:
+        factor = linalg.cholesky(K, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    pivots = np.diagonal(factor) ** 2
+    return factor if pivots.min() > WELL_CONDITIONED * pivots.max() else None
+
+
+def squared_error(target, reduced):
+    """Σ_c ‖Ψ_c − Ψ′_c‖²  (R1)."""
+    xp = array_namespace(target.coefficients)
+    cross = xp.sum(reduced.coefficients * target(reduced.points))
+    return max(0.0, float(xp.sum(target.squared_norms()) - 2 * cross + xp.sum(reduced.squared_norms())))
+
+
+def relative_error(target, reduced):
+    """Σ_c ‖Ψ_c − Ψ′_c‖² as a share of Σ_c ‖Ψ_c‖²; zero for a target of length zero."""
+    xp = array_namespace(target.coefficients)
+    total = float(xp.sum(target.squared_norms()))
+    return squared_error(target, reduced) / total if total > 0 else 0.0
+
+
+def merged(target):
+    """The same vectors with equal points counted once, in an order that depends on the points alone."""
+    rows = _comparable_rows(target.points)
+    _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    if first.size == rows.shape[0] and np.array_equal(first, np.arange(first.size)):
+        return target
+    coefficients = np.zeros((first.size, len(target)), dtype=to_numpy(target.coefficients).dtype)
+    np.add.at(coefficients, group, to_numpy(target.coefficients))
+    return Expansion(target.kernel, take_rows(target.points, first), from_numpy(coefficients, target.coefficients))
+
+
+def _comparable_rows(points):
+    if not is_sparse(points):
+        return to_numpy(points) + 0  # −0 and 0 are the same point
+    rows = points.tocsr().copy()
+    rows.data = rows.data + 0
+    rows.sum_duplicates()  # sorts as well
+    rows.eliminate_zeros()
+    keys = [
+        (rows.indices[a:b].tobytes(), rows.data[a:b].tobytes())
+        for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    ]
+    numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
+    return np.asarray([numbers[key] for key in keys])[:, None]
+
+
+def require_euclidean(kernel, gram, who):
+    """Refuse a kernel whose values on the points of a target do not make distances."""
+    if kernel.is_positive_semidefinite:
+        return
+    values = np.linalg.eigvalsh(gram)
+    if values[0] < -np.sqrt(epsilon(gram.dtype)) * max(abs(values[-1]), abs(values[0])):
+        raise UnsupportedKernelError(
+            f"{who} measures distances in feature space; {kernel!r} has negative eigenvalues on these points "
+            f"(smallest {values[0]:.2g}, largest {values[-1]:.2g}), so there are none. Distill compares function "
+            "values instead and works with any kernel that has a gradient."
+        )

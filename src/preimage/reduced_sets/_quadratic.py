@@ -1,0 +1,105 @@
+"""Kernels of degree 2: an expansion is a symmetric matrix, and its eigenvectors are the points."""
+
+import numpy as np
+
+from preimage._arrays import from_numpy, is_sparse, to_numpy
+
+# A direction whose last coordinate is shorter than this share would be a point at infinity.
+SHORTEST = 1e-4
+
+
+def eigen_points(target):
+    """Points on which a target of the kernel (γ x·y + c)² is exact, those with the largest eigenvalues first.
+
+    φ(x) is x̂x̂ᵀ with x̂ = (x, √(c/γ)), so Ψ is S = Σ αᵢ x̂ᵢx̂ᵢᵀ = Σ_a λ_a v̂_a v̂_aᵀ (R21), and v̂ = (v, w) is the image
+    of the point √(c/γ) v/w with the coefficient λ w²γ/c (R23). Several targets take their eigenvectors in turn.
+    """
+    points, kernel = target.points, target.kernel
+    constant = float(kernel.coef0) / float(kernel.gamma)
+    coefficients = to_numpy(target.coefficients).astype(float)
+    found = [_of_one(points, coefficients[:, c], constant) for c in range(coefficients.shape[1])]
+    strengths = np.concatenate([strength for strength, _ in found])
+    order = np.argsort(-strengths, kind="stable")
+    return from_numpy(np.concatenate([rows for _, rows in found])[order], target.coefficients)
+
+
+def _of_one(points, alpha, constant):
+    """Eigenvalues (moduli) and points of one target."""
+    X = points if is_sparse(points) else to_numpy(points).astype(float)
+    weighted = X.multiply(alpha[:, None]).tocsr() if is_sparse(X) else X * alpha[:, None]
+    S = X.T @ weighted
+    S = S.toarray() if is_sparse(S) else S
+    if constant > 0:
+        root = constant**0.5
+        edge = root * np.asarray(weighted.sum(axis=0)).reshape(-1, 1)
+        S = np.block([[S, edge], [edge.T, np.asarray([[constant * alpha.sum()]])]])
+    values, vectors = np.linalg.eigh((S + S.T) / 2)
+    keep = np.abs(values) > S.shape[0] * np.finfo(float).eps * np.abs(values).max(initial=np.finfo(float).tiny)
+    values, vectors = values[keep], vectors[:, keep]
+    if constant <= 0:
+        return np.abs(values), vectors.T
+    strengths, vectors = _away_from_infinity(values, vectors)
+    return strengths, (root * vectors[:-1] / vectors[-1]).T
+
+
+def _away_from_infinity(values, vectors):
+    """Other vectors v̂ with the same Σ ±v̂v̂ᵀ, none of which has a last coordinate near zero, and their strengths.
+
+    Within the vectors of one sign any rotation leaves the sum alone, and one of them makes all last coordinates equal.
+    Where a whole sign has none, a hyperbolic rotation of one vector of each sign, which leaves uuᵀ − vvᵀ alone, lends
+    it one of the other sign. Where there are none at all, two more vectors are needed.
+    """
+    signed = [vectors[:, sign * values > 0] * np.sqrt(np.abs(values[sign * values > 0])) for sign in (1, -1)]
+    if all(_is_flat(group) for group in signed):
+        signed = _raised(*signed)
+    for here, there in ((0, 1), (1, 0)):
+        if signed[here].shape[1] and _is_flat(signed[here]):
+            signed[here], signed[there] = _boosted(signed[here], signed[there])
+    scaled = np.concatenate([_with_equal_ends(group) if _has_short_ends(group) else group for group in signed], axis=1)
+    return np.sum(scaled**2, axis=0), scaled
+
+
+def _is_flat(group):
+    """Whether even equal last coordinates would be near zero."""
+    longest = np.linalg.norm(group, axis=0).max(initial=0.0)
+    return np.linalg.norm(group[-1]) <= SHORTEST * longest * max(group.shape[1], 1) ** 0.5
+
+
+def _has_short_ends(group):
+    return bool(np.any(np.abs(group[-1]) < SHORTEST * np.linalg.norm(group, axis=0)))
+
+
+def _raised(plus, minus):
+    """v̂v̂ᵀ = ½(v̂ + e)(v̂ + e)ᵀ + ½(v̂ − e)(v̂ − e)ᵀ − eeᵀ for the longest v̂ and an e along the last axis."""
+    if np.linalg.norm(minus, axis=0).max(initial=0.0) > np.linalg.norm(plus, axis=0).max(initial=0.0):
+        return _raised(minus, plus)[::-1]
+    if plus.shape[1] == 0:
+        return [plus, minus]
+    longest = int(np.argmax(np.linalg.norm(plus, axis=0)))
+    v = plus[:, longest : longest + 1]
+    e = np.zeros_like(v)
+    e[-1] = np.linalg.norm(v)
+    pair = np.concatenate([v + e, v - e], axis=1) / 2**0.5
+    return [np.concatenate([np.delete(plus, longest, axis=1), pair], axis=1), np.concatenate([minus, e], axis=1)]
+
+
+def _boosted(flat, other):
+    """uuᵀ − vvᵀ with u and v replaced by cosh·u + sinh·v and sinh·u + cosh·v, for the v with the longest end."""
+    i, j = int(np.argmax(np.linalg.norm(flat, axis=0))), int(np.argmax(np.abs(other[-1])))
+    u, v = flat[:, i].copy(), other[:, j].copy()
+    flat, other = flat.copy(), other.copy()
+    flat[:, i], other[:, j] = 1.25 * u + 0.75 * v, 0.75 * u + 1.25 * v
+    return flat, other
+
+
+def _with_equal_ends(vectors):
+    """The vectors rotated among themselves so that their last coordinates are the same."""
+    ends = vectors[-1]
+    length = np.linalg.norm(ends)
+    goal = np.full(ends.size, length / ends.size**0.5)
+    normal = ends - goal
+    size = np.linalg.norm(normal)
+    if size <= np.finfo(float).eps * length:
+        return vectors
+    normal = normal / size
+    return vectors - 2 * np.outer(vectors @ normal, normal)

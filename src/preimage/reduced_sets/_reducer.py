@@ -1,0 +1,150 @@
+"""What every reduction of an expansion to few points can do."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from preimage._arrays import array_namespace, take_rows, to_numpy
+from preimage._linalg import rank_tolerance
+from preimage.feature_space import Expansion, Gram
+from preimage.reduced_sets._projection import merged, project, relative_error, solve_gram
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A short expansion that stands for a long one.
+
+    Attributes
+    ----------
+    expansion : Expansion
+    shift : array of shape (k,), or None
+        Constants to add to the functions, where the reduction fitted function values; None is zero.
+    converged : bool
+    reason : str
+        Why the iteration stopped.
+    n_iter : int
+    """
+
+    expansion: Expansion
+    shift: Any = None
+    converged: bool = True
+    reason: str = "direct"
+    n_iter: int = 0
+
+
+class Reducer(BaseEstimator, ABC):
+    """Replaces the vectors of an expansion by vectors on fewer shared points.
+
+    A reducer is a value: parameters in, never changed afterwards. It never returns more points than asked, nor more
+    than the target has.
+    """
+
+    _parameter_constraints: dict = {}
+
+    @abstractmethod
+    def reduce(self, target, n_points, *, X=None, rng=None):
+        """Approximate all vectors of `target` on at most `n_points` shared points.
+
+        Parameters
+        ----------
+        target : Expansion of k vectors
+        n_points : int
+        X : array of shape (n, d), optional
+            Inputs where function values should agree; only reducers that look at function values use it.
+        rng : numpy.random.Generator, optional
+            For reducers that use chance.
+
+        Returns
+        -------
+        Reduction
+        """
+
+
+def check_n_points(n_points):
+    """Refuse numbers of points to which nothing can be reduced."""
+    if not isinstance(n_points, Integral) or isinstance(n_points, bool) or n_points < 1:
+        raise ValueError(f"A reduced set has at least one point: n_points must be an integer ≥ 1; got {n_points!r}.")
+
+
+class NestedReducer(Reducer):
+    """A reducer that puts points in an order, such that the first n of them are its choice for every n."""
+
+    @abstractmethod
+    def order(self, target, n_points):
+        """At least `n_points` points, best first; fewer where fewer make no error."""
+
+    def reduce(self, target, n_points, *, X=None, rng=None):
+        check_n_points(n_points)
+        target = merged(target)
+        m = target.points.shape[0]
+        reduced = project(target, _some(self.order(target, min(n_points, m)), target)[:n_points, :])
+        if n_points >= m and relative_error(target, reduced) > rank_tolerance(m, reduced.coefficients.dtype):
+            reduced = target  # as many points as before must not be worse
+        return Reduction(reduced)
+
+    def path(self, target, n_points):
+        """All reductions to 1 … `n_points` points at the price of one.
+
+        Returns
+        -------
+        ReductionPath
+        """
+        check_n_points(n_points)
+        target = merged(target)
+        points = self.order(target, min(n_points, target.points.shape[0]))
+        return ReductionPath(target, _some(points, target)[:n_points, :])
+
+
+def _some(points, target):
+    """`points`, or one of the target where none are needed: the zero vector still has to live somewhere."""
+    return points if points.shape[0] else take_rows(target.points, np.zeros(1, int))
+
+
+class ReductionPath:
+    """Reductions of one target to growing numbers of points.
+
+    Attributes
+    ----------
+    points : array of shape (n, d)
+        In the order in which they come.
+    errors : array of shape (n,), in NumPy
+        Relative error Σ‖Ψ − Ψ′‖²/Σ‖Ψ‖² with the first 1 … n points.
+    """
+
+    def __init__(self, target, points):
+        self.points = points
+        self._kernel = target.kernel
+        self._gram = Gram(target.kernel, points).dense()
+        self._values = target(points)
+        total = float(array_namespace(self._values).sum(target.squared_norms()))
+        self.errors = _error_curve(to_numpy(self._gram), to_numpy(self._values), total)
+
+    def __len__(self):
+        return self.points.shape[0]
+
+    def __getitem__(self, n_points):
+        """The expansion on the first `n_points` points."""
+        coefficients = solve_gram(self._gram[:n_points, :n_points], self._values[:n_points, :])
+        return Expansion(self._kernel, self.points[:n_points, :], coefficients)
+
+
+def _error_curve(gram, values, total):
+    """1 − Σⱼ (new part of Ψ)²/‖Ψ‖² by one orthogonalisation: every axis takes its share of the length."""
+    n = gram.shape[0]
+    residual, left, errors = values.astype(float), gram.diagonal().astype(float).copy(), np.empty(n)
+    explained = 0.0
+    floor = n * np.finfo(float).eps * left
+    axes = np.zeros((n, n))  # values of orthonormal functions at the points
+    for j in range(n):
+        if left[j] > floor[j]:
+            axes[:, j] = (gram[:, j] - axes[:, :j] @ axes[j, :j]) / np.sqrt(left[j])
+            share = residual[j] / np.sqrt(left[j])
+            residual -= np.outer(axes[:, j], share)
+            left = left - axes[:, j] ** 2
+            explained += float(share @ share)
+        errors[j] = max(0.0, 1 - explained / total) if total > 0 else 0.0
+    return errors

@@ -1,0 +1,161 @@
+"""Selection: keep some of the points, and let the others be expressed by them."""
+
+import numpy as np
+from scipy import linalg
+
+from preimage._arrays import take_rows, to_numpy
+from preimage._linalg import eigh_descending, rank_tolerance
+from preimage._validation import StrOptions, check_parameters
+from preimage.feature_space import Gram
+from preimage.reduced_sets._projection import require_euclidean
+from preimage.reduced_sets._reducer import NestedReducer
+
+# Added to the diagonal of K, as a share of its mean, before it is inverted.
+JITTER = 1e-10
+# Removals between two updates of the whole precision matrix.
+BLOCK = 48
+
+
+class Select(NestedReducer):
+    r"""A subset of the points, chosen greedily.
+
+    - "removal" takes away, one at a time, the point whose loss costs least when the coefficients of the others make
+      up for it: :math:`\rho^*(n) = \sum_c \alpha_{nc}^2 / (K^{-1})_{nn}` (R9). Errors of the steps add up exactly.
+    - "forward" starts from nothing and adds the point that takes most of what is left, (R4); it never forms K, and is
+      the better one when few of many points remain.
+    - "eigenvectors" is the rule of [1]_: remove the point that an eigenvector of K with a small eigenvalue expresses
+      best by the others, :math:`\rho(i, n) = \alpha_n^2\lambda_i/(u_i)_n^2` (R7). One eigendecomposition a removal,
+      and in each step at best as good as "removal"; kept for comparison.
+
+    Coefficients are those of the projection (R2) in the end.
+
+    Parameters
+    ----------
+    rule : {"removal", "forward", "eigenvectors"}, default="removal"
+
+    References
+    ----------
+    .. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Transactions on Neural
+       Networks 10, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Linear
+    >>> from preimage.reduced_sets import Select
+    >>> target = Expansion(Linear(), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.ones((3, 1)))
+    >>> Select().reduce(target, 1).expansion.points  # one of the points says it all
+    array([[1., 1.]])
+    """
+
+    _parameter_constraints = {"rule": [StrOptions({"removal", "forward", "eigenvectors"})]}
+
+    def __init__(self, rule="removal"):
+        self.rule = rule
+
+    def order(self, target, n_points):
+        check_parameters(self)
+        if self.rule == "forward":
+            return take_rows(target.points, _forward_order(target, n_points))
+        gram = to_numpy(Gram(target.kernel, target.points).dense()).astype(float)
+        require_euclidean(target.kernel, gram, "Select")
+        coefficients = to_numpy(target.coefficients).astype(float)
+        removed = (_remove if self.rule == "removal" else _remove_by_eigenvectors)(gram, coefficients)
+        return take_rows(target.points, removed[::-1].copy())
+
+
+def _remove(gram, coefficients):
+    """All points in the order of their exact greedy removal, by blocks of Schur complements (R9)–(R11).
+
+    Removing a point from K is one step of a Cholesky factorisation of P = K⁻¹; within a block only the columns that
+    were chosen are brought up to date, and P itself once a block, by a matrix product.
+    """
+    remaining, order = np.arange(gram.shape[0]), []
+    alpha = coefficients
+    while remaining.size > 1:
+        # A fresh inverse whenever half of the points are gone: rounding errors do not pile up.
+        precision, stop = _inverse(gram[np.ix_(remaining, remaining)]), max(1, remaining.size // 2)
+        while remaining.size > stop:
+            steps = min(BLOCK, remaining.size - stop)
+            gone, precision, alpha = _remove_block(precision, alpha, steps)
+            order.extend(remaining[gone])
+            remaining = np.delete(remaining, gone)
+    return np.asarray([*order, *remaining])
+
+
+def _remove_block(precision, alpha, steps):
+    """Numbers of the next `steps` points to go, and precision matrix and coefficients of those that stay."""
+    n = precision.shape[0]
+    factor = np.zeros((n, steps))
+    left, alpha = precision.diagonal().copy(), alpha.copy()
+    cost = np.einsum("ij,ij->i", alpha, alpha) / left
+    gone = np.empty(steps, int)
+    for step in range(steps):
+        chosen = gone[step] = np.argmin(cost)
+        column = precision[:, chosen] - factor[:, :step] @ factor[chosen, :step]
+        pivot = column[chosen]
+        alpha -= np.outer(column / pivot, alpha[chosen])
+        factor[:, step] = column / np.sqrt(pivot)
+        left -= factor[:, step] ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cost = np.einsum("ij,ij->i", alpha, alpha) / left
+        cost[gone[: step + 1]] = np.inf
+    keep = np.delete(np.arange(n), gone)
+    factor = factor[keep]
+    return gone, precision[np.ix_(keep, keep)] - factor @ factor.T, alpha[keep]
+
+
+def _inverse(gram):
+    n = gram.shape[0]
+    jitter = JITTER * (gram.trace() / n or 1.0)
+    while True:
+        try:
+            factor = linalg.cholesky(gram + jitter * np.eye(n), lower=True)  # refuses NaN, which no jitter cures
+        except linalg.LinAlgError:
+            jitter *= 10
+            continue
+        half = linalg.solve_triangular(factor, np.eye(n), lower=True, check_finite=False)
+        return half.T @ half
+
+
+def _remove_by_eigenvectors(gram, coefficients):
+    """All points in the order in which eigenvectors with small eigenvalues remove them, (R7) and (R8)."""
+    remaining, order, alpha = np.arange(gram.shape[0]), [], coefficients
+    while remaining.size > 1:
+        values, vectors = eigh_descending(gram[np.ix_(remaining, remaining)])
+        # Rounding makes the smallest eigenvalues anything, negative too, and they would always win.
+        values = np.maximum(values, rank_tolerance(values.size, values.dtype) * max(values[0], np.finfo(float).tiny))
+        sizes = np.einsum("ij,ij->i", alpha, alpha)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cost = np.where(sizes == 0, 0.0, sizes * values / vectors**2)  # (n, i)
+        chosen, i = np.unravel_index(np.nanargmin(cost), cost.shape)
+        if alpha[chosen].any():
+            alpha = alpha - np.outer(vectors[:, i] / vectors[chosen, i], alpha[chosen])
+        order.append(remaining[chosen])
+        remaining, alpha = np.delete(remaining, chosen), np.delete(alpha, chosen, axis=0)
+    return np.asarray([*order, *remaining])
+
+
+def _forward_order(target, n_points):
+    """Numbers of the points that take most of the residual, one after the other, by (R4)."""
+    gram = Gram(target.kernel, target.points)
+    residual = to_numpy(gram @ target.coefficients).astype(float)
+    own = to_numpy(gram.diagonal()).astype(float)
+    if not target.kernel.is_positive_semidefinite:
+        require_euclidean(target.kernel, to_numpy(gram.dense()).astype(float), "Select")
+    left, floor = own.copy(), own.size * np.finfo(float).eps * np.abs(own).max()
+    axes, order = np.zeros((own.size, n_points)), []
+    for step in range(n_points):
+        new = np.where(left > floor, left, 1.0)
+        gain = np.where(left > floor, np.einsum("ij,ij->i", residual, residual) / new, -1.0)
+        chosen = int(np.argmax(gain))
+        if gain[chosen] < 0:
+            break  # the others are combinations of the chosen ones
+        column = to_numpy(gram.columns(np.asarray([chosen])))[:, 0] - axes[:, :step] @ axes[chosen, :step]
+        axes[:, step] = column / np.sqrt(left[chosen])
+        residual -= np.outer(axes[:, step], residual[chosen] / np.sqrt(left[chosen]))
+        left = left - axes[:, step] ** 2
+        left[chosen] = 0.0
+        order.append(chosen)
+    return np.asarray(order, dtype=int)

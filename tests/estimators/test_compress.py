@@ -1,0 +1,358 @@
+"""compress: any kernel machine on few points, with the interface of the original."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_moons, make_multilabel_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
+
+from preimage import (
+    CompressedClassifier,
+    CompressedDetector,
+    CompressedRegressor,
+    CompressedTransformer,
+    KernelPCA,
+    compress,
+)
+from preimage.exceptions import UnsupportedKernelError
+from preimage.interop import machine_of
+from preimage.reduced_sets import Construct, Distill, Refine, Select, best_threshold
+
+METHODS = ["distill", "refine", "construct", "select", "select_l1"]
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(400, noise=0.2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    data = load_digits()
+    X, y = data.data / 16, data.target
+    return X[:600], y[:600], X[600:1200], y[600:1200]
+
+
+@pytest.fixture(scope="module")
+def digit_svc(digits):
+    return SVC(C=5).fit(*digits[:2])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_binary_machine_keeps_its_predictions(moons, method):
+    X, y = moons
+    svc = SVC(gamma=2).fit(X, y)
+    small = compress(svc, 15, X=X, y=y, method=method)
+    assert isinstance(small, CompressedClassifier)
+    assert small.n_points_ <= 15 < small.n_original_points_ == len(svc.support_)
+    assert small.score(X, y) >= svc.score(X, y) - 0.01
+    assert small.scores_ == (svc.score(X, y), small.score(X, y))
+    assert small.decision_function(X).shape == svc.decision_function(X).shape
+    assert np.array_equal(small.classes_, svc.classes_)
+
+
+@pytest.mark.parametrize("original", [SVC(C=5), SVC(C=5, decision_function_shape="ovo"), NuSVC(nu=0.1)])
+def test_multiclass_interface(digits, original):
+    X, y, Z, t = digits
+    svc = original.fit(X, y)
+    small = compress(svc, 60, X=X)
+    assert small.decision_function(Z).shape == svc.decision_function(Z).shape
+    assert np.mean(small.predict(Z) == svc.predict(Z)) > 0.97
+    assert small.predict(Z).dtype == svc.predict(Z).dtype
+
+
+def test_one_vs_rest_and_multilabel(digits):
+    X, y, Z, t = digits
+    svc = OneVsRestClassifier(SVC(C=5)).fit(X, y)
+    small = compress(svc, 60, X=X, y=y)
+    assert np.mean(small.predict(Z) == svc.predict(Z)) > 0.96
+    A, labels = make_multilabel_classification(200, 6, n_classes=4, random_state=0)
+    svc = OneVsRestClassifier(SVC(gamma=0.01)).fit(A, labels)
+    small = compress(svc, 40, X=A, y=labels)
+    assert small.predict(A).shape == labels.shape
+    assert np.mean(small.predict(A) == svc.predict(A)) > 0.95
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+def test_probabilities_where_the_original_has_them(digits, digit_svc):
+    X, y, Z, _ = digits
+    svc = SVC(C=5, probability=True, random_state=0).fit(X, y)
+    small = compress(svc, 150, X=X)
+    assert np.abs(small.predict_proba(Z) - svc.predict_proba(Z)).max() < 0.2
+    assert np.allclose(small.predict_proba(Z).sum(axis=1), 1)
+    assert not hasattr(compress(digit_svc, 20), "predict_proba")
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        SVR(gamma=0.5, C=10),
+        NuSVR(gamma=0.5, C=10),
+        KernelRidge(kernel="rbf", gamma=0.5, alpha=0.01),
+        KernelRidge(kernel="laplacian", gamma=0.3, alpha=0.01),
+        GaussianProcessRegressor(ConstantKernel(2.0) * RBF(1.5), alpha=0.1, optimizer=None, normalize_y=True),
+    ],
+)
+def test_regressors(original, rng):
+    X = rng.uniform(-3, 3, size=(150, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=150)
+    model = original.fit(X, y)
+    small = compress(model, 30, X=X)
+    assert isinstance(small, CompressedRegressor)
+    assert small.predict(X).shape == model.predict(X).shape
+    assert np.mean((small.predict(X) - model.predict(X)) ** 2) < 0.02 * np.var(model.predict(X))
+
+
+def test_several_outputs(rng):
+    X = rng.normal(size=(100, 3))
+    model = KernelRidge(kernel="rbf", gamma=0.1, alpha=0.1).fit(X, X[:, :2] ** 2)
+    small = compress(model, 40, X=X)
+    assert small.predict(X).shape == (100, 2)
+    assert np.allclose(small.predict(X), model.predict(X), atol=0.1)
+
+
+def test_detector(rng):
+    X = rng.normal(size=(300, 2))
+    model = OneClassSVM(gamma=0.3, nu=0.2).fit(X)
+    for method in METHODS:
+        small = compress(model, 15, X=X, method=method)
+        assert isinstance(small, CompressedDetector)
+        assert np.mean(small.predict(X) == model.predict(X)) > 0.9
+        assert np.allclose(small.score_samples(X) - small.offset_, small.decision_function(X))
+
+
+def test_kernel_pca_keeps_coordinates_and_the_way_back(digits):
+    X, _, Z, _ = digits
+    pca = KernelPCA(6, gamma=0.02).fit(X)
+    small = compress(pca, 60)
+    assert isinstance(small, CompressedTransformer)
+    scale = pca.transform(Z).std()
+    assert np.abs(small.transform(Z) - pca.transform(Z)).max() < 0.05 * scale
+    assert np.abs(small.denoise(Z[:10]) - pca.denoise(Z[:10])).max() < 0.02
+    assert (
+        np.abs(small.inverse_transform(small.transform(Z[:5])) - pca.inverse_transform(pca.transform(Z[:5]))).max()
+        < 0.05
+    )
+    assert list(small.get_feature_names_out()) == [f"compressedtransformer{j}" for j in range(6)]
+
+
+@pytest.mark.parametrize("method", ["select", "refine", "distill"])
+def test_all_points_reproduce_the_machine(moons, method):
+    X, y = moons
+    svc = SVC(gamma=2).fit(X, y)
+    small = compress(svc, 10_000, method=method)
+    assert small.n_points_ == small.n_original_points_
+    assert np.allclose(small.decision_function(X), svc.decision_function(X), atol=1e-4)
+    assert small.error_ < 1e-6
+
+
+def test_compressed_models_compress(digits, digit_svc):
+    X, y, Z, t = digits
+    middle = compress(digit_svc, 100, X=X, y=y)
+    small = compress(middle, 50, X=X, y=y)
+    assert (small.n_points_, small.n_original_points_) == (50, 100)
+    assert small.score(Z, t) > digit_svc.score(Z, t) - 0.03
+
+
+def test_permuted_support_vectors_change_nothing(moons):
+    X, y = moons
+    machine = machine_of(SVC(gamma=2).fit(X, y))
+    order = np.random.default_rng(1).permutation(len(machine.expansion.points))
+    from preimage.feature_space import Expansion
+
+    shuffled = machine.with_expansion(
+        Expansion(machine.expansion.kernel, machine.expansion.points[order], machine.expansion.coefficients[order])
+    )
+    for method in METHODS:
+        one, other = (compress(each, 8, X=X, method=method) for each in (machine, shuffled))
+        assert np.allclose(one.decision_function(X), other.decision_function(X), atol=1e-6), method
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_tolerance_is_kept_with_fewer_points(moons, method):
+    X, y = moons
+    svc = SVC(gamma=2).fit(X, y)
+    small = compress(svc, X=X, y=y, tolerance=0.01, method=method)
+    assert small.score(X, y) >= svc.score(X, y) - 0.01 - 1e-12
+    assert small.n_points_ < small.n_original_points_ / 4
+
+
+def test_tolerance_without_data_bounds_the_error(moons):
+    X, y = moons
+    svc = SVC(gamma=2).fit(X, y)
+    loose, tight = (compress(svc, tolerance=t, method="select") for t in (0.1, 0.001))
+    assert loose.error_ <= 0.1
+    assert tight.error_ <= 0.001
+    assert loose.n_points_ < tight.n_points_
+    # The smallest: one point fewer is beyond the tolerance.
+    assert compress(svc, loose.n_points_ - 1, method="select").error_ > 0.1
+
+
+def test_impossible_tolerance_returns_the_machine(moons):
+    X, y = moons
+    svc = SVC(gamma=300).fit(X, y)
+    small = compress(svc, tolerance=0.0, method="select")
+    assert np.allclose(small.decision_function(X), svc.decision_function(X), atol=1e-7)
+
+
+def test_own_points_for_each_function(digits, digit_svc):
+    X, y, Z, t = digits
+    svc = OneVsRestClassifier(SVC(C=5)).fit(X, y)
+    small = compress(svc, 5, shared=False, method="construct", X=X, y=y)
+    assert small.n_points_ <= 50
+    assert all(np.count_nonzero(column) <= 5 for column in small.expansion_.coefficients.T)
+
+
+def test_pipelines_and_searches(digits):
+    X, y, Z, t = digits
+    pipeline = make_pipeline(StandardScaler(), SVC(C=5)).fit(X, y)
+    small = compress(pipeline, 80, X=X, y=y)
+    assert np.mean(small.predict(Z) == pipeline.predict(Z)) > 0.95
+    search = GridSearchCV(SVC(), {"C": [1, 5]}, cv=2).fit(X[:200], y[:200])
+    assert compress(search, 30, X=X[:200]).n_points_ == 30
+    grid = GridSearchCV(CompressedClassifier(SVC(C=5)), {"n_points": [5, 40]}, cv=2).fit(X[:200], y[:200])
+    assert grid.best_params_ == {"n_points": 40}
+
+
+def test_float32(digits, digit_svc):
+    X, y, Z, _ = digits
+    exact, small = (compress(digit_svc, 50, X=X, dtype=dtype) for dtype in (None, "float32"))
+    assert small.points_.dtype == np.float32 and small.intercept_.dtype == np.float32
+    assert np.array_equal(small.predict(Z), exact.predict(Z))
+
+
+def test_sparse_machines(digits):
+    sparse = pytest.importorskip("scipy.sparse")
+    X, y, Z, _ = digits
+    svc = SVC(C=5).fit(sparse.csr_matrix(X), y)
+    for method in METHODS:
+        small = compress(svc, 60, X=sparse.csr_matrix(X), y=y, method=method)
+        assert np.mean(small.predict(Z) == svc.predict(sparse.csr_matrix(Z))) > 0.85, method
+        assert np.array_equal(small.predict(sparse.csr_matrix(Z)), small.predict(Z))
+
+
+def test_precomputed_and_callable_kernels_select(digits):
+    X, y, Z, _ = digits
+    gram = lambda A, B: (A @ B.T + 1.0) ** 2
+    svc = SVC(kernel="precomputed").fit(gram(X, X), y)
+    small = compress(svc, 120, X=gram(X, X), y=y)
+    assert np.mean(small.predict(gram(Z, X)) == svc.predict(gram(Z, X))) > 0.9
+    with pytest.raises(ValueError, match="kernel matrix of its training points"):
+        compress(svc, 100)
+    svc = SVC(kernel=gram).fit(X, y)
+    assert np.mean(compress(svc, 120, X=X, y=y).predict(Z) == svc.predict(Z)) > 0.9
+    with pytest.raises(UnsupportedKernelError, match="gradient"):
+        compress(svc, 20, X=X, method="distill")
+
+
+def test_indefinite_kernels_distill(digits):
+    X, y, Z, _ = digits
+    svc = SVC(kernel="sigmoid", gamma=0.01).fit(X, y)
+    small = compress(svc, 40, X=X)
+    assert np.isnan(small.error_)
+    assert np.mean(small.predict(Z) == svc.predict(Z)) > 0.9
+    with pytest.raises(UnsupportedKernelError, match="Distill"):
+        compress(SVC(kernel="sigmoid", gamma=1.0).fit(X, y), 10, method="select")
+
+
+def test_data_frames(digits):
+    pd = pytest.importorskip("pandas")
+    X, y, Z, _ = digits
+    names = [f"p{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names)
+    small = compress(SVC().fit(frame, y), 20, X=frame)
+    assert list(small.feature_names_in_) == names
+    with pytest.raises(ValueError, match="feature names"):
+        small.predict(frame[names[::-1]])
+
+
+def test_repr_tells_what_was_gained(moons):
+    X, y = moons
+    small = compress(SVC(gamma=2).fit(X, y), 10, X=X, y=y)
+    text = repr(small)
+    assert "10 points for" in text and "× less work" in text and "accuracy" in text and "error" in text
+    assert repr(clone(small)).startswith("CompressedClassifier(")
+
+
+def test_pickle_and_clone(digits, digit_svc):
+    X, y, Z, _ = digits
+    small = compress(digit_svc, 30, X=X)
+    small.predict(Z[:3])
+    again = pickle.loads(pickle.dumps(small))
+    assert np.array_equal(again.decision_function(Z), small.decision_function(Z))
+    assert len(pickle.dumps(small)) < len(pickle.dumps(digit_svc)) / 5
+    with pytest.raises(NotFittedError):
+        clone(small).predict(Z)
+
+
+def test_one_row_equals_many(digits, digit_svc):
+    X, _, Z, _ = digits
+    small = compress(digit_svc, 30, X=X)
+    many = small.decision_function(np.concatenate([Z, Z]))
+    one = np.concatenate([small.decision_function(Z[i : i + 1]) for i in range(20)])
+    assert np.allclose(one, many[:20], atol=1e-12)
+
+
+def test_bad_input(moons):
+    X, y = moons
+    svc = SVC(gamma=2).fit(X, y)
+    with pytest.raises(ValueError, match="needs a size"):
+        compress(svc)
+    with pytest.raises(ValueError, match="n_points"):
+        compress(svc, 0)
+    with pytest.raises(ValueError, match="method"):
+        compress(svc, 5, method="shrink")
+    with pytest.raises(ValueError, match="NaN"):
+        compress(svc, 5, X=np.full((3, 2), np.nan))
+    with pytest.raises(ValueError, match="features"):
+        compress(svc, 5, X=np.zeros((3, 5)))
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        compress(svc, 5, X=X, y=y[:5])
+    with pytest.raises(ValueError, match="labels of X"):
+        compress(svc, 5, y=y)
+    with pytest.raises(NotFittedError):
+        compress(SVC(), 5)
+    with pytest.raises(TypeError, match="kernel machines"):
+        compress(LinearSVC().fit(X, y), 5)
+    with pytest.raises(TypeError, match="compress"):
+        CompressedRegressor(SVC(), 5).fit(X, y)
+
+
+def test_reducers_as_methods(moons):
+    X, y = moons
+    svc = SVC(gamma=2).fit(X, y)
+    for reducer in (Select("forward"), Construct(n_starts=1), Refine(Select()), Distill(penalty=0.1)):
+        assert compress(svc, 6, X=X, method=reducer).n_points_ == 6
+
+
+def test_the_original_is_left_alone(moons):
+    X, y = moons
+    svc = SVC(gamma=2).fit(X, y)
+    before = pickle.dumps(svc)
+    compress(svc, 6, X=X, y=y)
+    assert pickle.dumps(svc) == before
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=30), st.floats(-6, 6))
+def test_thresholds_never_add_errors(pairs, old):
+    scores = np.array([score for score, _ in pairs], dtype=float)
+    labels = np.where([label for _, label in pairs], 1, -1)
+    errors = lambda b: np.sum((scores + b > 0) != (labels > 0))
+    new = best_threshold(scores, labels, old)
+    possible = [errors(b) for b in np.arange(-7, 7, 0.5)]
+    assert errors(new) == min(*possible, errors(old))
+    if errors(old) == errors(new):
+        assert new == old

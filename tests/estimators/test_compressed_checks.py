@@ -1,0 +1,20 @@
+"""scikit-learn's own checks of the compressed machines as estimators."""
+
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from preimage import CompressedClassifier, CompressedDetector, CompressedRegressor, CompressedTransformer
+
+
+@parametrize_with_checks(
+    [
+        CompressedClassifier(n_points=20),
+        # Without break_ties, predictions of SVC itself differ from the largest decision where votes are equal.
+        CompressedClassifier(SVC(kernel="linear", break_ties=True), method="select"),
+        CompressedRegressor(n_points=20),
+        CompressedDetector(n_points=20, method="construct"),
+        CompressedTransformer(n_points=20),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

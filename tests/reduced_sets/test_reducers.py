@@ -1,0 +1,244 @@
+"""Laws that every reducer obeys."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+
+from preimage._arrays import to_dense, to_numpy
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import Expansion
+from preimage.kernels import CallableKernel, Gaussian, Linear, Polynomial, Precomputed, Sigmoid
+from preimage.reduced_sets import Construct, Distill, Refine, Select, SelectL1, project, relative_error
+
+SELECTORS = [Select(), Select("forward"), Select("eigenvectors"), SelectL1(), SelectL1(adaptive=False)]
+MOVERS = [Construct(), Refine(), Refine(Select()), Distill(), Distill(Select("forward"))]
+EUCLIDEAN = [*SELECTORS, *MOVERS[:-1]]
+every = pytest.mark.parametrize("reducer", SELECTORS + MOVERS, ids=repr)
+selectors = pytest.mark.parametrize("reducer", SELECTORS, ids=repr)
+movers = pytest.mark.parametrize("reducer", MOVERS, ids=repr)
+
+
+def random_target(rng, kernel=None, m=25, d=3, k=2):
+    return Expansion(kernel or Gaussian(0.3), rng.normal(size=(m, d)), rng.normal(size=(m, k)))
+
+
+def is_finite(reduction):
+    arrays = [to_dense(reduction.expansion.points), reduction.expansion.coefficients]
+    arrays += [] if reduction.shift is None else [reduction.shift]
+    return all(np.isfinite(to_numpy(array)).all() for array in arrays)
+
+
+def as_rows(points):
+    return {tuple(row) for row in to_numpy(to_dense(points)).tolist()}
+
+
+@every
+@pytest.mark.parametrize("k", [1, 3])
+def test_returns_few_points_and_a_fair_approximation(reducer, k, rng):
+    target = random_target(rng, k=k)
+    reduced = reducer.reduce(target, 10).expansion
+    assert reduced.points.shape == (10, 3)
+    assert reduced.coefficients.shape == (10, k)
+    assert relative_error(target, reduced) < 0.3
+
+
+@every
+def test_is_a_value(reducer, rng):
+    target = random_target(rng)
+    before = repr(reducer)
+    first, second = reducer.reduce(target, 6), clone(reducer).reduce(target, 6)
+    assert repr(reducer) == before
+    assert_allclose(first.expansion.coefficients, second.expansion.coefficients)
+
+
+@selectors
+@pytest.mark.parametrize("k", [1, 2])
+def test_selection_returns_a_subset(reducer, k, rng):
+    target = random_target(rng, k=k)
+    reduced = reducer.reduce(target, 7).expansion
+    assert as_rows(reduced.points) < as_rows(target.points)
+    assert_allclose(reduced.coefficients, project(target, reduced.points).coefficients)
+
+
+@selectors
+def test_error_falls_with_points_and_vanishes_for_all(reducer, rng):
+    target = random_target(rng)
+    errors = [relative_error(target, reducer.reduce(target, n).expansion) for n in (1, 4, 8, 16, 25, 40)]
+    # Subsets of SelectL1 are not nested, and its error falls only on the whole.
+    slack = 0.05 if isinstance(reducer, SelectL1) else 1e-10
+    assert (np.diff(errors) <= slack).all()
+    assert max(errors[-2:]) < 1e-12
+
+
+@every
+def test_as_many_points_as_there_are_make_no_error(reducer, rng):
+    target = random_target(rng, m=12)
+    for n in (12, 30):
+        reduction = reducer.reduce(target, n)
+        assert reduction.expansion.points.shape[0] <= 12
+        assert relative_error(target, reduction.expansion) < 1e-8
+
+
+@pytest.mark.parametrize("reducer", [*SELECTORS, Construct(), Refine()], ids=repr)
+@pytest.mark.parametrize("k", [1, 2])
+def test_rank_many_points_make_no_error(reducer, k, rng):
+    """Cubes of two variables live in four dimensions."""
+    target = random_target(rng, Polynomial(3, gamma=1.0, coef0=0.0), m=20, d=2, k=k)
+    assert relative_error(target, reducer.reduce(target, 4).expansion) < 1e-10
+
+
+@every
+def test_duplicates_go_at_no_cost(reducer, rng):
+    single = random_target(rng, m=8)
+    points = np.concatenate([single.points, single.points[::-1]])
+    share = rng.normal(size=single.coefficients.shape)
+    coefficients = np.concatenate([share, (single.coefficients - share)[::-1]])
+    doubled = Expansion(single.kernel, points, coefficients)
+    reduced = reducer.reduce(doubled, 8).expansion
+    assert reduced.points.shape[0] <= 8
+    assert relative_error(single, reduced) < 1e-8
+
+
+@every
+def test_order_of_points_does_not_matter(reducer, rng):
+    target = random_target(rng)
+    order = rng.permutation(25)
+    shuffled = Expansion(target.kernel, target.points[order], target.coefficients[order])
+    first, second = (reducer.reduce(one, 6).expansion for one in (target, shuffled))
+    Z = rng.normal(size=(10, 3))
+    assert_allclose(second(Z), first(Z), rtol=1e-4, atol=1e-5 * np.abs(first(Z)).max())
+
+
+@every
+def test_single_precision_stays(reducer, rng):
+    target = random_target(rng)
+    small = Expansion(target.kernel, target.points.astype(np.float32), target.coefficients.astype(np.float32))
+    for n in (8, 20):
+        reduction = reducer.reduce(small, n)
+        assert is_finite(reduction)
+        assert reduction.expansion.coefficients.dtype == reduction.expansion.points.dtype == np.float32
+        reference = relative_error(target, reducer.reduce(target, n).expansion)
+        assert relative_error(small, reduction.expansion) < 1.5 * reference + 1e-3
+
+
+@every
+def test_every_array_library(reducer, xp, rng):
+    target = random_target(rng)
+    foreign = Expansion(target.kernel, xp.asarray(target.points), xp.asarray(target.coefficients))
+    reduction, reference = reducer.reduce(foreign, 6), reducer.reduce(target, 6)
+    assert type(reduction.expansion.points) is type(foreign.points)
+    assert type(reduction.expansion.coefficients) is type(foreign.coefficients)
+    Z = rng.normal(size=(10, 3))
+    expected = reference.expansion(Z)
+    assert_allclose(
+        to_numpy(reduction.expansion(xp.asarray(Z))), expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max()
+    )
+
+
+@every
+@pytest.mark.parametrize("layout", [sparse.csr_matrix, sparse.csr_array])
+def test_sparse_points(reducer, layout, rng):
+    points = np.maximum(rng.normal(size=(25, 4)), 0)
+    dense = Expansion(Gaussian(0.5), points, rng.normal(size=(25, 2)))
+    thin = Expansion(dense.kernel, layout(points), dense.coefficients)
+    reduction = reducer.reduce(thin, 8)
+    assert is_finite(reduction)
+    assert reduction.expansion.points.shape == (8, 4)
+    assert sparse.issparse(reduction.expansion.points) == isinstance(reducer, (Select, SelectL1))
+    assert relative_error(thin, reduction.expansion) < 0.2
+
+
+@every
+def test_integer_points(reducer):
+    rng = np.random.default_rng(1)
+    target = Expansion(Gaussian(0.3), rng.integers(0, 4, size=(25, 3)), rng.normal(size=(25, 2)))
+    floating = Expansion(target.kernel, target.points.astype(float), target.coefficients)
+    reduction, reference = (reducer.reduce(one, 6).expansion for one in (target, floating))
+    assert_allclose(reduction.coefficients, reference.coefficients, rtol=1e-6, atol=1e-8)
+
+
+@selectors
+@pytest.mark.parametrize("k", [1, 2])
+def test_precomputed_kernel(reducer, k, rng):
+    target = random_target(rng, k=k)
+    order = np.lexsort(target.points.T[::-1])  # the order that merging gives the points
+    points, coefficients = target.points[order], target.coefficients[order]
+    numbers = np.arange(25)[:, None]
+    known = Expansion(Precomputed(target.kernel(points)), numbers, coefficients)
+    reduced, reference = reducer.reduce(known, 6).expansion, reducer.reduce(target, 6).expansion
+    assert_allclose(points[reduced.points[:, 0]], reference.points)
+    assert_allclose(reduced.coefficients, reference.coefficients, rtol=1e-7, atol=1e-9)
+
+
+@movers
+def test_kernels_without_gradient_are_refused(reducer, rng):
+    target = random_target(rng, CallableKernel(lambda X, Y: X @ Y.T, positive_semidefinite=True))
+    with pytest.raises(UnsupportedKernelError, match="needs the gradient"):
+        reducer.reduce(target, 4)
+
+
+@selectors
+def test_selection_needs_no_gradient(reducer, rng):
+    kernel = CallableKernel(lambda X, Y: np.exp(-np.abs(X[:, None] - Y[None]).sum(axis=2)), positive_semidefinite=True)
+    target = random_target(rng, kernel)
+    assert is_finite(reducer.reduce(target, 4))
+
+
+@pytest.mark.parametrize("reducer", EUCLIDEAN[:6], ids=repr)
+def test_indefinite_kernels_are_refused(reducer, rng):
+    target = random_target(rng, Sigmoid(1.0, -1.0))
+    with pytest.raises(UnsupportedKernelError, match="negative eigenvalues.*Distill"):
+        reducer.reduce(target, 4)
+
+
+def test_distillation_takes_indefinite_kernels(rng):
+    target = random_target(rng, Sigmoid(1.0, -1.0))
+    X = rng.normal(size=(60, 3))
+    errors = []
+    for n in (2, 6, 12):
+        reduction = Distill().reduce(target, n, X=X)
+        assert is_finite(reduction)
+        errors.append(np.mean((reduction.expansion(X) + reduction.shift - target(X)) ** 2) / np.var(target(X)))
+    assert errors[0] < 1
+    assert errors[2] < errors[1] < errors[0]
+
+
+@every
+@pytest.mark.parametrize("n_points", [0, -1, 2.5, None, True])
+def test_numbers_of_points_without_meaning_are_refused(reducer, n_points, rng):
+    with pytest.raises(ValueError, match=r"n_points must be an integer ≥ 1"):
+        reducer.reduce(random_target(rng), n_points)
+
+
+@every
+@pytest.mark.parametrize(
+    "kernel",
+    [Gaussian(0.3), Gaussian(1e8), Gaussian(1e-12), Linear(), Polynomial(2, coef0=0.0), Polynomial(2, gamma=1.0)],
+    ids=repr,
+)
+@pytest.mark.parametrize("case", ["random", "zero", "signs", "one point", "points at zero", "last is zero", "large"])
+def test_degenerate_targets_give_finite_answers(reducer, kernel, case, rng):
+    target = random_target(rng, kernel.resolve(np.ones((1, 3))))
+    points, coefficients = target.points, target.coefficients
+    points, coefficients = {
+        "random": (points, coefficients),
+        "zero": (points, 0 * coefficients),
+        "signs": (points, np.sign(coefficients)),
+        "one point": (points[:1], coefficients[:1]),
+        "points at zero": (0 * points, coefficients),
+        "last is zero": (points * (np.arange(25) < 24)[:, None], coefficients),
+        "large": (points, 1e9 * coefficients),
+    }[case]
+    target = Expansion(target.kernel, points, coefficients)
+    for k in (1, 2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            reduction = reducer.reduce(target[:k], 5)
+        assert is_finite(reduction)
+        assert 1 <= reduction.expansion.points.shape[0] <= min(5, target.points.shape[0])
+        if not isinstance(reducer, Distill):
+            assert relative_error(target[:k], reduction.expansion) <= 1 + 1e-9
