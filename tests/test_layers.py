@@ -16,12 +16,13 @@ LAYERS = [
     {"spectral", "landmarks", "solvers", "reduced_sets", "calibration", "geometry"},
     {"feature_space"},
     {"kernels"},
-    {"_rows", "_arrays", "_linalg", "_validation", "_threads", "_memory", "_random", "exceptions"},
+    {"_rows", "_arrays", "_linalg", "_low_rank", "_ridge", "_targets", "_validation", "_threads", "_memory", "_random", "_dask", "exceptions"},
 ]
 ALLOWED_SIDEWAYS = {
     ("reduced_sets", "solvers"),
     ("model_selection", "estimators"),
     ("estimators", "interop"),
+    ("cli", "plotting"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 EVERYTHING = {"testing", "__init__"}

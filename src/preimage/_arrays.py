@@ -5,6 +5,8 @@ import array_api_compat.numpy
 import numpy as np
 from scipy import sparse
 
+from preimage._dask import fetch_rows
+
 is_sparse = sparse.issparse
 
 
@@ -21,9 +23,31 @@ def is_host(array):
     return is_sparse(array) or isinstance(array, (np.ndarray, range))
 
 
+def is_dask(array):
+    """Whether `array` is a Dask array: cut in chunks, computed when asked for."""
+    return type(array).__module__.split(".")[0] == "dask" and hasattr(array, "chunks")
+
+
+def without_frame(X):
+    """The Dask array of a Dask data frame; anything else as it is."""
+    if type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
+        return X.to_dask_array(lengths=True)
+    return X
+
+
+def is_lazy(array):
+    """Whether the values of `array` may be too many to hold at once: a memory map or a Dask array."""
+    return isinstance(array, np.memmap) or is_dask(array)
+
+
 def is_foreign(array):
-    """Whether `array` belongs to an array API library other than NumPy (torch, CuPy, ...)."""
-    return not is_sparse(array) and array_api_compat.is_array_api_obj(array) and not isinstance(array, np.ndarray)
+    """Whether `array` belongs to an array API library other than NumPy that holds its values (torch, CuPy, ...)."""
+    return (
+        not is_sparse(array)
+        and not is_dask(array)
+        and array_api_compat.is_array_api_obj(array)
+        and not isinstance(array, np.ndarray)
+    )
 
 
 def as_points(X):
@@ -138,7 +162,9 @@ def concat_rows(*arrays):
 
 
 def take_rows(array, indices):
-    """The rows with the given NumPy indices."""
+    """The rows with the given NumPy indices; those of a Dask array are fetched."""
+    if is_dask(array):
+        return fetch_rows(array, np.asarray(indices))
     if is_host(array):
         return array[indices]
     return array_namespace(array).take(array, from_numpy(indices, array, dtype=array_namespace(array).int64), axis=0)
@@ -180,3 +206,25 @@ def own_copy(array, original):
     if is_sparse(array):
         return array.copy()
     return array_namespace(array).asarray(array, copy=True) if array is original else array
+
+
+def on_device(array, device):
+    """`array` on a device such as "cuda", as a torch tensor, or CuPy's where torch is missing."""
+    try:
+        import torch
+    except ImportError:
+        if not str(device).startswith("cuda"):
+            raise ImportError(f"device={device!r} needs PyTorch; install it with `pip install torch`.") from None
+        try:
+            import cupy
+        except ImportError:
+            raise ImportError(
+                f"device={device!r} needs PyTorch or CuPy; install one of them, for instance `pip install torch`."
+            ) from None
+        number = int(str(device).partition(":")[2] or 0)
+        with cupy.cuda.Device(number):
+            return cupy.asarray(array)
+    array = np.asarray(array)
+    if not array.flags.writeable:  # which torch would warn of
+        array = array.copy()
+    return torch.as_tensor(array).to(device)

@@ -3,7 +3,8 @@
 import contextlib
 from contextvars import ContextVar
 
-from preimage._arrays import array_namespace, device_kwargs, is_host, itemsize
+from preimage._arrays import array_namespace, device_kwargs, is_dask, is_host, itemsize
+from preimage._dask import map_chunks, sum_chunks
 from preimage._memory import free_memory
 from preimage._threads import available_threads, run_parallel
 
@@ -28,7 +29,14 @@ def map_rows(function, X, *, rows=None, home=None):
         Rows of a block; by default `block_shape` chooses.
     home : array, optional
         An array on the device where the work is done, when X is a range.
+
+    Returns
+    -------
+    array
+        Lazy when X is a Dask array: nothing is computed here.
     """
+    if is_dask(X):
+        return map_chunks(lambda chunk: map_rows(function, chunk, rows=rows), X)
     blocks = _cut(X, rows)
     first = function(_take(X, blocks[0]))
     if len(blocks) == 1:
@@ -45,7 +53,12 @@ def map_rows(function, X, *, rows=None, home=None):
 
 
 def sum_rows(function, X, *, rows=None, home=None):
-    """Add `function(block)` over consecutive blocks of rows of `X`; the terms need only know `+`."""
+    """Add `function(block)` over consecutive blocks of rows of `X`; the terms need only know `+`.
+
+    Chunks of a Dask array are summed where they are, and their sums by a tree.
+    """
+    if is_dask(X):
+        return sum_chunks(lambda chunk: sum_rows(function, chunk, rows=rows), X)
     blocks = _cut(X, rows)
     # One partial sum a thread, not one a block: sums may be large. Striding balances blocks of growing cost.
     home = X if home is None else home

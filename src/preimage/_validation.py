@@ -3,6 +3,7 @@
 import array_api_compat
 import numpy as np
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
+from sklearn.utils.validation import _num_samples as count_rows
 from sklearn.utils.validation import check_array, validate_data
 
 from preimage._arrays import array_namespace, describe_home, epsilon, floating_type, is_foreign, is_sparse
@@ -13,9 +14,11 @@ __all__ = [
     "StrOptions",
     "check_coordinates",
     "check_gram",
+    "check_lazy_points",
     "check_model_inputs",
     "check_parameters",
     "check_points",
+    "count_rows",
 ]
 
 
@@ -42,6 +45,24 @@ def check_points(estimator, X, *, reset, min_samples=1, accept_sparse=True):
         dtype=[np.float64, np.float32],
         ensure_min_samples=min_samples,
     )
+
+
+def check_lazy_points(estimator, X, *, reset):
+    """Validate what can be seen of a memory map or Dask array without reading it; passes over it see the rest."""
+    name = type(estimator).__name__
+    if X.ndim != 2:
+        raise ValueError(f"{name} expects 2D data of shape (n_samples, n_features); got shape {tuple(X.shape)}.")
+    if np.dtype(X.dtype).kind not in "biuf":
+        raise ValueError(f"{name} needs real numbers; got dtype {X.dtype}.")
+    if reset:
+        estimator.n_features_in_ = int(X.shape[1])
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
+        )
+    return X
 
 
 def check_same_home(estimator, X, fitted):

@@ -14,6 +14,8 @@ from preimage.kernels import Gaussian, Linear
         KernelPCA(2, kernel=Linear() + Gaussian("scale")),
         KernelPCA(2, eigensolver="block_krylov"),
         KernelPCA(2, kernel="precomputed"),
+        KernelPCA(2, landmarks=10),
+        KernelPCA(2, landmarks="auto"),
         EmpiricalKernelMap(),
         EmpiricalKernelMap(whiten=True),
     ]

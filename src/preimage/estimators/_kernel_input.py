@@ -19,11 +19,16 @@ def kernel_and_inputs(estimator, X, *, min_samples=1):
     """The kernel of `estimator` resolved on X, and X, validated and the model's own to keep."""
     check_parameters(estimator)
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
-    names = ("gamma", "degree", "coef0", "kernel_params")
-    kernel = as_kernel(estimator.kernel, **{name: getattr(estimator, name) for name in names})
+    kernel = named_kernel(estimator)
     # A precomputed matrix is n × n: checked, but not copied.
     checked = check_gram(estimator, checked) if isinstance(kernel, Precomputed) else own_copy(checked, X)
     return kernel.resolve(checked), checked
+
+
+def named_kernel(estimator):
+    """The kernel that the parameters of `estimator` name."""
+    names = ("gamma", "degree", "coef0", "kernel_params")
+    return as_kernel(estimator.kernel, **{name: getattr(estimator, name) for name in names})
 
 
 def is_precomputed(kernel):

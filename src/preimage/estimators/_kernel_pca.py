@@ -8,19 +8,51 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, clamp_at_zero, to_numpy
+from preimage._arrays import (
+    array_namespace,
+    as_points,
+    clamp_at_zero,
+    is_dask,
+    is_foreign,
+    is_lazy,
+    on_device,
+    to_dense,
+    to_numpy,
+    without_frame,
+)
 from preimage._memory import memory_budget
 from preimage._random import generator
-from preimage._validation import Interval, check_coordinates, check_model_inputs
+from preimage._rows import map_rows
+from preimage._validation import (
+    Interval,
+    check_coordinates,
+    check_gram,
+    check_lazy_points,
+    check_model_inputs,
+    check_parameters,
+    check_points,
+    count_rows,
+)
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
     kernel_and_inputs,
+    named_kernel,
     with_kernel_tags,
 )
+from preimage.estimators._landmark_route import (
+    fit_landmarks,
+    on_host,
+    through_device,
+    too_large_for_exact,
+    update_landmarks,
+    width_sample,
+)
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion, Gram, join
+from preimage.feature_space import Expansion, Gram
 from preimage.interop import Coordinates, KernelMachine
+from preimage.kernels import Precomputed
+from preimage.landmarks import LandmarkSelector
 from preimage.solvers import (
     FixedPoint,
     Preimage,
@@ -32,6 +64,9 @@ from preimage.solvers import (
 )
 from preimage.spectral import Eigensolver, principal_subspace
 
+# Rows of a memory map or a chunk that are read together.
+LAZY_ROWS = 4096
+
 
 def _knows_new_points(estimator):
     """Scores need k(x, x) of new points, which precomputed kernels lack."""
@@ -39,7 +74,7 @@ def _knows_new_points(estimator):
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Kernel principal component analysis, exact at any size.
+    r"""Kernel principal component analysis: exact, or on landmarks for any number of rows.
 
     Diagonalises the covariance of :math:`\varphi(x_1) \dots \varphi(x_n)` in feature space through the centred Gram
     matrix, :math:`H K H u = \lambda u` [1]_. The axes :math:`V = \sum_i \alpha_i \varphi(x_i)`,
@@ -48,6 +83,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Only the wanted components are computed, by block Krylov iteration on all cores. When the Gram matrix does not fit
     `max_memory` it is computed again, block by block, in each of a few passes: slower, but with the same result.
+
+    With `landmarks`, all axes lie in the span of the images of a few rows, which a selector chooses: one pass over the
+    data, memory and model of the size of the landmarks, and a measured residual that says what was left out
+    (`landmarks_.residual_share`). X may then be a memory map, a Dask array (transforms stay lazy), or an iterator of
+    blocks, and `partial_fit` learns from a stream.
 
     Parameters
     ----------
@@ -64,6 +104,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Constant of the polynomial and sigmoid kernels.
     kernel_params : dict or None, default=None
         Keyword arguments of a kernel given as a function.
+    landmarks : None, int, str or LandmarkSelector, default=None
+        None is exact. A number, "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky" or a selector
+        of `preimage.landmarks`, which may stop at a tolerance on what is left. "auto" is exact up to 20,000 rows if
+        the Gram matrix fits `max_memory`, and 1,000 landmarks otherwise; `route_` says which.
     eigensolver : {"auto", "dense", "block_krylov", "arpack"} or Eigensolver, default="auto"
         "auto" takes the dense solver for small matrices and for a large part of all components.
     preimage : str or Preimage, default="fixed_point"
@@ -77,8 +121,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Iteration limit of iterative solvers.
     max_memory : int, str or None, default=None
         Memory for the Gram matrix, in bytes or as "1GB"; None is half of what is free on the device of the data.
+    device : str or None, default=None
+        "cuda" sends NumPy data through a GPU (PyTorch or CuPy) and brings results back as NumPy. None computes where
+        the data are.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of the start vectors of iterative solvers. Results agree to the tolerance whatever it is.
+        Seed of the start vectors of iterative solvers, on which results depend to the tolerance only, and of the
+        choice of landmarks. Selectors given as objects have a seed of their own.
 
     Attributes
     ----------
@@ -96,6 +144,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         The kernel with its parameters fixed.
     preimage_ : Preimage
         The pre-image solver, with what it learned from the training set.
+    route_ : {"exact", "landmarks"}
+    landmarks_ : Landmarks or None
+        The landmarks and what they leave of the kernel; None for the exact route.
+    n_samples_seen_ : int
+        Rows that went into the model.
     eigen_result_ : EigenResult
         Residuals, number of products and reason of stopping of the eigensolver.
     n_features_in_, feature_names_in_
@@ -129,11 +182,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             None,
         ],
         **KERNEL_CONSTRAINTS,
+        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
         "eigensolver": [str, Eigensolver],
         "preimage": [str, Preimage],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
+        "device": [str, None],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -146,11 +201,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         degree=3,
         coef0=1.0,
         kernel_params=None,
+        landmarks=None,
         eigensolver="auto",
         preimage="fixed_point",
         tol=None,
         max_iter=None,
         max_memory=None,
+        device=None,
         random_state=0,
     ):
         self.n_components = n_components
@@ -159,11 +216,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.landmarks = landmarks
         self.eigensolver = eigensolver
         self.preimage = preimage
         self.tol = tol
         self.max_iter = max_iter
         self.max_memory = max_memory
+        self.device = device
         self.random_state = random_state
 
     def fit(self, X, y=None):
@@ -172,24 +231,63 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel.
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel. With `landmarks`, also a memory map, a Dask
+            array, or an iterator of arrays, which is read once (see `partial_fit`).
         y : ignored
 
         Returns
         -------
         self
         """
+        if hasattr(X, "__next__"):
+            return self._fit_stream(X)
         self._fit(X)
+        return self
+
+    def partial_fit(self, X, y=None):
+        """Learn from a further batch of rows, on landmarks.
+
+        The first batch fixes the width of the kernel and gives the first landmarks; later ones add landmarks while they
+        are fewer than the selector's `n_landmarks` and leave more of the kernel on the batch than its `tolerance`
+        (0.001 if it has none). What earlier batches had along later landmarks alone is not known any more and counts
+        as zero: shuffle a sorted stream, or begin with a large batch. Where landmarks do not change, any split of the
+        data gives the same model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        rng = generator(self.random_state)
+        if not hasattr(self, "_landmark_model"):
+            kernel, X = self._landmark_inputs(X)
+            self._adopt(fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device), X)
+            return self
+        X = self._check_inputs(X)
+        rng = np.random.default_rng([int(rng.integers(2**32)), self.n_samples_seen_])
+        model = update_landmarks(self._landmark_model, X, self.landmarks, self._wanted(), rng, self.device)
+        self._adopt(model, X)
         return self
 
     def fit_transform(self, X, y=None):
         """Fit, and return the coordinates of X; equal to ``fit(X).transform(X)`` for the price of `fit` alone."""
-        return self._fit(X)
+        if hasattr(X, "__next__"):
+            raise ValueError(
+                "An iterator of blocks can be read once only: call fit(blocks), then transform blocks one by one."
+            )
+        scores = self._fit(X)
+        return self.transform(X) if scores is None else scores
 
     def transform(self, X):
-        """Coordinates of X along the principal axes, shape (q, n_components_)."""
+        """Coordinates of X along the principal axes, shape (q, n_components_); lazy for a Dask array."""
         X = self._check_inputs(X)
-        return self.subspace_.coordinates(X)
+        if self.device is not None and not is_foreign(X):
+            return through_device(self.subspace_, self.device)(X)
+        return self._map(self.subspace_.coordinates, X)
 
     def inverse_transform(self, Y):
         r"""Inputs whose images are nearest to the points of the principal subspace with coordinates Y.
@@ -219,7 +317,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         array of shape (q, d)
         """
         X = self._check_inputs(X)
-        return self._points(self.find_preimages(self.subspace_.coordinates(X), start=X))
+        if is_lazy(X):
+            return self._map(lambda rows: self._denoised(rows).points, X)
+        return self._points(self._denoised(X))
 
     def find_preimages(self, Y, start=None):
         """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
@@ -293,8 +393,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             k(x, x), needed for precomputed kernels only.
         """
         X = self._check_inputs(X)
-        residuals = self.subspace_.residuals(X, diagonal)
-        return residuals if self.subspace_.signature is not None else clamp_at_zero(residuals)
+        is_euclidean = self.subspace_.signature is None
+        residuals = self._map(lambda rows: self.subspace_.residuals(rows, diagonal), X)
+        return residuals if not is_euclidean or is_dask(residuals) else clamp_at_zero(residuals)
 
     @available_if(_knows_new_points)
     def score_samples(self, X):
@@ -302,30 +403,96 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return -self.reconstruction_error(X)
 
     def _fit(self, X):
+        if self._wants_landmarks(X):
+            kernel, X = self._landmark_inputs(X)
+            rng = generator(self.random_state)
+            self._adopt(fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device), X)
+            return None
         self.kernel_, X = kernel_and_inputs(self, X, min_samples=2)
+        host = X
+        if self.device is not None and not is_foreign(X):
+            X = on_device(to_dense(X), self.device)
         gram = Gram(self.kernel_, self.kernel_.inputs(X))
         budget = memory_budget(self.max_memory, X)
         if gram.fits(budget):
             gram = gram.held()
         result = principal_subspace(
             gram,
-            _plain_number(self.n_components),
+            self._wanted(),
             generator(self.random_state),
             eigensolver=self.eigensolver,
             tol=self.tol,
             max_iter=self.max_iter,
             max_bytes=budget,
         )
+        self.__dict__.pop("_landmark_model", None)
+        self.route_, self.landmarks_ = "exact", None
+        result = result if host is X else on_host(result)
+        self._store(result, host)
+        return result.scores
+
+    def _fit_stream(self, blocks):
+        """Learn from an iterator of blocks, from the start."""
+        self.__dict__.pop("_landmark_model", None)
+        for block in blocks:
+            self.partial_fit(block)
+        if not hasattr(self, "_landmark_model"):
+            raise ValueError("KernelPCA was given an iterator without a single block of rows.")
+        return self
+
+    def _wants_landmarks(self, X):
+        check_parameters(self)
+        if self.landmarks is None and is_dask(X):
+            raise TypeError(
+                "Exact kernel PCA needs all rows in one place. Give landmarks=500, say, to fit a Dask array, or pass "
+                "X.compute()."
+            )
+        if self.landmarks is None or self.landmarks != "auto" or is_dask(X):
+            return self.landmarks is not None
+        return too_large_for_exact(count_rows(X), memory_budget(self.max_memory, X))
+
+    def _landmark_inputs(self, X):
+        """The kernel resolved on some rows of X, and X, validated and in the form that the kernel takes."""
+        check_parameters(self)
+        X = without_frame(X)
+        X = check_lazy_points(self, X, reset=True) if is_lazy(X) else check_points(self, X, reset=True, min_samples=2)
+        kernel = named_kernel(self)
+        if isinstance(kernel, Precomputed):
+            kernel = kernel.resolve(check_gram(self, X))
+            return kernel, kernel.inputs(X)
+        return kernel.resolve(width_sample(X, generator(self.random_state))), X
+
+    def _adopt(self, model, X):
+        self.kernel_ = model.kernel
+        self._landmark_model = model
+        self.route_, self.landmarks_ = "landmarks", model.landmarks
+        self._store(model.principal, model.landmarks.points if is_lazy(X) else X)
+
+    def _store(self, result, X):
         self.subspace_ = result.subspace
         self.eigenvalues_ = result.eigenvalues
         self.explained_variance_ = result.variances
         self.explained_variance_ratio_ = result.shares
         self.n_components_ = len(result.subspace)
+        self.n_samples_seen_ = int(result.count)
         self.eigen_result_ = result.eigen
         solver = as_preimage(self.preimage)
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
         self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(self.subspace_, X)
-        return result.scores
+
+    def _wanted(self):
+        return _plain_number(self.n_components)
+
+    def _denoised(self, X):
+        X = as_points(X)
+        return self.find_preimages(self.subspace_.coordinates(X), start=X)
+
+    def _map(self, function, X):
+        """`function` of X, or a pass with it over what does not fit into memory."""
+        if not is_lazy(X):
+            return function(X)
+        dtype = self.subspace_.frame.coefficients.dtype
+        return map_rows(lambda rows: function(as_points(rows).astype(dtype, copy=False)), X, rows=LAZY_ROWS)
 
     def _kernel_machine(self):
         """Axes and mean as the functions of a machine; an error of an axis counts by the variance along it."""
@@ -336,9 +503,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         weights = xp.sqrt(xp.abs(self.explained_variance_))
         expansion, intercept = frame, -offset
         if space.signature is None and not is_precomputed(self.kernel_):  # the mean is for the way back
-            zero = xp.zeros_like(frame.coefficients[:, :1])
-            origin = Expansion(frame.kernel, frame.points, zero) if space.origin is None else space.origin
-            expansion = join([frame, origin])
+            mean = xp.zeros_like(frame.coefficients[:, :1]) if space.origin is None else space.origin.coefficients
+            expansion = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, mean], axis=1))
             one = xp.ones_like(weights[:1])
             intercept, weights = xp.concat([intercept, 0 * one]), xp.concat([weights, one])
         return KernelMachine(
@@ -352,6 +518,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _check_inputs(self, X):
         check_is_fitted(self)
+        X = without_frame(X)
+        if is_lazy(X):
+            return check_lazy_points(self, X, reset=False)
         return check_model_inputs(self, X, like=self.subspace_.frame.coefficients)
 
     def _leading_axes(self, n_components):

@@ -61,7 +61,7 @@ class Expansion:
     def __call__(self, Z):
         """⟨ψⱼ, φ(z)⟩ for every row of Z, shape (q, k)."""
         if self._is_small_change(Z):
-            return self.kernel.profile(self._quantity(Z)) @ self.coefficients
+            return self._values(Z) @ self.coefficients
         return Gram(self.kernel, Z, self.points) @ self.coefficients
 
     def __getitem__(self, index):
@@ -130,12 +130,12 @@ class Expansion:
         return few and isinstance(self.kernel, ProfileKernel)
 
     @cached_property
-    def _quantity(self):
-        """The pairwise quantity of the kernel with the points, prepared once."""
-        return self.kernel.pairwise.against(self.points)
+    def _values(self):
+        """Kernel values with the points, prepared once."""
+        return self.kernel.against(self.points)
 
     def __getstate__(self):
-        return {name: value for name, value in self.__dict__.items() if name != "_quantity"}
+        return {name: value for name, value in self.__dict__.items() if name != "_values"}
 
     def _require_same_kernel(self, other):
         if not self.kernel.is_same(other.kernel):

@@ -2,16 +2,12 @@
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, from_numpy, is_sparse, take_rows, to_numpy
+from preimage._arrays import concat_rows, from_numpy, is_sparse, take_rows, to_numpy
 from preimage.feature_space._expansion import Expansion
 
 
 def join(expansions):
     """All vectors of `expansions` of one kernel as one expansion, each distinct point once."""
-    if all(expansion.points is expansions[0].points for expansion in expansions):
-        xp = array_namespace(expansions[0].coefficients)
-        coefficients = xp.concat([expansion.coefficients for expansion in expansions], axis=1)
-        return Expansion(expansions[0].kernel, expansions[0].points, coefficients)
     points = concat_rows(*[expansion.points for expansion in expansions])
     kept, numbers = distinct_rows(points)
     coefficients = np.zeros((kept.size, sum(map(len, expansions))))

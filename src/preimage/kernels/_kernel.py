@@ -64,6 +64,10 @@ class Kernel(BaseEstimator, ABC):
     def diagonal_gradient(self, Z):
         """Gradient of z ↦ k(z, z) for every row of Z."""
 
+    def against(self, X):
+        """Prepare X for many Z: f with f(Z) = k(Z, X)."""
+        return lambda Z: self.blocks(Z, X)(EVERYTHING, EVERYTHING)
+
     def evaluator(self, X):
         """Prepare X for many Z: f with f(Z) = k(Z, X) and the function of weights that `gradient(Z, X, ·)` is."""
         return lambda Z: (self(Z, X), lambda weights: self.gradient(Z, X, weights))

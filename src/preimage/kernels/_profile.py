@@ -51,6 +51,10 @@ class ProfileKernel(Kernel):
         s = self.pairwise.blocks(Z, X)(EVERYTHING, EVERYTHING)
         return self.pairwise.gradient(Z, X, weights * self.profile_derivative(s))
 
+    def against(self, X):
+        quantity = self.pairwise.against(X)
+        return lambda Z: self.profile(quantity(Z))
+
     def evaluator(self, X):
         quantity = self.pairwise.against(X)
 

@@ -4,7 +4,16 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, device_kwargs, epsilon, take_rows, to_dense, to_numpy
+from preimage._arrays import (
+    array_namespace,
+    as_points,
+    device_kwargs,
+    epsilon,
+    squared_row_norms,
+    take_rows,
+    to_dense,
+    to_numpy,
+)
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Gram
 from preimage.kernels import Polynomial
@@ -15,6 +24,8 @@ from preimage.solvers import minimize_rows, spread
 
 # Share of k(z, z) below which an image counts as a combination of those already there.
 NEW_PART = 1e-6
+# No search goes further from the origin than this many times the farthest point: polynomials would go to infinity.
+FARTHEST = 30.0
 
 
 class Construct(NestedReducer):
@@ -29,7 +40,8 @@ class Construct(NestedReducer):
     by gradient ascent from the points with the largest values and never ends below its start.
 
     Homogeneous polynomials of degree 2 have an exact answer, and get it: :math:`\Psi = \sum_a \lambda_a \varphi(e_a)`
-    with the eigenvectors of :math:`\sum_i \alpha_i x_i x_i^\top` (R21); (x·y + c)² likewise (R23).
+    with the eigenvectors of :math:`\sum_i \alpha_i x_i x_i^\top` (R21); (x·y + c)² and several targets likewise (R23)
+    where `n_points` suffices.
 
     Parameters
     ----------
@@ -74,7 +86,8 @@ class Construct(NestedReducer):
         kernel = target.kernel
         if isinstance(kernel, Polynomial) and kernel.degree == 2 and kernel.is_positive_semidefinite:
             exact = eigen_points(target)
-            if len(target) == 1 or exact.shape[0] <= n_points:
+            # The largest eigenvalues of one homogeneous target are the best for every number of points (R22).
+            if exact.shape[0] <= n_points or (len(target) == 1 and kernel.coef0 == 0):
                 return exact
         kernel.require_gradient("Construct")
         if not kernel.is_positive_semidefinite:
@@ -109,6 +122,7 @@ class _Residual:
         self.axes_at_points = xp.zeros((values.shape[0], 0), **place)
         self.scale = float(xp.sum(values * target.coefficients))
         self.size = spread(target.points)
+        self.reach = FARTHEST**2 * max(float(xp.max(squared_row_norms(as_points(target.points)))), self.size**2)
         self.points = xp.zeros((0, target.points.shape[1]), **place)
         self.axes = xp.zeros((0, 0), **place)  # B
         self.coordinates = xp.zeros((0, len(target)), **place)
@@ -136,7 +150,7 @@ class _Residual:
             inside = inner @ self.axes
             residual = residual - inside @ self.coordinates
             new = own - xp.sum(inside * inside, axis=1)
-        usable = new > NEW_PART * own
+        usable = (new > NEW_PART * own) & (squared_row_norms(Z) < self.reach)
         new = xp.where(usable, new, xp.ones_like(new))
         gain = xp.where(usable, xp.sum(residual * residual, axis=1) / new, xp.zeros_like(new))
         # d(gain) = (2 r·dr − gain · dnew) / new, with everything contracted before it meets a gradient.

@@ -22,7 +22,18 @@ def project(target, points):
 
 
 def solve_gram(K, values):
-    """K⁺ values for a Gram matrix K, whose rank is decided where it is in doubt."""
+    """β of K β = values for a Gram matrix K, whose rank is decided where it is in doubt.
+
+    Images are brought to length one first: those of polynomials differ by many decades, and the short ones would pass
+    for rounding errors of the long ones.
+    """
+    xp = array_namespace(K)
+    lengths = xp.sqrt(xp.abs(xp.linalg.diagonal(K)))
+    lengths = xp.where(lengths > 0, lengths, xp.ones_like(lengths))[:, None]
+    return _solve_scaled(K / lengths / lengths.T, values / lengths) / lengths
+
+
+def _solve_scaled(K, values):
     if isinstance(K, np.ndarray):
         factor = _safe_cholesky(K)
         if factor is not None:
@@ -32,7 +43,7 @@ def solve_gram(K, values):
 
 
 def solve_ridge(K, ridge, values):
-    """(K + ridge I)⁻¹ values for a positive semidefinite K."""
+    """(K + ridge)⁻¹ values for a positive semidefinite K and a ridge, a number or one for each row."""
     xp = array_namespace(K)
     raised = K + ridge * xp.eye(K.shape[0], dtype=K.dtype, **device_kwargs(K))
     if isinstance(K, np.ndarray):

@@ -81,7 +81,7 @@ class NestedReducer(Reducer):
         check_n_points(n_points)
         target = merged(target)
         m = target.points.shape[0]
-        reduced = project(target, _some(self.order(target, min(n_points, m)), target)[:n_points, :])
+        reduced = project(target, _some(self.order(target, min(n_points, m)), target)[: min(n_points, m), :])
         if n_points >= m and relative_error(target, reduced) > rank_tolerance(m, reduced.coefficients.dtype):
             reduced = target  # as many points as before must not be worse
         return Reduction(reduced)
@@ -95,8 +95,8 @@ class NestedReducer(Reducer):
         """
         check_n_points(n_points)
         target = merged(target)
-        points = self.order(target, min(n_points, target.points.shape[0]))
-        return ReductionPath(target, _some(points, target)[:n_points, :])
+        n_points = min(n_points, target.points.shape[0])
+        return ReductionPath(target, _some(self.order(target, n_points), target)[:n_points, :])
 
 
 def _some(points, target):

@@ -10,7 +10,7 @@ from preimage.reduced_sets._descent import descend
 from preimage.reduced_sets._projection import merged, project, solve_ridge, squared_error
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
 
-# Ridge on the coefficients during the descent, as a share of the mean of k(z, z): keeps them tame where points meet.
+# Ridge on the coefficients during the descent, as a share of k(z, z): keeps them tame where points meet.
 RIDGE = 1e-8
 
 
@@ -83,8 +83,8 @@ class _ProjectionError:
         values, pull = self.evaluate(Z)
         inner = values @ alpha  # ⟨Ψ_c, φ(zⱼ)⟩
         gram = Gram(kernel, Z).dense()
-        ridge = RIDGE * float(xp.linalg.trace(gram)) / Z.shape[0] or 1.0
-        beta = solve_ridge(gram, ridge, inner)
+        own = xp.linalg.diagonal(gram)
+        beta = solve_ridge(gram, RIDGE * xp.where(own > 0, own, xp.ones_like(own)), inner)
         error = 1 - float(xp.sum(beta * inner)) / self.norm
         # The envelope theorem: β may be held fixed.
         gradient = kernel.gradient(Z, Z, beta @ beta.T) - pull(beta @ alpha.T)

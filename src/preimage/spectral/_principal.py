@@ -20,7 +20,7 @@ SMALL_BUDGET = 64 * 2**20
 
 @dataclass(frozen=True)
 class PrincipalSubspace:
-    """The result of exact kernel PCA.
+    """The result of kernel PCA, exact or on landmarks.
 
     Attributes
     ----------
@@ -28,24 +28,30 @@ class PrincipalSubspace:
         Frame of unit axes V and the mean as origin.
     eigenvalues : array of shape (k,)
         λ of the centred Gram matrix; λ/n is the variance of a component.
-    scores : array of shape (n, k)
-        Coordinates of the training points.
+    scores : array of shape (n, k), or None
+        Coordinates of the training points, where they came as a by-product.
     total : float
         Trace of the centred Gram matrix, n times the total variance.
+    count : float
+        Number n of training points.
     eigen : EigenResult
         How the eigenproblem was solved, without its vectors, which the subspace holds.
+    residual : float
+        What landmarks leave of the trace of the Gram matrix; zero for the exact route.
     """
 
     subspace: Subspace
     eigenvalues: Any
     scores: Any
     total: float
+    count: float
     eigen: EigenResult
+    residual: float = 0.0
 
     @property
     def variances(self):
         """Variance λ/n of each component on the training points."""
-        return self.eigenvalues / self.scores.shape[0]
+        return self.eigenvalues / self.count
 
     @property
     def shares(self):
@@ -96,7 +102,7 @@ def principal_subspace(gram, n_components, rng, *, eigensolver="auto", tol=None,
     )
     # The products as computed, not √λ u: then fit_transform is what transform gives, to the last digits.
     report = replace(eigen, values=values, residuals=eigen.residuals[: len(subspace)], vectors=None, products=None)
-    return PrincipalSubspace(subspace, values, products * (signs / roots), total, report)
+    return PrincipalSubspace(subspace, values, products * (signs / roots), total, gram.shape[0], report)
 
 
 def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes):
@@ -151,7 +157,9 @@ def _significant(eigen, n_components, total, centered, by_modulus):
     threshold = max(rank_tolerance(centered.shape[0], moduli.dtype) * largest, epsilon(moduli.dtype) * scale)
     keep = int(xp.sum(xp.astype((moduli if by_modulus else eigen.values) > threshold, xp.int64)))
     wanted = (
-        _count(moduli, n_components, float(xp.sum(moduli))) if by_modulus else _count(eigen.values, n_components, total)
+        wanted_count(moduli, n_components, float(xp.sum(moduli)))
+        if by_modulus
+        else wanted_count(eigen.values, n_components, total)
     )
     if isinstance(n_components, int) and keep < wanted:
         warnings.warn(
@@ -166,7 +174,8 @@ def _significant(eigen, n_components, total, centered, by_modulus):
     return values, eigen.vectors[:, :keep], eigen.products[:, :keep]
 
 
-def _count(values, n_components, total):
+def wanted_count(values, n_components, total):
+    """How many of the descending eigenvalues a number, a share of their total, or None asks for."""
     if isinstance(n_components, float):
         xp = array_namespace(values)
         below = xp.cumulative_sum(values) < n_components * total * (1 - 1e-12)

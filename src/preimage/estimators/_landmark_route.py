@@ -1,0 +1,133 @@
+"""Kernel PCA on landmarks, as `KernelPCA` calls it: selection, the pass over the data, growth on streams."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import as_points, is_dask, is_foreign, on_device, take_rows, to_numpy
+from preimage._rows import map_rows
+from preimage.feature_space import Expansion, Subspace
+from preimage.kernels import Kernel
+from preimage.landmarks import LandmarkSelector, RandomlyPivotedCholesky, additional_landmarks, as_landmarks
+from preimage.spectral import KernelMoments, landmark_subspace
+
+# Landmarks when nobody says how many.
+DEFAULT_LANDMARKS = 1000
+# Rows beyond which landmarks="auto" prefers them to exact kernel PCA even where the Gram matrix fits.
+MOST_EXACT_ROWS = 20_000
+# Share of the kernel on a new batch that landmarks may leave before they grow, when the selector names none.
+GROWTH_TOLERANCE = 1e-3
+# Rows from which widths of kernels are found.
+WIDTH_ROWS = 10_000
+# Rows that stream through a device together.
+DEVICE_ROWS = 2**15
+
+
+@dataclass(frozen=True)
+class LandmarkModel:
+    """Landmarks, what was learned about data in their terms, and the principal subspace."""
+
+    kernel: Kernel
+    landmarks: Any
+    moments: KernelMoments
+    principal: Any
+
+
+def too_large_for_exact(n, budget):
+    """Whether ``landmarks="auto"`` means landmarks for n points and so many bytes."""
+    return n > MOST_EXACT_ROWS or 1.25 * 8 * n * n > budget
+
+
+def as_selector(landmarks):
+    """The selector of a `landmarks` parameter; None and "auto" have a default."""
+    if landmarks is None or (isinstance(landmarks, str) and landmarks == "auto"):
+        return RandomlyPivotedCholesky(DEFAULT_LANDMARKS)
+    return as_landmarks(landmarks)
+
+
+def width_sample(X, rng):
+    """Rows of X, at most some thousands, from which a kernel finds its width."""
+    n = X.shape[0]
+    if n <= WIDTH_ROWS and not is_dask(X):
+        return as_points(X)
+    rows = np.arange(n) if n <= WIDTH_ROWS else np.sort(rng.choice(n, WIDTH_ROWS, replace=False))
+    return as_points(take_rows(X, rows))
+
+
+def fit_landmarks(kernel, X, landmarks, n_components, rng, device):
+    """Select landmarks among the rows of X, and fit kernel PCA on them in one pass over X."""
+    selector = as_selector(landmarks)
+    own_seed = isinstance(landmarks, LandmarkSelector)
+    chosen = selector.select(kernel, X, rng=None if own_seed else rng)
+    moments = _moments(kernel, chosen.points, X, device)
+    principal = landmark_subspace(moments, n_components)
+    return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)
+
+
+def update_landmarks(model, X, landmarks, n_components, rng, device):
+    """The model after a further batch of data, with more landmarks where the batch calls for them."""
+    selector, kernel, moments = as_selector(landmarks), model.kernel, model.moments
+    most = X.shape[0] if selector.n_landmarks is None else selector.n_landmarks - moments.points.shape[0]
+    tolerance = GROWTH_TOLERANCE if selector.tolerance is None else selector.tolerance
+    chosen = replace(model.landmarks, indices=None, residuals_path=None)
+    if most > 0:
+        new = additional_landmarks(kernel, moments.points, X, most, tolerance, rng)
+        if new.shape[0]:
+            moments = moments.extended(new)
+            chosen = replace(chosen, points=moments.points, reason="grown with the data")
+    moments = moments + _moments(kernel, moments.points, X, device)
+    principal = landmark_subspace(moments, n_components)
+    return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)
+
+
+def _known(chosen, principal, moments):
+    """The landmarks with the residual that the pass over all data measured, in place of the selector's estimate."""
+    left = principal.residual
+    return replace(chosen, trace=moments.trace, residual_trace=left, residual_bound=left, standard_error=0.0)
+
+
+def _moments(kernel, points, X, device):
+    if device is None or is_foreign(X):
+        return KernelMoments.of(kernel, points, X)
+    there = KernelMoments.of(kernel, on_device(points, device), X, to_home=lambda rows: on_device(rows, device))
+    values = replace(there.values, mean=to_numpy(there.values.mean), scatter=to_numpy(there.values.scatter))
+    return replace(there, points=points, values=values)
+
+
+def on_host(principal):
+    """A principal subspace that was computed on a device, in NumPy."""
+    space = principal.subspace
+    optional = lambda array: None if array is None else to_numpy(array)
+    moved = lambda vectors: Expansion(vectors.kernel, points, to_numpy(vectors.coefficients))
+    points = to_numpy(space.frame.points)
+    subspace = Subspace(
+        moved(space.frame),
+        moved(space.origin),
+        offset=optional(space.offset),
+        origin_squared_norm=space.origin_squared_norm,
+        signature=optional(space.signature),
+    )
+    eigen = replace(
+        principal.eigen, values=to_numpy(principal.eigen.values), residuals=to_numpy(principal.eigen.residuals)
+    )
+    return replace(
+        principal,
+        subspace=subspace,
+        eigenvalues=to_numpy(principal.eigenvalues),
+        scores=optional(principal.scores),
+        eigen=eigen,
+    )
+
+
+def through_device(subspace, device):
+    """A function like ``subspace.coordinates`` that streams NumPy rows through a device and back."""
+    moved = lambda array: on_device(to_numpy(array), device)
+    frame = Expansion(subspace.frame.kernel, moved(subspace.frame.points), moved(subspace.frame.coefficients))
+    offset = None if subspace.offset is None else moved(subspace.offset)
+
+    def coordinates(rows):
+        values = frame(moved(rows))
+        return to_numpy(values if offset is None else values - offset)
+
+    return lambda X: map_rows(coordinates, X, rows=DEVICE_ROWS, home=frame.points)

@@ -1,0 +1,31 @@
+"""Landmarks: few points whose span in feature space holds most of a kernel matrix."""
+
+from preimage._low_rank import LowRankPlusDiagonal, lowrank_plus_diagonal, preconditioner
+from preimage.landmarks._bounds import candidates_needed, sampling_deviation
+from preimage.landmarks._growth import additional_landmarks
+from preimage.landmarks._kmeans import KMeans
+from preimage.landmarks._landmarks import Landmarks
+from preimage.landmarks._names import LANDMARK_NAMES, as_landmarks
+from preimage.landmarks._pivoted_cholesky import PivotedCholesky
+from preimage.landmarks._randomly_pivoted_cholesky import RandomlyPivotedCholesky
+from preimage.landmarks._selector import LandmarkSelector
+from preimage.landmarks._sparse_greedy import SparseGreedy
+from preimage.landmarks._uniform import Uniform
+
+__all__ = [
+    "LANDMARK_NAMES",
+    "KMeans",
+    "LandmarkSelector",
+    "Landmarks",
+    "LowRankPlusDiagonal",
+    "PivotedCholesky",
+    "RandomlyPivotedCholesky",
+    "SparseGreedy",
+    "Uniform",
+    "additional_landmarks",
+    "as_landmarks",
+    "candidates_needed",
+    "lowrank_plus_diagonal",
+    "preconditioner",
+    "sampling_deviation",
+]

@@ -1,0 +1,60 @@
+"""How far samples can be trusted: the best of a few candidates, and sums over a few rows."""
+
+import math
+
+
+def candidates_needed(share=0.05, confidence=0.95):
+    r"""How many random candidates contain one of the best `share` of all with the given confidence.
+
+    The best of κ independent draws misses the top share q with probability :math:`(1 - q)^\kappa`, so
+    :math:`\kappa = \lceil \log(1 - c) / \log(1 - q) \rceil` for confidence c; draws without replacement do better. It
+    is a statement about ranks: where few candidates are far better than all others, it says little about values.
+
+    Examples
+    --------
+    >>> from preimage.landmarks import candidates_needed
+    >>> candidates_needed()
+    59
+    """
+    _require_share("share", share)
+    _require_share("confidence", confidence)
+    return math.ceil(math.log(1 - confidence) / math.log(1 - share))
+
+
+def sampling_deviation(n_rows, n_sampled, spread, confidence=0.95):
+    r"""How much the mean of n numbers may exceed the mean of a random sample of them, without replacement.
+
+    .. math:: \varepsilon = b \sqrt{\Bigl(1 - \frac{n' - 1}{n}\Bigr) \frac{\ln(1/\delta)}{2 n'}}
+
+    for n′ sampled of n numbers within a range b, exceeded with probability at most δ = 1 − confidence (G12). This is
+    Serfling's inequality; Hoeffding's form (G11) of the paper on sparse greedy approximation holds for independent
+    draws, not for a sample of fixed numbers.
+
+    Parameters
+    ----------
+    n_rows, n_sampled : int
+        n ≥ n′ ≥ 1.
+    spread : float
+        b, the largest minus the smallest possible number; residuals of a kernel lie between 0 and max k(x, x).
+    confidence : float, default=0.95
+
+    Examples
+    --------
+    >>> from preimage.landmarks import sampling_deviation
+    >>> round(sampling_deviation(10_000, 1_000, spread=1.0), 4)
+    0.0367
+    """
+    _require_share("confidence", confidence)
+    if not 1 <= n_sampled <= n_rows:
+        raise ValueError(
+            f"sampling_deviation needs 1 ≤ n_sampled ≤ n_rows; got n_sampled={n_sampled} and n_rows={n_rows}."
+        )
+    if n_sampled == n_rows:
+        return 0.0  # nothing is left to chance, which the inequality does not notice
+    remaining = 1 - (n_sampled - 1) / n_rows
+    return spread * math.sqrt(remaining * math.log(1 / (1 - confidence)) / (2 * n_sampled))
+
+
+def _require_share(name, value):
+    if not 0 < value < 1:
+        raise ValueError(f"`{name}` must lie between 0 and 1; got {value!r}. For five per cent, give 0.05.")

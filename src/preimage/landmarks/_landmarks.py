@@ -1,0 +1,67 @@
+"""What a selector of landmarks gives."""
+
+from dataclasses import dataclass
+from typing import Any
+
+ENOUGH = "number of landmarks reached"
+TOLERANCE = "residual below tolerance"
+EXHAUSTED = "no independent candidate left"
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    r"""Points that span a subspace of feature space, and what it leaves of the kernel matrix.
+
+    The approximation is :math:`\tilde K = C W^{-1} C^\top = G G^\top` (G2) with C the kernel values between all rows
+    and the landmarks and W those among landmarks.
+
+    Attributes
+    ----------
+    points : array of shape (m, d)
+        In the order in which they were chosen.
+    indices : integer array of shape (m,) or None
+        Their row numbers, in NumPy; None when they are no rows of the data.
+    residual_trace : float
+        tr(K − K̃) over all rows (G4): exact when every row was looked at, else estimated from rows that had no part
+        in the selection.
+    trace : float
+        tr K, exact.
+    factor : array of shape (n, m) or None
+        G, when it was asked for.
+    residuals_path : array of shape (m,)
+        The residual trace after each landmark, in NumPy; exact or estimated like `residual_trace`.
+    standard_error : float
+        Of the estimate of `residual_trace`; zero when it is exact.
+    residual_bound : float
+        The true residual trace exceeds it with probability at most 5 % (G12); loose, and equal to `residual_trace`
+        when that is exact.
+    reason : str
+        Why the selection stopped.
+    """
+
+    points: Any
+    indices: Any
+    residual_trace: float
+    trace: float
+    factor: Any
+    residuals_path: Any
+    standard_error: float
+    residual_bound: float
+    reason: str
+
+    def __len__(self):
+        return self.points.shape[0]
+
+    @property
+    def residual_share(self):
+        """tr(K − K̃) / tr K, the share of the kernel that is lost; zero for a kernel that vanishes."""
+        return self.residual_trace / self.trace if self.trace > 0 else 0.0
+
+    @property
+    def is_exact(self):
+        """Whether the residual trace is computed from all rows, not estimated."""
+        return self.residual_bound == self.residual_trace
+
+    def __repr__(self):
+        about = "" if self.is_exact else "about "
+        return f"Landmarks: {len(self)} points, {about}{self.residual_share:.3g} of the trace left; {self.reason}"

@@ -1,0 +1,130 @@
+"""The rows a selection looks at: all of them, or a sample with further rows to judge it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import as_points, concat_rows, is_dask, is_lazy, is_sparse, take_rows, to_numpy
+from preimage._rows import sum_rows
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import require_finite
+from preimage.kernels import Precomputed
+from preimage.landmarks._bounds import sampling_deviation
+
+# Unseen rows on which a selection from a sample is judged: their mean residual is settled to a few per cent.
+JUDGES = 2000
+# Rows of a block when only the diagonal of the kernel is summed: the work on each is small.
+DIAGONAL_ROWS = 2**16
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows of data, candidates first, and what each stands for in sums over all data.
+
+    Attributes
+    ----------
+    rows : array of shape (s + c, d)
+        The s candidates, then c rows that only judge the residual of rows that are not here.
+    numbers : integer array of shape (s + c,)
+        Row numbers in the data.
+    n_candidates : int
+    weights : array of shape (s + c,)
+        One for candidates; judges share the number of rows that are no candidates.
+    trace, largest : float
+        Sum and largest of k(x, x) over all data.
+    """
+
+    rows: Any
+    numbers: Any
+    n_candidates: int
+    weights: Any
+    trace: float
+    largest: float
+
+    @classmethod
+    def of(cls, kernel, X, size, rng):
+        """All rows of X when there are at most `size` (or it is None), else a sample of them."""
+        n = X.shape[0]
+        trace, largest = _diagonal_sums(kernel, X)
+        if size is None or n <= size:
+            rows = take_rows(X, np.arange(n)) if is_dask(X) else X
+            return cls(_points(rows, kernel), np.arange(n), n, np.ones(n), trace, largest)
+        n_judges = min(JUDGES, n - size)
+        numbers = rng.permutation(n)[: size + n_judges]
+        weights = np.concatenate([np.ones(size), np.full(n_judges, (n - size) / n_judges)])
+        return cls(_points(take_rows(X, numbers), kernel), numbers, size, weights, trace, largest)
+
+    @property
+    def is_complete(self):
+        return bool(np.all(self.weights == 1))
+
+    def with_candidates(self, points):
+        """The same rows as judges of new candidates, which are no rows of the data."""
+        m = points.shape[0]
+        rows = concat_rows(points, self.rows)
+        numbers, weights = np.append(np.full(m, -1), self.numbers), np.append(np.zeros(m), self.weights)
+        return View(rows, numbers, m, weights, self.trace, self.largest)
+
+    def uncertainty(self, residuals):
+        """Standard error of the sum of all residuals, and how far it may lie above the estimate at 95 %."""
+        heavy = self.weights > 1
+        if not heavy.any():
+            return 0.0, 0.0
+        judged, represented = residuals[heavy], self.weights[heavy].sum()
+        left = 1 - judged.size / represented
+        error = represented * float(np.std(judged)) * np.sqrt(left / judged.size)
+        deviation = sampling_deviation(round(represented), judged.size, self.largest)
+        return float(error), float(represented * deviation)
+
+
+def stored_points(kernel, X):
+    """Rows of X as the kernel keeps them: floating, or row numbers for precomputed values."""
+    if is_sparse(X):
+        return kernel.inputs(as_points(X.tocsr()))
+    if hasattr(X, "dtype") and "int" in str(X.dtype) and kernel.inputs(X) is not X:
+        return X  # numbers of points already
+    X = X if is_lazy(X) else as_points(X)
+    if X.ndim != 2 or X.shape[0] == 0:
+        raise ValueError(
+            f"Landmarks are chosen among the rows of a 2D array with at least one row; got shape {tuple(X.shape)}. "
+            "Reshape a single feature with `X.reshape(-1, 1)`."
+        )
+    return kernel.inputs(X)
+
+
+def _points(rows, kernel):
+    """Floating rows; the row numbers of a precomputed kernel stay what they are."""
+    return rows if isinstance(kernel, Precomputed) else as_points(rows)
+
+
+def _diagonal_sums(kernel, X):
+    """Sum and largest of k(x, x)."""
+    sums = sum_rows(lambda rows: _DiagonalSums.of(kernel, _points(rows, kernel)), X, rows=DIAGONAL_ROWS)
+    if sums.smallest < 0:
+        raise UnsupportedKernelError(
+            f"Landmarks need a positive semidefinite kernel; {kernel!r} has k(x, x) = {sums.smallest:.3g} < 0. "
+            "Use a positive semidefinite kernel, or exact kernel PCA, which takes indefinite ones."
+        )
+    return sums.total, sums.largest
+
+
+@dataclass(frozen=True)
+class _DiagonalSums:
+    """Sum, largest and smallest of some values of k(x, x)."""
+
+    total: float
+    largest: float
+    smallest: float
+
+    @classmethod
+    def of(cls, kernel, rows):
+        diagonal = kernel.diagonal(rows)
+        require_finite(diagonal, kernel)
+        diagonal = to_numpy(diagonal).astype(np.float64)
+        return cls(float(diagonal.sum()), float(diagonal.max()), float(diagonal.min()))
+
+    def __add__(self, other):
+        return _DiagonalSums(
+            self.total + other.total, max(self.largest, other.largest), min(self.smallest, other.smallest)
+        )

@@ -1,0 +1,162 @@
+"""Kernel PCA on landmarks: one pass over the data, then a problem of the size of the landmarks."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+from preimage._arrays import array_namespace, as_points, concat_rows, device_kwargs, itemsize
+from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance
+from preimage._rows import cut, sum_rows
+from preimage.exceptions import RankWarning
+from preimage.feature_space import Expansion, Gram, Moments, Subspace
+from preimage.kernels import Kernel, Precomputed
+from preimage.spectral._eigensolver import EigenResult
+from preimage.spectral._principal import PrincipalSubspace, wanted_count
+
+# Rows whose kernel values are summed together: enough that adding up m × m matrices costs little beside making them.
+BLOCK = 4096
+# Rows whose kernel values are computed together: they stay in the cache with the points.
+TILE = 256
+# Directions of landmarks shorter than this share of the longest (squared, by precision) drown in rounding errors.
+SHORTEST = {8: 1e-11, 4: 1e-8}
+
+
+@dataclass(frozen=True)
+class KernelMoments:
+    """Moments of the vectors k_P(x) = (k(p₁, x), …, k(p_m, x)) over data, and the sum of k(x, x).
+
+    All that kernel PCA on the landmarks P needs to know of the data; `a + b` are the moments of both sets of data.
+    Sums are in double precision whatever that of the data: they are divided by small eigenvalues later.
+    """
+
+    kernel: Kernel
+    points: Any
+    values: Moments
+    trace: float
+
+    @classmethod
+    def of(cls, kernel, points, X, *, to_home=None):
+        """One pass over X: an array, a memory map, a Dask array.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        points : array of shape (m, d)
+            The landmarks, on the device where the work is done.
+        X : array of shape (n, d)
+        to_home : callable, optional
+            Brings a block of rows of X to that device.
+        """
+        values_of = kernel.against(points)
+        block = lambda rows: _BlockSums.of(kernel, values_of, rows if to_home is None else to_home(rows))
+        home = None if to_home is None else points
+        sums = sum_rows(block, X, rows=BLOCK if to_home is None else 8 * BLOCK, home=home)
+        xp = array_namespace(sums.values.mean)
+        if not bool(xp.all(xp.isfinite(sums.values.mean))):
+            raise ValueError(
+                "Input X contains NaN or infinity, or values so large that the kernel overflows. Impute or drop such "
+                "rows, and scale the data."
+            )
+        return cls(kernel, points, sums.values, sums.trace)
+
+    def __add__(self, other):
+        return replace(self, values=self.values + other.values, trace=self.trace + other.trace)
+
+    def extended(self, points):
+        """The moments on more landmarks, as if no datum so far had a part along the new ones alone."""
+        xp = array_namespace(self.values.mean)
+        gram = _double(Gram(self.kernel, self.points).dense())
+        cross = _double(self.kernel(self.points, points))
+        factor = _whitener(gram, itemsize(self.points.dtype))
+        old = xp.eye(gram.shape[0], dtype=gram.dtype, **device_kwargs(gram))
+        A = xp.concat([old, factor @ (factor.T @ cross)], axis=1)  # k̃_P'(x) = k_P(x) A
+        values = Moments(self.values.count, self.values.mean @ A, A.T @ self.values.scatter @ A)
+        return KernelMoments(self.kernel, concat_rows(self.points, points), values, self.trace)
+
+
+@dataclass(frozen=True)
+class _BlockSums:
+    values: Moments
+    trace: float
+
+    @classmethod
+    def of(cls, kernel, values_of, rows):
+        rows = rows if isinstance(kernel, Precomputed) else as_points(rows)
+        xp = array_namespace(rows)
+        tiles = [_double(values_of(rows[tile, :])) for tile in cut(rows.shape[0], TILE)]
+        values = xp.concat(tiles, axis=0) if len(tiles) > 1 else tiles[0]
+        return cls(Moments.of(values), float(xp.sum(_double(kernel.diagonal(rows)))))
+
+    def __add__(self, other):
+        return _BlockSums(self.values + other.values, self.trace + other.trace)
+
+
+def landmark_subspace(moments, n_components):
+    """Kernel PCA restricted to the span of the images of landmarks, from `KernelMoments`.
+
+    With an orthonormal frame F of the span, Fᵀ W F = I, coordinates of data are Fᵀ k_P(x); the leading eigenvectors of
+    their scatter are the axes (S16). Equal to kernel PCA with the kernel K̃ of the landmarks.
+
+    Returns
+    -------
+    PrincipalSubspace
+    """
+    kernel, points = moments.kernel, moments.points
+    dtype = points.dtype if "float" in str(points.dtype) else None
+    gram = _double(Gram(kernel, points).dense())
+    xp = array_namespace(gram)
+    factor = _whitener(gram, itemsize(points.dtype))
+    mean, count = factor.T @ moments.values.mean, moments.values.count
+    values, vectors = eigh_descending(factor.T @ moments.values.scatter @ factor)
+    total = max(moments.trace - count * float(mean @ mean), float(xp.sum(xp.clip(values, min=0.0))))
+    largest = float(values[0])
+    if largest <= rank_tolerance(1, values.dtype) * 8 * abs(moments.trace):
+        raise ValueError(
+            "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel "
+            f"{kernel!r} cannot tell them apart. Center and scale the data, or choose another gamma, for instance "
+            "gamma='median'."
+        )
+    residual = max(0.0, moments.trace - count * float(mean @ mean) - float(xp.sum(values)))
+    keep = _kept(values, n_components, total, moments)
+    values, vectors = values[:keep], vectors[:, :keep]
+    coefficients = factor @ vectors
+    signs = fix_signs(gram @ coefficients - vectors.T @ mean)  # by coordinates, as in the exact route
+    like = points if dtype is not None else gram
+    narrow = lambda array: xp.astype(array, like.dtype, copy=False)
+    frame = Expansion(kernel, points, narrow(coefficients * signs))
+    subspace = Subspace(
+        frame,
+        Expansion(kernel, points, narrow(factor @ mean)[:, None]),
+        offset=narrow((vectors * signs).T @ mean),
+        origin_squared_norm=float(mean @ mean),
+    )
+    report = EigenResult(values, None, None, xp.zeros_like(values), True, points.shape[0], "dense")
+    return PrincipalSubspace(subspace, narrow(values), None, total, count, report, residual)
+
+
+def _kept(values, n_components, total, moments):
+    rank = numerical_rank(values, values.shape[0], abs(moments.trace))
+    n_points = moments.points.shape[0]
+    wanted = wanted_count(values, n_components, total)
+    if isinstance(n_components, int) and rank < wanted:
+        warnings.warn(
+            f"{n_components} components were asked for, but {n_points} landmarks hold only {rank} with a variance "
+            f"above rounding errors; {rank} are kept. More landmarks, or another kernel width, give more.",
+            RankWarning,
+            stacklevel=4,
+        )
+    return min(rank, wanted)
+
+
+def _whitener(gram, size):
+    """F with Fᵀ W F = I, without the directions that rounding errors of the data would fill."""
+    xp = array_namespace(gram)
+    values, vectors = eigh_descending(gram)
+    threshold = max(rank_tolerance(gram.shape[0], gram.dtype), SHORTEST[size]) * float(values[0])
+    rank = max(1, int(xp.sum(xp.astype(values > threshold, xp.int64))))
+    return vectors[:, :rank] / xp.sqrt(values[:rank])
+
+
+def _double(array):
+    xp = array_namespace(array)
+    return xp.astype(array, xp.float64, copy=False)

@@ -1,0 +1,285 @@
+"""Laws that every selector of landmarks obeys."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+
+from preimage._arrays import to_numpy
+from preimage._rows import forced_block_shape
+from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
+from preimage.kernels import Gaussian, Laplacian, Linear, Multiquadric, Polynomial, Precomputed, Sigmoid
+from preimage.landmarks import (
+    LANDMARK_NAMES,
+    KMeans,
+    Landmarks,
+    PivotedCholesky,
+    RandomlyPivotedCholesky,
+    SparseGreedy,
+    Uniform,
+    as_landmarks,
+)
+
+SELECTORS = [
+    Uniform(),
+    KMeans(),
+    PivotedCholesky(),
+    PivotedCholesky(block_size=3),
+    RandomlyPivotedCholesky(),
+    RandomlyPivotedCholesky(method="block", block_size=4),
+    RandomlyPivotedCholesky(method="plain"),
+    SparseGreedy(),
+    SparseGreedy(n_candidates=5, block_size=2),
+    SparseGreedy(n_candidates=5, block_size=1),
+    SparseGreedy(rule="residual", n_candidates=5),
+    SparseGreedy(space="column", n_candidates=5, block_size=3),
+    SparseGreedy(space="column", rule="residual", block_size=1),
+]
+OF_ROWS = [selector for selector in SELECTORS if not isinstance(selector, KMeans)]
+every_selector = pytest.mark.parametrize("selector", SELECTORS, ids=repr)
+every_selector_of_rows = pytest.mark.parametrize("selector", OF_ROWS, ids=repr)
+
+
+def asked(selector, **parameters):
+    return clone(selector).set_params(**parameters)
+
+
+def data(n=60, d=3):
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+@every_selector
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Laplacian(0.2), Polynomial(2)], ids=repr)
+def test_the_factor_is_the_nystroem_approximation(selector, kernel):
+    X = data()
+    landmarks = asked(selector, n_landmarks=9).select(kernel, X, with_factor=True)
+    K, C, W = kernel(X), kernel(X, landmarks.points), kernel(landmarks.points)
+    approximation = landmarks.factor @ landmarks.factor.T
+    assert len(landmarks) == 9 and landmarks.factor.shape == (60, 9)
+    assert_allclose(approximation, C @ np.linalg.solve(W, C.T), atol=1e-8 * np.abs(K).max())
+    assert_allclose(landmarks.residual_trace, np.trace(K - approximation), rtol=1e-9)
+    assert_allclose(landmarks.trace, np.trace(K))
+    assert np.linalg.eigvalsh(K - approximation).min() > -1e-9 * landmarks.trace
+    assert landmarks.is_exact and landmarks.standard_error == 0
+
+
+@every_selector
+def test_the_residual_falls_with_every_landmark(selector):
+    X = data()
+    landmarks = asked(selector, n_landmarks=20).select(Gaussian(0.3), X)
+    path = landmarks.residuals_path
+    assert path.shape == (20,)
+    assert (np.diff(np.append(landmarks.trace, path)) < 0).all()
+    assert_allclose(path[-1], landmarks.residual_trace)
+    for m in (1, 7, 13):
+        points = landmarks.points[:m]
+        C, W = Gaussian(0.3)(X, points), Gaussian(0.3)(points)
+        assert_allclose(path[m - 1], 60 - np.trace(C @ np.linalg.solve(W, C.T)), rtol=1e-9)
+
+
+@every_selector_of_rows
+def test_all_points_leave_nothing(selector):
+    X = data(25)
+    landmarks = asked(selector, n_landmarks=1000).select(Gaussian(3.0), X)
+    assert sorted(landmarks.indices) == list(range(25))
+    assert landmarks.residual_trace <= 1e-12 * landmarks.trace
+
+
+@every_selector_of_rows
+def test_points_are_rows_and_indices_are_unique(selector):
+    X = data()
+    landmarks = asked(selector, n_landmarks=30).select(Gaussian(1.0), X)
+    assert landmarks.indices.dtype.kind == "i"
+    assert len(set(landmarks.indices)) == len(landmarks) == 30
+    assert_array_equal(landmarks.points, X[landmarks.indices])
+
+
+@every_selector
+@pytest.mark.parametrize(("kernel", "rank"), [(Polynomial(2), 6), (Linear(), 2)], ids=repr)
+def test_stops_at_the_rank(selector, kernel, rank):
+    landmarks = asked(selector, n_landmarks=40).select(kernel, data(80, 2))
+    assert len(landmarks) == rank
+    assert landmarks.residual_trace <= 1e-12 * landmarks.trace
+    assert landmarks.reason == "no independent candidate left"
+
+
+@every_selector
+def test_duplicates_are_chosen_once(selector):
+    X = np.repeat(data(8), 10, axis=0)
+    landmarks = asked(selector, n_landmarks=30).select(Gaussian(1.0), X)
+    assert len(landmarks) == 8
+    assert landmarks.residual_trace <= 1e-10 * landmarks.trace
+
+
+@every_selector
+def test_constant_data_and_one_sample(selector):
+    for X in (np.ones((12, 3)), np.ones((1, 3))):
+        landmarks = selector.select(Gaussian(1.0), X)
+        assert len(landmarks) == 1
+        assert abs(landmarks.residual_trace) <= 1e-12
+
+
+@every_selector_of_rows
+def test_a_kernel_that_vanishes_has_no_landmarks(selector):
+    landmarks = selector.select(Linear(), np.zeros((5, 3)), with_factor=True)
+    assert len(landmarks) == 0 and landmarks.residual_share == 0
+    assert landmarks.factor.shape == (5, 0)
+
+
+@every_selector
+@pytest.mark.parametrize("tolerance", [0.5, 1e-3])
+def test_stops_at_the_tolerance(selector, tolerance):
+    X = data(80, 2)
+    landmarks = asked(selector, n_landmarks=None, tolerance=tolerance).select(Gaussian(0.5), X)
+    assert landmarks.residual_share <= tolerance
+    assert landmarks.residuals_path[-2] > tolerance * landmarks.trace
+    assert landmarks.reason == "residual below tolerance"
+
+
+@every_selector
+def test_the_number_bounds_what_a_tolerance_asks_for(selector):
+    landmarks = asked(selector, n_landmarks=3, tolerance=1e-9).select(Gaussian(1.0), data())
+    assert len(landmarks) == 3
+    assert landmarks.reason == "number of landmarks reached"
+
+
+@every_selector
+def test_the_same_on_every_array_library(selector, xp):
+    X = data()
+    selector = asked(selector, n_landmarks=12)
+    expected = selector.select(Gaussian(0.5), X)
+    landmarks = selector.select(Gaussian(0.5), xp.asarray(X), with_factor=True)
+    assert type(landmarks.points) is type(landmarks.factor) is type(xp.asarray(X))
+    assert_allclose(to_numpy(landmarks.points), expected.points)
+    assert_allclose(landmarks.residuals_path, expected.residuals_path)
+
+
+@every_selector
+def test_does_not_depend_on_blocks(selector):
+    selector = asked(selector, n_landmarks=12)
+    expected = selector.select(Gaussian(0.5), data())
+    for shape in ((7, 5), (3, 11)):
+        with forced_block_shape(*shape):
+            assert_allclose(selector.select(Gaussian(0.5), data()).points, expected.points)
+
+
+@every_selector
+def test_a_seed_means_the_same_again_and_a_generator_takes_its_place(selector):
+    selector = asked(selector, n_landmarks=12)
+    first, again = selector.select(Gaussian(0.5), data()), selector.select(Gaussian(0.5), data())
+    given = selector.select(Gaussian(0.5), data(), rng=np.random.default_rng(0))
+    assert_array_equal(first.points, again.points)
+    assert_array_equal(first.points, given.points)
+
+
+@every_selector
+def test_float32_stays_and_is_nearly_the_same(selector):
+    X = data(200)
+    landmarks = asked(selector, n_landmarks=30).select(Gaussian(0.5), X.astype(np.float32), with_factor=True)
+    assert landmarks.points.dtype == landmarks.factor.dtype == np.float32
+    C, W = Gaussian(0.5)(X, landmarks.points.astype(float)), Gaussian(0.5)(landmarks.points.astype(float))
+    exact = 200 - np.trace(C @ np.linalg.solve(W, C.T))
+    assert_allclose(landmarks.residual_trace, exact, atol=2e-4 * landmarks.trace)
+    assert len(selector.select(Gaussian(0.5), np.repeat(X[:5], 9, axis=0).astype(np.float32))) == 5
+
+
+@every_selector
+def test_float32_stops_where_only_rounding_is_left(selector):
+    X = data(300, 2).astype(np.float32)
+    landmarks = asked(selector, n_landmarks=200).select(Gaussian(0.02), X, with_factor=True)
+    assert len(landmarks) < 100
+    # Columns are projected in the metric K², whose condition is squared: half the digits.
+    assert landmarks.residual_share < (1e-2 if getattr(selector, "space", "") == "column" else 1e-3)
+    assert np.isfinite(landmarks.factor).all()
+
+
+@every_selector
+def test_sparse_rows(selector):
+    X = np.where(np.random.default_rng(1).random((50, 8)) < 0.4, data(50, 8), 0)
+    selector = asked(selector, n_landmarks=10)
+    landmarks, expected = selector.select(Gaussian(0.5), sparse.csr_matrix(X)), selector.select(Gaussian(0.5), X)
+    assert sparse.issparse(landmarks.points)
+    assert_allclose(landmarks.points.toarray(), expected.points, atol=1e-12)
+    assert_allclose(landmarks.residual_trace, expected.residual_trace)
+
+
+@every_selector_of_rows
+def test_precomputed_values(selector, xp):
+    X = data()
+    selector = asked(selector, n_landmarks=10)
+    expected = selector.select(Gaussian(0.5), X)
+    K = xp.asarray(Gaussian(0.5)(X))
+    kernel = Precomputed().resolve(K)
+    for given in (K, kernel.inputs(K)):
+        landmarks = selector.select(kernel, given)
+        assert_array_equal(landmarks.indices, expected.indices)
+        assert_array_equal(to_numpy(landmarks.points)[:, 0], expected.indices)
+        assert_allclose(landmarks.residual_trace, expected.residual_trace)
+
+
+def test_a_sample_of_precomputed_values():
+    X = data(300, 2)
+    K = Gaussian(0.3)(X)
+    selector = RandomlyPivotedCholesky(10, sample_size=60)
+    landmarks, expected = selector.select(Precomputed(K), K, with_factor=True), selector.select(Gaussian(0.3), X)
+    assert_array_equal(landmarks.indices, expected.indices)
+    assert landmarks.factor.shape == (300, 10)
+
+
+def test_centers_need_inputs():
+    with pytest.raises(UnsupportedKernelError, match="by number only"):
+        KMeans(3).select(Precomputed(np.eye(9)), np.eye(9))
+
+
+@every_selector
+def test_a_sample_stands_for_all_rows(selector):
+    X = data(4000, 2)
+    selector = asked(selector, n_landmarks=12, sample_size=300)
+    landmarks = selector.select(Gaussian(0.3), X)
+    exact = selector.select(Gaussian(0.3), X, with_factor=True)
+    assert_allclose(landmarks.points, exact.points)
+    assert exact.is_exact and not landmarks.is_exact
+    assert exact.factor.shape == (4000, 12)
+    assert_allclose(exact.residual_trace, exact.trace - np.sum(exact.factor**2), rtol=1e-9)
+    assert abs(landmarks.residual_trace - exact.residual_trace) < 5 * landmarks.standard_error
+    assert exact.residual_trace < landmarks.residual_bound
+
+
+@every_selector
+def test_integers_and_lists_become_floating(selector):
+    X = [[0, 1], [2, 3], [5, 4], [1, 1]]
+    assert len(asked(selector, n_landmarks=2).select(Gaussian(0.1), X)) == 2
+
+
+@every_selector
+def test_says_what_is_wrong(selector):
+    with pytest.raises(ValueError, match="needs `n_landmarks`, `tolerance` or both"):
+        asked(selector, n_landmarks=None).select(Gaussian(1.0), data())
+    with pytest.raises(ValueError, match="n_landmarks"):
+        asked(selector, n_landmarks=0).select(Gaussian(1.0), data())
+    with pytest.raises(ValueError, match="tolerance"):
+        asked(selector, tolerance=1.5).select(Gaussian(1.0), data())
+    for shape in ((5,), (0, 3)):
+        with pytest.raises(ValueError, match="2D array with at least one row"):
+            selector.select(Gaussian(1.0), np.ones(shape))
+    with pytest.raises(ValueError, match="resolve"):
+        selector.select(Gaussian("median"), data())
+    with pytest.raises(UnsupportedKernelError, match="positive semidefinite"):
+        selector.select(Multiquadric(1.0), data())
+
+
+def test_warns_of_an_indefinite_kernel():
+    with pytest.warns(IndefiniteKernelWarning, match="not positive semidefinite"):
+        PivotedCholesky(10).select(Sigmoid(1.0, coef0=0.5), data())
+
+
+def test_names_numbers_and_selectors():
+    for name in LANDMARK_NAMES:
+        assert isinstance(as_landmarks(name).select(Gaussian(1.0), data()), Landmarks)
+    assert as_landmarks(7).n_landmarks == 7
+    selector = Uniform(3)
+    assert as_landmarks(selector) is selector
+    for wrong in ("nystroem", 0, True, None, 0.5):
+        with pytest.raises(ValueError, match="Unknown landmarks"):
+            as_landmarks(wrong)
