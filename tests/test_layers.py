@@ -13,10 +13,23 @@ ROOT = Path(preimage.__file__).parent
 LAYERS = [
     {"cli", "plotting", "report", "datasets"},
     {"estimators", "interop", "model_selection"},
-    {"spectral", "landmarks", "solvers", "reduced_sets", "calibration", "geometry"},
+    {"spectral", "landmarks", "solvers", "reduced_sets", "calibration", "geometry", "invariances"},
     {"feature_space"},
     {"kernels"},
-    {"_rows", "_arrays", "_linalg", "_low_rank", "_ridge", "_targets", "_validation", "_threads", "_memory", "_random", "_dask", "exceptions"},
+    {
+        "_rows",
+        "_arrays",
+        "_linalg",
+        "_low_rank",
+        "_ridge",
+        "_targets",
+        "_validation",
+        "_threads",
+        "_memory",
+        "_random",
+        "_dask",
+        "exceptions",
+    },
 ]
 ALLOWED_SIDEWAYS = {
     ("reduced_sets", "solvers"),

@@ -7,7 +7,11 @@ from preimage.estimators import (
     CompressedTransformer,
     EmpiricalKernelMap,
     KernelPCA,
+    OrientedKernelPCA,
+    SparseGreedyClassifier,
+    SparseGreedyRegressor,
     compress,
+    load,
 )
 
 __version__ = "0.1.0"
@@ -19,6 +23,10 @@ __all__ = [
     "CompressedTransformer",
     "EmpiricalKernelMap",
     "KernelPCA",
+    "OrientedKernelPCA",
+    "SparseGreedyClassifier",
+    "SparseGreedyRegressor",
     "__version__",
     "compress",
+    "load",
 ]

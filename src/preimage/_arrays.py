@@ -28,16 +28,19 @@ def is_dask(array):
     return type(array).__module__.split(".")[0] == "dask" and hasattr(array, "chunks")
 
 
+def is_dask_frame(X):
+    """Whether `X` is a Dask data frame."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array")
+
+
 def without_frame(X):
-    """The Dask array of a Dask data frame; anything else as it is."""
-    if type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
-        return X.to_dask_array(lengths=True)
-    return X
+    """The Dask array of a Dask data frame, whose chunks have unknown lengths; anything else as it is."""
+    return X.to_dask_array() if is_dask_frame(X) else X
 
 
 def is_lazy(array):
-    """Whether the values of `array` may be too many to hold at once: a memory map or a Dask array."""
-    return isinstance(array, np.memmap) or is_dask(array)
+    """Whether the values of `array` may be too many to hold at once: a memory map, a Dask array or data frame."""
+    return isinstance(array, np.memmap) or is_dask(array) or is_dask_frame(array)
 
 
 def is_foreign(array):

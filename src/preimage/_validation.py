@@ -3,16 +3,26 @@
 import array_api_compat
 import numpy as np
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
+from sklearn.utils.validation import _check_feature_names, check_array, validate_data
 from sklearn.utils.validation import _num_samples as count_rows
-from sklearn.utils.validation import check_array, validate_data
 
-from preimage._arrays import array_namespace, describe_home, epsilon, floating_type, is_foreign, is_sparse
+from preimage._arrays import (
+    array_namespace,
+    describe_home,
+    epsilon,
+    floating_type,
+    is_foreign,
+    is_sparse,
+    without_frame,
+)
+from preimage._dask import known_rows
 
 __all__ = [
     "Interval",
     "Options",
     "StrOptions",
     "check_coordinates",
+    "check_finite_block",
     "check_gram",
     "check_lazy_points",
     "check_model_inputs",
@@ -37,6 +47,8 @@ def check_points(estimator, X, *, reset, min_samples=1, accept_sparse=True):
     """
     if is_foreign(X):
         return _check_foreign_points(estimator, X, reset=reset, min_samples=min_samples)
+    if not reset and _is_plainly_right(estimator, X, min_samples):
+        return X
     return validate_data(
         estimator,
         X,
@@ -47,22 +59,55 @@ def check_points(estimator, X, *, reset, min_samples=1, accept_sparse=True):
     )
 
 
-def check_lazy_points(estimator, X, *, reset):
-    """Validate what can be seen of a memory map or Dask array without reading it; passes over it see the rest."""
+def _is_plainly_right(estimator, X, min_samples):
+    """Whether a NumPy array has nothing that scikit-learn's checks, slow on single rows, would object to or change."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.shape[0] >= min_samples
+        and X.shape[1] == estimator.n_features_in_ > 0
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X).all() if X.size < 10_000 else np.isfinite(X.sum()))
+    )
+
+
+def check_lazy_points(estimator, X, *, reset, min_samples=0):
+    """Validate what can be seen of a memory map or Dask collection without reading it; passes over it see the rest.
+
+    Where the number of rows matters, `min_samples`, it is counted if nobody knows it.
+    """
     name = type(estimator).__name__
+    _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # those of a Dask data frame
+    X = without_frame(X)
     if X.ndim != 2:
-        raise ValueError(f"{name} expects 2D data of shape (n_samples, n_features); got shape {tuple(X.shape)}.")
+        raise ValueError(
+            f"{name} expects 2D data of shape (n_samples, n_features); got shape {tuple(X.shape)}. Reshape a single "
+            "feature with `X.reshape(-1, 1)`."
+        )
     if np.dtype(X.dtype).kind not in "biuf":
         raise ValueError(f"{name} needs real numbers; got dtype {X.dtype}.")
+    if min_samples:
+        X = known_rows(X)
+        if X.shape[0] < min_samples:
+            raise ValueError(
+                f"Found array with {X.shape[0]} sample(s) (shape={tuple(X.shape)}) while a minimum of {min_samples} is "
+                f"required by {name}."
+            )
     if reset:
         estimator.n_features_in_ = int(X.shape[1])
-        if hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
     elif X.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
         )
     return X
+
+
+def check_finite_block(name, rows):
+    """Refuse NaN and infinity in rows that a pass over lazy data has read."""
+    if not np.all(np.isfinite(rows)):
+        raise ValueError(f"Input X contains NaN or infinity. {name} needs finite values: impute or drop them first.")
+    return rows
 
 
 def check_same_home(estimator, X, fitted):

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from preimage.feature_space import Expansion
-from preimage.feature_space import distinct_rows, join
+from preimage.feature_space import Expansion, distinct_rows, join, merged
 from preimage.kernels import Polynomial
 
 
@@ -29,11 +28,24 @@ def test_joined_functions_are_the_same_functions(seed, is_sparse):
 
 
 @pytest.mark.parametrize("as_points", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_distinct_rows_come_in_the_order_of_their_first_appearance(as_points):
-    points = as_points(np.array([[2.0, 0.0], [1.0, 3.0], [2.0, -0.0], [0.0, 0.0], [1.0, 3.0]]))
-    kept, numbers = distinct_rows(points)
-    assert_array_equal(kept, [0, 1, 3])
-    assert_array_equal(numbers, [0, 1, 0, 2, 1])
+def test_order_of_distinct_rows_does_not_depend_on_where_they_come(as_points, rng):
+    rows = np.array([[2.0, 0.0], [1.0, 3.0], [2.0, -0.0], [0.0, 0.0], [1.0, 3.0]])
+    kept, numbers = distinct_rows(as_points(rows))
+    assert sorted(kept) == [0, 1, 3]
+    assert_array_equal(rows[kept][numbers], rows)
+    for _ in range(5):
+        order = rng.permutation(5)
+        shuffled, again = distinct_rows(as_points(rows[order]))
+        assert_array_equal(rows[order][shuffled], rows[kept])
+        assert_array_equal(again, numbers[order])
+
+
+def test_merging_keeps_the_vectors(rng):
+    points = rng.integers(0, 2, size=(30, 2)).astype(float)
+    target = Expansion(Polynomial(2), points, rng.normal(size=(30, 3)))
+    Z = rng.normal(size=(5, 2))
+    assert merged(target).points.shape[0] == 4
+    assert_allclose(merged(target)(Z), target(Z))
 
 
 def test_sparse_rows_are_equal_however_they_are_stored():
@@ -46,4 +58,4 @@ def test_sparse_rows_are_equal_however_they_are_stored():
 
 
 def test_numbers_of_training_points_are_rows_too():
-    assert_array_equal(distinct_rows(np.array([[4], [2], [4]]))[0], [0, 1])
+    assert_array_equal(distinct_rows(np.array([[4], [2], [4]]))[1], [1, 0, 1])

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from random_targets import finite_differences, random_target, smooth_kernels
 from scipy import sparse
 
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, merged
 from preimage.kernels import Gaussian, Laplacian, Matern, Polynomial
-from preimage.reduced_sets import Construct, Select, merged, project, relative_error, squared_error
+from preimage.reduced_sets import Construct, Select, project, relative_error, squared_error
 from preimage.reduced_sets._construction import _Residual
 
 

@@ -9,9 +9,9 @@ from random_targets import random_target
 from scipy.optimize import minimize
 from sklearn.linear_model import Lasso
 
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, merged
 from preimage.kernels import Gaussian, Laplacian
-from preimage.reduced_sets import SelectL1, merged, project, relative_error
+from preimage.reduced_sets import SelectL1, project, relative_error
 from preimage.reduced_sets._group_lasso import group_lasso, row_norms, shrink_rows
 
 several = pytest.mark.parametrize("k", [1, 4])

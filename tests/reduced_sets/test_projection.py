@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from random_targets import random_target
 from scipy import sparse
 
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, merged
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
-from preimage.reduced_sets import merged, project, relative_error, squared_error
+from preimage.reduced_sets import project, relative_error, squared_error
 
 
 @given(st.integers(0, 2**31), st.integers(1, 8), st.floats(1e-6, 1e3), st.sampled_from([0.01, 0.3, 5.0]))

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from random_targets import random_target
 
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, merged
 from preimage.kernels import Gaussian, Laplacian, Polynomial
-from preimage.reduced_sets import Select, _selection, merged, project, relative_error, squared_error
+from preimage.reduced_sets import Select, _selection, project, relative_error, squared_error
 from preimage.reduced_sets._selection import _forward_order, _inverse, _remove, _remove_by_eigenvectors
 
 

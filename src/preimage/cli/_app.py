@@ -3,64 +3,34 @@
 import importlib.util
 import json
 import time
-import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 import preimage
+from preimage.cli import _options
+from preimage.cli._compress_command import compress_command
+from preimage.cli._console import console, plain_errors
 from preimage.cli._denoise import AUTO, DataError, Request, check_rows, denoise, fit, summarize
+from preimage.cli._denoise_large import denoise_file, is_large
+from preimage.cli._embed_command import embed_command
 from preimage.cli._figure import draw
 from preimage.cli._files import FORMATS, FileError, check_writable, format_of, read, replacing, write
+from preimage.cli._partial import is_resumable
+from preimage.cli._progress import row_bars
+from preimage.cli._sources import open_source
+
+# Denoised rows take long: chunks are small, so that an interruption costs little.
+CHUNK_ROWS = 4096
 
 app = typer.Typer(
     help="Kernel methods that go into feature space and back.", no_args_is_help=True, add_completion=False
 )
-console = Console(stderr=True, soft_wrap=True, highlight=False)
-
-
-def _components(text):
-    if text == AUTO:
-        return AUTO
-    number = _number(text, "auto, a number of components, or a share of the variance such as 0.95")
-    if 0 < number < 1:
-        return number
-    if number >= 1 and number == int(number):
-        return int(number)
-    raise typer.BadParameter(f"{text!r} is neither a count of components nor a share between 0 and 1.")
-
-
-def _width(text):
-    if text in (AUTO, "median") or (text[:1] == "p" and text[1:].isdigit() and int(text[1:]) <= 100):
-        return text
-    return _positive(text, "auto, median, a percentile such as p5, or a number")
-
-
-def _penalty(text):
-    if text == AUTO:
-        return AUTO
-    number = _number(text, "auto or a number")
-    if not 0 <= number < float("inf"):
-        raise typer.BadParameter(f"{text!r} is negative.")
-    return number
-
-
-def _positive(text, expected="a number"):
-    number = _number(text, expected)
-    if not 0 < number < float("inf"):
-        raise typer.BadParameter(f"{text!r} is not positive.")
-    return number
-
-
-def _number(text, expected):
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not {expected}.") from None
+app.command(name="compress")(compress_command)
+app.command(name="embed")(embed_command)
 
 
 def _print_version(wanted: bool):
@@ -83,20 +53,23 @@ def denoise_command(
     input: Annotated[Path, typer.Argument(help=f"Noisy data: {FORMATS}; one row a sample.")],
     output: Annotated[Path, typer.Argument(help="Where the denoised data go; the suffix says the format.")],
     components: Annotated[
-        object, typer.Option(parser=_components, metavar="auto|N|SHARE", help="Components, or share of the variance.")
+        object,
+        typer.Option(parser=_options.components, metavar="auto|N|SHARE", help="Components, or share of the variance."),
     ] = AUTO,
     width: Annotated[
         object,
-        typer.Option(parser=_width, metavar="auto|median|pN|C", help="c in exp(-|x-y|²/c); pN: percentile of |x-y|²."),
+        typer.Option(
+            parser=_options.width, metavar="auto|median|pN|C", help="c in exp(-|x-y|²/c); pN: percentile of |x-y|²."
+        ),
     ] = AUTO,
     penalty: Annotated[
-        object, typer.Option(parser=_penalty, metavar="auto|NUMBER", help="Pull towards the noisy input.")
+        object, typer.Option(parser=_options.penalty, metavar="auto|NUMBER", help="Pull towards the noisy input.")
     ] = AUTO,
     fit_to: Annotated[Path | None, typer.Option("--fit", metavar="FILE", help="Training data, if not INPUT.")] = None,
     noise: Annotated[
         object,
         typer.Option(
-            parser=_positive, metavar="NUMBER", help="Expect Gaussian noise like this; training data are clean."
+            parser=_options.positive, metavar="NUMBER", help="Expect Gaussian noise like this; training data are clean."
         ),
     ] = None,
     criterion: Annotated[
@@ -105,58 +78,101 @@ def denoise_command(
             help="How to judge candidates without clean data: Stein's estimate, or guesses of hidden columns."
         ),
     ] = "auto",
+    landmarks: Annotated[
+        object,
+        typer.Option(
+            parser=_options.landmarks,
+            metavar="N|auto|none",
+            help="Work in chunks of rows, with a model on so many points. (Default: auto for files beyond a quarter of "
+            "the free memory, else none.)",
+        ),
+    ] = None,
+    chunk_rows: Annotated[int | None, typer.Option(min=1, metavar="N", help="Rows of a chunk, with landmarks.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Continue an interrupted run with landmarks, or start anew.")
+    ] = True,
     array: Annotated[str | None, typer.Option(help="Name of the array in an NPZ archive.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Before/after figure. (Default: OUTPUT with .png.)")] = None,
     no_figure: Annotated[bool, typer.Option("--no-figure", help="Draw no figure.")] = False,
     summary: Annotated[Path | None, typer.Option(help="Summary in JSON. (Default: OUTPUT with .json.)")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of parameters.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ):
     """Denoise a table or a folder of pictures by kernel PCA.
 
     What is left at "auto" is chosen on the training data, without clean data: see DenoisingSearch.
     """
-    with _plain_errors():
+    with plain_errors(after_interrupt=lambda: _remains(output)):
         kind = format_of(output)
         figure = None if no_figure else _figure_path(figure, output)
         summary = summary or _beside(output, ".json")
         outputs = [path for path in (output, figure, summary) if path is not None]
         _check_outputs(outputs, kind, force)
         started = time.perf_counter()
-        data = read(input, array)
-        train = data if fit_to is None else read(fit_to, array)
-        _check_fit(data, train, input, fit_to, kind)
         request = Request(components, width, penalty, noise, criterion, seed)
-        check_rows(train.values, request, fit_to or input)
-        model, result = _run(train.values, data.values, request)
-        cleaned = data.with_values(result.points)
+        in_chunks = _is_for_chunks(landmarks, input, fit_to)
+        if in_chunks:
+            found, data, cleaned = _run_in_chunks(
+                input, fit_to, output, kind, request, landmarks, chunk_rows, resume, quiet
+            )
+        else:
+            data = read(input, array)
+            train = data if fit_to is None else read(fit_to, array)
+            _check_fit(data, train, input, fit_to, kind)
+            check_rows(train.values, request, fit_to or input)
+            model, result = _run(train.values, data.values, request, quiet)
+            cleaned = data.with_values(result.points)
+            found = {"rows": len(data.values), "training_rows": len(train.values), **summarize(model, result)}
         report = {
             "input": str(input),
             "output": str(output),
-            "rows": len(data.values),
+            "rows": found["rows"],
             "columns": data.values.shape[1],
-            "training_rows": len(train.values),
-            **summarize(model, result),
+            **found,
             "seed": seed,
             "seconds": round(time.perf_counter() - started, 3),
             "version": preimage.__version__,
         }
         with ExitStack() as stack:  # all files take their names together, after all are written
-            temporary = {path: stack.enter_context(replacing(path)) for path in outputs}
-            write(temporary[output], cleaned, kind)
+            temporary = {path: stack.enter_context(replacing(path)) for path in outputs[in_chunks:]}
+            if not in_chunks:
+                write(temporary[output], cleaned, kind)
             temporary[summary].write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
             if figure is not None:
                 draw(data, cleaned).savefig(temporary[figure], dpi=150, bbox_inches="tight")
-    _print_report(report, outputs)
+    _print_report(report, outputs, quiet)
 
 
-def _run(X_train, X, request):
+def _run(X_train, X, request, quiet):
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
         choosing = bar.add_task("Choosing the model", total=len(request.widths(X_train)))
         model = fit(X_train, request, lambda: bar.advance(choosing))
         denoising = bar.add_task("Denoising rows", total=len(X))
         return model, denoise(model, X, lambda rows: bar.advance(denoising, rows))
+
+
+def _is_for_chunks(landmarks, input, fit_to):
+    if landmarks is None:
+        return is_large(input) or (fit_to is not None and is_large(fit_to))
+    return landmarks != "none"
+
+
+def _run_in_chunks(input, fit_to, output, kind, request, landmarks, chunk_rows, resume, quiet):
+    """Denoise a file, and return what there is to tell, and some rows before and after."""
+    if kind not in (".csv", ".npy", ".parquet"):
+        raise FileError(f"{output}: large files are written as .csv, .npy or .parquet.")
+    source = open_source(input)
+    train = source if fit_to is None else open_source(fit_to)
+    rows, points = chunk_rows or min(CHUNK_ROWS, source.chunk_rows), AUTO if landmarks is None else landmarks
+    tell = lambda text: None if quiet else console.print(text, markup=False)
+    with row_bars(console, quiet) as bars:
+        return denoise_file(source, train, output, kind, request, points, rows, resume, bars, tell)
+
+
+def _remains(output):
+    return "run the same command to continue." if is_resumable(output) else "nothing was written."
 
 
 def _check_outputs(outputs, kind, force):
@@ -192,31 +208,13 @@ def _beside(output, suffix):
     return output.with_name(output.stem + suffix)
 
 
-@contextmanager
-def _plain_errors():
-    """Errors about files and data as one line, warnings as lines of their own, no traceback."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        try:
-            yield
-        except (FileError, DataError, OSError) as error:
-            console.print(f"Error: {error}", style="red", markup=False)
-            raise typer.Exit(1) from error
-        except KeyboardInterrupt:
-            console.print("Interrupted; nothing was written.", style="red")
-            raise typer.Exit(130) from None
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            console.print(f"Warning: {warning.message}", style="yellow", markup=False)
-
-
-def _print_report(report, outputs):
-    chosen = report["parameters"]
-    console.print(
+def _print_report(report, outputs, quiet=False):
+    chosen, say = report["parameters"], (lambda *_, **__: None) if quiet else console.print
+    say(
         f"Denoised {report['rows']} rows of {report['columns']} columns in {report['seconds']:.1f} s: "
         f"{chosen['components']} components, width {chosen['width']:.4g}, penalty {chosen['penalty']:.3g}."
     )
     if report["converged"] < report["rows"]:
         left = report["rows"] - report["converged"]
         console.print(f"Warning: {left} rows did not converge ({', '.join(report['not_converged'])}).", style="yellow")
-    console.print("Wrote " + ", ".join(str(path) for path in outputs) + ".", markup=False)
+    say("Wrote " + ", ".join(str(path) for path in outputs) + ".", markup=False)

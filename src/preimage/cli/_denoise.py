@@ -78,9 +78,31 @@ def fit(X, request, advance=lambda: None):
     -------
     KernelPCA
     """
-    width, components, penalty = _choose(X, request, advance)
+    width, components, penalty = choose(X, request, advance)
     return KernelPCA(components, gamma=1 / width, preimage=FixedPoint(penalty=penalty), random_state=request.seed).fit(
         X
+    )
+
+
+def choose(X, request, advance=lambda: None):
+    """Width, components and penalty; one search a width, so that a bar can move, all on the same split."""
+    best_score, best = np.inf, None
+    for width in request.widths(X):
+        if request.is_open:
+            search = _search(X, width, request)
+            score, found = search.best_score_, search.best_params_
+            # The search knows widths as multiples of the median distance of its part of X, and penalties likewise.
+            found = (width, found["n_components"], found["penalty"] / found["gamma"] / width)
+        else:
+            score, found = 0.0, (width, request.components, request.penalty)
+        if score < best_score:
+            best_score, best = score, found
+        advance()
+    width, components, penalty = best
+    return (
+        width,
+        components if request.components == AUTO else request.components,
+        penalty if request.penalty == AUTO else request.penalty,
     )
 
 
@@ -109,28 +131,6 @@ def summarize(model, result):
         "converged": int(np.sum(result.converged)),
         "not_converged": sorted(set(result.reason[~result.converged].tolist())),
     }
-
-
-def _choose(X, request, advance):
-    """Width, components and penalty; one search a width, so that a bar can move, all on the same split."""
-    best_score, best = np.inf, None
-    for width in request.widths(X):
-        if request.is_open:
-            search = _search(X, width, request)
-            score, found = search.best_score_, search.best_params_
-            # The search knows widths as multiples of the median distance of its part of X, and penalties likewise.
-            found = (width, found["n_components"], found["penalty"] / found["gamma"] / width)
-        else:
-            score, found = 0.0, (width, request.components, request.penalty)
-        if score < best_score:
-            best_score, best = score, found
-        advance()
-    width, components, penalty = best
-    return (
-        width,
-        components if request.components == AUTO else request.components,
-        penalty if request.penalty == AUTO else request.penalty,
-    )
 
 
 def _search(X, width, request):

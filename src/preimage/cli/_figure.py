@@ -25,6 +25,27 @@ def draw(before, after, n_samples=8):
     return _lines(Figure, before, after, n_samples // 2)
 
 
+def draw_compression(model, small, X, y):
+    """A figure of error and score against the number of points, around the number of the small model.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    from matplotlib.figure import Figure
+
+    from preimage.plotting import CompressionDisplay
+
+    last = small[-1] if hasattr(small, "steps") else small
+    sizes = {max(1, int(last.n_points_ * share)) for share in (0.25, 0.5, 1, 2)}
+    sizes = sorted(size for size in sizes if size <= last.n_original_points_)
+    kernel = last.machine_.expansion.kernel
+    methods = ("select", "construct", "distill") if kernel.has_gradient else ("select",)
+    methods = methods if kernel.is_positive_semidefinite else ("distill",)
+    axes = Figure(figsize=(9.2, 3.4), layout="constrained").subplots(1, 2)
+    return CompressionDisplay.from_estimator(model, X, y, sizes=sizes, methods=methods, ax=axes).figure_
+
+
 def _pictures(Figure, before, after, n_samples):
     chosen = _spread(len(before.values), n_samples)
     height, width = before.image_shape

@@ -39,6 +39,8 @@ class Dataset:
         Name of the matrix in an archive.
     others : dict of str to array
         What else the archive holds.
+    labels : array of shape (n,) or None
+        The column or array that was asked for as labels.
     """
 
     values: np.ndarray
@@ -48,12 +50,13 @@ class Dataset:
     pictures: list = field(default_factory=list)
     array: str = "X"
     others: dict = field(default_factory=dict)
+    labels: np.ndarray | None = None
 
     def with_values(self, values):
         return replace(self, values=values)
 
 
-def read(path, array=None):
+def read(path, array=None, labels=None):
     """The data of a file or folder.
 
     Parameters
@@ -61,6 +64,9 @@ def read(path, array=None):
     path : Path
     array : str or None
         Which array of an NPZ archive; None takes the only one.
+    labels : str or None
+        Which column of a table, or array of an archive, holds labels and not inputs: its name, or for a table without
+        names its number, counted from 1.
 
     Returns
     -------
@@ -70,9 +76,17 @@ def read(path, array=None):
     if not path.exists():
         raise FileError(f"{path} does not exist.")
     kind = format_of(path)
-    readers = {"folder": _read_folder, ".csv": _read_csv, ".npy": _read_npy, ".parquet": _read_parquet}
+    readers = {
+        "folder": lambda: _read_folder(path),
+        ".csv": lambda: _read_csv(path, labels),
+        ".npy": lambda: _read_npy(path),
+        ".npz": lambda: _read_npz(path, array, labels),
+        ".parquet": lambda: _read_parquet(path, labels),
+    }
+    if labels is not None and kind in ("folder", ".npy"):
+        raise FileError(f"{path} has no place for labels. Put them in a column of a table, or in an NPZ archive.")
     try:
-        data = _read_npz(path, array) if kind == ".npz" else readers[kind](path)
+        data = readers[kind]()
     except (OSError, ValueError) as error:
         raise FileError(f"{path} cannot be read: {error}") from error
     _check_numbers(path, data)
@@ -192,18 +206,21 @@ def _write_npy(path, data):
         np.save(file, _array(data))
 
 
-def _read_npz(path, array):
+def _read_npz(path, array, labels):
     if not zipfile.is_zipfile(path):
         raise ValueError("it is not an NPZ archive.")
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
-        if array is None and len(names) != 1:
+        _require_name(path, labels, names, "array")
+        inputs = [name for name in names if name != labels]
+        if array is None and len(inputs) != 1:
             raise FileError(f"{path} holds the arrays {', '.join(names)}. Choose one with --array NAME.")
-        array = array or names[0]
+        array = array or inputs[0]
         if array not in names:
             raise FileError(f"{path} has no array {array!r}; it holds {', '.join(names)}.")
         others = {name: archive[name] for name in names if name != array}
-        return _of_array(archive[array], array=array, others=others)
+        found = None if labels is None else _flat(path, labels, others.pop(labels))
+        return _of_array(archive[array], array=array, others=others, labels=found)
 
 
 def _write_npz(path, data):
@@ -215,17 +232,19 @@ def _array(data):
     return data.values.reshape(-1, *data.row_shape) if data.row_shape else data.values
 
 
-def _read_csv(path):
+def _read_csv(path, labels=None):
     arrow = need("pyarrow.csv", "CSV files")
     with open(path, newline="", encoding="utf-8-sig") as file:
         first = next(csv.reader(file), [])
     # A first line of numbers alone is data.
-    options = arrow.ReadOptions(autogenerate_column_names=all(_is_number(cell) for cell in first))
+    options = arrow.ReadOptions(autogenerate_column_names=all(is_number(cell) for cell in first))
     table = arrow.read_csv(path, read_options=options)
-    return _of_table(path, table, keep_names=not options.autogenerate_column_names)
+    if options.autogenerate_column_names:
+        table = table.rename_columns([str(number + 1) for number in range(table.num_columns)])
+    return _of_table(path, table, keep_names=not options.autogenerate_column_names, labels=labels)
 
 
-def _is_number(text):
+def is_number(text):
     try:
         float(text)
     except ValueError:
@@ -241,8 +260,8 @@ def _write_csv(path, data):
         writer.writerows(data.values.tolist())
 
 
-def _read_parquet(path):
-    return _of_table(path, need("pyarrow.parquet", "Parquet files").read_table(path))
+def _read_parquet(path, labels=None):
+    return _of_table(path, need("pyarrow.parquet", "Parquet files").read_table(path), labels=labels)
 
 
 def _write_parquet(path, data):
@@ -252,8 +271,13 @@ def _write_parquet(path, data):
     parquet.write_table(arrow.table(columns, names=[str(name) for name in names]), path)
 
 
-def _of_table(path, table, keep_names=True):
+def _of_table(path, table, keep_names=True, labels=None):
     """A pyarrow table as a matrix; missing values become NaN and are found later."""
+    _require_name(path, labels, table.column_names, "column")
+    found = None
+    if labels is not None:
+        found = _flat(path, labels, np.asarray(table.column(labels).to_pylist()))
+        table = table.drop_columns([labels])
     types = need("pyarrow", "Tables").types
     numeric = lambda kind: types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     # A column without any value has no type; it is found as missing values.
@@ -265,7 +289,19 @@ def _of_table(path, table, keep_names=True):
         raise FileError(f"{path} has an index among its columns. Write it without: to_parquet(..., index=False).")
     columns = [column.to_numpy().astype(float) for column in table.columns]
     names = list(table.column_names) if keep_names else None
-    return Dataset(np.column_stack(columns) if columns else np.empty((0, 0)), columns=names)
+    return Dataset(np.column_stack(columns) if columns else np.empty((0, 0)), columns=names, labels=found)
+
+
+def _require_name(path, labels, names, what):
+    if labels is not None and labels not in names:
+        raise FileError(f"{path} has no {what} {labels!r} for labels; it holds {', '.join(map(str, names))}.")
+
+
+def _flat(path, name, labels):
+    """Labels as a vector of numbers or words, none of them missing."""
+    if labels.ndim != 1 or labels.dtype.kind not in "biufU" or (labels.dtype.kind == "f" and np.isnan(labels).any()):
+        raise FileError(f"{path} has labels {name!r} that are missing, mixed, or no vector. Give one label a row.")
+    return labels
 
 
 def _read_folder(path):

@@ -7,8 +7,13 @@ from preimage.estimators._compressed import (
     CompressedRegressor,
     CompressedTransformer,
 )
+from preimage.estimators._compressed_files import load
 from preimage.estimators._empirical_kernel_map import EmpiricalKernelMap
 from preimage.estimators._kernel_pca import KernelPCA
+from preimage.estimators._oriented_kernel_pca import OrientedKernelPCA
+from preimage.estimators._sparse_greedy_classification import SparseGreedyClassifier
+from preimage.estimators._sparse_greedy_model import SparseGreedyPath
+from preimage.estimators._sparse_greedy_regression import SparseGreedyRegressor
 
 __all__ = [
     "CompressedClassifier",
@@ -17,5 +22,10 @@ __all__ = [
     "CompressedTransformer",
     "EmpiricalKernelMap",
     "KernelPCA",
+    "OrientedKernelPCA",
+    "SparseGreedyClassifier",
+    "SparseGreedyPath",
+    "SparseGreedyRegressor",
     "compress",
+    "load",
 ]

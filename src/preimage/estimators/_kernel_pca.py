@@ -13,19 +13,21 @@ from preimage._arrays import (
     as_points,
     clamp_at_zero,
     is_dask,
+    is_dask_frame,
     is_foreign,
     is_lazy,
     on_device,
     to_dense,
     to_numpy,
-    without_frame,
 )
+from preimage._dask import known_rows
 from preimage._memory import memory_budget
 from preimage._random import generator
 from preimage._rows import map_rows
 from preimage._validation import (
     Interval,
     check_coordinates,
+    check_finite_block,
     check_gram,
     check_lazy_points,
     check_model_inputs,
@@ -267,7 +269,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             kernel, X = self._landmark_inputs(X)
             self._adopt(fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device), X)
             return self
-        X = self._check_inputs(X)
+        X = known_rows(self._check_inputs(X))
         rng = np.random.default_rng([int(rng.integers(2**32)), self.n_samples_seen_])
         model = update_landmarks(self._landmark_model, X, self.landmarks, self._wanted(), rng, self.device)
         self._adopt(model, X)
@@ -302,8 +304,19 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Returns
         -------
         array of shape (q, d)
+            Lazy for a Dask array.
         """
-        return self._points(self.find_preimages(Y))
+        if not is_dask(Y):
+            return self._points(self.find_preimages(Y))
+        check_is_fitted(self)
+        self._require_inputs()
+        if Y.ndim != 2 or Y.shape[1] != self.n_components_:
+            raise ValueError(
+                f"KernelPCA has {self.n_components_} components; the coordinates have shape {tuple(Y.shape)}. "
+                "inverse_transform takes what transform returns."
+            )
+        solver, subspace = self.preimage_, self.subspace_  # not the whole estimator, which would travel to workers
+        return self._map(lambda rows: solver.inverse(subspace, rows, None).points, Y)
 
     def denoise(self, X):
         r"""Project X on the principal subspace and go back to input space, starting at X.
@@ -315,11 +328,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Returns
         -------
         array of shape (q, d)
+            Lazy for a Dask array, without a warning where solvers do not converge.
         """
         X = self._check_inputs(X)
+        self._require_inputs()
         if is_lazy(X):
-            return self._map(lambda rows: self._denoised(rows).points, X)
-        return self._points(self._denoised(X))
+            solver, subspace = self.preimage_, self.subspace_
+            return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
+        return self._points(self.find_preimages(self.subspace_.coordinates(X), start=X))
 
     def find_preimages(self, Y, start=None):
         """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
@@ -336,6 +352,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         self._require_inputs()
+        if is_dask(Y):
+            raise TypeError(
+                "find_preimages gives results in memory and needs an array there; got a Dask array. Use "
+                "inverse_transform(Y), which stays lazy, or pass Y.compute()."
+            )
         Y = check_coordinates(self, Y, self.n_components_, like=self.subspace_.frame.coefficients)
         start = None if start is None else self._check_inputs(start)
         if start is not None and start.shape[0] != Y.shape[0]:
@@ -358,6 +379,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         array of shape (steps, d)
         """
+        if is_dask(A) or is_dask(B):
+            raise TypeError("navigate needs arrays in memory; got a Dask array. Pass A.compute() and B.compute().")
         A, B = self._check_inputs(A), self._check_inputs(B)
         self._require_inputs()
         return self._points(navigate(self.subspace_, self.preimage_, A, B, steps))
@@ -393,9 +416,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             k(x, x), needed for precomputed kernels only.
         """
         X = self._check_inputs(X)
-        is_euclidean = self.subspace_.signature is None
-        residuals = self._map(lambda rows: self.subspace_.residuals(rows, diagonal), X)
-        return residuals if not is_euclidean or is_dask(residuals) else clamp_at_zero(residuals)
+        if diagonal is not None and is_lazy(X):
+            raise TypeError("`diagonal` is for precomputed kernels, whose values must be in memory; X is lazy.")
+        subspace = self.subspace_
+        settle = clamp_at_zero if subspace.signature is None else lambda residuals: residuals
+        return self._map(lambda rows: settle(subspace.residuals(rows, diagonal)), X)
 
     @available_if(_knows_new_points)
     def score_samples(self, X):
@@ -442,25 +467,31 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _wants_landmarks(self, X):
         check_parameters(self)
-        if self.landmarks is None and is_dask(X):
+        in_chunks = is_dask(X) or is_dask_frame(X)
+        if self.landmarks is None and in_chunks:
             raise TypeError(
                 "Exact kernel PCA needs all rows in one place. Give landmarks=500, say, to fit a Dask array, or pass "
                 "X.compute()."
             )
-        if self.landmarks is None or self.landmarks != "auto" or is_dask(X):
+        if self.landmarks is None or self.landmarks != "auto" or in_chunks:
             return self.landmarks is not None
         return too_large_for_exact(count_rows(X), memory_budget(self.max_memory, X))
 
     def _landmark_inputs(self, X):
         """The kernel resolved on some rows of X, and X, validated and in the form that the kernel takes."""
         check_parameters(self)
-        X = without_frame(X)
-        X = check_lazy_points(self, X, reset=True) if is_lazy(X) else check_points(self, X, reset=True, min_samples=2)
+        check = check_lazy_points if is_lazy(X) else check_points
+        X = check(self, X, reset=True, min_samples=2)
         kernel = named_kernel(self)
         if isinstance(kernel, Precomputed):
+            if is_dask(X):
+                raise TypeError(
+                    "A precomputed kernel needs its matrix in memory; got a Dask array. Give KernelPCA the kernel "
+                    "itself and the inputs, or pass X.compute()."
+                )
             kernel = kernel.resolve(check_gram(self, X))
             return kernel, kernel.inputs(X)
-        return kernel.resolve(width_sample(X, generator(self.random_state))), X
+        return kernel.resolve(width_sample(kernel, X, generator(self.random_state))), X
 
     def _adopt(self, model, X):
         self.kernel_ = model.kernel
@@ -483,16 +514,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _wanted(self):
         return _plain_number(self.n_components)
 
-    def _denoised(self, X):
-        X = as_points(X)
-        return self.find_preimages(self.subspace_.coordinates(X), start=X)
-
     def _map(self, function, X):
         """`function` of X, or a pass with it over what does not fit into memory."""
         if not is_lazy(X):
             return function(X)
-        dtype = self.subspace_.frame.coefficients.dtype
-        return map_rows(lambda rows: function(as_points(rows).astype(dtype, copy=False)), X, rows=LAZY_ROWS)
+        name, dtype = type(self).__name__, self.subspace_.frame.coefficients.dtype
+        checked = lambda rows: check_finite_block(name, as_points(rows).astype(dtype, copy=False))
+        return map_rows(lambda rows: function(checked(rows)), X, rows=LAZY_ROWS)
 
     def _kernel_machine(self):
         """Axes and mean as the functions of a machine; an error of an axis counts by the variance along it."""
@@ -518,7 +546,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _check_inputs(self, X):
         check_is_fitted(self)
-        X = without_frame(X)
         if is_lazy(X):
             return check_lazy_points(self, X, reset=False)
         return check_model_inputs(self, X, like=self.subspace_.frame.coefficients)

@@ -46,9 +46,11 @@ def as_selector(landmarks):
     return as_landmarks(landmarks)
 
 
-def width_sample(X, rng):
-    """Rows of X, at most some thousands, from which a kernel finds its width."""
+def width_sample(kernel, X, rng):
+    """Rows of X, at most some thousands, from which a kernel finds its width; one row for a kernel that has it."""
     n = X.shape[0]
+    if is_dask(X) and kernel.is_resolved:
+        return as_points(take_rows(X, np.arange(1)))
     if n <= WIDTH_ROWS and not is_dask(X):
         return as_points(X)
     rows = np.arange(n) if n <= WIDTH_ROWS else np.sort(rng.choice(n, WIDTH_ROWS, replace=False))

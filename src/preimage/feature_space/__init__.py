@@ -1,14 +1,17 @@
 """Objects of feature space: vectors, subspaces, moments of coordinates, Gram matrices."""
 
+from preimage.feature_space._class_moments import ClassMoments, sum_labelled_rows
 from preimage.feature_space._empirical_map import empirical_map
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import CenteredGram, Gram, require_finite
 from preimage.feature_space._moments import Moments
+from preimage.feature_space._nested_frame import nested_frame
 from preimage.feature_space._subspace import Subspace
-from preimage.feature_space._union import distinct_rows, join
+from preimage.feature_space._union import distinct_rows, join, merged
 
 __all__ = [
     "CenteredGram",
+    "ClassMoments",
     "Expansion",
     "Gram",
     "Moments",
@@ -16,5 +19,8 @@ __all__ = [
     "distinct_rows",
     "empirical_map",
     "join",
+    "merged",
+    "nested_frame",
     "require_finite",
+    "sum_labelled_rows",
 ]

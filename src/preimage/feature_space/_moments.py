@@ -42,6 +42,16 @@ class Moments:
         centered = Y - mean
         return cls(count, mean, (centered * weights[:, None]).T @ centered)
 
+    @classmethod
+    def about(cls, shift, Y):
+        """Moments of the rows of Y + shift, for a shift close to their mean.
+
+        Sums of squares of Y lose no digits then, and no centred copy of Y is made.
+        """
+        xp = array_namespace(Y)
+        count, offset = float(Y.shape[0]), xp.mean(Y, axis=0)
+        return cls(count, shift + offset, Y.T @ Y - (count * offset)[:, None] * offset[None, :])
+
     def __add__(self, other):
         count = self.count + other.count
         shift = other.mean - self.mean

@@ -22,26 +22,29 @@ def join(expansions):
     )
 
 
+def merged(expansion):
+    """The same vectors with equal points counted once, in an order that depends on the points alone."""
+    return join([expansion])
+
+
 def distinct_rows(points):
-    """Where each distinct row comes first, and for every row which of the distinct ones it is."""
-    first = {}
-    numbers = np.empty(points.shape[0], dtype=np.intp)
-    kept = []
-    for i, key in enumerate(_row_keys(points)):
-        if key not in first:
-            first[key] = len(kept)
-            kept.append(i)
-        numbers[i] = first[key]
-    return np.array(kept, dtype=np.intp), numbers
+    """Where each distinct row comes first, and for every row which of the distinct ones it is.
+
+    Distinct rows are in an order of their own, whatever the order in which they come.
+    """
+    _, first, numbers = np.unique(_comparable(points), axis=0, return_index=True, return_inverse=True)
+    return first, numbers.reshape(-1)
 
 
-def _row_keys(points):
-    """Bytes that are equal exactly for equal rows."""
+def _comparable(points):
+    """Rows of numbers that are equal exactly for equal points; −0 is 0."""
     if not is_sparse(points):
-        rows = np.ascontiguousarray(to_numpy(points) + 0)  # −0 becomes 0
-        return (row.tobytes() for row in rows)
+        return to_numpy(points) + 0
     points = points.tocsr(copy=True)
-    points.sum_duplicates()
+    points.data = points.data + 0
+    points.sum_duplicates()  # which sorts as well
     points.eliminate_zeros()
-    spans = zip(points.indptr[:-1], points.indptr[1:])
-    return ((points.indices[a:b].tobytes(), points.data[a:b].tobytes()) for a, b in spans)
+    spans = zip(points.indptr[:-1], points.indptr[1:], strict=True)
+    keys = [(points.indices[a:b].tobytes(), points.data[a:b].tobytes()) for a, b in spans]
+    order = {key: number for number, key in enumerate(sorted(set(keys)))}
+    return np.array([order[key] for key in keys])[:, None]

@@ -2,6 +2,7 @@
 
 from preimage.interop._compression import Compression, compress_machine
 from preimage.interop._machine import KernelMachine
+from preimage.interop._onnx import to_onnx
 from preimage.interop._outputs import (
     Binary,
     Coordinates,
@@ -12,9 +13,12 @@ from preimage.interop._outputs import (
     Regression,
     output_from_state,
 )
+from preimage.interop._persistence import machine_from_bytes, machine_to_bytes
 from preimage.interop._sklearn import expansion_of, machine_of
+from preimage.interop._skops import SKOPS_TYPES
 
 __all__ = [
+    "SKOPS_TYPES",
     "Binary",
     "Compression",
     "Coordinates",
@@ -26,6 +30,9 @@ __all__ = [
     "Regression",
     "compress_machine",
     "expansion_of",
+    "machine_from_bytes",
     "machine_of",
+    "machine_to_bytes",
     "output_from_state",
+    "to_onnx",
 ]

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
 from preimage._arrays import array_namespace, from_numpy, to_numpy
-from preimage.feature_space import Expansion, join
+from preimage.feature_space import Expansion, join, merged
 from preimage.interop._machine import KernelMachine
-from preimage.reduced_sets import NestedReducer, Reduction, best_threshold, merged, relative_error
+from preimage.reduced_sets import NestedReducer, Reduction, best_threshold, relative_error
 
 
 @dataclass(frozen=True)

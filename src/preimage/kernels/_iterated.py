@@ -17,7 +17,7 @@ class Iterated(Kernel):
     """
 
     is_positive_semidefinite = True
-    _parameter_constraints = {"kernel": [Kernel], "reference": ["array-like", None]}
+    _parameter_constraints = {"kernel": [Kernel], "reference": ["array-like", "sparse matrix", None]}
 
     def __init__(self, kernel, reference=None):
         self.kernel = kernel

@@ -51,7 +51,7 @@ class View:
             rows = take_rows(X, np.arange(n)) if is_dask(X) else X
             return cls(_points(rows, kernel), np.arange(n), n, np.ones(n), trace, largest)
         n_judges = min(JUDGES, n - size)
-        numbers = rng.permutation(n)[: size + n_judges]
+        numbers = rng.choice(n, size + n_judges, replace=False)  # not a permutation: n may be larger than memory
         weights = np.concatenate([np.ones(size), np.full(n_judges, (n - size) / n_judges)])
         return cls(_points(take_rows(X, numbers), kernel), numbers, size, weights, trace, largest)
 
@@ -99,8 +99,12 @@ def _points(rows, kernel):
 
 
 def _diagonal_sums(kernel, X):
-    """Sum and largest of k(x, x)."""
-    sums = sum_rows(lambda rows: _DiagonalSums.of(kernel, _points(rows, kernel)), X, rows=DIAGONAL_ROWS)
+    """Sum and largest of k(x, x), which a kernel of the distance knows without the data."""
+    if getattr(kernel, "is_radial", False):
+        value = float(to_numpy(kernel.diagonal(np.zeros((1, 1))))[0])
+        sums = _DiagonalSums(X.shape[0] * value, value, value)
+    else:
+        sums = sum_rows(lambda rows: _DiagonalSums.of(kernel, _points(rows, kernel)), X, rows=DIAGONAL_ROWS)
     if sums.smallest < 0:
         raise UnsupportedKernelError(
             f"Landmarks need a positive semidefinite kernel; {kernel!r} has k(x, x) = {sums.smallest:.3g} < 0. "

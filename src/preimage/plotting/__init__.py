@@ -1,8 +1,17 @@
 """Figures of fitted models, in the style of scikit-learn's displays; they need ``pip install "preimage[plot]"``."""
 
 from preimage.plotting._component_contours import ComponentContourDisplay
+from preimage.plotting._compression import CompressionDisplay
 from preimage.plotting._denoising import DenoisingDisplay
 from preimage.plotting._navigation import NavigationDisplay
+from preimage.plotting._reduced_set import ReducedSetDisplay
 from preimage.plotting._spectrum import SpectrumDisplay
 
-__all__ = ["ComponentContourDisplay", "DenoisingDisplay", "NavigationDisplay", "SpectrumDisplay"]
+__all__ = [
+    "ComponentContourDisplay",
+    "CompressionDisplay",
+    "DenoisingDisplay",
+    "NavigationDisplay",
+    "ReducedSetDisplay",
+    "SpectrumDisplay",
+]

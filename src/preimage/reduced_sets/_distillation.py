@@ -9,10 +9,10 @@ import numpy as np
 from preimage._arrays import array_namespace, as_points, beside, epsilon, take_rows, to_dense, to_numpy
 from preimage._rows import cut, for_blocks
 from preimage._validation import Interval, check_parameters
-from preimage.feature_space import Expansion, Gram
+from preimage.feature_space import Expansion, Gram, merged
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._descent import descend
-from preimage.reduced_sets._projection import merged, solve_ridge
+from preimage.reduced_sets._projection import solve_ridge
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
 
 # Ridge of the least squares problem, as a share of its mean diagonal: points may coincide.

@@ -8,9 +8,9 @@ import numpy as np
 
 from preimage._arrays import from_numpy, to_numpy
 from preimage._validation import Interval, check_parameters
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, merged
 from preimage.reduced_sets._penalized_problem import PenalizedProblem
-from preimage.reduced_sets._projection import merged, project
+from preimage.reduced_sets._projection import project
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
 
 

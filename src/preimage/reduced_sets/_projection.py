@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import linalg
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, is_sparse, take_rows, to_numpy
+from preimage._arrays import array_namespace, device_kwargs, epsilon
 from preimage._linalg import orthonormal_factor
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram
@@ -75,33 +75,6 @@ def relative_error(target, reduced):
     xp = array_namespace(target.coefficients)
     total = float(xp.sum(target.squared_norms()))
     return squared_error(target, reduced) / total if total > 0 else 0.0
-
-
-def merged(target):
-    """The same vectors with equal points counted once, in an order that depends on the points alone."""
-    rows = _comparable_rows(target.points)
-    _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
-    if first.size == rows.shape[0] and np.array_equal(first, np.arange(first.size)):
-        return target
-    coefficients = np.zeros((first.size, len(target)), dtype=to_numpy(target.coefficients).dtype)
-    np.add.at(coefficients, group, to_numpy(target.coefficients))
-    return Expansion(target.kernel, take_rows(target.points, first), from_numpy(coefficients, target.coefficients))
-
-
-def _comparable_rows(points):
-    if not is_sparse(points):
-        return to_numpy(points) + 0  # −0 and 0 are the same point
-    rows = points.tocsr().copy()
-    rows.data = rows.data + 0
-    rows.sum_duplicates()  # sorts as well
-    rows.eliminate_zeros()
-    keys = [
-        (rows.indices[a:b].tobytes(), rows.data[a:b].tobytes())
-        for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
-    ]
-    numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
-    return np.asarray([numbers[key] for key in keys])[:, None]
 
 
 def require_euclidean(kernel, gram, who):

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, take_rows, to_numpy
 from preimage._linalg import rank_tolerance
-from preimage.feature_space import Expansion, Gram
-from preimage.reduced_sets._projection import merged, project, relative_error, solve_gram
+from preimage.feature_space import Expansion, Gram, merged
+from preimage.reduced_sets._projection import project, relative_error, solve_gram
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from numbers import Integral, Real
 
 from preimage._arrays import array_namespace, as_points, to_dense
 from preimage._validation import Interval, check_parameters
-from preimage.feature_space import Gram
+from preimage.feature_space import Gram, merged
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._descent import descend
-from preimage.reduced_sets._projection import merged, project, solve_ridge, squared_error
+from preimage.reduced_sets._projection import project, solve_ridge, squared_error
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
 
 # Ridge on the coefficients during the descent, as a share of k(z, z): keeps them tame where points meet.

@@ -4,7 +4,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preimage._arrays import array_namespace, as_points, concat_rows, device_kwargs, itemsize
+from preimage._arrays import array_namespace, as_points, concat_rows, device_kwargs, is_host, itemsize
 from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance
 from preimage._rows import cut, sum_rows
 from preimage.exceptions import RankWarning
@@ -82,10 +82,16 @@ class _BlockSums:
     @classmethod
     def of(cls, kernel, values_of, rows):
         rows = rows if isinstance(kernel, Precomputed) else as_points(rows)
-        xp = array_namespace(rows)
-        tiles = [_double(values_of(rows[tile, :])) for tile in cut(rows.shape[0], TILE)]
-        values = xp.concat(tiles, axis=0) if len(tiles) > 1 else tiles[0]
-        return cls(Moments.of(values), float(xp.sum(_double(kernel.diagonal(rows)))))
+        first, *others = cut(rows.shape[0], TILE if is_host(rows) else max(1, rows.shape[0]))
+        tile = _double(values_of(rows[first, :]))
+        xp = array_namespace(tile)
+        shift = xp.mean(tile, axis=0)
+        # Shifted while a tile is in the cache: a centred copy of the whole block would cost a third of its product.
+        values = xp.empty((rows.shape[0], tile.shape[1]), dtype=tile.dtype, **device_kwargs(tile))
+        values[first, :] = tile - shift
+        for part in others:
+            values[part, :] = _double(values_of(rows[part, :])) - shift
+        return cls(Moments.about(shift, values), float(xp.sum(_double(kernel.diagonal(rows)))))
 
     def __add__(self, other):
         return _BlockSums(self.values + other.values, self.trace + other.trace)

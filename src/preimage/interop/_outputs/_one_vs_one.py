@@ -1,6 +1,7 @@
 """Several classes, told apart in pairs."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -76,21 +77,25 @@ class OneVsOne(Output):
 
     def _votes(self, for_first):
         """How many pairs each class wins, shape (q, n_classes)."""
-        votes = np.zeros((for_first.shape[0], self.classes.size))
-        for column, (first, second) in enumerate(self._pairs()):
-            votes[:, first] += for_first[:, column]
-            votes[:, second] += ~for_first[:, column]
-        return votes
+        # A pair that does not vote for its first class votes for its second: votes are counts of seconds plus changes.
+        incidence = self._incidence
+        return for_first.astype(float) @ incidence + np.sum(incidence < 0, axis=0)
 
     def _votes_with_confidence(self, F):
         r"""Votes plus :math:`c / (3(|c| + 1))` with c the sum of a class's values: less than one vote together."""
         F = self._numpy(F)
-        confidence = np.zeros((F.shape[0], self.classes.size), F.dtype)
-        for column, (first, second) in enumerate(self._pairs()):
-            confidence[:, first] += F[:, column]
-            confidence[:, second] -= F[:, column]
+        confidence = F @ self._incidence.astype(F.dtype)
         # A value of zero is a vote for the first class here, and for the second one in libsvm's `predict`.
         return self._votes(F >= 0) + confidence / (3 * (np.abs(confidence) + 1))
+
+    @cached_property
+    def _incidence(self):
+        """+1 for the first class of each pair, −1 for its second, shape (n_pairs, n_classes)."""
+        pairs = np.array(list(self._pairs()))
+        matrix = np.zeros((len(pairs), self.classes.size))
+        matrix[np.arange(len(pairs)), pairs[:, 0]] = 1
+        matrix[np.arange(len(pairs)), pairs[:, 1]] = -1
+        return matrix
 
     def _pairs(self):
         return combinations(range(self.classes.size), 2)

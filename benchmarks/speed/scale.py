@@ -1,0 +1,134 @@
+"""Does kernel PCA on landmarks stay linear in time and flat in memory up to a million points?
+
+Set-up: float32 blobs in 32 dimensions (30 clusters of deviation 1, centres of deviation 3), Gaussian kernel with
+γ = 1/128, 500 landmarks, 20 components. Every size runs in a process of its own, so that the peak resident memory (VmHWM)
+is that of one fit; data are made in place, and the peak is reset before the fit where the system allows it. "Products"
+is the time that the matrix products of the pass take alone, in the same blocks on the same threads.
+
+    python benchmarks/speed/scale.py
+
+Bars: peak memory ≤ data + 1 GB; time(1,000,000) / time(250,000) ≤ 4.4; the share of products is stated. Then `denoise` of
+100,000 rows.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _measure import describe_machine, peak_memory
+
+from preimage import KernelPCA
+from preimage._rows import cut
+from preimage._threads import available_threads, run_parallel
+from preimage.spectral._landmark_principal import BLOCK, TILE
+
+FEATURES, LANDMARKS, COMPONENTS = 32, 500, 20
+GAMMA = 1 / 128
+
+
+def blobs(n, seed=0):
+    """Rows of clusters, made without a second copy."""
+    rng = np.random.default_rng(seed)
+    centers = 3 * rng.standard_normal((30, FEATURES), dtype=np.float32)
+    X = rng.standard_normal((n, FEATURES), dtype=np.float32)
+    for part in cut(n, 2**16):
+        X[part] += centers[rng.integers(30, size=part.stop - part.start)]
+    return X
+
+
+def model():
+    return KernelPCA(COMPONENTS, gamma=GAMMA, landmarks=LANDMARKS)
+
+
+def fit_inline(n, n_denoised, repeats):
+    X = blobs(n)
+    model().fit(X[:2000])  # thread pools and lazy imports
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        fitted = model().fit(X)
+        seconds.append(time.perf_counter() - start)
+    result = {"n": n, "seconds": float(np.median(seconds)), "data": X.nbytes, "peak": peak_memory()}
+    result["products"] = product_seconds(n)
+    result["left"] = fitted.landmarks_.residual_share
+    if n_denoised:
+        noisy = X[:n_denoised] + np.random.default_rng(1).standard_normal((n_denoised, FEATURES), dtype=np.float32)
+        start = time.perf_counter()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            denoised = fitted.denoise(noisy)
+        result["denoise"] = time.perf_counter() - start
+        result["notes"] = [str(warning.message) for warning in caught]
+        errors = [float(np.mean((Z - X[:n_denoised]) ** 2)) for Z in (noisy, denoised)]
+        result["errors"], result["peak_denoise"] = errors, peak_memory()
+    print(json.dumps(result))
+
+
+def product_seconds(n):
+    """Time of the matrix products of one pass alone: kernel values in float32, their scatter in float64."""
+    rng = np.random.default_rng(0)
+    left = rng.standard_normal((BLOCK, FEATURES + 2), dtype=np.float32)
+    right = rng.standard_normal((FEATURES + 2, LANDMARKS), dtype=np.float32)
+    values = rng.standard_normal((BLOCK, LANDMARKS))
+    sample = 16 * available_threads()
+
+    def multiply(_):
+        for tile in cut(BLOCK, TILE):
+            left[tile] @ right
+        values.T @ values
+
+    run_parallel(multiply, range(available_threads()))
+    start = time.perf_counter()
+    run_parallel(multiply, range(sample))
+    return (time.perf_counter() - start) * n / (BLOCK * sample)
+
+
+def run(n, n_denoised, repeats):
+    command = [sys.executable, __file__, "--inline", str(n), "--denoise", str(n_denoised), "--repeats", str(repeats)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def verdict(holds):
+    return "pass" if holds else "FAIL"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=int, default=1_000_000, help="of the larger problem; the other has a quarter")
+    parser.add_argument("--denoise", type=int, default=100_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--inline", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inline:
+        fit_inline(options.inline, options.denoise, options.repeats)
+        return
+    print(describe_machine())
+    print(f"float32, {FEATURES} features, {LANDMARKS} landmarks, {COMPONENTS} components, medians of {options.repeats}")
+    quarter = run(options.points // 4, 0, options.repeats)
+    whole = run(options.points, options.denoise, options.repeats)
+    for result in (quarter, whole):
+        extra = result["peak"] - result["data"]
+        print(
+            f"  {result['n']:,} rows: {result['seconds']:.2f} s, products alone {result['products']:.2f} s "
+            f"({result['products'] / result['seconds']:.0%}); peak {result['peak'] / 1e9:.2f} GB, data "
+            f"{result['data'] / 1e9:.2f} GB, bar data + 1 GB: {verdict(extra <= 1e9)}; {result['left']:.4f} of the trace left"
+        )
+    ratio = whole["seconds"] / quarter["seconds"]
+    print(f"  time ratio {ratio:.2f}, bar 4.4: {verdict(ratio <= 4.4)}")
+    if options.denoise:
+        before, after = whole["errors"]
+        print(
+            f"  denoise of {options.denoise:,} rows: {whole['denoise']:.1f} s, peak {whole['peak_denoise'] / 1e9:.2f} GB; "
+            f"mean squared error {before:.3f} → {after:.3f}; {'; '.join(whole['notes']) or 'all converged'}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""
+A support vector machine on forty vectors
+=========================================
+
+A support vector machine asks every one of its support vectors for every prediction: hundreds of kernel values, too many
+for a microcontroller or a busy server. `compress` writes the same functions with a few dozen vectors, made for the
+purpose. The first figure shows what that costs, the second one the vectors themselves: pictures that nobody drew, each
+speaking for a digit.
+"""
+
+# %%
+# A machine that tells ten digits apart, on half of the data.
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
+
+from preimage import compress
+from preimage.plotting import CompressionDisplay, ReducedSetDisplay
+
+X, y = load_digits(return_X_y=True)
+X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, random_state=0)
+svc = SVC(gamma=0.1, C=10).fit(X_train, y_train)
+
+# %%
+# Three ways to fewer vectors. "select" keeps some of the support vectors; "construct" makes new ones, one after the
+# other, to come close in feature space; "distill" moves all of them until function values on the training data agree,
+# which is what predictions are made of. Scores are those on the other half of the data.
+
+display = CompressionDisplay.from_estimator(svc, X_train, y_train, sizes=[10, 20, 40, 80], X_test=X_test, y_test=y_test)
+display.axes_[1].set_ylim(0.75, 1.01)
+plt.show()
+
+# %%
+# Forty vectors, ordered by the length of their coefficients, under the digit for which each speaks most.
+
+small = compress(svc, 40, X=X_train)
+ReducedSetDisplay.from_estimator(small, image_shape=(8, 8))
+plt.show()
+
+print(small)
+print(f"accuracy on new digits: {svc.score(X_test, y_test):.3f} → {small.score(X_test, y_test):.3f}")
+
+# %%
+# The small model goes to a file that holds no code, `small.save("digits.safetensors")`, or to any ONNX runtime,
+# `small.to_onnx()`. The command line does all of it:
+#
+# .. code-block:: bash
+#
+#    preimage compress model.skops digits.onnx --points 40 --data train.csv --labels digit

@@ -1,0 +1,80 @@
+"""From the text of options to values, or a usage error."""
+
+import typer
+
+from preimage.cli._denoise import AUTO
+
+
+def components(text):
+    """A count, a share of the variance, or "auto"."""
+    return AUTO if text == AUTO else components_number(text, "auto, ")
+
+
+def components_number(text, also=""):
+    """A count or a share of the variance."""
+    number = _number(text, f"{also}a number of components, or a share of the variance such as 0.95")
+    if 0 < number < 1:
+        return number
+    if number >= 1 and number == int(number):
+        return int(number)
+    raise typer.BadParameter(f"{text!r} is neither a count of components nor a share between 0 and 1.")
+
+
+def width(text):
+    """A width of the Gaussian kernel, or a rule for it."""
+    if text in (AUTO, "median") or _is_percentile(text):
+        return text
+    return positive(text, "auto, median, a percentile such as p5, or a number")
+
+
+def gamma(text):
+    """γ of a kernel, or a rule for it."""
+    if text in ("median", "scale", AUTO) or _is_percentile(text):
+        return text
+    return positive(text, "median, scale, auto, a percentile such as p5, or a number")
+
+
+def penalty(text):
+    """A number that is not negative, or "auto"."""
+    if text == AUTO:
+        return AUTO
+    number = _number(text, "auto or a number")
+    if not 0 <= number < float("inf"):
+        raise typer.BadParameter(f"{text!r} is negative.")
+    return number
+
+
+def landmarks(text):
+    """A count, "auto", or "none"."""
+    if text in (AUTO, "none"):
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise typer.BadParameter(f"{text!r} is not a number of landmarks, auto or none.")
+    return int(text)
+
+
+def names(text):
+    """Names between commas."""
+    found = [name.strip() for name in text.split(",")]
+    if "" in found:
+        raise typer.BadParameter(f"{text!r} has an empty name; write names between commas.")
+    return found
+
+
+def positive(text, expected="a number"):
+    """A positive number."""
+    number = _number(text, expected)
+    if not 0 < number < float("inf"):
+        raise typer.BadParameter(f"{text!r} is not positive.")
+    return number
+
+
+def _is_percentile(text):
+    return text[:1] == "p" and text[1:].isdigit() and int(text[1:]) <= 100
+
+
+def _number(text, expected):
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not {expected}.") from None

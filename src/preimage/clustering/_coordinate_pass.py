@@ -1,0 +1,71 @@
+"""Passes over coordinates of data in a subspace of feature space, held or computed again."""
+
+import numpy as np
+
+from preimage._arrays import is_dask, take_rows
+from preimage._rows import sum_rows
+
+# Rows whose coordinates are worked on together.
+BLOCK = 2048
+
+
+class CoordinatePass:
+    """Coordinates y, lengths k(x, x) and weights of the rows of X, block by block.
+
+    Parameters
+    ----------
+    X : array, memory map or Dask array of shape (n, d)
+    coordinates, diagonal : callables
+        From rows of X to their coordinates (b, m) and to k(x, x) (b,), in NumPy and double precision.
+    weights : array of shape (n,)
+    held : bool
+        Whether to compute all coordinates now and keep them.
+    """
+
+    def __init__(self, X, coordinates, diagonal, weights, *, held):
+        self.X, self.weights = X, weights
+        self._coordinates, self._diagonal = coordinates, diagonal
+        self.held = None
+        if held:
+            rows = take_rows(X, np.arange(X.shape[0])) if is_dask(X) else X
+            self.held = coordinates(rows), diagonal(rows)
+
+    def __len__(self):
+        return self.weights.size
+
+    def take(self, numbers):
+        """Coordinates and k(x, x) of the rows with the given numbers."""
+        if self.held is not None:
+            return self.held[0][numbers], self.held[1][numbers]
+        rows = take_rows(self.X, numbers)
+        return self._coordinates(rows), self._diagonal(rows)
+
+    def sample(self, numbers):
+        """A pass over some rows only, held."""
+        part = CoordinatePass(None, None, None, self.weights[numbers], held=False)
+        part.held = self.take(numbers)
+        return part
+
+    def sum(self, function):
+        """Add ``function(Y, lengths, weights)`` over blocks of rows."""
+        if self.held is None and is_dask(self.X):
+            return sum_rows(lambda rows: function(*self._split(rows)), self._with_weights(), rows=BLOCK)
+        here = self.X if self.held is None else self.held[0]
+        return sum_rows(lambda rows: function(*self._block(rows)), range(len(self)), rows=BLOCK, home=here)
+
+    def _block(self, rows):
+        part = slice(rows.start, rows.stop)
+        if self.held is not None:
+            return self.held[0][part], self.held[1][part], self.weights[part]
+        return self._coordinates(self.X[part, :]), self._diagonal(self.X[part, :]), self.weights[part]
+
+    def _with_weights(self):
+        # A chunk travels alone: its weights must go with it.
+        import dask.array
+
+        column = dask.array.from_array(self.weights[:, None], chunks=(self.X.chunks[0], 1))
+        return dask.array.concatenate([self.X, column], axis=1)
+
+    def _split(self, rows):
+        inputs = rows[:, :-1].astype(self.X.dtype, copy=False)
+        return self._coordinates(inputs), self._diagonal(inputs), rows[:, -1]

@@ -1,0 +1,41 @@
+"""Discriminants in feature space: Fisher's criterion, sparse solutions, thresholds, and decisions."""
+
+from preimage.discriminants._fit import FittedDiscriminants, fit_discriminants, sparse_paths
+from preimage.discriminants._gram_fisher import GramFisher
+from preimage.discriminants._rule import (
+    NEED_VALUES,
+    THRESHOLDS,
+    LinearRule,
+    many_class_rule,
+    one_vs_rest_rule,
+    two_class_rule,
+)
+from preimage.discriminants._scatter_fisher import ScatterFisher
+from preimage.discriminants._sparse_fisher import SparseFisherPath, polished, sparse_fisher_path
+from preimage.discriminants._thresholds import (
+    empirical_threshold,
+    gaussian_threshold,
+    margin_threshold,
+    midpoint_threshold,
+)
+
+__all__ = [
+    "NEED_VALUES",
+    "THRESHOLDS",
+    "FittedDiscriminants",
+    "GramFisher",
+    "LinearRule",
+    "ScatterFisher",
+    "SparseFisherPath",
+    "empirical_threshold",
+    "fit_discriminants",
+    "gaussian_threshold",
+    "many_class_rule",
+    "margin_threshold",
+    "midpoint_threshold",
+    "one_vs_rest_rule",
+    "polished",
+    "sparse_fisher_path",
+    "sparse_paths",
+    "two_class_rule",
+]

@@ -1,0 +1,115 @@
+"""From a Fisher problem to discriminants and decisions."""
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from preimage._linalg import fix_signs
+from preimage.discriminants._rule import (
+    NEED_VALUES,
+    LinearRule,
+    many_class_rule,
+    one_vs_rest_rule,
+    two_class_rule,
+)
+from preimage.discriminants._sparse_fisher import polished, sparse_fisher_path
+
+
+@dataclass(frozen=True)
+class FittedDiscriminants:
+    """Discriminants, what their values are on the training data, and the decisions made of them.
+
+    Attributes
+    ----------
+    coefficients : array of shape (m, k)
+    ratios : array of shape (k,) or None
+        Fisher's criterion of each; None for discriminants of single classes against the rest.
+    moments : ClassMoments of the values
+    rule : LinearRule
+    paths : list of SparseFisherPath
+        One a discriminant, where those are sparse.
+    """
+
+    coefficients: Any
+    ratios: Any
+    moments: Any
+    rule: LinearRule
+    paths: list
+
+
+def fit_discriminants(
+    problem, ridge, *, codes, weights=None, n_components=None, one_vs_rest=False, threshold="gaussian", sparsity=None
+):
+    """Solve a Fisher problem and fit the decisions.
+
+    Parameters
+    ----------
+    problem : GramFisher or ScatterFisher
+        The latter for sparse discriminants.
+    ridge : float
+    codes : integer array of shape (n,)
+        Classes of the training data.
+    weights : array of shape (n,), optional
+    n_components : int or None
+        None is one less than there are classes.
+    one_vs_rest : bool
+        Whether each of more than two classes has a discriminant of its own.
+    threshold : str
+        One of `THRESHOLDS`.
+    sparsity : int, float or None
+        Largest number of nonzero coefficients a discriminant, or the penalty λ.
+
+    Returns
+    -------
+    FittedDiscriminants
+    """
+    ratios, paths = None, []
+    many = problem.n_classes > 2
+    if sparsity is not None:
+        coefficients, paths = _sparse(problem, ridge, sparsity)
+    elif many and one_vs_rest:
+        coefficients = problem.contrasts(ridge)
+    else:
+        ratios, coefficients = problem.directions(ridge, n_components)
+    moments = problem.moments_of(coefficients)
+    if not (many and one_vs_rest):
+        # The second of two classes has the larger values; of many, the class farthest out.
+        means = moments.means - moments.mean
+        signs = fix_signs(means) if many else np.where(means[1] < 0, -1.0, 1.0)
+        coefficients, moments = coefficients * signs, moments.projected(np.diag(signs))
+    values = problem.values_of(coefficients) if threshold in NEED_VALUES else None
+    if not many:
+        column = None if values is None else values[:, 0]
+        rule = two_class_rule(moments, threshold, column, np.where(codes == 1, 1, -1), weights)
+    elif one_vs_rest:
+        rule = one_vs_rest_rule(moments, threshold, values, codes, weights)
+    else:
+        rule = many_class_rule(moments, threshold)
+    return FittedDiscriminants(coefficients, ratios, moments, rule, paths)
+
+
+def sparse_paths(problem, ridge, max_nonzero=None):
+    """The path of sparse discriminants of two classes, or one path a class against the rest, with noise and contrast."""
+    n_classes = problem.n_classes
+    classes = [1] if n_classes == 2 else range(n_classes)
+    regularized, between = problem.regularized(ridge), problem.moments.between_factor
+    for c in classes:
+        groups = problem.moments.merged(np.arange(n_classes) == c)
+        contrast = groups.means[1] - groups.means[0]
+        noise = regularized
+        if n_classes > 2:  # what other classes differ by counts as scatter within the rest
+            share = np.prod(groups.counts) / groups.count
+            noise = regularized + between @ between.T - share * np.outer(contrast, contrast)
+        yield sparse_fisher_path(noise, contrast, max_nonzero), noise, contrast
+
+
+def _sparse(problem, ridge, sparsity):
+    by_count = isinstance(sparsity, Integral)
+    columns, paths = [], []
+    for path, noise, contrast in sparse_paths(problem, ridge, int(sparsity) if by_count else None):
+        columns.append(polished(noise, contrast, path.support(sparsity)) if by_count else path.at(sparsity))
+        paths.append(path)
+    return np.column_stack(columns), paths
+

@@ -1,0 +1,341 @@
+"""Oriented kernel PCA."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import array_namespace, concat_rows, is_sparse
+from preimage._random import generator
+from preimage._validation import Interval, check_coordinates, check_model_inputs, check_points, check_same_home
+from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, kernel_and_inputs, with_kernel_tags
+from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
+from preimage.feature_space import Expansion, Subspace
+from preimage.interop import Coordinates, KernelMachine
+from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
+from preimage.landmarks import LandmarkSelector, as_landmarks
+from preimage.solvers import Preimage, as_preimage, navigate
+from preimage.spectral import coordinate_moments, oriented_features, pair_moment, span_of_points
+
+
+class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Features of feature space that vary with the data, and not with what is known to be noise.
+
+    Maximises [1]_
+
+    .. math:: J(w) = \frac{\langle w, C w\rangle}{\langle w, S_N w\rangle + \alpha \|w\|^2}
+
+    over :math:`w = \sum_i a_i \varphi(z_i)`, and again among those with :math:`\langle w, (S_N + \alpha) w'\rangle = 0`.
+    C is the covariance of the images of the data. The noise :math:`S_N` is the sum of what is given of
+
+    - the tangent covariance T of transformations that should not matter (`noise`),
+    - the covariance of the images of samples of noise (``fit(X, noise_samples=...)``),
+    - the mean of :math:`(\varphi(x) - \varphi(x'))(\varphi(x) - \varphi(x'))^\top` over pairs that should look alike
+      (``fit(X, pairs=X_noisy)``).
+
+    Without any of them it is kernel PCA. Features are scaled to noise and ridge one: their variances are the ratios
+    J, so Euclidean distances between features count differences in units of the noise.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Number of features; None gives all whose ratio is not zero.
+    kernel, gamma, degree, coef0, kernel_params
+        As in `KernelPCA`; precomputed kernels are not possible.
+    noise : TangentCovariance, Transformation, callable, list of them, or None, default=None
+        Transformations under which features should not change: ``Rotate((16, 16))``, a list, a function (X, t), or a
+        ``preimage.invariances.TangentCovariance``, which says how derivatives are taken.
+    alpha : float, default=1e-3
+        Weight α > 0 of the squared length of w. C is a mean, so that for Gaussian kernels its trace is at most one.
+    landmarks : None, int, str, LandmarkSelector, or array of shape (m, d), default=None
+        The expansion points z, or how to choose them. None takes X and what the noise is made of: transformed rows,
+        noise samples, partners; on these the maximum is that of all of feature space (for transformations up to the
+        step of differences), and its price grows with the third power of their number. A number or a selector
+        chooses among the same rows; an array is taken as it is, for instance ``VirtualExamples(...).centers(X, 500)``.
+    preimage : str or Preimage, default="fixed_point"
+        How `inverse_transform` and `denoise` go back to input space; as in `KernelPCA`.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the choice of landmarks. Selectors given as objects have a seed of their own.
+
+    Attributes
+    ----------
+    ratios_ : array of shape (n_components_,)
+        J of each feature, descending: its variance on the training set.
+    noise_variances_ : array of shape (n_components_,)
+        ⟨w, S_N w⟩ of each feature, at most one; the rest up to one is ridge. For transformations it is the mean
+        squared derivative of the feature along them.
+    expansion_ : Expansion
+        The features w as vectors of feature space. They are not orthogonal.
+    offset_ : array of shape (n_components_,)
+        ⟨w, mean⟩: ``transform(X)`` is ``expansion_(X) - offset_``.
+    subspace_ : Subspace
+        The mean, and an orthonormal frame V of the span of the features, for the way back.
+    mixing_ : array of shape (n_components_, n_components_)
+        Upper triangular R with w = V R: features are coordinates in `subspace_` times R.
+    n_components_ : int
+    kernel_ : Kernel
+        The kernel with its parameters fixed.
+    preimage_ : Preimage
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    preimage.KernelPCA : all directions count as equally noisy.
+    preimage.invariances : transformations.
+
+    References
+    ----------
+    .. [1] S. Mika et al., "Invariant feature extraction and classification in kernel spaces", NIPS 12, 1999.
+
+    Examples
+    --------
+    On two rings, the feature that does not change with rotations is the radius:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_circles
+    >>> from preimage import OrientedKernelPCA
+    >>> def rotate(X, angle):
+    ...     c, s = np.cos(angle), np.sin(angle)
+    ...     return X @ np.array([[c, s], [-s, c]])
+    >>> X, y = make_circles(100, factor=0.5, noise=0.05, random_state=0)
+    >>> model = OrientedKernelPCA(1, gamma=4, noise=rotate).fit(X)
+    >>> feature = model.transform(X)[:, 0]
+    >>> bool(abs(np.corrcoef(feature, np.linalg.norm(X, axis=1))[0, 1]) > 0.98)
+    True
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        **KERNEL_CONSTRAINTS,
+        "noise": [TangentCovariance, Transformation, callable, list, tuple, None],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, "array-like", object, None],
+        "preimage": [str, Preimage],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        kernel="rbf",
+        gamma=None,
+        degree=3,
+        coef0=1.0,
+        kernel_params=None,
+        noise=None,
+        alpha=1e-3,
+        landmarks=None,
+        preimage="fixed_point",
+        random_state=0,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.noise = noise
+        self.alpha = alpha
+        self.landmarks = landmarks
+        self.preimage = preimage
+        self.random_state = random_state
+
+    def fit(self, X, y=None, *, noise_samples=None, pairs=None):
+        """Find the features of X that stand out from the noise.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            The signal.
+        y : ignored
+        noise_samples : array of shape (p, d), optional
+            Points that vary like the noise alone: measurements of one object, or of nothing.
+        pairs : array of shape (n, d), or two arrays of shape (p, d), optional
+            Partners of the rows of X, in their order, from which features should not tell them apart: the same things
+            measured or disturbed again. Two arrays are pairs of their own.
+
+        Returns
+        -------
+        self
+        """
+        if is_precomputed(self.kernel):
+            raise UnsupportedKernelError(
+                "OrientedKernelPCA compares the data with noise and with transformed data, for which a precomputed "
+                "kernel has no values. Give it the kernel itself and the inputs."
+            )
+        self.kernel_, X = kernel_and_inputs(self, X, min_samples=2)
+        tangents = None if self.noise is None else as_tangent_covariance(self.noise)
+        samples = None if noise_samples is None else self._beside(noise_samples, X)
+        pairs = None if pairs is None else self._pairs(pairs, X)
+        space = span_of_points(self.kernel_, self._expansion_points(X, tangents, samples, pairs))
+        terms = []
+        if tangents is not None:
+            terms.append(tangents.moment_of(space.frame, X))
+        if samples is not None:
+            terms.append(coordinate_moments(space, samples).covariance())
+        if pairs is not None:
+            terms.append(pair_moment(space, *pairs))
+        signal, noise = coordinate_moments(space, X), sum(terms[1:], start=terms[0]) if terms else None
+        self._store(oriented_features(space, signal, noise, float(self.alpha), self.n_components), X)
+        return self
+
+    def transform(self, X):
+        """The features of X, centred on the training set, shape (q, n_components_)."""
+        return self.expansion_(self._check_inputs(X)) - self.offset_
+
+    def inverse_transform(self, Y):
+        r"""Inputs whose images are nearest to the points of the span of the features with feature values Y.
+
+        Features are not orthogonal: in their span, the point with values Y is :math:`\bar\varphi + V\beta` with
+        :math:`\beta R = Y` for the orthonormal frame V of `subspace_`. What the features do not see is that of the
+        mean.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_)
+
+        Returns
+        -------
+        array of shape (q, d)
+        """
+        return _points_of(self.find_preimages(Y))
+
+    def denoise(self, X):
+        """Project X on the span of the features, through the mean, and go back to input space, starting at X.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+
+        Returns
+        -------
+        array of shape (q, d)
+        """
+        X = self._check_inputs(X)
+        return _points_of(self.preimage_.inverse(self.subspace_, self.subspace_.coordinates(X), X))
+
+    def find_preimages(self, Y, start=None):
+        """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_)
+            Features.
+        start : array of shape (q, d), optional
+            Where to start, and what penalties pull towards.
+
+        Returns
+        -------
+        PreimageResult
+        """
+        check_is_fitted(self)
+        Y = check_coordinates(self, Y, self.n_components_, like=self.offset_)
+        start = None if start is None else self._check_inputs(start)
+        if start is not None and start.shape[0] != Y.shape[0]:
+            raise ValueError(f"There are {start.shape[0]} starts for {Y.shape[0]} rows of features; one each is needed.")
+        coordinates = array_namespace(Y).linalg.solve(self.mixing_.T, Y.T).T
+        return self.preimage_.inverse(self.subspace_, coordinates, start)
+
+    def navigate(self, A, B, steps=10):
+        """Inputs along the straight line between two points of the span of the features.
+
+        Parameters
+        ----------
+        A, B : arrays of shape (n, d)
+            One point each, or a set each, which stands for its mean in feature space.
+        steps : int, default=10
+            Points on the line, both ends included.
+
+        Returns
+        -------
+        array of shape (steps, d)
+        """
+        A, B = self._check_inputs(A), self._check_inputs(B)
+        return _points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
+
+    def _expansion_points(self, X, tangents, samples, pairs):
+        chosen = self.landmarks
+        if chosen is not None and not isinstance(chosen, (Integral, str, LandmarkSelector)):
+            return self._beside(chosen, X)
+        more = [] if tangents is None else [tangents.displaced(X)]
+        more += [] if samples is None else [samples]
+        more += [] if pairs is None else [rows for rows in pairs if rows is not X]
+        candidates = concat_rows(X, *more) if more else X
+        if chosen is None:
+            return candidates
+        rng = None if isinstance(chosen, LandmarkSelector) else generator(self.random_state)
+        return as_landmarks(chosen).select(self.kernel_, candidates, rng=rng).points
+
+    def _pairs(self, pairs, X):
+        left, right = pairs if isinstance(pairs, tuple) else (X, pairs)
+        left, right = left if left is X else self._beside(left, X), self._beside(right, X)
+        if left.shape[0] != right.shape[0]:
+            raise ValueError(f"`pairs` needs a partner for each row; got {left.shape[0]} and {right.shape[0]} rows.")
+        return left, right
+
+    def _beside(self, rows, X):
+        """Rows given with X: validated, and of its array library."""
+        rows = check_points(self, rows, reset=False)
+        check_same_home(self, rows, X)
+        return rows
+
+    def _store(self, result, X):
+        narrow = lambda array: _as_type(array, X.dtype)
+        points, space = narrow(result.vectors.points), result.subspace  # one array of points for all expansions
+        narrowed = lambda vectors: Expansion(vectors.kernel, points, narrow(vectors.coefficients))
+        self.expansion_ = narrowed(result.vectors)
+        self.offset_ = narrow(result.offset)
+        self.ratios_ = narrow(result.ratios)
+        self.noise_variances_ = narrow(result.noise)
+        self.mixing_ = narrow(result.mixing)
+        self.subspace_ = Subspace(
+            narrowed(space.frame),
+            narrowed(space.origin),
+            offset=narrow(space.offset),
+            origin_squared_norm=space.origin_squared_norm,
+        )
+        self.n_components_ = len(self.expansion_)
+        self.preimage_ = as_preimage(self.preimage).fit(self.subspace_, X)
+
+    def _kernel_machine(self):
+        """The features as the functions of a machine; errors count alike, since all have the same noise."""
+        check_is_fitted(self)
+        return KernelMachine(
+            self.expansion_,
+            -self.offset_,
+            Coordinates(self.n_components_),
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+        )
+
+    def _check_inputs(self, X):
+        check_is_fitted(self)
+        return check_model_inputs(self, X, like=self.expansion_.coefficients)
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def __sklearn_tags__(self):
+        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
+
+
+def _as_type(array, dtype):
+    return array.astype(dtype) if is_sparse(array) else array_namespace(array).astype(array, dtype, copy=False)
+
+
+def _points_of(result):
+    failed = len(result.converged) - int(np.sum(result.converged))
+    if failed:
+        reasons = ", ".join(sorted(set(result.reason[~result.converged])))
+        warnings.warn(
+            f"{failed} of {len(result.converged)} pre-images did not converge ({reasons}). They are no worse than "
+            "their starts; find_preimages() says which, and a solver with a larger max_iter may help.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return result.points

@@ -1,0 +1,125 @@
+"""Regression by least squares on few basis functions."""
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from preimage._arrays import to_numpy
+from preimage._targets import check_targets
+from preimage.estimators._sparse_greedy_model import SparseGreedyModel
+from preimage.interop import Regression
+
+
+class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
+    r"""Kernel ridge regression on few basis functions: the regularisation network of sparse greedy approximation.
+
+    For landmarks I, chosen by `landmarks`, with :math:`C_{ij} = k(x_i, x_j)` and :math:`W` the kernel among landmarks,
+
+    .. math:: \min_\beta \; \sum_i w_i \bigl(y_i - b - \sum_{j \in I} \beta_j k(x_j, x_i)\bigr)^2
+        + \alpha\, \beta^\top W \beta, \qquad \beta = (C^\top C + \alpha W)^{-1} C^\top y
+
+    without weights and intercept (G14), which is kernel ridge regression with the kernel matrix replaced by
+    :math:`\tilde K = C W^{-1} C^\top` (G16) [1]_. It is solved in an orthonormal frame of the landmarks by QR
+    factorisations of blocks of rows (G15): O(nm²) operations for m landmarks, and memory for m² numbers besides the
+    data. A prediction costs m kernel values.
+
+    Parameters
+    ----------
+    landmarks : int, str or LandmarkSelector, default=100
+        Basis functions: a number stands for ``SparseGreedy(number)``; a name ("sparse_greedy", "rpcholesky",
+        "pivoted_cholesky", "kmeans", "uniform") for that selector's defaults; or a selector of `preimage.landmarks`,
+        such as ``SparseGreedy(None, tolerance=1e-3)``, which leaves the number to the trace of the kernel.
+    kernel, gamma, degree, coef0, kernel_params
+        As in `KernelPCA`. The kernel must be positive semidefinite.
+    alpha : float, "loo" or array of floats, default=1.0
+        Penalty α, as in scikit-learn's `KernelRidge`; λm of [1]_, whose objective is divided by the number m of rows
+        there. An array holds candidates, of which the one with the smallest leave-one-out error is taken (for the given
+        landmarks; not one penalty for each target, as in `KernelRidge`); "loo" tries 41 that span the singular values.
+        Zero is least squares.
+    fit_intercept : bool, default=True
+        Whether to add a constant b that is not penalised; `KernelRidge` has none.
+    random_state : int, RandomState, Generator or None, default=0
+        For the choice of landmarks. A selector object has its own.
+
+    Attributes
+    ----------
+    landmarks_ : Landmarks
+        The points, their row numbers, and the trace that they leave.
+    residual_share_ : float
+        Share of the trace of the kernel that is lost: how much of the full network the model can be.
+    expansion_ : Expansion
+        The functions without their intercepts.
+    dual_coef_ : array of shape (m,) or (m, n_targets)
+        β.
+    intercept_ : array of shape (n_targets,)
+    alpha_ : float
+        The penalty that was used.
+    alphas_, loo_errors_ : arrays, or None
+        The candidates and their mean squared leave-one-out errors, when α was chosen.
+    kernel_ : Kernel
+        The kernel with its parameters fixed.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    preimage.landmarks.lowrank_plus_diagonal : solves with K̃ + D for other purposes.
+    preimage.compress : makes fitted machines, also this one, still smaller.
+
+    References
+    ----------
+    .. [1] A. J. Smola, B. Schölkopf, "Sparse greedy matrix approximation for machine learning", ICML 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import SparseGreedyRegressor
+    >>> X = np.linspace(0, 10, 500)[:, None]
+    >>> model = SparseGreedyRegressor(20, gamma=0.5, alpha=0.01).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.02)
+    True
+    >>> bool(model.path().train_error[4] > model.path().train_error[19])
+    True
+    """
+
+    def fit(self, X, y, sample_weight=None):
+        """Choose landmarks among the rows of X, and fit the coefficients to y.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel.
+        y : array of shape (n,) or (n, k)
+        sample_weight : array of shape (n,), optional
+            How often each row counts in the errors; rows of weight zero are left out. The choice of landmarks looks at
+            rows, whatever their weight.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def predict(self, X):
+        """Predicted values, shape (q,) or (q, k) like y."""
+        values = self._values(X)
+        return self._output.predict(values)
+
+    @property
+    def dual_coef_(self):
+        return self._output.predict(self.expansion_.coefficients)
+
+    def _check_y(self, y, n):
+        return check_targets(self, y, n)
+
+    def _targets(self, y):
+        self._output = Regression(1 if y.ndim == 1 else y.shape[1], y.ndim == 1)
+        return y[:, None] if y.ndim == 1 else y
+
+    def _test_errors(self, X, y):
+        y = check_targets(self, y, X.shape[0] if hasattr(X, "shape") else len(X))
+        return np.array([np.mean((y - to_numpy(fit)) ** 2) for fit in self.staged_predict(X)])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

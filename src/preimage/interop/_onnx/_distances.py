@@ -1,0 +1,69 @@
+"""Pairwise quantities as ONNX nodes, with distances that survive single precision."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from preimage.kernels import InnerProduct, ManhattanDistance, SquaredDistance
+
+# Numbers in a difference of one query with a block of points.
+BLOCK = 4096
+
+
+def quantity_values(graph, kernel, X, points):
+    """s(x, p) of the quantity of a profile kernel, shape (N, n)."""
+    if kernel.pairwise == InnerProduct():
+        return graph.add("MatMul", X, points.T)
+    if kernel.pairwise == ManhattanDistance():
+        return _by_differences(graph, X, points, lambda difference: graph.add("Abs", difference))
+    if graph.dtype == np.float32 and _rounding_shows(kernel, points, graph.tolerance):
+        return _by_differences(graph, X, points, lambda difference: graph.add("Mul", difference, difference))
+    return _by_product(graph, X, points)
+
+
+def quantity_diagonal(graph, kernel, X):
+    """s(x, x), shape (N, 1)."""
+    squared = graph.add("ReduceSum", graph.add("Mul", X, X), np.array([1]), keepdims=1)
+    return squared if kernel.pairwise == InnerProduct() else graph.add("Expand", 0.0, graph.add("Shape", squared))
+
+
+def is_known_quantity(quantity):
+    return quantity in (InnerProduct(), ManhattanDistance(), SquaredDistance())
+
+
+def _by_product(graph, X, points):
+    """‖x‖² − 2x·p + ‖p‖² after a shift by the median point, as `SquaredDistance` does."""
+    shift = _middle(points)
+    points = points - shift
+    X = graph.add("Sub", X, shift[None, :])
+    squares = graph.add("ReduceSum", graph.add("Mul", X, X), np.array([1]), keepdims=1)
+    mixed = graph.add("MatMul", X, -2 * points.T)
+    total = graph.add("Add", graph.add("Add", mixed, squares), np.sum(points**2, axis=1)[None, :])
+    return graph.add("Relu", total)
+
+
+def _by_differences(graph, X, points, magnitude):
+    """Σ_f |x_f − p_f| or Σ_f (x_f − p_f)² without cancellation; points in blocks, which bounds the memory."""
+    X = graph.add("Unsqueeze", X, np.array([1]))  # (N, 1, d)
+    size = max(1, BLOCK // points.shape[1])
+    parts = []
+    for first in range(0, points.shape[0], size):
+        difference = graph.add("Sub", X, points[None, first : first + size])
+        parts.append(graph.add("ReduceSum", magnitude(difference), np.array([2]), keepdims=0))
+    return parts[0] if len(parts) == 1 else graph.add("Concat", *parts, axis=1)
+
+
+def _rounding_shows(kernel, points, tolerance):
+    """Whether the product in single precision moves kernel values, near the points and between them, too far."""
+    points = points[:: max(1, points.shape[0] // 256)]
+    queries = np.concatenate([points, (points + np.roll(points, 1, axis=0)) / 2]).astype(np.float32)
+    shift = _middle(points).astype(np.float32)
+    left, right = queries - shift, points.astype(np.float32) - shift
+    rounded = np.maximum(np.sum(left**2, 1)[:, None] - 2 * left @ right.T + np.sum(right**2, 1), np.float32(0))
+    exact = cdist(queries.astype(float), points.astype(np.float32).astype(float), "sqeuclidean")
+    with np.errstate(all="ignore"):
+        error = np.abs(kernel.profile(rounded.astype(float)) - kernel.profile(exact))
+    return not np.max(error) <= tolerance
+
+
+def _middle(points):
+    return np.sort(points, axis=0)[points.shape[0] // 2]

@@ -1,0 +1,25 @@
+"""Transformations that are known not to matter: of images, of signals, any; their tangents, and virtual examples."""
+
+from preimage.invariances._function import FunctionTransformation
+from preimage.invariances._slopes import slopes
+from preimage.invariances._tangent_covariance import TangentCovariance, as_tangent_covariance
+from preimage.invariances._thicken import Thicken
+from preimage.invariances._time_shift import TimeShift
+from preimage.invariances._transformation import Transformation
+from preimage.invariances._virtual_examples import VirtualExamples
+from preimage.invariances._warps import Rotate, Scale, TranslateX, TranslateY
+
+__all__ = [
+    "FunctionTransformation",
+    "Rotate",
+    "Scale",
+    "TangentCovariance",
+    "Thicken",
+    "TimeShift",
+    "Transformation",
+    "TranslateX",
+    "TranslateY",
+    "VirtualExamples",
+    "as_tangent_covariance",
+    "slopes",
+]

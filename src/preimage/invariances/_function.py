@@ -1,0 +1,75 @@
+"""Any function as a transformation."""
+
+from numbers import Real
+
+import numpy as np
+
+from preimage._arrays import array_namespace, is_foreign
+from preimage._validation import Interval, check_parameters
+from preimage.invariances._transformation import Transformation, check_rows
+
+
+class FunctionTransformation(Transformation):
+    r"""A transformation given by a function :math:`(X, t) \mapsto L_t X` of all rows at once.
+
+    Parameters
+    ----------
+    function : callable
+        Takes an array of shape (n, d) and a number t, and returns the transformed rows; t = 0 changes nothing.
+    tangent_function : callable or None, default=None
+        Takes an array of shape (n, d), returns the tangents. None differentiates `function` by central differences.
+    step : float, default=1e-5
+        Step of these differences.
+
+    Examples
+    --------
+    Rotations of the plane:
+
+    >>> import numpy as np
+    >>> from preimage.invariances import FunctionTransformation
+    >>> def rotate(X, angle):
+    ...     c, s = np.cos(angle), np.sin(angle)
+    ...     return X @ np.array([[c, s], [-s, c]])
+    >>> rotation = FunctionTransformation(rotate)
+    >>> rotation.apply(np.array([[1.0, 0.0]]), np.pi / 2).round(12) + 0
+    array([[0., 1.]])
+    >>> rotation.tangents(np.array([[2.0, 0.0]])).round(6) + 0
+    array([[0., 2.]])
+    """
+
+    _parameter_constraints = {
+        "function": [callable],
+        "tangent_function": [callable, None],
+        "step": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, function, tangent_function=None, step=1e-5):
+        self.function = function
+        self.tangent_function = tangent_function
+        self.step = step
+
+    def apply(self, X, t):
+        """What the function gives for the rows of X and t, which is passed on as it is."""
+        check_parameters(self)
+        X = check_rows(self, X)
+        return self._checked(self.function(X, t), X, "function")
+
+    def tangents(self, X):
+        check_parameters(self)
+        X = check_rows(self, X)
+        if self.tangent_function is not None:
+            return self._checked(self.tangent_function(X), X, "tangent_function")
+        return (self.apply(X, self.step) - self.apply(X, -self.step)) / (2 * self.step)
+
+    def _checked(self, result, X, name):
+        """What a function of the user's returned, if it is rows like those of X."""
+        result = result if is_foreign(result) else np.asarray(result)
+        if tuple(result.shape) != tuple(X.shape):
+            raise ValueError(
+                f"The `{name}` of a FunctionTransformation must return an array of the shape of its rows, "
+                f"{tuple(X.shape)}; it returned {tuple(result.shape)}."
+            )
+        xp = array_namespace(result)
+        if not bool(xp.all(xp.isfinite(result))):
+            raise ValueError(f"The `{name}` of a FunctionTransformation returned NaN or infinity for finite rows.")
+        return xp.astype(result, X.dtype, copy=False)

@@ -1,0 +1,159 @@
+"""Oriented kernel PCA: features that vary with a signal and not with a noise."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from preimage._arrays import array_namespace, device_kwargs, is_sparse, itemsize
+from preimage._linalg import eigh_descending, fix_signs, numerical_rank
+from preimage._rows import sum_rows
+from preimage.exceptions import RankWarning
+from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
+from preimage.spectral._landmark_principal import _double, _whitener
+from preimage.spectral._rayleigh import rayleigh
+
+# Rows whose coordinates are summed together.
+BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class OrientedFeatures:
+    """The result of oriented kernel PCA.
+
+    Attributes
+    ----------
+    vectors : Expansion of k vectors
+        The features w; not orthogonal.
+    offset : array of shape (k,)
+        ⟨wⱼ, mean⟩, so that features of the data have mean zero.
+    ratios : array of shape (k,)
+        Signal over noise and ridge, descending; also the variances of the features, whose noise and ridge add to one.
+    noise : array of shape (k,)
+        ⟨wⱼ, S_N wⱼ⟩, at most one: the rest is ridge.
+    subspace : Subspace
+        The mean and an orthonormal frame V of the span of the features.
+    mixing : array of shape (k, k)
+        Upper triangular R with w = V R: features are coordinates in the frame times R.
+    """
+
+    vectors: Expansion
+    offset: Any
+    ratios: Any
+    noise: Any
+    subspace: Subspace
+    mixing: Any
+
+
+def span_of_points(kernel, points):
+    """The span of φ(points) in double precision, without the directions that rounding errors of the data would fill."""
+    size = itemsize(points.dtype)
+    points = wide(points)
+    gram = Gram(kernel, points).dense()
+    require_finite(gram, kernel)
+    return Subspace(Expansion(kernel, points, _whitener(gram, size)))
+
+
+def coordinate_moments(space, X):
+    """Count, mean and scatter of the coordinates of the rows of X in a subspace."""
+    coordinates = _coordinates_in(space)
+    return sum_rows(lambda rows: Moments.of(coordinates(rows)), X, rows=BLOCK)
+
+
+def pair_moment(space, X, X_noisy):
+    """Second moment of φ(x) − φ(x′) in the coordinates of a subspace, shape (r, r)."""
+    coordinates = _coordinates_in(space)
+
+    def second_moment(numbers):
+        rows = slice(numbers.start, numbers.stop)
+        change = coordinates(X[rows, :]) - coordinates(X_noisy[rows, :])
+        return change.T @ change
+
+    n = X.shape[0]
+    return sum_rows(second_moment, range(n), rows=BLOCK, home=space.frame.coefficients) / n
+
+
+def oriented_features(space, signal, noise, alpha, n_components=None):
+    r"""The vectors of a subspace along which a signal is large against noise.
+
+    Maximises :math:`\langle w, C w\rangle / (\langle w, S_N w\rangle + \alpha \|w\|^2)` over w in `space`. In the
+    coordinates of an orthonormal frame :math:`\|w\|` is Euclidean, so that the ridge does not depend on which points
+    the frame is made of.
+
+    Parameters
+    ----------
+    space : Subspace
+        Through zero, such as the span of all expansion points.
+    signal : Moments
+        Of the coordinates of the data.
+    noise : array of shape (r, r) or None
+        S_N in the coordinates of `space`; None is zero.
+    alpha : float
+        Weight of ‖w‖², positive.
+    n_components : int or None, default=None
+        None gives all features whose ratio is more than rounding.
+
+    Returns
+    -------
+    OrientedFeatures
+    """
+    covariance, mean = signal.covariance(), signal.mean
+    xp = array_namespace(covariance)
+    identity = xp.eye(mean.shape[0], dtype=mean.dtype, **device_kwargs(mean))
+    noise = xp.zeros_like(identity) if noise is None else noise
+    ratios, directions = rayleigh(_root(covariance), noise + alpha * identity, n_components)
+    keep = _kept(ratios, covariance, n_components)
+    ratios, directions = ratios[:keep], directions[:, :keep]
+    values = (space.frame @ directions)(space.frame.points) - directions.T @ mean
+    directions = directions * fix_signs(values)
+    Q, R = xp.linalg.qr(directions)
+    return OrientedFeatures(
+        space.frame @ directions,
+        directions.T @ mean,
+        ratios,
+        xp.sum(directions * (noise @ directions), axis=0),
+        Subspace(
+            space.frame @ Q,
+            space.frame @ mean[:, None],
+            offset=Q.T @ mean,
+            origin_squared_norm=float(mean @ mean),
+        ),
+        R,
+    )
+
+
+def wide(points):
+    """Rows, dense or sparse, in double precision: differences of kernel values cancel."""
+    return points.astype(float) if is_sparse(points) else _double(points)
+
+
+def _coordinates_in(space):
+    values, factor = space.frame.kernel.against(space.frame.points), space.frame.coefficients
+    return lambda rows: values(wide(rows)) @ factor
+
+
+def _root(covariance):
+    """A with AAᵀ the covariance, of full column rank."""
+    xp = array_namespace(covariance)
+    values, vectors = eigh_descending(covariance)
+    rank = max(1, numerical_rank(values, values.shape[0]))
+    return vectors[:, :rank] * xp.sqrt(xp.clip(values[:rank], min=0.0))
+
+
+def _kept(ratios, covariance, n_components):
+    """How many features have a ratio above rounding."""
+    xp = array_namespace(ratios)
+    total = float(xp.linalg.trace(covariance))
+    if not total > 0:
+        raise ValueError(
+            "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel cannot "
+            "tell them apart. Center and scale the data, or choose another gamma, for instance gamma='median'."
+        )
+    rank = numerical_rank(ratios, covariance.shape[0])
+    if n_components is not None and rank < n_components:
+        warnings.warn(
+            f"{n_components} components were asked for, but the data hold only {rank} with a variance above rounding "
+            f"errors; {rank} are kept.",
+            RankWarning,
+            stacklevel=3,
+        )
+    return max(1, rank)

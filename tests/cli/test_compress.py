@@ -1,0 +1,143 @@
+"""`preimage compress`: small models in every format, and errors in one line."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("safetensors", reason="files are safetensors")
+pytest.importorskip("skops", reason="models are skops files")
+
+from sklearn.datasets import make_moons
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from skops import io as skops
+from typer.testing import CliRunner
+
+import preimage
+from preimage.cli import _app, _compress
+from preimage.interop import SKOPS_TYPES
+
+X, Y = make_moons(200, noise=0.2, random_state=0)
+NAMES = np.array(["low", "high"])[Y]
+
+
+def run(*arguments):
+    return CliRunner().invoke(_app.app, ["compress", *map(str, arguments)])
+
+
+def refused(message, *arguments):
+    result = run(*arguments)
+    lines = [line for line in result.output.splitlines() if line.strip()]
+    assert result.exit_code == 2 and len(lines) == 1 and lines[0].startswith("Error:"), result.output
+    assert message in result.output
+
+
+@pytest.fixture(autouse=True)
+def _fast(monkeypatch):
+    monkeypatch.setattr(_compress, "SECONDS", 0.0001)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    skops.dump(SVC(gamma=2).fit(X, Y), tmp_path / "model.skops")
+    np.savetxt(tmp_path / "val.csv", np.column_stack([X, Y]), delimiter=",", header="a,b,y", comments="", fmt="%.17g")
+    return tmp_path
+
+
+def test_the_command_of_the_manual(folder):
+    options = ["--data", folder / "val.csv", "--labels", "y", "--tolerance", 0.02]
+    result = run(folder / "model.skops", folder / "small.safetensors", *options)
+    assert result.exit_code == 0, result.output
+    small = preimage.load(folder / "small.safetensors")
+    assert small.scores_[1] >= small.scores_[0] - 0.02 and small.n_points_ < 30
+
+
+def test_labels_may_be_words_and_archives_hold_them(folder):
+    skops.dump(SVC(gamma=2).fit(X, NAMES), folder / "names.skops")
+    rows = "\n".join(f"{a:.17g},{name},{b:.17g}" for (a, b), name in zip(X, NAMES))
+    (folder / "names.csv").write_text("a,name,b\n" + rows)
+    np.savez(folder / "names.npz", X=X, name=NAMES)
+    for data in ("names.csv", "names.npz"):
+        options = ["--points", 8, "--data", folder / data, "--labels", "name", "--force"]
+        result = run(folder / "names.skops", folder / "small.safetensors", *options)
+        assert result.exit_code == 0, result.output
+        assert "accuracy" in result.output
+
+
+def test_columns_are_found_by_name(folder):
+    pandas = pytest.importorskip("pandas", reason="names come from data frames")
+    skops.dump(SVC(gamma=2).fit(pandas.DataFrame(X[:, ::-1], columns=["b", "a"]), Y), folder / "named.skops")
+    options = ["--points", 8, "--data", folder / "val.csv", "--labels", "y"]
+    result = run(folder / "named.skops", folder / "small.safetensors", *options)
+    assert result.exit_code == 0 and "Warning" not in result.output, result.output
+    assert preimage.load(folder / "small.safetensors").scores_[0] > 0.95
+
+
+def test_a_pipeline_stays_one(folder):
+    skops.dump(make_pipeline(StandardScaler(), SVC(gamma=2)).fit(X, Y), folder / "pipe.skops")
+    options = ["--points", 8, "--data", folder / "val.csv", "--labels", "y"]
+    assert run(folder / "pipe.skops", folder / "small.skops", *options).exit_code == 0
+    assert skops.load(folder / "small.skops", trusted=SKOPS_TYPES).score(X, Y) > 0.95
+    refused("can be written as .skops only", folder / "pipe.skops", folder / "small.onnx", *options)
+    assert not (folder / "small.onnx").exists()
+
+
+def test_a_figure_is_drawn(folder):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib")
+    options = ["--points", 4, "--data", folder / "val.csv", "--labels", "y", "--plot", folder / "curve.png"]
+    result = run(folder / "model.skops", folder / "small.safetensors", *options)
+    assert result.exit_code == 0, result.output
+    assert (folder / "curve.png").read_bytes()[:4] == b"\x89PNG"
+    options = [*options[:-1], folder / "curve.doc", "--force"]
+    refused("not a figure file", folder / "model.skops", folder / "small.safetensors", *options)
+
+
+def test_inputs_are_never_replaced(folder):
+    before = (folder / "model.skops").read_bytes()
+    refused("is an input", folder / "model.skops", folder / "model.skops", "--points", 8, "--force")
+    (folder / "link.skops").symlink_to(folder / "model.skops")
+    refused("is an input", folder / "model.skops", folder / "link.skops", "--points", 8, "--force")
+    assert (folder / "model.skops").read_bytes() == before
+    (folder / "small.skops").write_text("precious")
+    refused("--force", folder / "model.skops", folder / "small.skops", "--points", 8)
+    assert (folder / "small.skops").read_text() == "precious"
+
+
+class Homemade(SVC):
+    pass
+
+
+def test_unknown_types_are_named_and_not_loaded(folder):
+    skops.dump(Homemade().fit(X, Y), folder / "own.skops")
+    refused("Homemade", folder / "own.skops", folder / "small.skops", "--points", 8)
+
+
+def test_mistakes_are_named(folder):
+    model, out, data = folder / "model.skops", folder / "small.skops", folder / "val.csv"
+    (folder / "broken.skops").write_bytes(model.read_bytes()[:1000])
+    (folder / "broken.safetensors").write_bytes(b"x")
+    (folder / "model.pkl").write_bytes(b"x")
+    skops.dump(LogisticRegression().fit(X, Y), folder / "linear.skops")
+    skops.dump(SVR(), folder / "unfitted.skops")
+    refused("does not exist", folder / "none.skops", out, "--points", 8)
+    refused("MODEL is a file .skops or .safetensors", folder / "model.pkl", out, "--points", 8)
+    refused("OUT is a file .skops, .safetensors or .onnx", model, folder / "small.pkl", "--points", 8)
+    refused("damaged or not a skops file", folder / "broken.skops", out, "--points", 8)
+    refused("cannot be loaded", folder / "broken.safetensors", out, "--points", 8)
+    refused("Only kernel machines", folder / "linear.skops", out, "--points", 8)
+    refused("not fitted", folder / "unfitted.skops", out, "--points", 8)
+    refused("--points N, or --data FILE", model, out)
+    refused("--labels COLUMN", model, out, "--points", 8, "--data", data)
+    refused("has no column 'z'", model, out, "--points", 8, "--data", data, "--labels", "z")
+    refused("need --data", model, out, "--points", 8, "--labels", "y")
+    np.save(folder / "val.npy", X)
+    refused("no place for labels", model, out, "--points", 8, "--data", folder / "val.npy", "--labels", "y")
+    (folder / "odd.csv").write_text("a,b,y\n1,2,7\n3,4,0\n")
+    refused("classes that the model lacks: 7", model, out, "--points", 8, "--data", folder / "odd.csv", "--labels", "y")
+    assert not out.exists()
+
+
+def test_help_lists_the_command():
+    assert "compress" in CliRunner().invoke(_app.app, ["--help"]).output

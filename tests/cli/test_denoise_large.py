@@ -1,0 +1,94 @@
+"""`preimage denoise` in chunks: the same rows as in memory, whatever the chunks."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("pyarrow", reason="tables need pyarrow")
+pytest.importorskip("matplotlib", reason="figures need matplotlib")
+
+from typer.testing import CliRunner
+
+from preimage import KernelPCA
+from preimage.cli import _app, _denoise_large
+from preimage.solvers import FixedPoint
+
+RNG = np.random.default_rng(0)
+ANGLE = RNG.uniform(0, np.pi, size=(90, 1))
+X = np.hstack([np.cos(ANGLE), np.sin(ANGLE), ANGLE]) + RNG.normal(scale=0.05, size=(90, 3))
+FIXED = ["--components", "3", "--width", "median", "--penalty", "0"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(_app.app, ["denoise", *map(str, arguments)])
+
+
+@pytest.fixture
+def table(tmp_path):
+    np.savetxt(tmp_path / "noisy.csv", X, delimiter=",", header="a,b,angle", comments="", fmt="%.17g")
+    return tmp_path / "noisy.csv"
+
+
+def test_all_rows_as_landmarks_give_what_memory_gives(table, tmp_path):
+    result = run(table, tmp_path / "clean.csv", *FIXED, "--landmarks", "90", "--chunk-rows", "25")
+    assert result.exit_code == 0, result.output
+    clean = np.loadtxt(tmp_path / "clean.csv", delimiter=",", skiprows=1)
+    expected = KernelPCA(3, gamma="median", preimage=FixedPoint()).fit(X).denoise(X)
+    np.testing.assert_allclose(clean, expected, atol=1e-5)
+    assert (tmp_path / "clean.csv").read_text().splitlines()[0].replace('"', "") == "a,b,angle"
+    summary = json.loads((tmp_path / "clean.json").read_text())
+    assert summary["rows"] == summary["converged"] == summary["training_rows"] == 90
+    assert summary["landmarks"] == 90 and summary["columns"] == 3 and summary["parameters"]["components"] == 3
+    assert (tmp_path / "clean.png").exists()
+
+
+def test_what_is_left_open_is_chosen_on_a_sample(table, tmp_path):
+    result = run(table, tmp_path / "clean.parquet", "--width", "median", "--landmarks", "40", "--no-figure")
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "clean.json").read_text())["parameters"]["components"] >= 1
+
+
+def test_arrays_of_pictures_keep_their_shape(tmp_path):
+    np.save(tmp_path / "noisy.npy", RNG.normal(size=(40, 4, 5)).astype(np.float32))
+    result = run(tmp_path / "noisy.npy", tmp_path / "clean.npy", *FIXED, "--landmarks", "20", "--chunk-rows", "16")
+    assert result.exit_code == 0, result.output
+    clean = np.load(tmp_path / "clean.npy")
+    assert clean.shape == (40, 4, 5) and clean.dtype == np.float32
+
+
+def test_other_rows_can_be_learned_from(table, tmp_path):
+    np.save(tmp_path / "few.npy", X[:5])
+    whole = [*FIXED, "--landmarks", "90", "--no-figure"]
+    assert run(tmp_path / "few.npy", tmp_path / "clean.npy", "--fit", table, *whole).exit_code == 0
+    expected = KernelPCA(3, gamma="median", preimage=FixedPoint()).fit(X).denoise(X[:5])
+    np.testing.assert_allclose(np.load(tmp_path / "clean.npy"), expected, atol=1e-5)
+    np.save(tmp_path / "wide.npy", np.ones((9, 5)))
+    assert "5 columns" in run(tmp_path / "few.npy", tmp_path / "o.npy", "--fit", tmp_path / "wide.npy", *whole).output
+
+
+def test_large_files_go_in_chunks_by_themselves(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(_app, "read", lambda *_: pytest.fail("the whole file was read"))
+    monkeypatch.setattr(_denoise_large, "free_memory", lambda like: 1000)
+    assert run(table, tmp_path / "clean.csv", *FIXED, "--no-figure").exit_code == 0
+
+
+def test_none_reads_large_files_as_a_whole(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(_denoise_large, "free_memory", lambda like: 1000)
+    assert run(table, tmp_path / "clean.csv", *FIXED, "--no-figure", "--landmarks", "none").exit_code == 0
+    assert "landmarks" not in json.loads((tmp_path / "clean.json").read_text())
+
+
+def test_mistakes_are_named_and_leave_nothing(table, tmp_path):
+    (tmp_path / "holes.csv").write_text("a,b\n1,2\n3,\n4,5\n")
+    before = sorted(tmp_path.iterdir())
+    for arguments, message in [
+        ([tmp_path / "holes.csv", tmp_path / "clean.csv"], "row 2, column 'b'"),
+        ([table, tmp_path / "clean.npz"], "written as .csv, .npy or .parquet"),
+        ([tmp_path, tmp_path / "clean.csv"], "cannot be read in chunks"),
+        ([tmp_path / "none.csv", tmp_path / "clean.csv"], "does not exist"),
+    ]:
+        result = run(*arguments, *FIXED, "--landmarks", "10")
+        assert result.exit_code == 1 and message in result.output, result.output
+    assert sorted(tmp_path.iterdir()) == before

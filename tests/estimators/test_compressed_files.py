@@ -1,0 +1,157 @@
+"""Compressed models survive files of every kind, with the same predictions to the last bit."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import SVC, SVR, OneClassSVM
+
+import preimage
+from preimage import EmpiricalKernelMap, KernelPCA, compress
+from preimage.interop import SKOPS_TYPES
+from preimage.kernels import Gaussian, Laplacian, ScaledInputs
+from preimage.reduced_sets import Construct
+from preimage.solvers import FixedPoint, Gradient
+
+pytest.importorskip("safetensors", reason="files are safetensors")
+
+X, Y = load_digits(return_X_y=True)
+X, Y = X[:150] / 16, Y[:150]
+NAMES = np.array(["zero", "one", "two"])[Y % 3]
+
+
+def small(estimator, y=None, **options):
+    return compress(estimator.fit(X, y), 8, X=X, **options)
+
+
+MODELS = {
+    "classifier": lambda: small(SVC(gamma=0.05), Y),
+    "strings": lambda: small(SVC(gamma=0.05), NAMES, dtype="float32"),
+    "one vs rest": lambda: small(OneVsRestClassifier(SVC(gamma=0.05)), NAMES),
+    "regressor": lambda: small(KernelRidge(kernel="laplacian"), np.stack([Y, X[:, 20]], axis=1)),
+    "combined kernel": lambda: small(
+        SVR(kernel=ScaledInputs(Gaussian(0.05), np.linspace(0, 1, 64)) + Laplacian(0.01)), Y
+    ),
+    "process": lambda: small(GaussianProcessRegressor(RBF() * 2.0 + WhiteKernel(), optimizer=None), Y),
+    "detector": lambda: small(OneClassSVM(gamma=0.05), method=Construct(n_starts=2)),
+    "transformer": lambda: small(KernelPCA(3, gamma=0.05)),
+    "solver": lambda: small(KernelPCA(3, gamma=0.05, preimage=FixedPoint(penalty=0.01))),
+    "sparse": lambda: compress(SVC(gamma=0.05).fit(sparse.csr_matrix(X), Y), 8, method="select"),
+    "precomputed": lambda: compress(SVC(kernel="precomputed").fit(X @ X.T, Y), 8, X=X @ X.T),
+}
+
+
+@pytest.fixture(params=MODELS.values(), ids=MODELS, scope="module")
+def model(request):
+    return request.param()
+
+
+def answers(model):
+    inputs = X @ X.T if model.n_features_in_ == len(X) else X
+    methods = ("predict", "decision_function", "transform", "denoise", "score_samples")
+    # Few queries and many go different ways.
+    sets = [np.concatenate([inputs] * 4), inputs[:3]]
+    return {(name, len(rows)): getattr(model, name)(rows) for name in methods if hasattr(model, name) for rows in sets}
+
+
+def assert_same(loaded, model):
+    assert type(loaded) is type(model) and repr(loaded) == repr(model)
+    for (name, found), expected in zip(answers(loaded).items(), answers(model).values(), strict=True):
+        np.testing.assert_array_equal(found, expected, err_msg=str(name))
+    for name in ("n_points_", "n_original_points_", "error_", "scores_", "converged_", "reason_", "n_features_in_"):
+        np.testing.assert_equal(getattr(loaded, name), getattr(model, name))
+
+
+def test_saved_models_come_back(model, tmp_path):
+    model.save(tmp_path / "small.safetensors")
+    loaded = preimage.load(str(tmp_path / "small.safetensors"))
+    assert loaded.estimator is None
+    assert_same(loaded, model)
+    assert [path.name for path in tmp_path.iterdir()] == ["small.safetensors"]
+
+
+def test_skops_needs_only_the_declared_types(model):
+    skops = pytest.importorskip("skops.io", reason="skops files need skops")
+    data = skops.dumps(model)
+    assert set(skops.get_untrusted_types(data=data)) <= set(SKOPS_TYPES)
+    assert_same(skops.loads(data, trusted=SKOPS_TYPES), model)
+
+
+def test_pickling_and_cloning_work(model):
+    assert_same(pickle.loads(pickle.dumps(model)), model)
+    assert not hasattr(clone(model), "machine_")
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KernelPCA(3, gamma=0.05),
+        KernelPCA(3, gamma=0.05, preimage="learned"),
+        KernelPCA(3, gamma=0.05, landmarks=40),
+        KernelPCA(3, gamma=0.05, preimage=Gradient(), eigensolver="block_krylov"),
+        EmpiricalKernelMap(gamma=0.05, whiten=True),
+    ],
+)
+def test_other_estimators_are_declared_for_skops(estimator):
+    skops = pytest.importorskip("skops.io", reason="skops files need skops")
+    estimator.fit(X)
+    data = skops.dumps(estimator)
+    assert set(skops.get_untrusted_types(data=data)) <= set(SKOPS_TYPES)
+    loaded = skops.loads(data, trusted=SKOPS_TYPES)
+    np.testing.assert_array_equal(loaded.transform(X), estimator.transform(X))
+
+
+def test_declared_types_exist_and_hold_no_functions():
+    for name in SKOPS_TYPES:
+        module, _, attribute = name.rpartition(".")
+        assert hasattr(__import__(module, fromlist=[attribute]), attribute), name
+    assert not any("Callable" in name for name in SKOPS_TYPES)
+
+
+def test_a_failing_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "small.safetensors"
+    path.write_text("precious")
+    model = MODELS["regressor"]()
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("the disk is full")))
+    with pytest.raises(OSError, match="full"):
+        model.save(path)
+    assert path.read_text() == "precious" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_machines_without_facts_and_wrong_facts_are_refused(tmp_path):
+    from preimage.estimators._compressed_files import _facts
+    from preimage.interop import machine_to_bytes
+
+    model, path = MODELS["transformer"](), tmp_path / "wrong.safetensors"
+    changes = [
+        {"error": "small"},
+        {"scores": [1]},
+        {"converged": 1},
+        {"reason": None},
+        {"n_original_points": 0},
+        {"parameters": {"estimator": None}},
+        {"parameters": {"method": "magic"}},
+        {"preimage": {"class": "Gaussian", "parameters": {"gamma": 1.0}}},
+        {"preimage": 3},
+        {"extra": 1},
+    ]
+    for change in changes:
+        path.write_bytes(machine_to_bytes(model.machine_, _facts(model) | change))
+        with pytest.raises(ValueError, match=r"wrong\.safetensors cannot be loaded"):
+            preimage.load(path)
+    path.write_bytes(machine_to_bytes(model.machine_))
+    with pytest.raises(ValueError, match="no compressed model"):
+        preimage.load(path)
+
+
+def test_a_pickle_is_not_opened(tmp_path):
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(SVC()))
+    with pytest.raises(ValueError, match="a pickle, which may hold code"):
+        preimage.load(tmp_path / "model.pkl")

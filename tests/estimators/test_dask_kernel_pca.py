@@ -1,0 +1,346 @@
+"""KernelPCA on Dask collections: chunk layouts, lazy outputs, separate processes, lost workers."""
+
+import os
+import signal
+import uuid
+
+import numpy as np
+import pytest
+
+from preimage import KernelPCA
+from preimage.feature_space import Moments
+from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+LAYOUTS = {
+    "one chunk": ((600,), (4,)),
+    "even": ((200, 200, 200), (4,)),
+    "ragged": ((1, 250, 7, 342), (4,)),
+    "column chunks": ((300, 300), (1, 3)),
+    "empty chunks": ((0, 300, 0, 300, 0), (4,)),
+    "single rows": ((1,) * 5 + (595,), (2, 2)),
+}
+
+
+def layout(X, name):
+    """X cut as `name` says; empty chunks need a graph of their own, because slicing drops them."""
+    rows, columns = LAYOUTS[name]
+    if 0 not in rows:
+        return da.from_array(X, chunks=(rows, columns))
+    bounds = np.concatenate([[0], np.cumsum(rows)])
+    parts = {("parts", i, 0): X[bounds[i] : bounds[i + 1]] for i in range(len(rows))}
+    return da.Array(parts, "parts", (rows, columns), dtype=X.dtype)
+
+
+def model(**parameters):
+    return KernelPCA(**{"n_components": 4, "gamma": 0.1, "landmarks": 50, **parameters})
+
+
+def assert_same_model(one, other, Z):
+    assert one.n_samples_seen_ == other.n_samples_seen_
+    assert np.allclose(one.landmarks_.points, other.landmarks_.points)
+    assert np.allclose(one.eigenvalues_, other.eigenvalues_, rtol=1e-8)
+    assert np.allclose(one.transform(Z), other.transform(Z), atol=1e-8)
+    assert np.allclose(one.explained_variance_ratio_, other.explained_variance_ratio_, rtol=1e-8)
+    assert one.landmarks_.residual_trace == pytest.approx(other.landmarks_.residual_trace, rel=1e-8)
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(600, 4))
+
+
+@pytest.fixture
+def nothing_computes():
+    """Any computation of a Dask collection fails."""
+
+    def refuse(*arguments, **options):
+        raise AssertionError("something was computed")
+
+    with dask.config.set(scheduler=refuse):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _in_this_thread(request):
+    """Without a cluster, tasks run in turn: failures have short tracebacks."""
+    if "client" in request.fixturenames:
+        yield
+        return
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def client():
+    settings = {
+        "distributed.comm.timeouts.connect": "60s",
+        "distributed.worker.daemon": True,
+        "distributed.admin.low-level-log-length": 0,
+    }
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False, timeout=60) as client,
+    ):
+        yield client
+
+
+class TestLayouts:
+    @pytest.mark.parametrize("name", LAYOUTS)
+    def test_any_chunking_gives_the_model_in_memory(self, X, name):
+        D = layout(X, name)
+        held, chunked = model().fit(X), model().fit(D)
+        assert_same_model(held, chunked, X[:20])
+        assert np.allclose(chunked.transform(D).compute(), held.transform(X), atol=1e-8)
+        assert np.allclose(chunked.denoise(D).compute(), held.denoise(X), atol=1e-7)
+        assert np.allclose(chunked.reconstruction_error(D).compute(), held.reconstruction_error(X), atol=1e-8)
+        assert np.allclose(chunked.score_samples(D).compute(), held.score_samples(X), atol=1e-8)
+        Y = held.transform(X)
+        assert np.allclose(chunked.inverse_transform(chunked.transform(D)).compute(), held.inverse_transform(Y))
+
+    @pytest.mark.parametrize("selector", [Uniform(30), KMeans(30), SparseGreedy(30), RandomlyPivotedCholesky(30)])
+    def test_every_selector(self, X, selector):
+        parameters = {"landmarks": selector, "gamma": "median"}
+        assert_same_model(model(**parameters).fit(X), model(**parameters).fit(layout(X, "ragged")), X[:20])
+
+    @pytest.mark.parametrize("gamma", [None, "scale", "median", 0.2])
+    def test_samples_do_not_depend_on_chunks(self, rng, gamma):
+        # More rows than widths and landmarks are found from.
+        X = rng.normal(size=(12_000, 3))
+        held = model(gamma=gamma).fit(X)
+        for chunks in (12_000, 5000, (11_000, 1, 999)):
+            chunked = model(gamma=gamma).fit(da.from_array(X, chunks=(chunks, 3)))
+            assert_same_model(held, chunked, X[:20])
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.int16, np.uint8])
+    def test_number_types(self, X, dtype):
+        X = (10 * np.abs(X)).astype(dtype)
+        held, D = model(gamma=0.01).fit(X), layout(X, "ragged")
+        chunked = model(gamma=0.01).fit(D)
+        Y = chunked.transform(D)
+        assert Y.dtype == (np.float32 if dtype is np.float32 else np.float64)
+        assert Y.compute().dtype == Y.dtype
+        assert np.allclose(chunked.eigenvalues_, held.eigenvalues_, rtol=1e-5 if dtype is np.float32 else 1e-8)
+        assert np.allclose(Y.compute(), held.transform(X), atol=1e-4 if dtype is np.float32 else 1e-8)
+
+    def test_kernels_whose_diagonal_depends_on_data(self, X):
+        for kernel in ("linear", "cosine", "poly"):
+            held = model(kernel=kernel, n_components=2, landmarks=10).fit(X)
+            chunked = model(kernel=kernel, n_components=2, landmarks=10).fit(layout(X, "empty chunks"))
+            assert np.allclose(chunked.eigenvalues_, held.eigenvalues_, rtol=1e-8)
+
+    def test_batches_of_chunks(self, X):
+        held = model(landmarks=Uniform(300)).partial_fit(X[:300]).partial_fit(X[300:])
+        D = layout(X, "ragged")
+        chunked = model(landmarks=Uniform(300)).partial_fit(D[:300]).partial_fit(D[300:][D[300:, 0] > -np.inf])
+        assert np.allclose(chunked.eigenvalues_, held.eigenvalues_, rtol=1e-8)
+
+    def test_merged_blocks_equal_one_block(self, rng):
+        Y, shift = rng.normal(size=(50, 3)) + 5, np.full(3, 4.8)
+        one = Moments.of(Y)
+        parts = Moments.about(shift, Y[:20] - shift) + Moments.about(shift + 1, Y[20:] - shift - 1)
+        assert np.allclose(one.mean, parts.mean, rtol=1e-13)
+        assert np.allclose(one.scatter, parts.scatter, rtol=1e-12)
+
+
+class TestUnknownSizes:
+    def test_arrays_without_chunk_sizes(self, X):
+        D = layout(X, "even")
+        unknown = D[D[:, 0] > -np.inf]
+        assert np.isnan(unknown.shape[0])
+        held = model().fit(X)
+        chunked = model().fit(unknown)
+        assert_same_model(held, chunked, X[:20])
+        assert np.isnan(unknown.shape[0])  # an argument is not changed
+        assert np.allclose(chunked.transform(unknown).compute(), held.transform(X), atol=1e-8)
+
+    def test_data_frames(self, X, nothing_computes):
+        pandas = pytest.importorskip("pandas")
+        frames = pytest.importorskip("dask.dataframe")
+        frame = pandas.DataFrame(X, columns=list("abcd"))
+        D = frames.from_pandas(frame, npartitions=4)
+        held = model().fit(frame)
+        with dask.config.set(scheduler="synchronous"):
+            chunked = model().fit(D)
+        assert_same_model(held, chunked, frame[:20])
+        assert list(chunked.feature_names_in_) == list("abcd")
+        Y = chunked.transform(D)  # lengths of partitions are not counted
+        with dask.config.set(scheduler="synchronous"):
+            assert np.allclose(Y.compute(), held.transform(frame), atol=1e-8)
+        with pytest.raises(ValueError, match="feature names"):
+            chunked.transform(D[["b", "a", "c", "d"]])
+        with pytest.raises(TypeError, match="landmarks"):
+            KernelPCA(2).fit(D)
+
+
+class TestLaziness:
+    def test_outputs_are_lazy(self, X, nothing_computes):
+        fitted, D = model().fit(X), layout(X, "even")
+        Y = fitted.transform(D)
+        outputs = [
+            (Y, (600, 4)),
+            (fitted.denoise(D), (600, 4)),
+            (fitted.inverse_transform(Y), (600, 4)),
+            (fitted.reconstruction_error(D), (600,)),
+            (fitted.score_samples(D), (600,)),
+        ]
+        for output, shape in outputs:
+            assert isinstance(output, da.Array)
+            assert output.shape == shape
+            assert output.chunks[0] == D.chunks[0]
+
+    def test_fit_transform_is_lazy_after_the_fit(self, X):
+        Y = model().fit_transform(layout(X, "even"))
+        assert isinstance(Y, da.Array)
+        assert np.allclose(Y.compute(), model().fit_transform(X), atol=1e-8)
+
+    def test_fitted_state_is_local_and_small(self, X):
+        fitted = model().fit(layout(X, "even"))
+        assert type(fitted.subspace_.frame.points) is np.ndarray
+        assert fitted.subspace_.frame.points.shape == (50, 4)
+        assert fitted.preimage_ is not None
+
+    @pytest.mark.parametrize("name", ["transform", "denoise"])
+    def test_tasks_carry_the_subspace_only(self, X, name, monkeypatch):
+        import cloudpickle
+
+        import preimage._dask as chunks
+
+        sizes, share = [], chunks._shared
+        monkeypatch.setattr(chunks, "_shared", lambda f: sizes.append(len(cloudpickle.dumps(f))) or share(f))
+        fitted = model(landmarks=Uniform(400)).fit(X)
+        getattr(fitted, name)(layout(X, "even"))
+        assert sizes[0] < 1.2 * 8 * 400 * (4 + 5 + 6 + 8)  # points, axes and mean, and what solvers keep of them
+
+
+class TestNothingGathers:
+    def test_only_small_results_come_here(self, rng):
+        # Of 20,000 rows the client sees the sample of a selection and sums of the size of the landmarks.
+        X = rng.normal(size=(20_000, 4))
+        D = da.from_array(X, chunks=(1000, 4))
+        seen = []
+
+        def watch(graph, keys, **options):
+            results = dask.get(graph, keys, **options)
+            seen.extend(_sizes(results))
+            return results
+
+        with dask.config.set(scheduler=watch):
+            fitted = model(landmarks=RandomlyPivotedCholesky(50, sample_size=2000)).fit(D)
+            assert max(seen) <= 50 * 50
+            assert sum(seen) < 0.25 * X.size
+            seen.clear()
+            fitted.transform(D), fitted.denoise(D)
+            assert not seen
+
+    def test_rows_are_read_twice(self, X):
+        # Once for the sample, once for the sums; the width is known, and k(x, x) of a Gaussian too.
+        reads = []
+        count = lambda chunk: reads.append(len(chunk)) or chunk
+        D = layout(X, "even").map_blocks(count, dtype=X.dtype, meta=np.empty((0, 0)))
+        model(landmarks=RandomlyPivotedCholesky(50, sample_size=300)).fit(D)
+        assert sum(reads) <= 2 * 600 + 200  # and a chunk to see what a row is
+
+
+class TestErrors:
+    @pytest.mark.parametrize("gamma", [0.1, "median", "scale"])
+    def test_nan_in_a_chunk(self, X, gamma):
+        X[550, 1] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            model(gamma=gamma).fit(layout(X, "even"))
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    @pytest.mark.parametrize("name", ["transform", "denoise", "reconstruction_error", "inverse_transform"])
+    def test_nan_in_a_query(self, X, name, value):
+        fitted = model().fit(X)
+        X[550, 1] = value
+        with pytest.raises(ValueError, match="NaN"):
+            getattr(fitted, name)(layout(X, "even")).compute()
+
+    def test_nan_for_a_kernel_that_depends_on_norms(self, X):
+        X[3, 0] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            model(kernel="linear", landmarks=3).fit(layout(X, "even"))
+
+    def test_wrong_shapes(self, X):
+        D = layout(X, "even")
+        fitted = model().fit(D)
+        with pytest.raises(ValueError, match="3 features"):
+            fitted.transform(D[:, :3])
+        with pytest.raises(ValueError, match="4 components"):
+            fitted.inverse_transform(D[:, :3])
+        with pytest.raises(ValueError, match="2D"):
+            model().fit(D[:, 0])
+        for few in (D[:0], D[:1]):
+            with pytest.raises(ValueError, match="minimum of 2"):
+                model().fit(few)
+        with pytest.raises(ValueError, match="real numbers"):
+            model().fit(D.astype(complex))
+
+    def test_what_needs_memory_says_so(self, X):
+        D = layout(X, "even")
+        fitted = model().fit(D)
+        with pytest.raises(TypeError, match="landmarks"):
+            KernelPCA(2).fit(D)
+        with pytest.raises(TypeError, match="precomputed"):
+            model(kernel="precomputed").fit(D @ D.T)
+        with pytest.raises(TypeError, match="inverse_transform"):
+            fitted.find_preimages(fitted.transform(D))
+        with pytest.raises(TypeError, match="compute"):
+            fitted.navigate(D[:2], D[2:4])
+        with pytest.raises(TypeError, match="diagonal"):
+            fitted.reconstruction_error(D, diagonal=np.ones(600))
+
+
+class TestCluster:
+    @pytest.mark.parametrize("name", ["ragged", "column chunks", "empty chunks"])
+    def test_separate_processes_give_the_model_in_memory(self, client, X, name):
+        held, D = model().fit(X), layout(X, name)
+        with client.as_current():
+            chunked = model().fit(D)
+            assert_same_model(held, chunked, X[:20])
+            assert np.allclose(chunked.transform(D).compute(), held.transform(X), atol=1e-8)
+            assert np.allclose(chunked.denoise(D).compute(), held.denoise(X), atol=1e-7)
+            assert np.allclose(chunked.reconstruction_error(D).compute(), held.reconstruction_error(X), atol=1e-8)
+            back = chunked.inverse_transform(chunked.transform(D)).compute()
+            assert np.allclose(back, held.inverse_transform(held.transform(X)), atol=1e-7)
+
+    def test_errors_of_workers_arrive(self, client, X):
+        X[550, 1] = np.nan
+        with client.as_current(), pytest.raises(ValueError, match="NaN"):
+            model().fit(layout(X, "even"))
+
+    def test_a_worker_killed_during_fit_changes_nothing(self, client, X, tmp_path):
+        held = model().fit(X)
+        home, folder = os.getpid(), str(tmp_path)
+
+        def read(chunk, block_info=None):
+            """Count reads by files; during the second pass over 20 chunks, the process dies without a word, once."""
+            if os.getpid() != home and len(os.listdir(folder)) > 30 and not os.path.exists(f"{folder}/killed"):
+                with open(f"{folder}/killed", "w") as note:
+                    note.write(str(os.getpid()))
+                os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+            with open(f"{folder}/{uuid.uuid4().hex}", "w"):
+                return chunk
+
+        with client.as_current():
+            before = set(client.run(os.getpid).values())
+            chunked = model().fit(layout(X, "even").rechunk((30, 4)).map_blocks(read, dtype=X.dtype, meta=X[:0]))
+            client.wait_for_workers(2, timeout=60)
+        assert int((tmp_path / "killed").read_text()) in before
+        assert_same_model(held, chunked, X[:20])
+
+
+def _sizes(results):
+    """Largest arrays in results of any nesting, as numbers of entries."""
+    if isinstance(results, (list, tuple)):
+        return [size for result in results for size in _sizes(result)]
+    if hasattr(results, "values") and hasattr(results.values, "scatter"):
+        return [np.size(results.values.scatter)]
+    return [np.size(results)]
