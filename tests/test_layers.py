@@ -13,7 +13,17 @@ ROOT = Path(preimage.__file__).parent
 LAYERS = [
     {"cli", "plotting", "report", "datasets"},
     {"estimators", "interop", "model_selection"},
-    {"spectral", "landmarks", "solvers", "reduced_sets", "calibration", "geometry", "invariances"},
+    {
+        "spectral",
+        "clustering",
+        "landmarks",
+        "solvers",
+        "reduced_sets",
+        "calibration",
+        "geometry",
+        "invariances",
+        "discriminants",
+    },
     {"feature_space"},
     {"kernels"},
     {
@@ -33,6 +43,7 @@ LAYERS = [
 ]
 ALLOWED_SIDEWAYS = {
     ("reduced_sets", "solvers"),
+    ("discriminants", "spectral"),
     ("model_selection", "estimators"),
     ("estimators", "interop"),
     ("cli", "plotting"),

@@ -488,7 +488,7 @@ def draw_figures(systems, distilled, directory):
     for ax in (left, right):
         ax.set(xlabel="vectors a machine", xscale="log")
         ax.set_xticks([10, 25, 50, 100, 200], labels=["10", "25", "50", "100", "200"])
-    left.legend()
+    right.legend(loc="lower left")
     figure.savefig(directory / "reduced_sets_curves.png", dpi=110)
 
     figure, axes = plt.subplots(4, REFINED, figsize=(REFINED * 0.45, 2.4), layout="constrained")

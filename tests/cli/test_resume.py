@@ -14,7 +14,8 @@ pytest.importorskip("pyarrow", reason="tables need pyarrow")
 
 from typer.testing import CliRunner
 
-from preimage.cli import _app, _partial
+from preimage.cli import _app, _learning, _partial
+from preimage.spectral import KernelMoments
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -92,6 +93,32 @@ def test_a_killed_run_continues_to_the_same_end(data, tmp_path, command, suffix)
         before, after = (json.loads(path.with_suffix(".json").read_text()) for path in (whole, out))
         different = {name for name in before if before[name] != after[name]}
         assert different <= {"output", "seconds"}
+
+
+def test_what_was_learned_is_not_learned_again(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(_learning, "PERIOD", 0)
+    of, count, learned = KernelMoments.of, iter(range(4)), []
+
+    def interrupt(*arguments):
+        if next(count, None) is None:
+            raise KeyboardInterrupt
+        return of(*arguments)
+
+    def counted(kernel, points, rows):
+        learned.append(len(rows))
+        return of(kernel, points, rows)
+
+    out, whole = tmp_path / "out.npy", tmp_path / "whole.npy"
+    monkeypatch.setattr(KernelMoments, "of", interrupt)
+    result = run("embed", data, out, *OPTIONS["embed"])
+    assert result.exit_code == 130 and "run the same command to continue" in result.output
+    assert "components was 3, now 2" in run("embed", data, out, *OPTIONS["embed"], "--components", "2").output
+    monkeypatch.setattr(KernelMoments, "of", counted)
+    assert run("embed", data, out, *OPTIONS["embed"]).exit_code == 0
+    assert sum(learned) == 300 - 4 * 32
+    assert run("embed", data, whole, *OPTIONS["embed"]).exit_code == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert not list(tmp_path.glob("*.part*"))
 
 
 def test_an_interrupted_run_continues(interrupted, data):

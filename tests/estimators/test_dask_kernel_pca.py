@@ -84,7 +84,7 @@ def client():
     with (
         dask.config.set(settings),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0
         ) as cluster,
         distributed.Client(cluster, set_as_default=False, timeout=60) as client,
     ):

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from preimage import KernelPCA
+from preimage import KernelPCA, OrientedKernelPCA
 from preimage.plotting import ComponentContourDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="figures need matplotlib")
@@ -106,3 +106,9 @@ def test_a_missing_matplotlib_says_what_to_install(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "preimage\[plot\]"'):
         ComponentContourDisplay.from_estimator(model, X)
+
+
+def test_oriented_features_are_drawn():
+    model = OrientedKernelPCA(2, gamma=0.5, noise=lambda rows, t: rows + t).fit(X)
+    display = ComponentContourDisplay.from_estimator(model, X, grid_resolution=10)
+    assert [panel.get_title() for panel in display.axes_] == ["Component 1", "Component 2"]

@@ -11,6 +11,7 @@ from preimage.cli._denoise import DataError, check_rows, choose, denoise
 from preimage.cli._embed import count_rows, write_rows
 from preimage.cli._files import Dataset
 from preimage.cli._large_model import SHARE, fit_file
+from preimage.cli._learning import LearningNotes
 from preimage.cli._partial import partial_output
 from preimage.cli._source_parquet import parquet_bytes
 from preimage.cli._sources import can_be_chunked
@@ -82,7 +83,7 @@ def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, re
     }
     with partial_output(output, inputs, resume) as partial:
         if not partial.is_begun:
-            n_rows, model = _fitted(train, request, landmarks, chunk_rows, bars)
+            n_rows, model = _fitted(train, request, landmarks, chunk_rows, bars, partial)
             n_rows = n_rows if train is source else count_rows(source, chunk_rows, bars)
             shape = source.row_shape or (source.n_columns,)
             partial.begin(model, n_rows, shape, model.points.dtype, {"converged": 0, "objective": 0.0, "reasons": []})
@@ -100,7 +101,7 @@ def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, re
         return _summary(model, partial), *samples
 
 
-def _fitted(train, request, landmarks, chunk_rows, bars):
+def _fitted(train, request, landmarks, chunk_rows, bars, partial):
     chosen = {}
 
     def kernel_of(sample):
@@ -111,7 +112,8 @@ def _fitted(train, request, landmarks, chunk_rows, bars):
         return Gaussian(1 / chosen["width"])
 
     components = lambda: chosen["components"]
-    n_rows, _, model = fit_file(train, chunk_rows, kernel_of, components, landmarks, "rpcholesky", request.seed, bars)
+    seed, notes = request.seed, LearningNotes(partial)
+    n_rows, model = fit_file(train, chunk_rows, kernel_of, components, landmarks, "rpcholesky", seed, bars, notes)
     return n_rows, replace(model, facts={**model.facts, "penalty": float(chosen["penalty"])})
 
 

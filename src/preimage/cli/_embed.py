@@ -6,6 +6,7 @@ from typing import Any
 import preimage
 from preimage.cli._denoise import DataError
 from preimage.cli._large_model import fit_file, read_model
+from preimage.cli._learning import LearningNotes
 from preimage.cli._partial import partial_output
 from preimage.cli._sources import identity_of
 from preimage.cli._survey import survey
@@ -73,7 +74,7 @@ def embed(source, output, kind, wish, chunk_rows, resume, bars, model_path=None,
     with partial_output(output, inputs, resume) as partial:
         if not partial.is_begun:
             n_rows, model = (
-                _counted(source, ready, chunk_rows, bars) if ready else _fitted(source, wish, chunk_rows, bars)
+                _counted(source, ready, chunk_rows, bars) if ready else _fitted(source, wish, chunk_rows, bars, partial)
             )
             partial.begin(model, n_rows, (len(model.subspace),), model.points.dtype)
         model = partial.model()
@@ -119,8 +120,6 @@ def _counted(source, model, chunk_rows, bars):
     return count_rows(source, chunk_rows, bars), model
 
 
-def _fitted(source, wish, chunk_rows, bars):
-    n_rows, _, model = fit_file(
-        source, chunk_rows, wish.resolved_kernel, wish.components, wish.landmarks, wish.method, wish.seed, bars
-    )
-    return n_rows, model
+def _fitted(source, wish, chunk_rows, bars, partial):
+    kernel, notes = wish.resolved_kernel, LearningNotes(partial)
+    return fit_file(source, chunk_rows, kernel, wish.components, wish.landmarks, wish.method, wish.seed, bars, notes)

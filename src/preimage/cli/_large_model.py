@@ -22,6 +22,8 @@ from preimage.spectral import KernelMoments, landmark_subspace
 FORMAT = "preimage.subspace", 1
 # Share of the free memory that rows may take together.
 SHARE = 4
+# Rows whose squared number of kernel values can be waited for.
+MOST_EXACT = 50_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class LargeModel:
             )
 
 
-def fit_file(source, chunk_rows, kernel_of, n_components, landmarks, method, seed, bars):
+def fit_file(source, chunk_rows, kernel_of, n_components, landmarks, method, seed, bars, notes):
     """Kernel PCA of a file.
 
     Parameters
@@ -72,11 +74,11 @@ def fit_file(source, chunk_rows, kernel_of, n_components, landmarks, method, see
         How landmarks are chosen.
     seed : int
     bars : Bars
+    notes : LearningNotes
 
     Returns
     -------
     n_rows : int
-    sample : array
     model : LargeModel
     """
     most = DEFAULT_LANDMARKS if landmarks == AUTO else landmarks or 0
@@ -90,20 +92,22 @@ def fit_file(source, chunk_rows, kernel_of, n_components, landmarks, method, see
         kernel = kernel_of(seen.sample)
         wanted = n_components() if callable(n_components) else n_components
         fit = _fit_exact if landmarks is None else _fit_landmarks
-        model = fit(source, chunk_rows, seen, kernel, wanted, landmarks, method, seed, bars)
+        model = fit(source, chunk_rows, seen, kernel, wanted, landmarks, method, seed, bars, notes)
     except (ValueError, TypeError) as error:
         raise DataError(" ".join(str(error).split())) from error
-    return seen.n_rows, seen.sample, model
+    return seen.n_rows, model
 
 
-def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars):
+def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars, notes):
     selector = type(as_landmarks(method))(landmarks)
     points = selector.select(kernel, seen.sample, rng=np.random.default_rng(seed)).points
-    moments = None
-    with bars.stage("Learning", seen.n_rows) as advance:
-        for chunk in source.chunks(chunk_rows):
+    moments = notes.load(kernel, points)
+    known = 0 if moments is None else int(moments.values.count)
+    with bars.stage("Learning", seen.n_rows, known) as advance:
+        for chunk in source.chunks(chunk_rows, known):
             new = KernelMoments.of(kernel, points, chunk)
             moments = new if moments is None else moments + new
+            notes.save(moments)
             advance(len(chunk))
     if moments is None or moments.values.count != seen.n_rows:
         raise DataError(f"{source.path} has changed while it was read. Run the command again.")
@@ -112,12 +116,17 @@ def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, me
     return LargeModel(found.subspace, _facts(source, seen, float(np.sum(found.shares)), left))
 
 
-def _fit_exact(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars):
+def _fit_exact(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars, notes):
     size, free = seen.n_rows * source.n_columns * source.dtype.itemsize, free_memory(seen.sample)
     if size > free // SHARE:
         raise DataError(
             f"Exact kernel PCA needs all rows of {source.path} in memory: {size / 1e9:.1f} GB, and "
             f"{free / 1e9:.1f} GB are free. Give --landmarks 500, say."
+        )
+    if seen.n_rows > MOST_EXACT:
+        raise DataError(
+            f"Exact kernel PCA of {seen.n_rows:,} rows takes hours; {MOST_EXACT:,} are the most that are done. "
+            "Give --landmarks 500, say."
         )
     X = np.empty((seen.n_rows, source.n_columns), source.dtype)
     for number, chunk in enumerate(source.chunks(chunk_rows)):

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
+from preimage.cli._denoise import DataError
 from preimage.cli._export import export
 from preimage.cli._files import FileError
 from preimage.cli._large_model import read_model, write_model
@@ -17,11 +18,12 @@ except ImportError:  # Windows: two runs on one output are the user's business t
 
 
 class PartialOutput:
-    """Rows of an output as far as they are computed, beside it in three files.
+    """Rows of an output as far as they are computed, beside it in a few files.
 
     ``OUTPUT.part`` is a NumPy file whatever the format of the output: it can be cut off after the last complete chunk
     and continued, which a Parquet file cannot. ``OUTPUT.part.npz`` is the model, ``OUTPUT.part.json`` says how many
-    rows are there and what they were computed from.
+    rows are there and what they were computed from. Before there is a model, ``OUTPUT.part.learning.npz`` holds what
+    was learned so far.
 
     Parameters
     ----------
@@ -42,7 +44,21 @@ class PartialOutput:
 
     @property
     def is_begun(self):
-        return self.state is not None
+        """Whether there is a model, and rows can follow."""
+        return self.state is not None and "n_rows" in self.state
+
+    @property
+    def learning_path(self):
+        return _beside(self.output, ".learning.npz")
+
+    def note_learning(self, **arrays):
+        """Keep what was learned so far."""
+        temporary = _beside(self.output, ".learning.npz.new")
+        with open(temporary, "wb") as file:
+            np.savez(file, **arrays)
+        os.replace(temporary, self.learning_path)
+        self.state = {"inputs": self.inputs, "bytes": 0}
+        self._note()
 
     @property
     def rows(self):
@@ -77,6 +93,7 @@ class PartialOutput:
             "totals": totals or {},
         }
         self._note()
+        self.learning_path.unlink(missing_ok=True)
 
     def append(self, values, totals=None):
         """Add rows, and the numbers about all rows so far; both are there afterwards, or neither is."""
@@ -112,7 +129,8 @@ class PartialOutput:
 def partial_output(output, inputs, resume):
     """A `PartialOutput`: what an interrupted run with the same inputs left, or an empty one.
 
-    Without `resume` the remains of earlier runs are removed. A run that fails before it has a model leaves nothing.
+    Without `resume` the remains of earlier runs are removed. A run that fails for its data before it has a model, or
+    before anything worth keeping is learned, leaves nothing.
     """
     part, partial = _part(output), None
     existed = part.exists()
@@ -123,8 +141,12 @@ def partial_output(output, inputs, resume):
                 _discard(output, but_part=True)
             partial = PartialOutput(output, inputs, file, _checked_state(output, inputs, file) if resume else None)
             yield partial
+    except (FileError, DataError):
+        if partial is not None and not partial.is_begun:
+            partial.state = None  # the same data would fail again
+        raise
     finally:
-        if not (existed if partial is None else partial.is_begun):
+        if not existed if partial is None else partial.state is None:
             _discard(output)
 
 
@@ -177,7 +199,7 @@ def _lock(file, output):
 
 
 def _discard(output, but_part=False):
-    ends = (".json", ".json.new", ".npz")
+    ends = (".json", ".json.new", ".npz", ".learning.npz", ".learning.npz.new")
     for path in [_beside(output, end) for end in ends] + ([] if but_part else [_part(output)]):
         with suppress(FileNotFoundError):
             path.unlink()

@@ -5,7 +5,6 @@ import numpy as np
 from preimage.clustering._coordinate_lloyd import coordinate_lloyd
 from preimage.clustering._coordinate_online import coordinate_online
 from preimage.clustering._kernel_kmeans import draw_seeds
-from preimage.clustering._seeding import seed_labels
 
 # Rows on which restarts compete.
 SAMPLE = 10_000
@@ -35,24 +34,21 @@ def coordinate_kmeans(data, n_clusters, *, init, n_init, algorithm, max_iter, to
     if candidates.size > SAMPLE:
         candidates = np.sort(rng.choice(candidates, SAMPLE, replace=False))
     sample = data.sample(candidates)
-    seeds, centers, labels = _starts(sample, n_clusters, init, n_init, rng)
+    seeds = _seeds(sample, n_clusters, init, n_init, rng)
+    centers = sample.held[0][seeds]
     if algorithm == "online":
         numbers = candidates[seeds]
-        return _online(data, sample.held[0][seeds], data.weights[numbers], numbers)
+        return _online(data, centers, data.weights[numbers], numbers)
     if candidates.size < np.count_nonzero(data.weights):
         centers = coordinate_lloyd(sample, centers, max_iter, tol).centers[None]
     return coordinate_lloyd(data, centers, max_iter, tol)
 
 
-def _starts(sample, n_clusters, init, n_init, rng):
-    """Seeds, and the means of the points nearest to them."""
+def _seeds(sample, n_clusters, init, n_init, rng):
     (Y, _), weights = sample.held, sample.weights
     squared = np.einsum("ij,ij->i", Y, Y)
     order = np.argsort(squared - 2 * (Y @ (weights @ Y)) / weights.sum(), kind="stable")
-    rows_of = lambda numbers: Y[numbers] @ Y.T
-    seeds = draw_seeds(rows_of, squared, weights, order, n_clusters, init, n_init, rng)
-    labels = seed_labels(rows_of, squared, seeds)
-    return seeds, Y[seeds], labels
+    return draw_seeds(lambda numbers: Y[numbers] @ Y.T, squared, weights, order, n_clusters, init, n_init, rng)
 
 
 def _online(data, centers, sizes, seeds):

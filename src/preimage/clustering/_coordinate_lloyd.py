@@ -1,9 +1,12 @@
 """k-means on coordinates in a subspace of feature space, where centres are points again."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+
+from preimage.clustering._partition import best
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,18 @@ def coordinate_lloyd(data, starts, max_iter=300, tol=0.0):
     active = runs
     for _ in range(max_iter):
         centers = np.stack([run.next_centers for run in active])
-        sums = data.sum(lambda Y, lengths, weights: _Sums.of(centers, Y, lengths, weights))
+        sums = data.sum(partial(_Sums.of, centers))
+        if not np.all(np.isfinite(sums.costs)):
+            raise ValueError(
+                "Input X contains NaN or infinity, or values so large that the kernel overflows. Impute or drop such "
+                "rows, and scale the data."
+            )
         for number, run in enumerate(active):
             run.step(sums, number)
         active = [run for run in active if not run.is_done]
         if not active:
             break
-    return min((run.result() for run in runs), key=lambda clusters: clusters.inertia)
+    return best([run.result() for run in runs])
 
 
 def nearest(centers, Y):

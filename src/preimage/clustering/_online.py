@@ -15,8 +15,8 @@ def online(gram, starts, n_clusters, weights):
     r"""One pass over the points that have no label yet, each to the centre that is nearest when it comes [1]_.
 
     The centre moves to it, :math:`m_\alpha \leftarrow (1 - \zeta) m_\alpha + \zeta \varphi(x_t)` with
-    :math:`\zeta = w_t / (n_\alpha + w_t)` (S20), and :math:`\|m_\alpha\|^2` is carried along (S21). After the pass every
-    centre is the mean of the points it was given, its seeds included.
+    :math:`\zeta = w_t / (n_\alpha + w_t)` (S20), and :math:`\|m_\alpha\|^2` is carried along (S21). After the pass
+    every centre is the mean of the points it was given, its seeds included.
 
     Parameters
     ----------

@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+# Inertias closer than this share of their first values are equal.
+ROUNDING = 1e-10
+
 
 @dataclass(frozen=True)
 class Partition:
@@ -51,6 +54,7 @@ class Partition:
         return gamma
 
 
-def best(partitions):
-    """The partition with the smallest inertia, the first of them if there are several."""
-    return min(partitions, key=lambda partition: partition.inertia)
+def best(runs):
+    """The first run whose inertia is the smallest up to rounding: runs with equal clusters differ in their numbers."""
+    smallest = min(run.inertia for run in runs)
+    return next(run for run in runs if run.inertia <= smallest + ROUNDING * max(run.path[0], 0.0))

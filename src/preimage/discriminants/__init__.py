@@ -1,7 +1,13 @@
 """Discriminants in feature space: Fisher's criterion, sparse solutions, thresholds, and decisions."""
 
+from preimage.discriminants._cross_validation import (
+    KernelTable,
+    cross_validated_scores,
+    sparsity_by_cross_validation,
+)
 from preimage.discriminants._fit import FittedDiscriminants, fit_discriminants, sparse_paths
 from preimage.discriminants._gram_fisher import GramFisher
+from preimage.discriminants._leave_one_out import leave_one_out_values
 from preimage.discriminants._rule import (
     NEED_VALUES,
     THRESHOLDS,
@@ -24,12 +30,15 @@ __all__ = [
     "THRESHOLDS",
     "FittedDiscriminants",
     "GramFisher",
+    "KernelTable",
     "LinearRule",
     "ScatterFisher",
     "SparseFisherPath",
+    "cross_validated_scores",
     "empirical_threshold",
     "fit_discriminants",
     "gaussian_threshold",
+    "leave_one_out_values",
     "many_class_rule",
     "margin_threshold",
     "midpoint_threshold",
@@ -37,5 +46,6 @@ __all__ = [
     "polished",
     "sparse_fisher_path",
     "sparse_paths",
+    "sparsity_by_cross_validation",
     "two_class_rule",
 ]

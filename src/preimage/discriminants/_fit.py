@@ -91,7 +91,7 @@ def fit_discriminants(
 
 
 def sparse_paths(problem, ridge, max_nonzero=None):
-    """The path of sparse discriminants of two classes, or one path a class against the rest, with noise and contrast."""
+    """Paths of sparse discriminants with their noise and contrast: of two classes, or of each against the rest."""
     n_classes = problem.n_classes
     classes = [1] if n_classes == 2 else range(n_classes)
     regularized, between = problem.regularized(ridge), problem.moments.between_factor
@@ -112,4 +112,3 @@ def _sparse(problem, ridge, sparsity):
         columns.append(polished(noise, contrast, path.support(sparsity)) if by_count else path.at(sparsity))
         paths.append(path)
     return np.column_stack(columns), paths
-

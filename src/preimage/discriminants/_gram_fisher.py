@@ -10,9 +10,9 @@ from preimage.feature_space import ClassMoments
 class GramFisher:
     r"""Fisher's criterion in feature space, :math:`w = \sum_i \alpha_i \varphi(x_i)` on all points.
 
-    Maximises :math:`\alpha^\top M \alpha / \alpha^\top (N + \mu K) \alpha` with the scatters between and within classes,
-    :math:`N = K D K`. With the normalised indicators T of the classes, :math:`D = I - T T^\top`, every maximiser has the
-    form :math:`\alpha = (K + \mu I)^{-1} T c`, because :math:`D (K + \mu I) \alpha = 0` wherever
+    Maximises :math:`\alpha^\top M \alpha / \alpha^\top (N + \mu K) \alpha` with the scatters between and within
+    classes, :math:`N = K D K`. With the normalised indicators T of the classes, :math:`D = I - T T^\top`, every
+    maximiser has the form :math:`\alpha = (K + \mu I)^{-1} T c`, because :math:`D (K + \mu I) \alpha = 0` wherever
     :math:`(N + \mu K) \alpha` lies in the span of KT. So one Cholesky factor of :math:`K + \mu I` and a problem of the
     size of the number of classes give all directions, in the condition of K rather than of its square; for two
     classes it is the least-squares support vector machine. Weights w become
@@ -51,12 +51,13 @@ class GramFisher:
         overlap = overlap[np.ix_(present, present)] / np.outer(roots, roots)  # Tᵀ(K + μI)⁻¹T
         values, vectors = np.linalg.eigh((overlap + overlap.T) / 2)
         seen = 1 - ridge * values  # eigenvalues of TᵀK(K + μI)⁻¹T: what the kernel sees of the classes
-        keep = seen > 8 * roots.size * epsilon(seen.dtype)
+        keep = seen > epsilon(seen.dtype) * max(8 * roots.size, float(np.trace(self.matrix.A)) / ridge)
         values, vectors, seen = values[keep], vectors[:, keep], seen[keep]
         share = roots / np.linalg.norm(roots)
         between = vectors.T - np.outer(vectors.T @ share, share)  # without the direction of the common mean
         U, singular, _ = np.linalg.svd(np.sqrt(seen / (ridge * values))[:, None] * between, full_matrices=False)
-        n_components = min(n_components or roots.size - 1, roots.size - 1, int(keep.sum()))
+        most = max(1, min(roots.size - 1, int(keep.sum())))
+        n_components = min(n_components or most, most)
         small = vectors @ (U[:, :n_components] / np.sqrt(ridge * values * seen)[:, None])
         return singular[:n_components] ** 2, self._coefficients(
             np.sqrt(self.counts.sum()) * G[:, present] @ (small / roots[:, None])

@@ -34,7 +34,8 @@ class Ridged:
             values, vectors = self._eigen
             return vectors @ ((vectors.T @ B) / (values + alpha)[:, None])
         try:
-            factor = linalg.cho_factor(self.plus(alpha), lower=True, overwrite_a=True, check_finite=False)
+            # Its own transpose, in LAPACK's order of columns: nothing is copied.
+            factor = linalg.cho_factor(self.plus(alpha).T, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             raise np.linalg.LinAlgError(
                 f"A matrix of shape {self.A.shape} plus a ridge of {alpha:.2g} is not positive definite: the kernel is "

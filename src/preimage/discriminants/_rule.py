@@ -18,8 +18,11 @@ from preimage.exceptions import RankWarning
 THRESHOLDS = ("gaussian", "midpoint", "empirical", "margin")
 #: Thresholds that need the values of all training points, not only their moments.
 NEED_VALUES = ("empirical", "margin")
-# Variances below this share of the squared distance of class means are taken for it.
-SMALLEST_VARIANCE = 1e-6
+# Variances below this share of the squared distance of class means are taken for it: what a discriminant with a small
+# ridge makes of its training data says nothing about new ones, and should not outweigh prior probabilities.
+SMALLEST_VARIANCE = 1e-2
+# The least say of a class in a common covariance, as a share of an equal one, however small the weight of the class.
+SMALLEST_SHARE = 0.3
 # Classes whose means differ by less than this share of everything else do not differ.
 SAME = 1e-10
 
@@ -107,10 +110,12 @@ def many_class_rule(moments, threshold):
     With "midpoint" all classes are taken for equally frequent: the nearest class mean wins.
     """
     means, counts = moments.means, moments.counts
-    covariance = moments.within / moments.count
-    spread = np.trace(np.cov(means[counts > 0].T, ddof=0).reshape(covariance.shape))
-    covariance = covariance + SMALLEST_VARIANCE * max(spread, np.finfo(float).tiny) * np.eye(len(covariance))
-    weights = np.linalg.solve(covariance, (means - moments.mean).T)  # (k, C)
+    shares = np.where(counts > 0, np.maximum(counts / moments.count, SMALLEST_SHARE / counts.size), 0.0)
+    covariances = moments.scatters / np.where(counts > 0, counts, 1.0)[:, None, None]
+    values, axes = np.linalg.eigh(np.tensordot(shares / shares.sum(), covariances, axes=1))
+    spread = np.sum(np.var(means[counts > 0], axis=0))
+    values = np.maximum(values, max(SMALLEST_VARIANCE * spread, np.finfo(float).tiny))
+    weights = axes / values @ (axes.T @ (means - moments.mean).T)  # (k, C)
     quadratic = np.sum((means + moments.mean).T * weights, axis=0) / 2
     with np.errstate(divide="ignore"):
         priors = np.log(counts / moments.count)
@@ -123,8 +128,8 @@ def many_class_rule(moments, threshold):
 def _constant_rule(counts):
     if counts.all():
         warnings.warn(
-            "Two classes have the same mean in feature space, so Fisher's discriminant cannot tell them apart; the more "
-            "frequent one is predicted throughout. Another kernel, or another width, may see a difference.",
+            "Two classes have the same mean in feature space, so Fisher's discriminant cannot tell them apart; the "
+            "more frequent one is predicted throughout. Another kernel, or another width, may see a difference.",
             RankWarning,
             stacklevel=2,
         )

@@ -36,9 +36,7 @@ class ScatterFisher:
         How many ridges will be tried.
     """
 
-    def __init__(
-        self, moments, gram, regularizer, *, is_relative=True, tangent=None, values_of=None, n_ridges=1
-    ):
+    def __init__(self, moments, gram, regularizer, *, is_relative=True, tangent=None, values_of=None, n_ridges=1):
         self.moments, self.n_classes = moments, len(moments.classes)
         self.within = moments.within if tangent is None else moments.within + tangent
         self.penalty, self.basis, self.unit = _coordinates(moments, gram, regularizer, is_relative)
@@ -49,7 +47,7 @@ class ScatterFisher:
 
     def directions(self, ridge, n_components=None):
         """Ratios (k,) and coefficients α (m, k) with αᵀ(N + λT + μP)α = ℓ, the sum of weights; largest ratio first."""
-        most = min(int(np.sum(self.moments.counts > 0)) - 1, self.between.shape[0])
+        most = max(1, min(int(np.sum(self.moments.counts > 0)) - 1, self.between.shape[0]))
         n_components = min(n_components or most, most)
         ratios, reduced = self.noise.rayleigh(self._ridge(ridge), self.between, n_components)
         return ratios, np.sqrt(self.moments.count) * self._coefficients(reduced)

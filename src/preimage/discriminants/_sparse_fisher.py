@@ -41,9 +41,9 @@ class SparseFisherPath:
         return A @ np.array([1 - share, share])
 
     def support(self, n_nonzero):
-        """Numbers of the coefficients that are nonzero on the last part of the path with at most so many."""
-        fitting = np.flatnonzero(self.n_nonzero <= n_nonzero)
-        return np.flatnonzero(self.coefficients[:, fitting[-1] if fitting.size else 0])
+        """Numbers of the coefficients that are nonzero where the path has most of them, but at most so many."""
+        counts = np.where(self.n_nonzero <= n_nonzero, self.n_nonzero, 0)
+        return np.flatnonzero(self.coefficients[:, counts.size - 1 - np.argmax(counts[::-1])])
 
 
 def sparse_fisher_path(noise, contrast, max_nonzero=None):

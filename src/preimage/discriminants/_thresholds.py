@@ -13,7 +13,10 @@ def midpoint_threshold(means):
 
 
 def gaussian_threshold(means, variances, counts):
-    """Where two normal densities times priors are equal, between the means; half-way where they are equal nowhere there.
+    """Where two normal densities times prior probabilities are equal, between the means.
+
+    Where they are equal nowhere there, one class being much more frequent, a common variance decides, whose threshold
+    may lie beyond the means.
 
     Parameters
     ----------
@@ -29,14 +32,13 @@ def gaussian_threshold(means, variances, counts):
     A = 1 / v1 - 1 / v2
     B = -2 * (m1 / v1 - m2 / v2)
     C = m1**2 / v1 - m2**2 / v2 + np.log(v1 / v2) + 2 * np.log(n2 / n1)
-    middle = midpoint_threshold(means)
     if abs(A) <= 1e-12 * (1 / v1 + 1 / v2):
-        roots = np.array([-C / B]) if B else np.empty(0)
-    else:
-        roots = np.roots([A, B, C])
-        roots = roots[np.isreal(roots)].real
+        return float(-C / B)
+    roots = np.roots([A, B, C])
+    roots = roots[np.isreal(roots)].real
     inside = roots[(roots >= min(m1, m2)) & (roots <= max(m1, m2))]
-    return float(inside[0]) if inside.size else middle
+    common = (n1 * v1 + n2 * v2) / (n1 + n2)
+    return float(inside[0] if inside.size else (m1 + m2) / 2 + common * np.log(n1 / n2) / (m2 - m1))
 
 
 def empirical_threshold(values, signs, weights=None):
@@ -69,8 +71,9 @@ def empirical_threshold(values, signs, weights=None):
 def margin_threshold(values, signs, weights=None, C=MARGIN_C):
     r"""The threshold b/w of a soft-margin support vector machine on the values alone.
 
-    Minimises :math:`\frac12 w^2 + C \sum_i (1 - y_i (w g_i - b))_+` for values g in units of their deviation: exactly in
-    b, where the objective is piecewise linear, and by a search over w, in which the rest is convex.
+    Minimises :math:`\frac12 w^2 + C \sum_i (1 - y_i (w g_i - b))_+` for values g in units of their deviation (with
+    classes of equal weight): exactly in b, where the objective is piecewise linear, and by a search over w, in which
+    the rest is convex.
 
     Parameters
     ----------
@@ -89,8 +92,9 @@ def margin_threshold(values, signs, weights=None, C=MARGIN_C):
     """
     values, signs = np.asarray(values, dtype=float), np.asarray(signs, dtype=float)
     weights = np.ones(values.size) if weights is None else np.asarray(weights, dtype=float)
-    scale = float(np.std(values)) or 1.0
-    g, negatives = values / scale, weights[signs < 0].sum()
+    negatives = weights[signs < 0].sum()
+    scale = _balanced_deviation(values, weights / np.where(signs < 0, negatives, weights.sum() - negatives))
+    g = values / scale
 
     def best_offset(w):
         breaks = w * g - signs
@@ -106,3 +110,9 @@ def margin_threshold(values, signs, weights=None, C=MARGIN_C):
     objective = lambda w: 0.5 * w * w + C * best_offset(w)[1]
     w = minimize_scalar(objective, bounds=(1e-12, top), method="bounded", options={"xatol": 1e-10}).x
     return float(scale * best_offset(w)[0] / w)
+
+
+def _balanced_deviation(values, weights):
+    """Standard deviation under weights that give both classes the same say; one where all values are equal."""
+    center = np.average(values, weights=weights)
+    return float(np.sqrt(np.average((values - center) ** 2, weights=weights))) or 1.0

@@ -9,6 +9,9 @@ from preimage.estimators._compressed import (
 )
 from preimage.estimators._compressed_files import load
 from preimage.estimators._empirical_kernel_map import EmpiricalKernelMap
+from preimage.estimators._kernel_fisher import KernelFisherDiscriminant
+from preimage.estimators._kernel_fisher_cv import KernelFisherDiscriminantCV
+from preimage.estimators._kernel_kmeans import KernelKMeans
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._oriented_kernel_pca import OrientedKernelPCA
 from preimage.estimators._sparse_greedy_classification import SparseGreedyClassifier
@@ -21,6 +24,9 @@ __all__ = [
     "CompressedRegressor",
     "CompressedTransformer",
     "EmpiricalKernelMap",
+    "KernelFisherDiscriminant",
+    "KernelFisherDiscriminantCV",
+    "KernelKMeans",
     "KernelPCA",
     "OrientedKernelPCA",
     "SparseGreedyClassifier",

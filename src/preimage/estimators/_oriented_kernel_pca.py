@@ -27,8 +27,9 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     .. math:: J(w) = \frac{\langle w, C w\rangle}{\langle w, S_N w\rangle + \alpha \|w\|^2}
 
-    over :math:`w = \sum_i a_i \varphi(z_i)`, and again among those with :math:`\langle w, (S_N + \alpha) w'\rangle = 0`.
-    C is the covariance of the images of the data. The noise :math:`S_N` is the sum of what is given of
+    over :math:`w = \sum_i a_i \varphi(z_i)`, and again among those with
+    :math:`\langle w, (S_N + \alpha) w'\rangle = 0`. C is the covariance of the images of the data.
+    The noise :math:`S_N` is the sum of what is given of
 
     - the tangent covariance T of transformations that should not matter (`noise`),
     - the covariance of the images of samples of noise (``fit(X, noise_samples=...)``),
@@ -54,8 +55,9 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         noise samples, partners; on these the maximum is that of all of feature space (for transformations up to the
         step of differences), and its price grows with the third power of their number. A number or a selector
         chooses among the same rows; an array is taken as it is, for instance ``VirtualExamples(...).centers(X, 500)``.
-    preimage : str or Preimage, default="fixed_point"
-        How `inverse_transform` and `denoise` go back to input space; as in `KernelPCA`.
+    preimage : str or Preimage, default="gradient"
+        How `inverse_transform` and `denoise` go back to input space; names as in `KernelPCA`. "fixed_point" is slow
+        here: features that forget are made of large coefficients of both signs, between which its steps get short.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the choice of landmarks. Selectors given as objects have a seed of their own.
 
@@ -129,7 +131,7 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         noise=None,
         alpha=1e-3,
         landmarks=None,
-        preimage="fixed_point",
+        preimage="gradient",
         random_state=0,
     ):
         self.n_components = n_components
@@ -236,7 +238,9 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Y = check_coordinates(self, Y, self.n_components_, like=self.offset_)
         start = None if start is None else self._check_inputs(start)
         if start is not None and start.shape[0] != Y.shape[0]:
-            raise ValueError(f"There are {start.shape[0]} starts for {Y.shape[0]} rows of features; one each is needed.")
+            raise ValueError(
+                f"There are {start.shape[0]} starts for {Y.shape[0]} rows of features; one each is needed."
+            )
         coordinates = array_namespace(Y).linalg.solve(self.mixing_.T, Y.T).T
         return self.preimage_.inverse(self.subspace_, coordinates, start)
 

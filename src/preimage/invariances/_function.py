@@ -73,3 +73,22 @@ class FunctionTransformation(Transformation):
         if not bool(xp.all(xp.isfinite(result))):
             raise ValueError(f"The `{name}` of a FunctionTransformation returned NaN or infinity for finite rows.")
         return xp.astype(result, X.dtype, copy=False)
+
+
+def as_transformations(owner):
+    """The `transformations` of `owner` as a list: one or several, objects or functions."""
+    given = owner.transformations
+    parts = [_as_transformation(each) for each in (given if isinstance(given, (list, tuple)) else [given])]
+    if not parts:
+        raise ValueError(f"{type(owner).__name__} needs at least one transformation; got an empty list.")
+    return parts
+
+
+def _as_transformation(each):
+    if isinstance(each, Transformation):
+        return each
+    if callable(each):
+        return FunctionTransformation(each)
+    raise TypeError(
+        f"A transformation is an object such as Rotate((16, 16)), or a function of rows and an amount; got {each!r}."
+    )

@@ -9,7 +9,7 @@ from preimage._arrays import array_namespace, concat_rows, to_dense
 from preimage._rows import sum_rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.feature_space import Expansion
-from preimage.invariances._function import FunctionTransformation
+from preimage.invariances._function import as_transformations
 from preimage.invariances._slopes import slopes
 from preimage.invariances._transformation import Transformation
 
@@ -85,7 +85,7 @@ class TangentCovariance(BaseEstimator):
             The patterns.
         """
         changes = self._changes(kernel, _double(points))
-        return (concat_rows(*changes(X)) / float(np.sqrt(X.shape[0] * len(self._parts())))).T
+        return (concat_rows(*changes(X)) / float(np.sqrt(X.shape[0] * len(as_transformations(self))))).T
 
     def tangent_moment(self, kernel, points, X):
         """T = G Gᵀ on the expansion points, shape (m, m), without ever holding G; parameters as `tangent_factor`."""
@@ -103,19 +103,19 @@ class TangentCovariance(BaseEstimator):
     def displaced(self, X):
         """L_t x for every row of X and every transformation: with X, what an expansion needs to represent T."""
         check_parameters(self)
-        return concat_rows(*[part.apply(X, self.step) for part in self._parts()])
+        return concat_rows(*[part.apply(X, self.step) for part in as_transformations(self)])
 
     def _moment(self, changes, X):
         def second_moment(rows):
             terms = [change.T @ change for change in changes(rows)]
             return sum(terms[1:], start=terms[0])
 
-        return sum_rows(second_moment, X, rows=BLOCK) / (X.shape[0] * len(self._parts()))
+        return sum_rows(second_moment, X, rows=BLOCK) / (X.shape[0] * len(as_transformations(self)))
 
     def _changes(self, kernel, points):
         """Function of rows: derivatives of their kernel values with the points, one (q, m) array a transformation."""
         check_parameters(self)
-        parts, t = self._parts(), float(self.step)
+        parts, t = as_transformations(self), float(self.step)
         if self.method == "analytic":
             one = lambda rows, part: slopes(kernel, rows, _double(part.tangents(rows)), points)
         else:
@@ -125,27 +125,10 @@ class TangentCovariance(BaseEstimator):
             one = lambda rows, part: (at(rows, part, t) - at(rows, part, behind)) / (t - behind)
         return lambda rows: [one(_double(to_dense(rows)), part) for part in parts]
 
-    def _parts(self):
-        several = isinstance(self.transformations, (list, tuple))
-        parts = [_as_transformation(each) for each in (self.transformations if several else [self.transformations])]
-        if not parts:
-            raise ValueError("TangentCovariance needs at least one transformation; got an empty list.")
-        return parts
-
 
 def as_tangent_covariance(invariances):
     """The tangent covariance that an `invariances` or `noise` parameter means; one given is returned as it is."""
     return invariances if isinstance(invariances, TangentCovariance) else TangentCovariance(invariances)
-
-
-def _as_transformation(each):
-    if isinstance(each, Transformation):
-        return each
-    if callable(each):
-        return FunctionTransformation(each)
-    raise TypeError(
-        f"A transformation is an object such as Rotate((16, 16)), or a function of rows and an amount; got {each!r}."
-    )
 
 
 def _double(array):

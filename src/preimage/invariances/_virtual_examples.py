@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
-from preimage._arrays import array_namespace, concat_rows, from_numpy, take_rows, to_numpy
-from preimage._validation import Interval, check_parameters
-from preimage.invariances._tangent_covariance import _as_transformation
+from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, is_sparse, to_numpy
+from preimage._validation import check_parameters
+from preimage.invariances._function import as_transformations
 from preimage.invariances._transformation import Transformation
 
 
@@ -67,7 +67,7 @@ class VirtualExamples(BaseEstimator):
             Only if y was given.
         """
         check_parameters(self)
-        moves = self._moves()
+        X, moves = X if is_sparse(X) else as_points(X), self._moves()
         parts = [X] if self.keep_original else []
         X_more = concat_rows(*parts, *[part.apply(X, t) for part, t in moves])
         if y is None:
@@ -104,9 +104,7 @@ class VirtualExamples(BaseEstimator):
         return from_numpy(clusters.fit(to_numpy(X_more)).cluster_centers_, X_more)
 
     def _moves(self):
-        several = isinstance(self.transformations, (list, tuple))
-        parts = self.transformations if several else [self.transformations]
-        moves = [(_as_transformation(part), float(t)) for part in parts for t in self.amounts]
+        moves = [(part, float(t)) for part in as_transformations(self) for t in self.amounts]
         if not moves:
-            raise ValueError("VirtualExamples needs at least one transformation and one amount; got none.")
+            raise ValueError("VirtualExamples needs at least one amount; got none.")
         return moves

@@ -6,7 +6,15 @@ from numbers import Real
 import numpy as np
 
 from preimage._validation import Interval, check_parameters
-from preimage.invariances._grid import as_images, as_rows, centered_coordinates, derivatives, moved_along, radius, sampled
+from preimage.invariances._grid import (
+    as_images,
+    as_rows,
+    centered_coordinates,
+    derivatives,
+    moved_along,
+    radius,
+    sampled,
+)
 from preimage.invariances._transformation import Transformation, check_amount
 
 # Step of the derivative of a spline warp: central differences then err by about a millionth.

@@ -4,6 +4,54 @@ import numpy as np
 
 # Rounding errors are estimated from above: a squared residual of twice the estimate is more than that.
 MARGIN = 2
+# Squared norms that have fallen below this share of what they were computed from are computed again.
+LOST = 1e-6
+# By this share a longer residual may outweigh a larger gain.
+TIE = 1e-6
+
+
+class Residuals:
+    """What is left of b candidates while pivots are projected out of them, column by column.
+
+    The residual matrix itself is never brought up to date: a pivot needs its own column, and rules need the diagonal,
+    or the squared norms of columns.
+
+    Parameters
+    ----------
+    H : array of shape (b, b)
+        Residual inner products at the start.
+    limit : int
+        Largest number of pivots.
+    """
+
+    def __init__(self, H, limit):
+        self.H = H
+        self.own = np.diagonal(H).copy()
+        self._columns = np.empty((min(limit, H.shape[0]), H.shape[0]))
+        self._count = 0
+        self._squares, self._size = None, 0.0
+
+    @property
+    def squares(self):
+        """‖Re_i‖² of every candidate, computed when first asked for and followed from then on."""
+        if self._squares is None or self._squares.max() < LOST * self._size:
+            P = self._columns[: self._count]
+            left = self.H if not self._count else self.H - P.T @ P
+            self._squares = np.einsum("ij,ij->j", left, left)
+            self._size = self._squares.max()
+        return self._squares
+
+    def project_out(self, j):
+        """Make candidate j a pivot; returns its column over the root of its residual."""
+        P = self._columns[: self._count]
+        column = (self.H[j] - P[:, j] @ P) / np.sqrt(self.own[j])
+        if self._squares is not None:
+            image = self.H @ column - P.T @ (P @ column)
+            self._squares = self._squares - 2 * column * image + column**2 * (column @ column)
+        self.own = self.own - column * column
+        self._columns[self._count] = column
+        self._count += 1
+        return column
 
 
 def eliminate(H, noise, choose, limit):
@@ -17,7 +65,7 @@ def eliminate(H, noise, choose, limit):
         Rounding errors of the squared residuals. A candidate within twice of them depends on the others, and is
         never chosen.
     choose : callable
-        ``choose(H, is_open)`` names the next pivot among the open candidates, or None to stop.
+        ``choose(residuals, is_open)`` names the next pivot among the open candidates, or None to stop.
     limit : int
         Largest number of pivots.
 
@@ -27,21 +75,20 @@ def eliminate(H, noise, choose, limit):
     L : array of shape (len(kept), len(kept))
         Cholesky factor of H at the pivots.
     """
-    H = np.array(H)
-    diagonal = np.einsum("ii->i", H)  # a view: follows every update
-    is_open = is_significant(diagonal, noise)
-    kept, columns, update = [], [], np.empty_like(H)
+    left = Residuals(np.asarray(H, dtype=float), limit)
+    is_open = is_significant(left.own, noise)
+    kept, columns = [], []
     while len(kept) < limit:
-        j = choose(H, is_open)
+        j = choose(left, is_open)
         if j is None:
             break
-        column = H[:, j] / np.sqrt(H[j, j])
-        noise = noise + column * column * (noise[j] / H[j, j])
-        H -= np.multiply(column[:, None], column, out=update)
+        own = left.own[j]
+        column = left.project_out(j)
+        noise = noise + column * column * (noise[j] / own)
         kept.append(j)
         columns.append(column)
         is_open[j] = False
-        is_open &= is_significant(diagonal, noise)
+        is_open &= is_significant(left.own, noise)
     L = np.stack(columns, axis=1)[kept] if kept else np.zeros((0, 0))
     return kept, np.tril(L)
 
@@ -63,16 +110,16 @@ def passed_noise(L, noise):
     return weights
 
 
-def in_order(H, is_open):
+def in_order(left, is_open):
     """The first open candidate; those before it are pivots or depend on them."""
     return int(np.argmax(is_open)) if is_open.any() else None
 
 
 def by_largest(score, at_least=0.0):
-    """The open candidate with the largest score(H), if that is positive and reaches `at_least`."""
+    """The open candidate with the largest score of its residuals, if that is positive and reaches `at_least`."""
 
-    def choose(H, is_open):
-        scores = np.where(is_open, score(H), -np.inf)
+    def choose(left, is_open):
+        scores = np.where(is_open, score(left), -np.inf)
         best = int(np.argmax(scores))
         return best if is_open[best] and scores[best] >= at_least else None
 
@@ -84,25 +131,25 @@ def by_rejection(H, rng):
     thresholds = rng.random(H.shape[0]) * np.diagonal(H)
     order = iter(range(H.shape[0]))
 
-    def choose(H, is_open):
-        return next((j for j in order if is_open[j] and thresholds[j] < H[j, j]), None)
+    def choose(left, is_open):
+        return next((j for j in order if is_open[j] and thresholds[j] < left.own[j]), None)
 
     return choose
 
 
-def diagonal(H):
+def diagonal(left):
     """R_ii, the squared residuals  (G8)."""
-    return np.diagonal(H)
+    return left.own
 
 
-def trace_gain(H, represented=None):
+def trace_gain(left, represented=None):
     """Decrease ‖Re_i‖²/R_ii of the trace by each candidate  (G5).
 
     With `represented`, the candidates are a sample of so many rows: their own term R_ii of the sum is known, and the
     others are scaled up.
     """
-    own = np.diagonal(H)
-    size = H.shape[0]
+    own, size = left.own, left.own.size
     scale = 1.0 if represented is None or size < 2 else (represented - 1) / (size - 1)
-    others = np.einsum("ij,ij->j", H, H) - own * own
-    return own + scale * others / np.where(own > 0, own, np.inf)
+    gain = own + scale * (left.squares - own * own) / np.where(own > 0, own, np.inf)
+    # Where one direction is left all candidates gain the same, up to rounding; the longest is the safest pivot.
+    return gain * (1 + TIE * own / max(own.max(), np.finfo(float).tiny))

@@ -14,6 +14,7 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
+from preimage._threads import single_threaded_blas
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Gram
 from preimage.kernels import Polynomial
@@ -45,9 +46,9 @@ class Construct(NestedReducer):
 
     Parameters
     ----------
-    n_starts : int, default=4
+    n_starts : int, default=2
         Searches for each point.
-    tol : float, default=1e-3
+    tol : float, default=0.01
         A search stops when a step is shorter than `tol` times the spread of the points; `Refine` polishes.
     max_iter : int, default=50
         Largest number of steps of a search.
@@ -76,7 +77,7 @@ class Construct(NestedReducer):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_starts=4, tol=1e-3, max_iter=50):
+    def __init__(self, n_starts=2, tol=1e-2, max_iter=50):
         self.n_starts = n_starts
         self.tol = tol
         self.max_iter = max_iter
@@ -94,13 +95,15 @@ class Construct(NestedReducer):
             gram = to_numpy(Gram(kernel, target.points).dense()).astype(float)
             require_euclidean(kernel, gram, "Construct")
         residual = _Residual(target)
-        for _ in range(n_points):
-            start = residual.best_points(self.n_starts)
-            if start is None:
-                break  # nothing is left
-            found = minimize_rows(residual.loss, start, size=residual.size, tol=self.tol, max_iter=self.max_iter)
-            best = int(array_namespace(start).argmin(found.objective))
-            residual.add(found.points[best : best + 1, :])
+        # Products with a few starts gain nothing from further threads, and lose much on busy machines.
+        with single_threaded_blas():
+            for _ in range(n_points):
+                start = residual.best_points(self.n_starts)
+                if start is None:
+                    break  # nothing is left
+                found = minimize_rows(residual.loss, start, size=residual.size, tol=self.tol, max_iter=self.max_iter)
+                best = int(array_namespace(start).argmin(found.objective))
+                residual.add(found.points[best : best + 1, :])
         return residual.points
 
 

@@ -44,8 +44,8 @@ class Distill(Reducer):
         Largest number of rows of X to use, drawn at random; None uses all.
     max_iter : int, default=200
         Steps of L-BFGS.
-    tol : float, default=1e-6
-        Stop when a step lowers the objective by less than this share.
+    tol : float, default=1e-5
+        Stop when a step is shorter than this share of the size of the set of points.
 
     References
     ----------
@@ -75,7 +75,7 @@ class Distill(Reducer):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, start=None, penalty=1e-2, max_samples=20_000, max_iter=200, tol=1e-6):
+    def __init__(self, start=None, penalty=1e-2, max_samples=20_000, max_iter=200, tol=1e-5):
         self.start = start
         self.penalty = penalty
         self.max_samples = max_samples

@@ -1,7 +1,6 @@
 """The best coefficients for given points: projection on their span."""
 
 import numpy as np
-from scipy import linalg
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon
 from preimage._linalg import orthonormal_factor
@@ -34,10 +33,9 @@ def solve_gram(K, values):
 
 
 def _solve_scaled(K, values):
-    if isinstance(K, np.ndarray):
-        factor = _safe_cholesky(K)
-        if factor is not None:
-            return linalg.cho_solve((factor, True), values, check_finite=False)
+    # NumPy's own solver, here and in `solve_ridge`: SciPy brings a second BLAS, whose idle threads spin in its way.
+    if isinstance(K, np.ndarray) and _is_well_conditioned(K):
+        return np.linalg.solve(K, values)
     factor = orthonormal_factor(K)
     return factor @ (factor.T @ values)
 
@@ -45,22 +43,15 @@ def _solve_scaled(K, values):
 def solve_ridge(K, ridge, values):
     """(K + ridge)⁻¹ values for a positive semidefinite K and a ridge, a number or one for each row."""
     xp = array_namespace(K)
-    raised = K + ridge * xp.eye(K.shape[0], dtype=K.dtype, **device_kwargs(K))
-    if isinstance(K, np.ndarray):
-        try:
-            return linalg.cho_solve(linalg.cho_factor(raised, check_finite=False), values, check_finite=False)
-        except linalg.LinAlgError:
-            pass  # rounding made it indefinite
-    return xp.linalg.solve(raised, values)
+    return xp.linalg.solve(K + ridge * xp.eye(K.shape[0], dtype=K.dtype, **device_kwargs(K)), values)
 
 
-def _safe_cholesky(K):
+def _is_well_conditioned(K):
     try:
-        factor = linalg.cholesky(K, lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        return None
-    pivots = np.diagonal(factor) ** 2
-    return factor if pivots.min() > WELL_CONDITIONED * pivots.max() else None
+        pivots = np.diagonal(np.linalg.cholesky(K)) ** 2
+    except np.linalg.LinAlgError:
+        return False
+    return bool(pivots.min() > WELL_CONDITIONED * pivots.max())
 
 
 def squared_error(target, reduced):

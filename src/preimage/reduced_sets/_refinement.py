@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 from preimage._arrays import array_namespace, as_points, to_dense
+from preimage._threads import single_threaded_blas
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Gram, merged
 from preimage.reduced_sets._construction import Construct
@@ -25,10 +26,10 @@ class Refine(Reducer):
     ----------
     start : Reducer or None, default=None
         Gives the first points; None is `Construct()`.
-    max_iter : int, default=300
+    max_iter : int, default=200
         Steps of L-BFGS.
-    tol : float, default=1e-6
-        Stop when a step lowers the error by less than this share.
+    tol : float, default=1e-5
+        Stop when a step is shorter than this share of the size of the set of points.
 
     Examples
     --------
@@ -49,7 +50,7 @@ class Refine(Reducer):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, start=None, max_iter=300, tol=1e-6):
+    def __init__(self, start=None, max_iter=200, tol=1e-5):
         self.start = start
         self.max_iter = max_iter
         self.tol = tol
@@ -61,7 +62,10 @@ class Refine(Reducer):
         target = merged(target)
         first = (self.start or Construct()).reduce(target, n_points, X=X, rng=rng).expansion
         error = _ProjectionError(target)
-        points, converged, reason, steps = descend(error, as_points(to_dense(first.points)), self.max_iter, self.tol)
+        start = as_points(to_dense(first.points))
+        # Products with a few dozen points gain nothing from further threads, and lose much on busy machines.
+        with single_threaded_blas():
+            points, converged, reason, steps = descend(error, start, self.max_iter, self.tol)
         refined = project(target, points)
         if squared_error(target, refined) > squared_error(target, first):
             refined, reason = first, "no descent"  # the ridge of the descent outweighed what there was to gain

@@ -1,7 +1,6 @@
 """Selection: keep some of the points, and let the others be expressed by them."""
 
 import numpy as np
-from scipy import linalg
 
 from preimage._arrays import take_rows, to_numpy
 from preimage._linalg import eigh_descending, rank_tolerance
@@ -107,16 +106,19 @@ def _remove_block(precision, alpha, steps):
 
 
 def _inverse(gram):
+    if not np.all(np.isfinite(gram)):
+        raise ValueError("Select needs finite kernel values; some are NaN or infinite. Check the points of the target.")
     n = gram.shape[0]
     jitter = JITTER * (gram.trace() / n or 1.0)
     while True:
+        raised = gram + jitter * np.eye(n)
         try:
-            factor = linalg.cholesky(gram + jitter * np.eye(n), lower=True)  # refuses NaN, which no jitter cures
-        except linalg.LinAlgError:
+            np.linalg.cholesky(raised)
+        except np.linalg.LinAlgError:
             jitter *= 10
             continue
-        half = linalg.solve_triangular(factor, np.eye(n), lower=True, check_finite=False)
-        return half.T @ half
+        precision = np.linalg.inv(raised)
+        return (precision + precision.T) / 2
 
 
 def _remove_by_eigenvectors(gram, coefficients):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from preimage._arrays import array_namespace, device_kwargs, is_sparse, itemsize
-from preimage._linalg import eigh_descending, fix_signs, numerical_rank
+from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance
 from preimage._rows import sum_rows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
@@ -14,6 +14,11 @@ from preimage.spectral._rayleigh import rayleigh
 
 # Rows whose coordinates are summed together.
 BLOCK = 1024
+
+_NO_VARIANCE = (
+    "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel cannot tell them "
+    "apart. Center and scale the data, or choose another gamma, for instance gamma='median'."
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ def span_of_points(kernel, points):
     points = wide(points)
     gram = Gram(kernel, points).dense()
     require_finite(gram, kernel)
+    if not float(array_namespace(gram).max(gram)) > 0:
+        raise ValueError(_NO_VARIANCE)
     return Subspace(Expansion(kernel, points, _whitener(gram, size)))
 
 
@@ -101,7 +108,7 @@ def oriented_features(space, signal, noise, alpha, n_components=None):
     identity = xp.eye(mean.shape[0], dtype=mean.dtype, **device_kwargs(mean))
     noise = xp.zeros_like(identity) if noise is None else noise
     ratios, directions = rayleigh(_root(covariance), noise + alpha * identity, n_components)
-    keep = _kept(ratios, covariance, n_components)
+    keep = _kept(ratios, signal, n_components)
     ratios, directions = ratios[:keep], directions[:, :keep]
     values = (space.frame @ directions)(space.frame.points) - directions.T @ mean
     directions = directions * fix_signs(values)
@@ -139,21 +146,18 @@ def _root(covariance):
     return vectors[:, :rank] * xp.sqrt(xp.clip(values[:rank], min=0.0))
 
 
-def _kept(ratios, covariance, n_components):
+def _kept(ratios, signal, n_components):
     """How many features have a ratio above rounding."""
     xp = array_namespace(ratios)
-    total = float(xp.linalg.trace(covariance))
-    if not total > 0:
-        raise ValueError(
-            "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel cannot "
-            "tell them apart. Center and scale the data, or choose another gamma, for instance gamma='median'."
-        )
-    rank = numerical_rank(ratios, covariance.shape[0])
+    variance = float(xp.linalg.trace(signal.covariance()))
+    if variance <= 8 * rank_tolerance(1, ratios.dtype) * float(signal.mean @ signal.mean):
+        raise ValueError(_NO_VARIANCE)
+    rank = max(1, numerical_rank(ratios, signal.mean.shape[0]))
     if n_components is not None and rank < n_components:
         warnings.warn(
             f"{n_components} components were asked for, but the data hold only {rank} with a variance above rounding "
             f"errors; {rank} are kept.",
             RankWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return max(1, rank)
+    return rank

@@ -1,0 +1,382 @@
+"""Kernel Fisher discriminants as a classifier and transformer."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_score
+
+from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, compress
+from preimage.exceptions import RankWarning
+from preimage.invariances import FunctionTransformation
+from preimage.landmarks import KMeans, Uniform
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(300, noise=0.2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(200, centers=4, cluster_std=2.5, random_state=3)
+
+
+def correlation(A, B):
+    A, B = A - A.mean(axis=0), B - B.mean(axis=0)
+    return np.abs(np.sum(A * B, axis=0)) / (np.linalg.norm(A, axis=0) * np.linalg.norm(B, axis=0))
+
+
+@pytest.mark.parametrize("landmarks", [None, Uniform(60)])
+def test_a_linear_kernel_is_linear_discriminant_analysis(landmarks):
+    X, y = load_iris(return_X_y=True)
+    ours = KernelFisherDiscriminant(kernel="linear", alpha=1e-9, landmarks=landmarks).fit(X, y)
+    theirs = LinearDiscriminantAnalysis().fit(X, y)
+    assert_allclose(correlation(ours.transform(X), theirs.transform(X)), 1, atol=1e-6)
+    assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), rtol=1e-3, atol=1e-3)
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=0.03)
+    assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.99
+
+
+def test_directions_have_variance_one_within_classes(blobs):
+    X, y = blobs
+    features = KernelFisherDiscriminant(kernel="linear", alpha=1e-9).fit(X, y).transform(X)
+    within = sum(np.cov(features[y == c].T, ddof=0) * np.mean(y == c) for c in range(4))
+    assert_allclose(within, np.eye(2), atol=1e-5)
+    assert_allclose(features.mean(axis=0), 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("threshold", ["gaussian", "midpoint", "empirical", "margin"])
+@pytest.mark.parametrize("landmarks", [None, 60, "kmeans", KMeans(40)])
+@pytest.mark.parametrize("regularizer", ["norm", "identity", "both"])
+def test_tells_moons_apart(moons, threshold, landmarks, regularizer):
+    X, y = moons
+    model = KernelFisherDiscriminant(
+        gamma=2, alpha=0.01, threshold=threshold, landmarks=landmarks, regularizer=regularizer
+    ).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.92
+    means = [model.decision_function(X[:200])[y[:200] == c].mean() for c in (0, 1)]
+    assert_allclose(means[1] - means[0], 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("threshold", ["gaussian", "midpoint", "empirical", "margin"])
+def test_one_against_the_rest(blobs, threshold):
+    X, y = blobs
+    model = KernelFisherDiscriminant(gamma=0.05, alpha=0.01, multiclass="one_vs_rest", threshold=threshold).fit(X, y)
+    joint = KernelFisherDiscriminant(gamma=0.05, alpha=0.01).fit(X, y)
+    assert model.transform(X).shape == (200, 4)
+    assert joint.transform(X).shape == (200, 3)
+    assert model.score(X, y) > joint.score(X, y) - 0.05
+    assert_allclose(model.transform(X), model.decision_function(X))
+
+
+def test_labels_may_be_anything(moons):
+    X, y = moons
+    names = np.array(["right", "left"])[y]
+    model, plain = KernelFisherDiscriminant(gamma=2).fit(X, names), KernelFisherDiscriminant(gamma=2).fit(X, y)
+    assert_array_equal(model.classes_, ["left", "right"])
+    assert_array_equal(model.predict(X), np.array(["right", "left"])[plain.predict(X)])
+
+
+def test_probabilities_agree_with_predictions(blobs):
+    X, y = blobs
+    for multiclass in ("directions", "one_vs_rest"):
+        model = KernelFisherDiscriminant(gamma=0.05, alpha=0.1, multiclass=multiclass).fit(X, y)
+        P = model.predict_proba(X)
+        assert_allclose(P.sum(axis=1), 1)
+        assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
+
+
+def test_weights_are_repetitions(moons, rng):
+    X, y = moons[0][:80], moons[1][:80]
+    times = rng.integers(0, 4, size=80)
+    for options in ({}, {"threshold": "margin"}, {"threshold": "empirical"}):
+        model = KernelFisherDiscriminant(gamma=2, alpha=0.1, **options)
+        weighted = clone(model).fit(X, y, times).decision_function(X)
+        repeated = clone(model).fit(np.repeat(X, times, axis=0), np.repeat(y, times)).decision_function(X)
+        assert_allclose(weighted, repeated, atol=1e-6)
+
+
+def test_class_weights_move_the_threshold(moons):
+    X, y = moons
+    shares = [
+        np.mean(KernelFisherDiscriminant(gamma=2, alpha=1, class_weight={0: 1, 1: weight}).fit(X, y).predict(X))
+        for weight in (0.1, 1, 10)
+    ]
+    assert shares[0] < shares[1] < shares[2]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_batches_equal_one_fit(n_classes):
+    X, y = make_blobs(300, centers=n_classes, cluster_std=2.5, random_state=1)
+    Z = X[:30]
+    whole = KernelFisherDiscriminant(gamma=0.1, landmarks=Z).fit(X, y)
+    parts = KernelFisherDiscriminant(gamma=0.1, landmarks=Z)
+    for start in range(0, 300, 70):
+        parts.partial_fit(X[start : start + 70], y[start : start + 70], classes=range(n_classes))
+    assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-7)
+
+
+def test_batches_that_lack_classes():
+    X, y = make_blobs(300, centers=3, random_state=1)
+    model = KernelFisherDiscriminant(gamma=0.1, landmarks=30)
+    model.partial_fit(X[y == 2], y[y == 2], classes=[0, 1, 2])
+    assert np.all(model.predict(X) == 2)
+    model.partial_fit(X[y == 0], y[y == 0])
+    assert set(model.predict(X)) == {0, 2}
+    assert model.partial_fit(X[y == 1], y[y == 1]).score(X, y) > 0.9
+    with pytest.raises(ValueError, match="not among the classes"):
+        model.partial_fit(X[:5], np.full(5, 7))
+
+
+@pytest.mark.parametrize("threshold", ["gaussian", "margin"])
+def test_dask_fits_the_same_model_and_predicts_lazily(blobs, threshold):
+    da = pytest.importorskip("dask.array")
+    X, y = blobs
+    model = KernelFisherDiscriminant(
+        gamma=0.1, landmarks=X[:30], threshold=threshold, multiclass="one_vs_rest", class_weight="balanced"
+    )
+    lazy_X, lazy_y = da.from_array(X, chunks=(70, 1)), da.from_array(y, chunks=50)
+    lazy, plain = clone(model).fit(lazy_X, lazy_y), clone(model).fit(X, y)
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        result = getattr(lazy, method)(lazy_X)
+        assert isinstance(result, da.Array)
+        assert_allclose(result.compute(), getattr(plain, method)(X), rtol=1e-6, atol=1e-8)
+    with pytest.raises(TypeError, match="landmarks=500"):
+        KernelFisherDiscriminant().fit(lazy_X, y)
+
+
+def test_landmarks_chosen_on_dask(blobs):
+    da = pytest.importorskip("dask.array")
+    X, y = blobs
+    model = KernelFisherDiscriminant(gamma="median", landmarks=40).fit(da.from_array(X, chunks=(60, 2)), y)
+    assert model.score(X, y) > 0.8
+    assert len(model.landmarks_) == 40
+
+
+def test_sparse_input_and_precomputed_kernels(moons):
+    X, y = moons
+    plain = KernelFisherDiscriminant(gamma=2).fit(X, y)
+    of_sparse = KernelFisherDiscriminant(gamma=2).fit(sparse.csr_matrix(X), y)
+    K = rbf_kernel(X, gamma=2)
+    precomputed = KernelFisherDiscriminant(kernel="precomputed").fit(K, y)
+    expected = plain.decision_function(X)
+    assert_allclose(of_sparse.decision_function(sparse.csr_matrix(X)), expected, atol=1e-8)
+    assert_allclose(precomputed.decision_function(K), expected, atol=1e-8)
+
+
+def test_other_array_libraries(moons, xp):
+    X, y = moons
+    expected = KernelFisherDiscriminant(gamma=2, alpha=0.1).fit(X, y)
+    for options in ({}, {"landmarks": Uniform(50)}):
+        model = KernelFisherDiscriminant(gamma=2, alpha=0.1, **options).fit(xp.asarray(X), y)
+        assert np.mean(model.predict(xp.asarray(X)) == expected.predict(X)) > 0.97
+
+
+@pytest.mark.parametrize("n_points", [5, 20])
+def test_sparse_discriminants_have_few_points(moons, n_points):
+    X, y = moons
+    model = KernelFisherDiscriminant(gamma=2, alpha=0.01, sparsity=n_points).fit(X, y)
+    assert n_points - 2 <= len(model.expansion_.points) <= n_points
+    assert model.score(X, y) > (0.85 if n_points == 5 else 0.95)
+
+
+def test_sparse_path_and_its_limits(moons):
+    X, y = moons
+    model = KernelFisherDiscriminant(gamma=2, alpha=0.01)
+    (path,) = model.sparse_path(X, y)
+    assert path.n_nonzero[0] == 1
+    assert np.all(np.diff(path.penalties) <= 0)
+    at_penalty = clone(model).set_params(sparsity=float(path.penalties[10])).fit(X, y)
+    assert len(at_penalty.expansion_.points) == path.n_nonzero[10]
+    full, none = clone(model).fit(X, y), clone(model).set_params(sparsity=0.0).fit(X, y)
+    assert np.mean(full.predict(X) == none.predict(X)) > 0.98
+
+
+def test_cross_validation_chooses_a_small_number_of_points(moons):
+    X, y = moons
+    model = KernelFisherDiscriminant(gamma=2, alpha=0.01, sparsity="cv").fit(X[:150], y[:150])
+    assert len(model.expansion_.points) <= model.sparsity_ < 40
+    full = KernelFisherDiscriminant(gamma=2, alpha=0.01).fit(X[:150], y[:150])
+    assert model.score(X[150:], y[150:]) > full.score(X[150:], y[150:]) - 0.05
+
+
+def test_sparse_one_against_the_rest(blobs):
+    X, y = blobs
+    model = KernelFisherDiscriminant(gamma=0.05, alpha=0.1, multiclass="one_vs_rest", sparsity=10).fit(X, y)
+    assert np.max(np.count_nonzero(model.expansion_.coefficients, axis=0)) <= 10
+    assert model.score(X, y) > 0.8
+
+
+def test_invariances_flatten_discriminants_along_transformations(rng):
+    X = rng.normal(size=(120, 2)) * [3, 1]
+    y = (X[:, 1] + 0.3 * X[:, 0] > 0).astype(int)
+    shift = FunctionTransformation(lambda X, t: X + t * np.array([1.0, 0.0]))
+    variations, step = [], np.array([1e-3, 0.0])
+    for weight in (0, 0.3, 3, 30):
+        model = KernelFisherDiscriminant(gamma=0.3, alpha=0.01, invariances=shift, invariance_weight=weight).fit(X, y)
+        change = (model.decision_function(X + step) - model.decision_function(X - step)) / 2e-3
+        variations.append(np.mean(change**2))
+    assert np.all(np.diff(variations) < 0)
+
+
+def test_any_object_with_a_tangent_factor_will_do(moons):
+    class Nothing:
+        def tangent_factor(self, kernel, points, X):
+            return np.zeros((points.shape[0], 1))
+
+    X, y = moons
+    with_nothing = KernelFisherDiscriminant(gamma=2, alpha=0.1, invariances=Nothing()).fit(X, y)
+    assert_allclose(
+        with_nothing.decision_function(X),
+        KernelFisherDiscriminant(gamma=2, alpha=0.1).fit(X, y).decision_function(X),
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_compressed_models_decide_alike(n_classes):
+    X, y = make_blobs(300, centers=n_classes, cluster_std=2.5, random_state=1)
+    model = KernelFisherDiscriminant(gamma=0.05, alpha=0.1).fit(X, y)
+    small = compress(model, 30, X=X)
+    assert small.n_points_ == 30
+    assert np.mean(small.predict(X) == model.predict(X)) > 0.95
+    if n_classes == 2:
+        assert_allclose(small.predict_proba(X), model.predict_proba(X), atol=0.25)
+
+
+def test_two_classes_of_one_point_each():
+    model = KernelFisherDiscriminant().fit([[0.0], [1.0]], ["a", "b"])
+    assert_array_equal(model.predict([[-0.2], [0.4], [0.6], [1.2]]), ["a", "a", "b", "b"])
+
+
+def test_a_class_of_one_point(moons):
+    X, y = np.array([[0.0], [0.1], [0.2], [0.3], [2.0]]), [0, 0, 0, 0, 1]
+    assert_array_equal(KernelFisherDiscriminant(gamma=1).fit(X, y).predict(X), y)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="1 class"):
+        KernelFisherDiscriminant().fit([[0.0], [1.0]], [0, 0])
+    with pytest.raises(ValueError, match="1 class"):
+        KernelFisherDiscriminant().fit([[0.0], [1.0]], [0, 1], sample_weight=[1, 0])
+
+
+def test_identical_classes_predict_the_more_frequent_one():
+    X = np.array([[0.0], [1.0], [2.0]])
+    with pytest.warns(RankWarning, match="same mean"):
+        model = KernelFisherDiscriminant().fit(np.concatenate([X, X, X]), [0] * 6 + [1] * 3)
+    assert np.all(model.predict(X) == 0)
+    assert_allclose(model.predict_proba(X), [[2 / 3, 1 / 3]] * 3)
+
+
+def test_equal_rows_within_classes():
+    X = np.repeat([[0.0], [1.0]], 5, axis=0)
+    model = KernelFisherDiscriminant().fit(X, np.repeat([0, 1], 5))
+    assert_array_equal(model.predict([[0.1], [0.9]]), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"alpha": -1.0},
+        {"regularizer": "l1"},
+        {"threshold": "best"},
+        {"sparsity": 0},
+        {"landmarks": 0},
+        {"landmarks": np.zeros((3, 7))},
+        {"multiclass": "directions", "threshold": "margin"},
+        {"multiclass": "directions", "sparsity": 5},
+    ],
+)
+def test_bad_parameters_are_refused(blobs, options):
+    with pytest.raises(ValueError):
+        KernelFisherDiscriminant(**options).fit(*blobs)
+
+
+def test_streams_refuse_what_needs_all_values(moons):
+    with pytest.raises(AttributeError):
+        KernelFisherDiscriminant(threshold="margin").partial_fit(*moons)
+    with pytest.raises(ValueError, match="balance"):
+        KernelFisherDiscriminant(class_weight="balanced").partial_fit(*moons)
+
+
+def test_too_little_memory_names_a_way_out(moons):
+    with pytest.raises(MemoryError, match="landmarks"):
+        KernelFisherDiscriminant(max_memory="10KB").fit(*moons)
+
+
+def test_a_model_survives_pickling(moons):
+    X, y = moons
+    model = KernelFisherDiscriminant(gamma=2, landmarks=20).partial_fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    assert_allclose(again.partial_fit(X, y).decision_function(X), model.partial_fit(X, y).decision_function(X))
+
+
+def test_single_precision(moons):
+    X, y = moons
+    model = KernelFisherDiscriminant(gamma=2, alpha=0.01).fit(X.astype(np.float32), y)
+    assert model.decision_function(X.astype(np.float32)).dtype == np.float32
+    assert_allclose(
+        model.decision_function(X.astype(np.float32)),
+        KernelFisherDiscriminant(gamma=2, alpha=0.01).fit(X, y).decision_function(X),
+        atol=1e-2,
+    )
+
+
+@pytest.mark.parametrize("landmarks", [None, Uniform(300)])
+@pytest.mark.parametrize("regularizer", ["norm", "identity"])
+@pytest.mark.parametrize("threshold", ["gaussian", "margin"])
+def test_cross_validation_equals_refitting(moons, landmarks, regularizer, threshold):
+    X, y = moons
+    if landmarks is not None and regularizer == "identity":
+        pytest.skip("landmarks are chosen on all rows there")
+    options = {"landmarks": landmarks, "regularizer": regularizer, "threshold": threshold, "alpha_scale": "absolute"}
+    search = KernelFisherDiscriminantCV(gammas=[0.5, 2], alphas=[0.01, 1.0], **options).fit(X, y)
+    results = search.cv_results_
+    for params, score in zip(results["params"], results["mean_test_score"], strict=True):
+        model = KernelFisherDiscriminant(**params, **options)
+        if landmarks is None:
+            assert_allclose(cross_val_score(model, X, y, cv=5).mean(), score)
+    assert search.best_score_ == results["mean_test_score"].max()
+    assert_allclose(search.best_estimator_.decision_function(X), search.decision_function(X))
+
+
+def test_many_ridges_share_eigenvectors(moons):
+    X, y = moons
+    many = KernelFisherDiscriminantCV(gammas=[2], alphas=np.geomspace(1e-3, 10, 30)).fit(X, y)
+    for i in (0, 15, 29):
+        few = KernelFisherDiscriminantCV(gammas=[2], alphas=many.cv_results_["param_alpha"][[i]]).fit(X, y)
+        assert_allclose(few.best_score_, many.cv_results_["mean_test_score"][i], atol=0.005)
+
+
+def test_leave_one_out_is_close_to_cross_validation(blobs):
+    X, y = blobs
+    loo = KernelFisherDiscriminantCV(cv="loo").fit(X, y)
+    folds = KernelFisherDiscriminantCV(cv=10).fit(X, y)
+    assert abs(loo.best_score_ - folds.best_score_) < 0.05
+    with pytest.raises(ValueError, match="cv=5"):
+        KernelFisherDiscriminantCV(cv="loo", landmarks=10).fit(X, y)
+
+
+def test_searches_refuse_empty_grids(moons):
+    with pytest.raises(ValueError, match="alphas"):
+        KernelFisherDiscriminantCV(alphas=[]).fit(*moons)
+    with pytest.raises(ValueError, match="gammas"):
+        KernelFisherDiscriminantCV(gammas=[]).fit(*moons)
+
+
+def test_searches_need_no_width(blobs):
+    X, y = blobs
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = KernelFisherDiscriminantCV(kernel="linear").fit(X, y)
+    assert search.best_params_["gamma"] is None
+    assert search.score(X, y) > 0.7
