@@ -121,6 +121,14 @@ def floating_type(X):
     return xp.float32 if X.dtype == xp.float32 else xp.float64
 
 
+def in_double(array):
+    """`array` in double precision, where it is."""
+    if is_sparse(array):
+        return array.astype(np.float64)
+    xp = array_namespace(array)
+    return xp.astype(array, xp.float64, copy=False)
+
+
 def itemsize(dtype):
     """Bytes of one number of a floating dtype of any namespace."""
     return 4 if "float32" in str(dtype) else 8

@@ -5,6 +5,9 @@ from scipy import linalg
 
 from preimage._arrays import array_namespace, epsilon
 
+# Smallest pivot of a Cholesky factor, as a share of the largest diagonal entry, that needs no eigenvalues to trust it.
+LONG_PIVOT = 1e-3
+
 
 def rank_tolerance(size, dtype):
     """Eigenvalues below this share of the largest are rounding errors of a matrix with `size` rows."""
@@ -20,8 +23,9 @@ def eigh_descending(A):
 
 
 def top_eigh(A, k):
-    """The k eigenpairs of a symmetric matrix with the largest eigenvalues, largest first."""
+    """The k eigenpairs of a symmetric matrix with the largest eigenvalues, largest first; all for None."""
     n = A.shape[0]
+    k = n if k is None else k
     if isinstance(A, np.ndarray) and k < n // 3:
         # LAPACK's subset driver skips most of the back-transformation.
         values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1], check_finite=False)
@@ -74,6 +78,26 @@ def orthonormal_factor(K, scale=0.0):
     values, vectors = eigh_descending(K)
     rank = numerical_rank(values, K.shape[0], scale)
     return vectors[:, :rank] / xp.sqrt(values[:rank])
+
+
+def whitening_factor(K, shortest):
+    """F with Fᵀ K F = I for a Gram matrix K, without directions of an eigenvalue below `shortest` times the largest.
+
+    The inverse of a Cholesky factor where all pivots are long: several times faster than eigenvectors.
+    """
+    if isinstance(K, np.ndarray):
+        try:
+            L = np.linalg.cholesky(K)
+        except np.linalg.LinAlgError:
+            L = None
+        if L is not None and np.diagonal(L).min() ** 2 > LONG_PIVOT * np.diagonal(K).max():
+            return np.linalg.inv(L).T
+    xp = array_namespace(K)
+    values, vectors = eigh_descending(K)
+    threshold = max(rank_tolerance(K.shape[0], K.dtype), shortest) * float(values[0])
+    rank = max(1, int(xp.sum(xp.astype(values > threshold, xp.int64))))
+    roots = xp.sqrt(xp.where(values > 0, values, xp.ones_like(values)))
+    return vectors[:, :rank] / roots[:rank]
 
 
 def numerical_rank(values, size, scale=0.0):

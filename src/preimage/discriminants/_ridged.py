@@ -5,17 +5,21 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
+from preimage.discriminants._refinement import refined_solution
 from preimage.spectral import rayleigh
 
 # One eigendecomposition takes the time of about so many Cholesky factors.
 EIGEN_COST = 16
 
+# Rows from which a factor in single precision and a few products are faster than a factor in double precision.
+LARGE = 1000
+
 
 class Ridged:
     r"""A + αI for a symmetric positive semidefinite A and several ridges α, in NumPy.
 
-    One ridge is one Cholesky factor; many share the eigenvectors of A, after which each costs
-    :math:`O(m^2)` a right-hand side.
+    One ridge is one Cholesky factor, of a large A in single precision with the digits restored; many share the
+    eigenvectors of A, after which each costs :math:`O(m^2)` a right-hand side.
 
     Parameters
     ----------
@@ -33,6 +37,8 @@ class Ridged:
         if self._by_eigenvectors:
             values, vectors = self._eigen
             return vectors @ ((vectors.T @ B) / (values + alpha)[:, None])
+        if self.A.shape[0] >= LARGE and (solution := refined_solution(self.A, alpha, B)) is not None:
+            return solution
         try:
             # Its own transpose, in LAPACK's order of columns: nothing is copied.
             factor = linalg.cho_factor(self.plus(alpha).T, lower=True, overwrite_a=True, check_finite=False)

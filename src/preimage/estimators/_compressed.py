@@ -419,7 +419,8 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         expansion, k = self.expansion_, self.machine_.output.n_components
         if len(expansion) == k:
             raise AttributeError(
-                "This model has no way back: its kernel is indefinite or precomputed. `transform` works."
+                "This model has no way back: only KernelPCA with a definite kernel and inputs of its own has one. "
+                "`transform` works."
             )
         solver = as_preimage(self.preimage)
         if not isinstance(solver, TargetSolver):

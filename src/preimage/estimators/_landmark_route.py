@@ -61,7 +61,8 @@ def fit_landmarks(kernel, X, landmarks, n_components, rng, device):
     """Select landmarks among the rows of X, and fit kernel PCA on them in one pass over X."""
     selector = as_selector(landmarks)
     own_seed = isinstance(landmarks, LandmarkSelector)
-    chosen = selector.select(kernel, X, rng=None if own_seed else rng)
+    # The pass over all rows measures what is left; no estimate is needed.
+    chosen = selector.select(kernel, X, judged=False, rng=None if own_seed else rng)
     moments = _moments(kernel, chosen.points, X, device)
     principal = landmark_subspace(moments, n_components)
     return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)

@@ -83,6 +83,8 @@ class Gram:
 
     def columns(self, indices):
         """The columns with the given numbers, shape (n, len(indices))."""
+        if self.is_held:
+            return take_rows(self.values.T, indices).T
         return Gram(self.kernel, self.X, take_rows(self._right, indices)).dense()
 
     def __matmul__(self, V):

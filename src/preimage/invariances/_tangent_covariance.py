@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, concat_rows, to_dense
+from preimage._arrays import concat_rows, in_double, to_dense
 from preimage._rows import sum_rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.feature_space import Expansion
@@ -84,19 +84,19 @@ class TangentCovariance(BaseEstimator):
         X : array of shape (n, d)
             The patterns.
         """
-        changes = self._changes(kernel, _double(points))
+        changes = self._changes(kernel, in_double(points))
         return (concat_rows(*changes(X)) / float(np.sqrt(X.shape[0] * len(as_transformations(self))))).T
 
     def tangent_moment(self, kernel, points, X):
         """T = G Gᵀ on the expansion points, shape (m, m), without ever holding G; parameters as `tangent_factor`."""
-        return self._moment(self._changes(kernel, _double(points)), X)
+        return self._moment(self._changes(kernel, in_double(points)), X)
 
     def moment_of(self, vectors, X):
         """⟨vᵢ, T vⱼ⟩ for the vectors of an `Expansion`, shape (k, k).
 
         The diagonal is the mean squared change of each function along the transformations.
         """
-        vectors = Expansion(vectors.kernel, _double(vectors.points), _double(vectors.coefficients))
+        vectors = Expansion(vectors.kernel, in_double(vectors.points), in_double(vectors.coefficients))
         changes = self._changes(vectors.kernel, vectors.points)
         return self._moment(lambda rows: [change @ vectors.coefficients for change in changes(rows)], X)
 
@@ -117,20 +117,15 @@ class TangentCovariance(BaseEstimator):
         check_parameters(self)
         parts, t = as_transformations(self), float(self.step)
         if self.method == "analytic":
-            one = lambda rows, part: slopes(kernel, rows, _double(part.tangents(rows)), points)
+            one = lambda rows, part: slopes(kernel, rows, in_double(part.tangents(rows)), points)
         else:
             values = kernel.against(points)
             behind = -t if self.method == "central" else 0.0
-            at = lambda rows, part, t: values(_double(part.apply(rows, t)) if t else rows)
+            at = lambda rows, part, t: values(in_double(part.apply(rows, t)) if t else rows)
             one = lambda rows, part: (at(rows, part, t) - at(rows, part, behind)) / (t - behind)
-        return lambda rows: [one(_double(to_dense(rows)), part) for part in parts]
+        return lambda rows: [one(in_double(to_dense(rows)), part) for part in parts]
 
 
 def as_tangent_covariance(invariances):
     """The tangent covariance that an `invariances` or `noise` parameter means; one given is returned as it is."""
     return invariances if isinstance(invariances, TangentCovariance) else TangentCovariance(invariances)
-
-
-def _double(array):
-    xp = array_namespace(array)
-    return array.astype(np.float64, copy=False) if xp.__name__.endswith("numpy") else xp.astype(array, xp.float64)

@@ -29,7 +29,7 @@ class RandomlyPivotedCholesky(LandmarkSelector):
     method : {"accelerated", "block", "plain"}, default="accelerated"
     block_size : int, default=128
         Rows proposed at once; "plain" proposes one.
-    sample_size : int or None, default=5000
+    sample_size : int or None, default=2000
         With more rows than this, landmarks are chosen in a sample of so many (at least five times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows, and takes n × m numbers of memory.
     random_state : int, RandomState or None, default=0
@@ -64,7 +64,7 @@ class RandomlyPivotedCholesky(LandmarkSelector):
         tolerance=None,
         method="accelerated",
         block_size=128,
-        sample_size=5_000,
+        sample_size=2_000,
         random_state=0,
     ):
         self.n_landmarks = n_landmarks

@@ -36,7 +36,7 @@ class LandmarkSelector(BaseEstimator, ABC):
     #: Candidates a landmark that a sample has at least: a choice needs something to choose from.
     _rows_a_landmark = 5
 
-    def select(self, kernel, X, *, with_factor=False, rng=None):
+    def select(self, kernel, X, *, with_factor=False, judged=True, rng=None):
         """Choose landmarks among the rows of X.
 
         Parameters
@@ -47,6 +47,9 @@ class LandmarkSelector(BaseEstimator, ABC):
             For precomputed kernels the matrix K, or what ``kernel.inputs(K)`` gives.
         with_factor : bool, default=False
             Whether to return G with K̃ = GGᵀ, which takes n × m numbers; the residual trace is exact then.
+        judged : bool, default=True
+            Whether rows that are no candidates estimate the residual. Without them, a selection from a sample is
+            cheaper, and its residual trace an estimate that is too small.
         rng : numpy.random.Generator, optional
             Takes the place of `random_state`.
 
@@ -60,7 +63,7 @@ class LandmarkSelector(BaseEstimator, ABC):
         size = self.sample_size
         if size is not None and self.n_landmarks is not None:
             size = max(size, self._rows_a_landmark * self.n_landmarks)
-        view = View.of(kernel, X, size, rng)
+        view = View.of(kernel, X, size, rng, judged or self.tolerance is not None)
         factor = self._factorize(kernel, view, rng)
         return self._result(factor, X, with_factor)
 

@@ -43,16 +43,21 @@ class View:
     largest: float
 
     @classmethod
-    def of(cls, kernel, X, size, rng):
-        """All rows of X when there are at most `size` (or it is None), else a sample of them."""
+    def of(cls, kernel, X, size, rng, judged=True):
+        """All rows of X when there are at most `size` (or it is None), else a sample of them.
+
+        Without judges, candidates stand for all rows, and what they leave is too small an estimate.
+        """
         n = X.shape[0]
         trace, largest = _diagonal_sums(kernel, X)
         if size is None or n <= size:
             rows = take_rows(X, np.arange(n)) if is_dask(X) else X
             return cls(_points(rows, kernel), np.arange(n), n, np.ones(n), trace, largest)
-        n_judges = min(JUDGES, n - size)
+        n_judges = min(JUDGES, n - size) if judged else 0
         numbers = rng.choice(n, size + n_judges, replace=False)  # not a permutation: n may be larger than memory
-        weights = np.concatenate([np.ones(size), np.full(n_judges, (n - size) / n_judges)])
+        weights = np.full(size, n / size)
+        if judged:
+            weights = np.concatenate([np.ones(size), np.full(n_judges, (n - size) / n_judges)])
         return cls(_points(take_rows(X, numbers), kernel), numbers, size, weights, trace, largest)
 
     @property

@@ -4,8 +4,8 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preimage._arrays import array_namespace, as_points, concat_rows, device_kwargs, is_host, itemsize
-from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance
+from preimage._arrays import array_namespace, as_points, concat_rows, device_kwargs, in_double, is_host, itemsize
+from preimage._linalg import fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
 from preimage._rows import cut, sum_rows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace
@@ -65,9 +65,9 @@ class KernelMoments:
     def extended(self, points):
         """The moments on more landmarks, as if no datum so far had a part along the new ones alone."""
         xp = array_namespace(self.values.mean)
-        gram = _double(Gram(self.kernel, self.points).dense())
-        cross = _double(self.kernel(self.points, points))
-        factor = _whitener(gram, itemsize(self.points.dtype))
+        gram = in_double(Gram(self.kernel, self.points).dense())
+        cross = in_double(self.kernel(self.points, points))
+        factor = whitening_factor(gram, SHORTEST[itemsize(self.points.dtype)])
         old = xp.eye(gram.shape[0], dtype=gram.dtype, **device_kwargs(gram))
         A = xp.concat([old, factor @ (factor.T @ cross)], axis=1)  # k̃_P'(x) = k_P(x) A
         values = Moments(self.values.count, self.values.mean @ A, A.T @ self.values.scatter @ A)
@@ -83,15 +83,15 @@ class _BlockSums:
     def of(cls, kernel, values_of, rows):
         rows = rows if isinstance(kernel, Precomputed) else as_points(rows)
         first, *others = cut(rows.shape[0], TILE if is_host(rows) else max(1, rows.shape[0]))
-        tile = _double(values_of(rows[first, :]))
+        tile = in_double(values_of(rows[first, :]))
         xp = array_namespace(tile)
         shift = xp.mean(tile, axis=0)
         # Shifted while a tile is in the cache: a centred copy of the whole block would cost a third of its product.
         values = xp.empty((rows.shape[0], tile.shape[1]), dtype=tile.dtype, **device_kwargs(tile))
         values[first, :] = tile - shift
         for part in others:
-            values[part, :] = _double(values_of(rows[part, :])) - shift
-        return cls(Moments.about(shift, values), float(xp.sum(_double(kernel.diagonal(rows)))))
+            values[part, :] = in_double(values_of(rows[part, :])) - shift
+        return cls(Moments.about(shift, values), float(xp.sum(in_double(kernel.diagonal(rows)))))
 
     def __add__(self, other):
         return _BlockSums(self.values + other.values, self.trace + other.trace)
@@ -109,12 +109,14 @@ def landmark_subspace(moments, n_components):
     """
     kernel, points = moments.kernel, moments.points
     dtype = points.dtype if "float" in str(points.dtype) else None
-    gram = _double(Gram(kernel, points).dense())
+    gram = in_double(Gram(kernel, points).dense())
     xp = array_namespace(gram)
-    factor = _whitener(gram, itemsize(points.dtype))
+    factor = whitening_factor(gram, SHORTEST[itemsize(points.dtype)])
     mean, count = factor.T @ moments.values.mean, moments.values.count
-    values, vectors = eigh_descending(factor.T @ moments.values.scatter @ factor)
-    total = max(moments.trace - count * float(mean @ mean), float(xp.sum(xp.clip(values, min=0.0))))
+    scatter = factor.T @ moments.values.scatter @ factor
+    values, vectors = top_eigh(scatter, min(n_components, scatter.shape[0]) if isinstance(n_components, int) else None)
+    inside = float(xp.linalg.trace(scatter))
+    total = max(moments.trace - count * float(mean @ mean), inside)
     largest = float(values[0])
     if largest <= rank_tolerance(1, values.dtype) * 8 * abs(moments.trace):
         raise ValueError(
@@ -122,7 +124,7 @@ def landmark_subspace(moments, n_components):
             f"{kernel!r} cannot tell them apart. Center and scale the data, or choose another gamma, for instance "
             "gamma='median'."
         )
-    residual = max(0.0, moments.trace - count * float(mean @ mean) - float(xp.sum(values)))
+    residual = max(0.0, moments.trace - count * float(mean @ mean) - inside)
     keep = _kept(values, n_components, total, moments)
     values, vectors = values[:keep], vectors[:, :keep]
     coefficients = factor @ vectors
@@ -141,8 +143,8 @@ def landmark_subspace(moments, n_components):
 
 
 def _kept(values, n_components, total, moments):
-    rank = numerical_rank(values, values.shape[0], abs(moments.trace))
     n_points = moments.points.shape[0]
+    rank = numerical_rank(values, n_points, abs(moments.trace))
     wanted = wanted_count(values, n_components, total)
     if isinstance(n_components, int) and rank < wanted:
         warnings.warn(
@@ -152,17 +154,3 @@ def _kept(values, n_components, total, moments):
             stacklevel=4,
         )
     return min(rank, wanted)
-
-
-def _whitener(gram, size):
-    """F with Fᵀ W F = I, without the directions that rounding errors of the data would fill."""
-    xp = array_namespace(gram)
-    values, vectors = eigh_descending(gram)
-    threshold = max(rank_tolerance(gram.shape[0], gram.dtype), SHORTEST[size]) * float(values[0])
-    rank = max(1, int(xp.sum(xp.astype(values > threshold, xp.int64))))
-    return vectors[:, :rank] / xp.sqrt(values[:rank])
-
-
-def _double(array):
-    xp = array_namespace(array)
-    return xp.astype(array, xp.float64, copy=False)

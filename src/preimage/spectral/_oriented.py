@@ -4,12 +4,12 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from preimage._arrays import array_namespace, device_kwargs, is_sparse, itemsize
-from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance
+from preimage._arrays import array_namespace, device_kwargs, in_double, itemsize
+from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance, whitening_factor
 from preimage._rows import sum_rows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
-from preimage.spectral._landmark_principal import _double, _whitener
+from preimage.spectral._landmark_principal import SHORTEST
 from preimage.spectral._rayleigh import rayleigh
 
 # Rows whose coordinates are summed together.
@@ -52,12 +52,12 @@ class OrientedFeatures:
 def span_of_points(kernel, points):
     """The span of φ(points) in double precision, without the directions that rounding errors of the data would fill."""
     size = itemsize(points.dtype)
-    points = wide(points)
+    points = in_double(points)
     gram = Gram(kernel, points).dense()
     require_finite(gram, kernel)
     if not float(array_namespace(gram).max(gram)) > 0:
         raise ValueError(_NO_VARIANCE)
-    return Subspace(Expansion(kernel, points, _whitener(gram, size)))
+    return Subspace(Expansion(kernel, points, whitening_factor(gram, SHORTEST[size])))
 
 
 def coordinate_moments(space, X):
@@ -128,14 +128,9 @@ def oriented_features(space, signal, noise, alpha, n_components=None):
     )
 
 
-def wide(points):
-    """Rows, dense or sparse, in double precision: differences of kernel values cancel."""
-    return points.astype(float) if is_sparse(points) else _double(points)
-
-
 def _coordinates_in(space):
     values, factor = space.frame.kernel.against(space.frame.points), space.frame.coefficients
-    return lambda rows: values(wide(rows)) @ factor
+    return lambda rows: values(in_double(rows)) @ factor
 
 
 def _root(covariance):
