@@ -6,8 +6,8 @@ of the five choices for all; mean test error over all realisations. The same pro
 widths for scikit-learn's SVC, with C in place of the ridge. Sparse discriminants with at most a fifth of the
 coefficients run at the parameters of the full ones.
 
-Set-up: `preimage.datasets.load_ida`. Realisations whose number in the original benchmark is known are counted as
-original; the rest are random splits of the same sizes. Inputs are as distributed. The paper's discriminant has the
+Set-up: `preimage.datasets.load_ida`. The table counts the realisations that are those of the original benchmark; the
+rest are random splits of the same sizes. Inputs are as distributed. The paper's discriminant has the
 penalty ‖α‖² and the threshold of a soft margin (``--regularizer identity --threshold margin``); the library's default
 has ‖w‖² and normal densities, which needs no further parameter. Nothing is chosen on test data.
 

@@ -277,6 +277,12 @@ def test_identical_classes_predict_the_more_frequent_one():
     assert_allclose(model.predict_proba(X), [[2 / 3, 1 / 3]] * 3)
 
 
+def test_identical_classes_have_no_sparse_discriminant():
+    X = np.array([[0.0], [1.0], [2.0]])
+    with pytest.raises(ValueError, match="same mean"):
+        KernelFisherDiscriminant(sparsity=2).fit(np.concatenate([X, X]), [0] * 3 + [1] * 3)
+
+
 def test_equal_rows_within_classes():
     X = np.repeat([[0.0], [1.0]], 5, axis=0)
     model = KernelFisherDiscriminant().fit(X, np.repeat([0, 1], 5))

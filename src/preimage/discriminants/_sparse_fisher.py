@@ -9,6 +9,9 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
+# Means that differ by less than this share of the deviation within classes do not differ.
+SAME = 1e-12
+
 
 @dataclass(frozen=True)
 class SparseFisherPath:
@@ -76,6 +79,11 @@ def sparse_fisher_path(noise, contrast, max_nonzero=None):
     (array([1, 2]), array([0.5, 0. ]))
     """
     m = contrast.size
+    if contrast @ contrast <= (SAME**2) * np.trace(noise):
+        raise ValueError(
+            "Two classes have the same mean in feature space, so no sparse discriminant tells them apart. Another "
+            "kernel, or another width, may see a difference; sparsity=None predicts the more frequent class."
+        )
     scales = 1 / np.sqrt(np.trace(noise) / m), 1 / np.max(np.abs(contrast))
     kappa = (scales[1] / scales[0]) ** 2
     gram = noise + kappa * np.outer(contrast, contrast)

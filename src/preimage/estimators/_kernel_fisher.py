@@ -11,8 +11,8 @@ from preimage._arrays import as_points, from_numpy, is_lazy, to_numpy, without_f
 from preimage._rows import map_rows
 from preimage._validation import Interval, StrOptions, check_lazy_points, check_model_inputs
 from preimage.discriminants import NEED_VALUES, THRESHOLDS, fit_discriminants, sparse_paths
-from preimage.estimators._fisher_data import (
-    LabelledData,
+from preimage.estimators._fisher_data import LabelledData
+from preimage.estimators._fisher_problem import (
     chosen_sparsity,
     class_moments,
     coefficients_on,

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import is_dask, to_dense, to_numpy
 from preimage._validation import Interval, StrOptions
 from preimage.discriminants import cross_validated_scores, leave_one_out_values
-from preimage.estimators._fisher_data import (
-    LabelledData,
+from preimage.estimators._fisher_data import LabelledData
+from preimage.estimators._fisher_problem import (
     expansion_points,
     gram_matrix,
     kernel_table,

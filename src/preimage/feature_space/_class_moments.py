@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, from_numpy, is_dask, is_host, to_numpy
+from preimage._arrays import array_namespace, as_points, from_numpy, in_double, is_dask, is_host, to_numpy
 from preimage._dask import one_column_chunk
 from preimage._rows import cut, sum_rows
 from preimage.feature_space._moments import Moments
@@ -153,7 +153,7 @@ def _sum_labelled_chunks(function, X, codes, weights, rows):
 def _kernel_values(kernel, values_of, rows):
     rows = rows if isinstance(kernel, Precomputed) else as_points(rows)
     step = TILE if is_host(rows) else max(1, rows.shape[0])
-    tiles = [_double(values_of(rows[tile, :])) for tile in cut(rows.shape[0], step)]
+    tiles = [in_double(values_of(rows[tile, :])) for tile in cut(rows.shape[0], step)]
     return array_namespace(tiles[0]).concat(tiles, axis=0) if len(tiles) > 1 else tiles[0]
 
 
@@ -176,8 +176,3 @@ def _sum(moments):
     for each in moments:
         total = each if total is None else total + each
     return total
-
-
-def _double(array):
-    xp = array_namespace(array)
-    return xp.astype(array, xp.float64, copy=False)
