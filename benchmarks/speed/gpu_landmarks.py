@@ -1,8 +1,8 @@
 """How long does kernel PCA of ten million points take, streamed through a GPU?
 
-Set-up: float32 blobs in host memory, as NumPy; ``KernelPCA(50, landmarks=2000, device="cuda")`` selects landmarks, sends
-all rows through the device once, and keeps a small NumPy model. Times include selection and checks of the input. The
-arithmetic is 2nm(d + m) operations: kernel values in float32, their scatter in float64.
+Set-up: float32 blobs in host memory, as NumPy; ``KernelPCA(50, landmarks=2000, device="cuda")`` selects landmarks,
+sends all rows through the device once, and keeps a small NumPy model. Times include selection and checks of the input.
+The arithmetic is 2nm(d + m) operations: kernel values in float32, their scatter in float64.
 
     python benchmarks/speed/gpu_landmarks.py --points 10000000
 
@@ -60,9 +60,8 @@ def main():
         )
     start = time.perf_counter()
     Y = model.transform(X[:2_000_000])
-    print(
-        f"transform of {Y.shape[0]:,} rows: {time.perf_counter() - start:.2f} s, {type(Y).__module__}.{type(Y).__name__}"
-    )
+    seconds = time.perf_counter() - start
+    print(f"transform of {Y.shape[0]:,} rows: {seconds:.2f} s, {type(Y).__module__}.{type(Y).__name__}")
 
 
 if __name__ == "__main__":

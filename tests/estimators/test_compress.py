@@ -65,7 +65,7 @@ def test_binary_machine_keeps_its_predictions(moons, method):
 
 @pytest.mark.parametrize("original", [SVC(C=5), SVC(C=5, decision_function_shape="ovo"), NuSVC(nu=0.1)])
 def test_multiclass_interface(digits, original):
-    X, y, Z, t = digits
+    X, y, Z, _t = digits
     svc = original.fit(X, y)
     small = compress(svc, 60, X=X)
     assert small.decision_function(Z).shape == svc.decision_function(Z).shape
@@ -74,7 +74,7 @@ def test_multiclass_interface(digits, original):
 
 
 def test_one_vs_rest_and_multilabel(digits):
-    X, y, Z, t = digits
+    X, y, Z, _t = digits
     svc = OneVsRestClassifier(SVC(C=5)).fit(X, y)
     small = compress(svc, 60, X=X, y=y)
     assert np.mean(small.predict(Z) == svc.predict(Z)) > 0.96
@@ -208,7 +208,7 @@ def test_impossible_tolerance_returns_the_machine(moons):
 
 
 def test_own_points_for_each_function(digits, digit_svc):
-    X, y, Z, t = digits
+    X, y, _Z, _t = digits
     svc = OneVsRestClassifier(SVC(C=5)).fit(X, y)
     small = compress(svc, 5, shared=False, method="construct", X=X, y=y)
     assert small.n_points_ <= 50
@@ -216,7 +216,7 @@ def test_own_points_for_each_function(digits, digit_svc):
 
 
 def test_pipelines_and_searches(digits):
-    X, y, Z, t = digits
+    X, y, Z, _t = digits
     pipeline = make_pipeline(StandardScaler(), SVC(C=5)).fit(X, y)
     small = compress(pipeline, 80, X=X, y=y)
     assert np.mean(small.predict(Z) == pipeline.predict(Z)) > 0.95
@@ -227,7 +227,7 @@ def test_pipelines_and_searches(digits):
 
 
 def test_float32(digits, digit_svc):
-    X, y, Z, _ = digits
+    X, _y, Z, _ = digits
     exact, small = (compress(digit_svc, 50, X=X, dtype=dtype) for dtype in (None, "float32"))
     assert small.points_.dtype == np.float32 and small.intercept_.dtype == np.float32
     assert np.array_equal(small.predict(Z), exact.predict(Z))
@@ -269,7 +269,7 @@ def test_indefinite_kernels_distill(digits):
 
 def test_data_frames(digits):
     pd = pytest.importorskip("pandas")
-    X, y, Z, _ = digits
+    X, y, _Z, _ = digits
     names = [f"p{j}" for j in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names)
     small = compress(SVC().fit(frame, y), 20, X=frame)
@@ -287,7 +287,7 @@ def test_repr_tells_what_was_gained(moons):
 
 
 def test_pickle_and_clone(digits, digit_svc):
-    X, y, Z, _ = digits
+    X, _y, Z, _ = digits
     small = compress(digit_svc, 30, X=X)
     small.predict(Z[:3])
     again = pickle.loads(pickle.dumps(small))

@@ -1,5 +1,6 @@
 """KernelPCA on landmarks: laws, streams, memory maps, devices."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -159,7 +160,7 @@ class TestStreams:
         whole = KernelPCA(4, gamma=0.3, landmarks=landmarks).partial_fit(first).partial_fit(X[60:])
         bounds = sorted({60, *(cut for cut in cuts if cut > 60), 300})
         parts = KernelPCA(4, gamma=0.3, landmarks=landmarks).partial_fit(first)
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        for start, stop in itertools.pairwise(bounds):
             parts.partial_fit(X[start:stop])
         assert parts.n_samples_seen_ == 300
         assert_same_model(whole, parts, X[:10], tol=1e-8)

@@ -1,9 +1,12 @@
 """Selection: keep some of the points, and let the others be expressed by them."""
 
+import contextlib
+
 import numpy as np
 
 from preimage._arrays import take_rows, to_numpy
 from preimage._linalg import eigh_descending, rank_tolerance
+from preimage._threads import single_threaded_blas
 from preimage._validation import StrOptions, check_parameters
 from preimage.feature_space import Gram
 from preimage.reduced_sets._projection import require_euclidean
@@ -13,6 +16,8 @@ from preimage.reduced_sets._reducer import NestedReducer
 JITTER = 1e-10
 # Removals between two updates of the whole precision matrix.
 BLOCK = 48
+# Matrices with fewer rows are worked on by one thread.
+SMALL = 1000
 
 
 class Select(NestedReducer):
@@ -60,7 +65,10 @@ class Select(NestedReducer):
         gram = to_numpy(Gram(target.kernel, target.points).dense()).astype(float)
         require_euclidean(target.kernel, gram, "Select")
         coefficients = to_numpy(target.coefficients).astype(float)
-        removed = (_remove if self.rule == "removal" else _remove_by_eigenvectors)(gram, coefficients)
+        remove = _remove if self.rule == "removal" else _remove_by_eigenvectors
+        # Small matrices gain nothing from further threads, and lose much on busy machines.
+        with single_threaded_blas() if gram.shape[0] < SMALL else contextlib.nullcontext():
+            removed = remove(gram, coefficients)
         return take_rows(target.points, removed[::-1].copy())
 
 
@@ -70,39 +78,37 @@ def _remove(gram, coefficients):
     Removing a point from K is one step of a Cholesky factorisation of P = K⁻¹; within a block only the columns that
     were chosen are brought up to date, and P itself once a block, by a matrix product.
     """
-    remaining, order = np.arange(gram.shape[0]), []
-    alpha = coefficients
+    remaining, order, alpha = np.arange(gram.shape[0]), [], coefficients
     while remaining.size > 1:
         # A fresh inverse whenever half of the points are gone: rounding errors do not pile up.
-        precision, stop = _inverse(gram[np.ix_(remaining, remaining)]), max(1, remaining.size // 2)
-        while remaining.size > stop:
-            steps = min(BLOCK, remaining.size - stop)
-            gone, precision, alpha = _remove_block(precision, alpha, steps)
-            order.extend(remaining[gone])
-            remaining = np.delete(remaining, gone)
+        precision = _inverse(gram[np.ix_(remaining, remaining)])
+        alpha, gone = alpha.copy(), np.zeros(remaining.size, bool)
+        while gone.sum() < remaining.size - max(1, remaining.size // 2):
+            steps = min(BLOCK, int(remaining.size - max(1, remaining.size // 2) - gone.sum()))
+            chosen = _remove_block(precision, alpha, gone, steps)
+            order.extend(remaining[chosen])
+        remaining, alpha = remaining[~gone], alpha[~gone]
     return np.asarray([*order, *remaining])
 
 
-def _remove_block(precision, alpha, steps):
-    """Numbers of the next `steps` points to go, and precision matrix and coefficients of those that stay."""
-    n = precision.shape[0]
-    factor = np.zeros((n, steps))
-    left, alpha = precision.diagonal().copy(), alpha.copy()
-    cost = np.einsum("ij,ij->i", alpha, alpha) / left
-    gone = np.empty(steps, int)
+def _remove_block(precision, alpha, gone, steps):
+    """Numbers of the next `steps` points to go; precision matrix, coefficients and marks are brought up to date."""
+    factor = np.zeros((precision.shape[0], steps))
+    left = np.where(gone, 1.0, precision.diagonal())
+    chosen = np.empty(steps, int)
     for step in range(steps):
-        chosen = gone[step] = np.argmin(cost)
-        column = precision[:, chosen] - factor[:, :step] @ factor[chosen, :step]
-        pivot = column[chosen]
-        alpha -= np.outer(column / pivot, alpha[chosen])
+        cost = np.einsum("ij,ij->i", alpha, alpha) / left
+        cost[gone] = np.inf
+        n = chosen[step] = np.argmin(cost)
+        column = precision[:, n] - factor[:, :step] @ factor[n, :step]
+        column[gone] = 0.0
+        pivot = column[n]
+        alpha -= np.outer(column / pivot, alpha[n])
         factor[:, step] = column / np.sqrt(pivot)
-        left -= factor[:, step] ** 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cost = np.einsum("ij,ij->i", alpha, alpha) / left
-        cost[gone[: step + 1]] = np.inf
-    keep = np.delete(np.arange(n), gone)
-    factor = factor[keep]
-    return gone, precision[np.ix_(keep, keep)] - factor @ factor.T, alpha[keep]
+        gone[n] = True
+        left = np.where(gone, 1.0, left - factor[:, step] ** 2)
+    precision -= factor @ factor.T
+    return chosen
 
 
 def _inverse(gram):

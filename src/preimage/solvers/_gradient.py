@@ -128,6 +128,8 @@ class _Box:
     def free(self, Z, gradient):
         """One where a coordinate may follow −gradient, zero where it would leave the box."""
         xp = array_namespace(Z)
+        if self.is_open:
+            return xp.ones_like(Z[:, :1])
         held = ((self.lower >= Z) & (gradient > 0)) | ((self.upper <= Z) & (gradient < 0))
         return xp.astype(~held, Z.dtype)
 
