@@ -7,9 +7,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import as_points, from_numpy, is_lazy, to_numpy, without_frame
-from preimage._rows import map_rows
-from preimage._validation import Interval, StrOptions, check_lazy_points, check_model_inputs
+from preimage._arrays import from_numpy, to_numpy
+from preimage._validation import Interval, StrOptions
 from preimage.discriminants import NEED_VALUES, THRESHOLDS, fit_discriminants, sparse_paths
 from preimage.estimators._fisher_data import LabelledData
 from preimage.estimators._fisher_problem import (
@@ -21,11 +20,9 @@ from preimage.estimators._fisher_problem import (
     tangent_moment,
 )
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, with_kernel_tags
+from preimage.estimators._queries import check_queries, map_queries
 from preimage.interop import Binary, KernelMachine, OneVsRest
 from preimage.landmarks import LandmarkSelector
-
-# Rows of a memory map or a chunk that are read together.
-LAZY_ROWS = 4096
 
 FISHER_CONSTRAINTS = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -369,17 +366,10 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
 
     def _check_inputs(self, X):
         check_is_fitted(self)
-        X = without_frame(X)
-        if is_lazy(X):
-            return check_lazy_points(self, X, reset=False)
-        return check_model_inputs(self, X, like=self.expansion_.coefficients)
+        return check_queries(self, X, self.expansion_.coefficients)
 
     def _map(self, function, X):
-        """`function` of X, or a pass with it over what does not fit into memory."""
-        if not is_lazy(X):
-            return function(X)
-        dtype = self.expansion_.coefficients.dtype
-        return map_rows(lambda rows: function(as_points(rows).astype(dtype, copy=False)), X, rows=LAZY_ROWS)
+        return map_queries(self, function, X, self.expansion_.coefficients)
 
     @property
     def _n_features_out(self):

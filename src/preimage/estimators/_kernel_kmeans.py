@@ -25,14 +25,12 @@ from preimage._arrays import (
 from preimage._linalg import orthonormal_factor
 from preimage._memory import memory_budget
 from preimage._random import generator
-from preimage._rows import map_rows
 from preimage._targets import check_weights
 from preimage._validation import (
     Interval,
     StrOptions,
     check_gram,
     check_lazy_points,
-    check_model_inputs,
     check_parameters,
     check_points,
     count_rows,
@@ -46,6 +44,7 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.estimators._landmark_route import as_selector, through_device, too_large_for_exact, width_sample
+from preimage.estimators._queries import check_queries, map_queries
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.interop import Binary, KernelMachine, OneVsOne
@@ -53,8 +52,6 @@ from preimage.kernels import Precomputed
 from preimage.landmarks import LandmarkSelector
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
-# Rows of a memory map or a chunk that are read together.
-LAZY_ROWS = 4096
 # Units of rounding up to which squared distances count as zero.
 ROUNDING = 16
 
@@ -440,18 +437,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return xp.sqrt(xp.where(squared > rounding, squared, xp.zeros_like(squared)))
 
     def _map(self, function, X):
-        """`function` of X, or a pass with it over what does not fit into memory."""
-        if not is_lazy(X):
-            return function(X)
-        dtype = self.centers_.coefficients.dtype
-        return map_rows(lambda rows: function(as_points(rows).astype(dtype, copy=False)), X, rows=LAZY_ROWS)
+        return map_queries(self, function, X, self.centers_.coefficients)
 
     def _check_inputs(self, X):
         check_is_fitted(self)
-        X = without_frame(X)
-        if is_lazy(X):
-            return check_lazy_points(self, X, reset=False)
-        return check_model_inputs(self, X, like=self.centers_.coefficients)
+        return check_queries(self, X, self.centers_.coefficients)
 
     def _kernel_machine(self):
         r"""A classifier of cluster numbers: one function a pair, positive where the first centre is the nearer one.

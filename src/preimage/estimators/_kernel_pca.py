@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import (
     array_namespace,
-    as_points,
     clamp_at_zero,
     is_dask,
     is_dask_frame,
@@ -23,14 +22,11 @@ from preimage._arrays import (
 from preimage._dask import known_rows
 from preimage._memory import memory_budget
 from preimage._random import generator
-from preimage._rows import map_rows
 from preimage._validation import (
     Interval,
     check_coordinates,
-    check_finite_block,
     check_gram,
     check_lazy_points,
-    check_model_inputs,
     check_parameters,
     check_points,
     count_rows,
@@ -50,6 +46,7 @@ from preimage.estimators._landmark_route import (
     update_landmarks,
     width_sample,
 )
+from preimage.estimators._queries import check_queries, map_queries
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram
 from preimage.interop import Coordinates, KernelMachine
@@ -65,9 +62,6 @@ from preimage.solvers import (
     values_at_basis,
 )
 from preimage.spectral import Eigensolver, principal_subspace
-
-# Rows of a memory map or a chunk that are read together.
-LAZY_ROWS = 4096
 
 
 def _knows_new_points(estimator):
@@ -515,12 +509,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return _plain_number(self.n_components)
 
     def _map(self, function, X):
-        """`function` of X, or a pass with it over what does not fit into memory."""
-        if not is_lazy(X):
-            return function(X)
-        name, dtype = type(self).__name__, self.subspace_.frame.coefficients.dtype
-        checked = lambda rows: check_finite_block(name, as_points(rows).astype(dtype, copy=False))
-        return map_rows(lambda rows: function(checked(rows)), X, rows=LAZY_ROWS)
+        return map_queries(self, function, X, self.subspace_.frame.coefficients)
 
     def _kernel_machine(self):
         """Axes and mean as the functions of a machine; an error of an axis counts by the variance along it."""
@@ -546,9 +535,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _check_inputs(self, X):
         check_is_fitted(self)
-        if is_lazy(X):
-            return check_lazy_points(self, X, reset=False)
-        return check_model_inputs(self, X, like=self.subspace_.frame.coefficients)
+        return check_queries(self, X, self.subspace_.frame.coefficients)
 
     def _leading_axes(self, n_components):
         if n_components is not None and not 1 <= n_components <= self.n_components_:

@@ -1,0 +1,27 @@
+"""Inputs of fitted models: arrays that are held, and memory maps and Dask arrays that are read block by block."""
+
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import as_points, is_lazy
+from preimage._rows import map_rows
+from preimage._validation import check_finite_block, check_lazy_points, check_model_inputs
+
+# Rows of a memory map or a chunk that are read together.
+LAZY_ROWS = 4096
+
+
+def check_queries(estimator, X, like):
+    """Validate inputs for a fitted model whose arrays are like `like`."""
+    check_is_fitted(estimator)
+    if is_lazy(X):
+        return check_lazy_points(estimator, X, reset=False)
+    return check_model_inputs(estimator, X, like=like)
+
+
+def map_queries(estimator, function, X, like):
+    """`function` of validated inputs, or a pass with it over what does not fit into memory."""
+    if not is_lazy(X):
+        return function(X)
+    name, dtype = type(estimator).__name__, like.dtype  # not the estimator: tasks should carry no more than they need
+    checked = lambda rows: check_finite_block(name, as_points(rows).astype(dtype, copy=False))
+    return map_rows(lambda rows: function(checked(rows)), X, rows=LAZY_ROWS)
