@@ -22,6 +22,7 @@ import argparse
 import shlex
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,7 @@ PAPER = {
     "waveform": (9.9, 0.04, 9.9, 0.04),
 }
 ALPHAS = {"norm": np.geomspace(1e-4, 1e3, 15), "identity": np.geomspace(1e-6, 1e3, 15)}
-COSTS = np.geomspace(1e-2, 1e4, 13)
+COSTS = np.geomspace(1e-2, 1e5, 15)
 N_CHOOSING, N_FOLDS, SPARSE_SHARE = 5, 5, 0.2
 NEAR_PAPER, NEAR_BAR, BETTER_BAR, SPARSE_BAR = 0.5, 10, 7, 0.5
 
@@ -60,9 +61,10 @@ def main():
     options = parse_options()
     started = time.perf_counter()
     rows = []
-    for name in options.names:
-        rows.append(study(name, options))
-        print(f"[{time.perf_counter() - started:5.0f} s] {table_row(rows[-1])}", file=sys.stderr, flush=True)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for row in pool.map(study, options.names, [options] * len(options.names)):
+            rows.append(row)
+            print(f"[{time.perf_counter() - started:5.0f} s] {table_row(row)}", file=sys.stderr, flush=True)
     report = "\n".join(report_lines(rows, options, (time.perf_counter() - started) / 60))
     print(report)
     if options.output is not None:
@@ -76,6 +78,7 @@ def parse_options():
     parser.add_argument("--choosing", type=int, default=N_CHOOSING, help="realisations that choose parameters")
     parser.add_argument("--regularizer", choices=["norm", "identity"], default="norm")
     parser.add_argument("--threshold", choices=["gaussian", "midpoint", "empirical", "margin"], default="gaussian")
+    parser.add_argument("--jobs", type=int, default=1, help="sets worked on at the same time")
     parser.add_argument("--output", type=Path, help="Markdown file")
     options = parser.parse_args()
     options.names = options.names or list(IDA_NAMES)

@@ -356,3 +356,52 @@ def test_thresholds_never_add_errors(pairs, old):
     assert errors(new) == min(*possible, errors(old))
     if errors(old) == errors(new):
         assert new == old
+
+
+@pytest.fixture(scope="module")
+def rare():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    return X, (X[:, 0] + rng.normal(size=600) * 0.7 > 1.6).astype(int)  # about 9 % positives
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_of_classes_are_kept(rare, method):
+    X, y = rare
+    svc = SVC(gamma=0.5, class_weight="balanced").fit(X, y)
+    recall = lambda model: np.mean(model.predict(X)[y == 1] == 1)
+    for small in (compress(svc, 15, X=X, y=y, method=method), compress(svc, X=X, y=y, method=method)):
+        assert recall(small) > recall(svc) - 0.15, small
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+@pytest.mark.parametrize("method", ["refine", "construct", "select"])
+@pytest.mark.parametrize("wrap", [lambda svc: svc, OneVsRestClassifier], ids=["svc", "one_vs_rest"])
+def test_moved_thresholds_leave_probabilities(rare, method, wrap):
+    X, y = rare
+    y = y + (X[:, 1] > 1)  # two or three classes
+    svc = wrap(SVC(gamma=0.5, probability=True, random_state=0)).fit(X, y)
+    moved, still = compress(svc, 25, X=X, y=y, method=method), compress(svc, 25, method=method)
+    assert np.allclose(moved.predict_proba(X), still.predict_proba(X), atol=0.01)
+
+
+def test_outputs_count_alike(rng):
+    X = rng.uniform(-2, 2, size=(200, 3))
+    Y = np.c_[1000 * (np.sin(X[:, 0]) + X[:, 1]), np.sin(3 * X[:, 2])]
+    model = KernelRidge(kernel="rbf", gamma=1.0, alpha=0.01).fit(X, Y)
+    small = compress(model, X=X, y=Y, tolerance=0.01)
+    assert small.scores_ == pytest.approx((model.score(X, Y), small.score(X, Y)))
+    assert small.score(X, Y) >= model.score(X, Y) - 0.01 - 1e-9
+
+
+def test_unknown_labels(moons):
+    X, y = moons
+    svc = SVC(gamma=2).fit(X, y)
+    with pytest.raises(ValueError, match="does not know"):
+        compress(svc, 5, X=X, y=y + 5)
+
+
+def test_pipelines_keep_their_settings(moons):
+    X, y = moons
+    small = compress(make_pipeline(StandardScaler(), SVC(), verbose=True).fit(X, y), 5, X=X)
+    assert small.verbose

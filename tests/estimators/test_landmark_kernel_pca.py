@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from preimage import KernelPCA, compress
 from preimage._rows import forced_block_shape
-from preimage.exceptions import RankWarning
+from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Subspace
 from preimage.kernels import Gaussian, Polynomial
 from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
@@ -221,6 +221,42 @@ class TestStreams:
         assert np.allclose(one.eigenvalues, other.eigenvalues, rtol=1e-8)
 
 
+class TestHonesty:
+    def test_indefinite_kernels_are_refused(self, X):
+        with pytest.raises(UnsupportedKernelError, match="positive semidefinite"):
+            KernelPCA(3, kernel="sigmoid", gamma=1.0, landmarks=50).fit(X)
+
+    def test_exact_fits_cannot_be_continued(self, X):
+        model = KernelPCA(3, gamma=0.3, landmarks="auto").fit(X)
+        with pytest.warns(UserWarning, match="begins anew"):
+            model.partial_fit(X[:100])
+        assert model.n_samples_seen_ == 100
+
+    def test_a_stream_that_moves_away_brings_a_warning(self, rng):
+        A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + 20
+        model = KernelPCA(4, gamma=0.5, landmarks=30).partial_fit(A)
+        with pytest.warns(UserWarning, match="no landmark is"):
+            model.partial_fit(B)
+
+    def test_an_unreachable_share_brings_a_warning(self, X):
+        with pytest.warns(RankWarning, match="of the variance"):
+            KernelPCA(0.99, gamma=0.3, landmarks=5).fit(X)
+
+    def test_learned_maps_survive_small_batches(self, X):
+        model = KernelPCA(4, gamma=0.1, landmarks=100, preimage="learned").partial_fit(X)
+        error = lambda: np.abs(model.inverse_transform(model.transform(X)) - X).mean()
+        before = error()
+        model.partial_fit(X[:1])
+        assert error() < 1.1 * before
+
+    def test_a_bad_block_leaves_the_model_alone(self, X):
+        model = KernelPCA(3, gamma=0.3, landmarks=50).fit(X)
+        before = model.transform(X)
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(iter([X[:50], np.full((50, 4), np.nan)]))
+        assert np.array_equal(model.transform(X), before)
+
+
 class TestMemoryMaps:
     @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
     def test_memory_maps_are_read_in_blocks(self, tmp_path, rng, dtype):
@@ -233,12 +269,14 @@ class TestMemoryMaps:
         assert np.allclose(mapped.transform(lazy), held.transform(X), atol=1e-4)
         assert mapped.denoise(lazy[:20]).shape == (20, 3)
 
-    def test_nan_in_a_memory_map(self, tmp_path):
-        X = np.zeros((200, 2))
-        X[150, 1] = np.nan
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear"])
+    def test_bad_values_in_a_memory_map(self, tmp_path, bad, kernel, rng):
+        X = rng.normal(size=(200, 2))
+        X[150, 1] = bad
         np.save(tmp_path / "X.npy", X)
         with pytest.raises(ValueError, match="NaN"):
-            KernelPCA(1, gamma=1.0, landmarks=10).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
+            KernelPCA(1, kernel=kernel, landmarks=10).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
 
 
 class TestDevices:

@@ -7,6 +7,7 @@ from preimage.clustering._lloyd import lloyd
 from preimage.clustering._online import online
 from preimage.clustering._products import kernel_rows
 from preimage.clustering._seeding import mean_order, plus_plus_seeds, random_seeds, seed_labels
+from preimage.feature_space import require_finite
 
 
 def kernel_kmeans(gram, n_clusters, weights, *, init, n_init, algorithm, max_iter, tol, rng):
@@ -29,6 +30,7 @@ def kernel_kmeans(gram, n_clusters, weights, *, init, n_init, algorithm, max_ite
     -------
     Partition
     """
+    require_finite(gram.diagonal(), gram.kernel)
     if isinstance(init, str):
         diagonal = to_numpy(gram.diagonal()).astype(np.float64)
         rows_of = lambda numbers: kernel_rows(gram, numbers)

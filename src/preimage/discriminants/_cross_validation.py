@@ -39,7 +39,7 @@ class KernelTable:
         """The Fisher problem on some of the rows; `short` allows the form of `GramFisher`."""
         weights = None if self.weights is None else self.weights[rows]
         values, gram = self.values[rows], self.gram
-        tangent = None if self.tangent is None else self.tangent * len(rows)
+        tangent = None if self.tangent is None else self.tangent * (len(rows) if weights is None else weights.sum())
         if gram is None:
             gram = values = values[:, rows]
             tangent = None if tangent is None else tangent[np.ix_(rows, rows)]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
+from scipy import linalg
+from scipy.special import log_expit, softmax
 
 from preimage.discriminants._thresholds import (
     empirical_threshold,
@@ -25,6 +26,8 @@ SMALLEST_VARIANCE = 1e-2
 SMALLEST_SHARE = 0.3
 # Classes whose means differ by less than this share of everything else do not differ.
 SAME = 1e-10
+# The share of all variance that a covariance gets in every direction, to be invertible.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,15 @@ class LinearRule:
     intercept : array of shape (r,)
     temperature : float
         Log-odds of a decision of one; probabilities are a logistic function or a softmax of decisions times it.
+    against_rest : bool
+        Whether decisions are log-odds of a class against the rest: probabilities are logistic functions of them, scaled
+        to sum to one.
     """
 
     weights: Any
     intercept: Any
     temperature: float
+    against_rest: bool = False
 
     def decisions(self, F):
         """Shape (n, r)."""
@@ -52,7 +59,7 @@ class LinearRule:
         logits = self.temperature * np.asarray(decisions, dtype=np.float64)
         if logits.shape[1] == 1:
             logits = np.column_stack([np.zeros(len(logits)), logits])
-        return softmax(logits, axis=1)
+        return softmax(log_expit(logits) if self.against_rest else logits, axis=1)
 
     def chosen(self, decisions):
         """Codes of the classes, shape (n,)."""
@@ -101,7 +108,7 @@ def one_vs_rest_rule(moments, threshold, values=None, codes=None, weights=None):
             rules.append(two_class_rule(moments.projected(column).merged(members), threshold, *parts, weights))
     weights = np.diag([rule.weights[0, 0] for rule in rules])
     intercept = np.where(moments.counts > 0, [rule.intercept[0] for rule in rules], -np.inf)
-    return LinearRule(weights, intercept, float(np.mean([rule.temperature for rule in rules])))
+    return LinearRule(weights, intercept, float(np.mean([rule.temperature for rule in rules])), against_rest=True)
 
 
 def many_class_rule(moments, threshold):
@@ -112,10 +119,12 @@ def many_class_rule(moments, threshold):
     means, counts = moments.means, moments.counts
     shares = np.where(counts > 0, np.maximum(counts / moments.count, SMALLEST_SHARE / counts.size), 0.0)
     covariances = moments.scatters / np.where(counts > 0, counts, 1.0)[:, None, None]
-    values, axes = np.linalg.eigh(np.tensordot(shares / shares.sum(), covariances, axes=1))
-    spread = np.sum(np.var(means[counts > 0], axis=0))
-    values = np.maximum(values, max(SMALLEST_VARIANCE * spread, np.finfo(float).tiny))
-    weights = axes / values @ (axes.T @ (means - moments.mean).T)  # (k, C)
+    within = np.tensordot(shares / shares.sum(), covariances, axes=1)
+    between = np.atleast_2d(np.cov(means[counts > 0].T, bias=True))
+    within[np.diag_indices_from(within)] += ROUNDING * np.trace(within + between) + np.finfo(float).tiny
+    # Along these axes the covariance is one, and means spread by the ratios: a far class floors its direction alone.
+    ratios, axes = linalg.eigh(between, within)
+    weights = axes / np.maximum(1, SMALLEST_VARIANCE * ratios) @ (axes.T @ (means - moments.mean).T)  # (k, C)
     quadratic = np.sum((means + moments.mean).T * weights, axis=0) / 2
     with np.errstate(divide="ignore"):
         priors = np.log(counts / moments.count)

@@ -79,7 +79,7 @@ class ScatterFisher:
 
     def _ridge(self, ridge):
         rounding = 8 * epsilon(self.noise.A.dtype) * float(np.trace(self.noise.A) + np.sum(self.between**2))
-        return max(ridge * self.unit, rounding)
+        return max(ridge * self.unit, rounding) or epsilon(self.noise.A.dtype)  # zero for constant data
 
     def _reduced(self, A):
         return A if self.basis is None else self.basis.T @ A
@@ -92,13 +92,13 @@ def _coordinates(moments, gram, regularizer, is_relative):
     """The penalty P, coordinates B with BᵀPB = I (None is the identity), and what ridges are multiples of."""
     m = gram.shape[0]
     total = moments.within + moments.between_factor @ moments.between_factor.T
-    mean_variance = np.trace(total) / m if is_relative else 1.0
+    mean_variance = (np.trace(total) / m if is_relative else 0.0) or 1.0
     if regularizer == "identity":
         return np.eye(m), None, mean_variance
     values, vectors = np.linalg.eigh(gram)
     keep = values > max(SHORTEST, m * epsilon(values.dtype)) * values[-1]
     whitener = vectors[:, keep] / np.sqrt(values[keep])
-    variance = np.sum(whitener * (total @ whitener)) / moments.count if is_relative else 1.0
+    variance = (np.sum(whitener * (total @ whitener)) / moments.count if is_relative else 0.0) or 1.0
     if regularizer == "norm":
         return gram, whitener, variance
     penalty = variance * gram + mean_variance * np.eye(m)

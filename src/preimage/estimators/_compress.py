@@ -39,7 +39,8 @@ def compress(
     ----------
     estimator : fitted estimator
         SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor (its mean), OneVsRestClassifier of
-        SVC, KernelPCA, a compressed model; a Pipeline that ends in one of them, or a search that found one.
+        SVC; `preimage.KernelPCA` and the other kernel estimators of this library (a learned pre-image map becomes
+        "fixed_point"); a compressed model; a Pipeline that ends in one of them, or a search that found one.
     n_points : int or None, default=None
         Points to keep. None finds the smallest number whose score on X (and y) drops by at most `tolerance`.
     X : array of shape (n, d), optional
@@ -51,7 +52,8 @@ def compress(
         "distill" (function values on X), "refine" and "construct" (new points, feature-space norm), "select" and
         "select_l1" (a subset of the points; works with every kernel), or a reducer with its parameters.
     tolerance : float or None, default=None
-        With X: how much the score may drop, 0.005 by default. Without X: the largest relative error in feature space.
+        With X: how much the score may drop, 0.005 by default; nine of ten decisions must stay in every class, on
+        average. Without X: the largest relative error in feature space.
     shared : bool, default=True
         Whether all functions (classes, pairs, outputs) share all points; otherwise each has `n_points` of its own.
     dtype : {"float32", "float64"} or None, default=None
@@ -89,7 +91,8 @@ def compress(
         front = estimator[:-1]
         X = X if X is None or len(front) == 0 else front.transform(X)
         name, last = estimator.steps[-1]
-        return Pipeline([*estimator.steps[:-1], (name, compress(last, n_points, X=X, y=y, **options))])
+        small = (name, compress(last, n_points, X=X, y=y, **options))
+        return Pipeline([*estimator.steps[:-1], small], memory=estimator.memory, verbose=estimator.verbose)
     if hasattr(estimator, "best_estimator_"):
         return compress(estimator.best_estimator_, n_points, X=X, y=y, **options)
     machine = machine_of(estimator)

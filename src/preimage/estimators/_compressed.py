@@ -152,7 +152,7 @@ class Compressed(BaseEstimator):
         self._adopt(machine)
         X = None if X is None else check_points(self, X, reset=False)
         machine = _with_known_gram(machine, X)
-        X, y = _data_beside(X, machine), _labels(y, self.kind)
+        X, y = _data_beside(X, machine), _labels(y, machine.output)
         if X is None and self.n_points is None and self.tolerance is None:
             raise ValueError(
                 f"{type(self).__name__} needs a size: give n_points=, or data X (and y) on which to find the smallest "
@@ -204,6 +204,7 @@ class Compressed(BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = get_tags(self._original()).input_tags
         tags.input_tags.sparse, tags.input_tags.pairwise = inner.sparse, inner.pairwise
+        tags.target_tags.multi_output = get_tags(self._original()).target_tags.multi_output
         return tags
 
     def _score_name(self):
@@ -465,12 +466,20 @@ def _require_two_weighted_classes(model, y, sample_weight):
         )
 
 
-def _labels(y, kind):
-    """Labels as the score takes them; detectors and transformers have none."""
-    if y is None or kind in ("detector", "transformer"):
+def _labels(y, output):
+    """Labels as the score takes them, known to the model; detectors and transformers have none."""
+    if y is None or output.kind in ("detector", "transformer"):
         return None
     y = np.asarray(y)
-    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    if output.kind == "classifier" and y.ndim == 1:
+        unknown = sorted(set(y.tolist()) - set(output.classes.tolist()), key=str)
+        if unknown:
+            raise ValueError(
+                f"y has labels that the model does not know: {unknown[:5]}. Its classes are "
+                f"{output.classes.tolist()[:20]}."
+            )
+    return y
 
 
 def _data_beside(X, machine):

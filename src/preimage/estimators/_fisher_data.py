@@ -31,11 +31,16 @@ class LabelledData:
     classes: Any
     weights: Any
     kept: Any = None
-    n_given: int = 0
+    given_labels: Any = None
 
     @property
     def n_classes(self):
         return self.classes.size
+
+    @property
+    def count(self):
+        """The sum of weights."""
+        return float(self.codes.size if self.weights is None else self.weights.sum())
 
     @classmethod
     def of(cls, estimator, X, y, sample_weight, classes=None):
@@ -45,8 +50,8 @@ class LabelledData:
             X = np.asarray(X)  # all rows are wanted at once
         given, X = X, checked_inputs(estimator, X, reset=True)
         y, weights = checked_targets(estimator, X, y, sample_weight)
-        n_given = X.shape[0]
-        kept = np.arange(n_given) if weights is None or is_lazy(X) else np.flatnonzero(weights)
+        given_labels = y
+        kept = np.arange(y.size) if weights is None or is_lazy(X) else np.flatnonzero(weights)
         present = np.unique(y if weights is None else y[weights > 0])
         classes = present if classes is None else np.unique(classes)
         require_classes(estimator, classes)
@@ -61,7 +66,7 @@ class LabelledData:
         if not is_precomputed(kernel):
             kernel = kernel.resolve(width_sample(kernel, X, generator(estimator.random_state)))
         codes, weights = class_codes(y, classes), with_class_weights(estimator, y, weights)
-        return cls(kernel, X, codes, classes, weights, kept, n_given)
+        return cls(kernel, X, codes, classes, weights, kept, given_labels)
 
     def with_kernel_of(self, estimator):
         """The same data with the kernel of another estimator, resolved on them; a precomputed one stays."""
@@ -79,7 +84,7 @@ class LabelledData:
 
     def without_rows(self):
         """Kernel and classes alone, to keep for later batches."""
-        return replace(self, X=None, codes=None, weights=None)
+        return replace(self, X=None, codes=None, weights=None, kept=None, given_labels=None)
 
 
 def checked_inputs(estimator, X, *, reset):
@@ -113,6 +118,11 @@ def with_class_weights(estimator, y, weights):
     if estimator.class_weight is None:
         return weights
     by_class = compute_sample_weight(estimator.class_weight, y)
+    if not np.all((by_class >= 0) & np.isfinite(by_class)):
+        raise ValueError(
+            f"{type(estimator).__name__} needs class weights that are finite and not negative; got class_weight="
+            f"{estimator.class_weight!r}."
+        )
     return by_class if weights is None else by_class * weights
 
 

@@ -12,6 +12,8 @@ from preimage._arrays import (
     is_dask,
     is_foreign,
     is_lazy,
+    own_copy,
+    take_rows,
     to_dense,
     to_numpy,
 )
@@ -21,8 +23,9 @@ from preimage._rows import map_rows
 from preimage.discriminants import GramFisher, KernelTable, ScatterFisher, sparsity_by_cross_validation
 from preimage.estimators._kernel_input import is_precomputed
 from preimage.estimators._landmark_route import as_selector
-from preimage.feature_space import ClassMoments, Expansion, Gram
-from preimage.invariances import as_tangent_covariance
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import ClassMoments, Expansion, Gram, require_finite
+from preimage.invariances import TangentCovariance, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector
 
 # Folds and candidates of a choice of the number of coefficients.
@@ -43,7 +46,7 @@ def expansion_points(estimator, data, chosen):
         rng = None if isinstance(chosen, LandmarkSelector) else generator(estimator.random_state)
         landmarks = as_selector(chosen).select(data.kernel, X, rng=rng)
         return landmarks.points, replace(landmarks, factor=None)
-    points = as_points(chosen if is_foreign(chosen) else np.asarray(to_dense(chosen)))
+    points = own_copy(as_points(chosen if is_foreign(chosen) else np.asarray(to_dense(chosen))), chosen)
     if is_precomputed(data.kernel) or points.ndim != 2 or points.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"{type(estimator).__name__} takes points as landmarks in an array of shape "
@@ -84,7 +87,7 @@ def kernel_table(estimator, data, points, tangent):
         data.codes,
         data.n_classes,
         data.weights,
-        None if tangent is None else tangent / data.X.shape[0],
+        None if tangent is None else tangent / data.count,
     )
 
 
@@ -134,16 +137,22 @@ def tangent_moment(estimator, data, points):
     invariances = estimator.invariances
     if invariances is None:
         return None
+    if is_precomputed(data.kernel):
+        raise UnsupportedKernelError(
+            "`invariances` need kernel values of transformed rows, which a precomputed kernel does not have. Give the "
+            "kernel itself and the inputs."
+        )
     if is_lazy(data.X):
         raise TypeError("`invariances` transform all rows, which must be in memory; a Dask array or memory map is not.")
     if not hasattr(invariances, "tangent_factor"):
         invariances = as_tangent_covariance(invariances)
-    if hasattr(invariances, "tangent_moment"):
-        moment = double(invariances.tangent_moment(data.kernel, points, data.X))
+    if isinstance(invariances, TangentCovariance):
+        moment = double(invariances.tangent_moment(data.kernel, points, data.X, data.weights))
     else:
-        factor = double(invariances.tangent_factor(data.kernel, points, data.X))
+        X = data.X if data.weights is None else take_rows(data.X, np.flatnonzero(data.weights))
+        factor = double(invariances.tangent_factor(data.kernel, points, X))
         moment = factor @ factor.T
-    return estimator.invariance_weight * data.X.shape[0] * moment
+    return estimator.invariance_weight * data.count * moment
 
 
 def values_at(expansion, X):
@@ -157,7 +166,9 @@ def gram_matrix(kernel, points, others=None):
     if not is_precomputed(kernel):
         points = in_double(points)
         others = None if others is None else in_double(others)
-    return double(Gram(kernel, points, others).dense())
+    values = double(Gram(kernel, points, others).dense())
+    require_finite(values, kernel)
+    return values
 
 
 def require_memory(estimator, X):

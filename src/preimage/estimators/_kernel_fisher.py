@@ -106,7 +106,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         Weights of classes, in scatters and as prior probabilities.
     invariances : Transformation, list of them, or TangentCovariance, default=None
         Transformations of inputs that should not change the discriminants: T is the mean squared change along them.
-        Any object with ``tangent_factor(kernel, points, X)`` → G of shape (m, r), T = GGᵀ.
+        Any object with ``tangent_factor(kernel, points, X)`` → G of shape (m, r), T = GGᵀ; its mean is over rows of
+        positive weight alike, that of transformations weighted like the data.
     invariance_weight : float, default=1.0
         λ, the weight of T beside the covariance within classes (a mean as well).
     max_memory : int, str or None, default=None
@@ -255,6 +256,11 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
             moments, tangent = class_moments(data, points), tangent_moment(self, data, points)
         else:
             data, points, landmarks, moments, tangent = self._stream
+            if classes is not None and not np.array_equal(np.unique(classes), data.classes):
+                raise ValueError(
+                    f"`classes` is {np.unique(classes).tolist()!r}; the first call of partial_fit had "
+                    f"{data.classes.tolist()!r}. Leave it out, or give the same."
+                )
             data = data.continued(self, X, y, sample_weight)
             moments, change = moments + class_moments(data, points), tangent_moment(self, data, points)
             tangent = None if tangent is None else tangent + change
@@ -340,14 +346,10 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
 
     def _features(self, X):
         values = self.expansion_(X)
-        if self._is_one_vs_rest:
+        if self._rule.against_rest:
             like = values
             return values @ from_numpy(self._rule.weights, like) + from_numpy(self._rule.intercept, like)
         return values - from_numpy(self._center, values)
-
-    @property
-    def _is_one_vs_rest(self):
-        return self.multiclass == "one_vs_rest" and self.classes_.size > 2
 
     def _kernel_machine(self):
         """The decisions as functions of a machine."""
@@ -380,7 +382,12 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
 
 
 def check_decisions(estimator, n_classes):
-    """Refuse thresholds and sparsity where more than two classes share their directions."""
+    """Refuse a sparsity of nothing, and thresholds and sparsity where more than two classes share their directions."""
+    if isinstance(estimator.sparsity, Integral) and estimator.sparsity == 0:
+        raise ValueError(
+            f"{type(estimator).__name__} with sparsity=0 has no coefficients. Give a number of them from 1 on, or a "
+            "float, which is a penalty."
+        )
     if n_classes == 2 or estimator.multiclass == "one_vs_rest":
         return
     for name, needed in (

@@ -50,8 +50,8 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         objects, which carry their own.
     alphas : list of floats or None, default=None
         None is 1e-5, 1e-4, …, 100.
-    cv : int, splitter, list of splits, or "loo", default=5
-        A number of stratified folds is lowered to the size of the smallest class. "loo" needs all points as expansion
+    cv : int, None, splitter, list of splits, or "loo", default=5
+        None is 5. A number of stratified folds is lowered to the size of the smallest class. "loo" needs all points as expansion
         points, the norm as regularizer and no sparsity; it judges decisions by the threshold of least squares.
 
     Attributes
@@ -174,7 +174,7 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     def _scores(self, candidate, data, folds, alphas):
         """Accuracies of one width, shape (n_alphas, n_folds)."""
         data = data.with_kernel_of(candidate)
-        points, _ = expansion_points(candidate, data, self.landmarks)
+        points, _ = expansion_points(self, data, self.landmarks)
         if folds is None:
             return _leave_one_out_scores(gram_matrix(data.kernel, points), data, alphas, self.alpha_scale == "relative")
         table = kernel_table(self, data, points, tangent_moment(self, data, points))
@@ -225,16 +225,15 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         return [float(middle * multiple) for multiple in WIDTH_MULTIPLES]
 
     def _folds(self, data):
-        cv, codes = self.cv, data.codes
-        if isinstance(cv, Integral):
-            return stratified_folds(data, cv)
+        if self.cv is None or isinstance(self.cv, Integral):
+            return stratified_folds(data, 5 if self.cv is None else self.cv)
         # Splits are of the rows that were given, some of which may have weight zero and be gone.
-        place = np.full(data.n_given, -1)
+        labels = data.given_labels
+        place = np.full(labels.size, -1)
         place[data.kept] = np.arange(data.kept.size)
-        if hasattr(cv, "split"):
-            return list(cv.split(np.zeros((len(codes), 1)), codes))
-        splits = [tuple(place[part] for part in split) for split in check_cv(cv).split(np.zeros((data.n_given, 1)))]
-        return [(fitted[fitted >= 0], held_out[held_out >= 0]) for fitted, held_out in splits]
+        splits = check_cv(self.cv, labels, classifier=True).split(np.zeros((labels.size, 1)), labels)
+        folds = [tuple(rows[rows >= 0] for rows in (place[fitted], place[held_out])) for fitted, held_out in splits]
+        return [fold for fold in folds if fold[1].size]  # a fold without held-out rows has no score
 
     def _check_search(self, data):
         name = type(self).__name__

@@ -13,9 +13,12 @@ from preimage._arrays import (
     as_points,
     epsilon,
     from_numpy,
+    in_double,
     is_dask,
     is_foreign,
     is_lazy,
+    is_sparse,
+    itemsize,
     on_device,
     take_rows,
     to_dense,
@@ -48,7 +51,7 @@ from preimage.estimators._queries import check_queries, map_queries
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.interop import Binary, KernelMachine, OneVsOne
-from preimage.kernels import Precomputed
+from preimage.kernels import InnerProduct, Precomputed, ProfileKernel
 from preimage.landmarks import LandmarkSelector
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
@@ -216,6 +219,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if self._wants_landmarks(X):
             return self._fit_landmarks(X, sample_weight)
         self.kernel_, X = kernel_and_inputs(self, X)
+        self._is_single = itemsize(X.dtype) == 4
+        X = self._rows(X)
         weights, init = self._check_rows(X.shape[0], sample_weight)
         home = on_device(to_dense(X), self.device) if self.device is not None and not is_foreign(X) else X
         gram = Gram(self.kernel_, self.kernel_.inputs(home))
@@ -251,6 +256,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         -------
         self
         """
+        if is_precomputed(self.kernel):
+            raise UnsupportedKernelError(
+                "KernelKMeans.partial_fit needs the kernel itself, not values among the points of one batch."
+            )
         if not hasattr(self, "_clusters"):
             check_parameters(self)
             return self._fit_landmarks(X, sample_weight)
@@ -275,7 +284,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
         They need k(x, x) of new points, which precomputed kernels lack: `predict` does without.
         """
-        return self._map(self._distances, self._check_inputs(X))
+        return self._map(lambda rows: self._narrowed(self._distances(rows)), self._check_inputs(X))
 
     @available_if(_knows_new_points)
     def score(self, X, y=None, sample_weight=None):
@@ -306,12 +315,12 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         failed = int(np.sum(~result.converged))
         if failed:
             warnings.warn(
-                f"{failed} of {self.n_clusters} pre-images did not converge ({', '.join(sorted(set(result.reason)))}); "
+                f"{failed} of {len(centers)} pre-images did not converge ({', '.join(sorted(set(result.reason)))}); "
                 "a solver with a larger max_iter may help.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return result.points
+        return self._narrowed(result.points)
 
     def _fit_landmarks(self, X, sample_weight):
         X = without_frame(X)
@@ -329,13 +338,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             X = kernel.inputs(X)
         else:
             kernel = kernel.resolve(width_sample(kernel, X, generator(self.random_state)))
-        self.kernel_ = kernel
+        self.kernel_, self._is_single = kernel, itemsize(X.dtype) == 4
         search = self._search()
         own_seed = isinstance(self.landmarks, LandmarkSelector)
         used = np.flatnonzero(weights > 0)
         rows = X if used.size == weights.size else take_rows(X, used)
         self.landmarks_ = as_selector(self.landmarks).select(kernel, rows, rng=None if own_seed else search["rng"])
-        space = Subspace.span(kernel, self.landmarks_.points)
+        space = Subspace.span(kernel, self._rows(self.landmarks_.points))
         held = not is_lazy(X) and 8 * X.shape[0] * len(space) <= memory_budget(self.max_memory, np.empty(0))
         data = CoordinatePass(X, self._coordinates(space), self._lengths, weights, held=held)
         found = coordinate_kmeans(data, self.n_clusters, init=init, **search)
@@ -414,21 +423,36 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """A function from rows to coordinates in NumPy and double precision."""
         if self.device is not None and not is_foreign(space.frame.points):
             there = through_device(space, self.device)
-            return lambda rows: there(rows).astype(np.float64)
+            return lambda rows: there(self._rows(rows)).astype(np.float64)
         return lambda rows: to_numpy(space.frame(self._rows(rows))).astype(np.float64, copy=False)
 
     def _lengths(self, rows):
         return to_numpy(self.kernel_.diagonal(self._rows(rows))).astype(np.float64, copy=False)
 
     def _rows(self, rows):
-        """A block of rows as the kernel takes it; numbers of a precomputed kernel stay what they are."""
-        return rows if is_precomputed(self.kernel_) else as_points(rows)
+        """A block of rows as the kernel takes it; numbers of a precomputed kernel stay what they are.
+
+        In single precision nothing is left of distances that are differences of large products, so only kernels that
+        are functions of distances in input space keep it.
+        """
+        if is_precomputed(self.kernel_):
+            return rows
+        of_distances = isinstance(self.kernel_, ProfileKernel) and self.kernel_.pairwise != InnerProduct()
+        return as_points(rows) if of_distances else in_double(as_points(rows))
+
+    def _narrowed(self, array):
+        """Results in the precision of the training data."""
+        xp = array_namespace(array)
+        dtype = xp.float32 if self._is_single else xp.float64
+        return array.astype(dtype) if is_sparse(array) else xp.astype(array, dtype, copy=False)
 
     def _nearest(self, rows):
+        rows = self._rows(rows)
         scores = self.centers_.squared_norms() - 2 * self.centers_(rows)
         return to_numpy(array_namespace(scores).argmin(scores, axis=1)).astype(np.intp, copy=False)
 
     def _distances(self, rows):
+        rows = self._rows(rows)
         lengths, norms = self.kernel_.diagonal(rows)[:, None], self.centers_.squared_norms()
         squared = lengths - 2 * self.centers_(rows) + norms
         xp = array_namespace(squared)
@@ -450,7 +474,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         all; the signs of pairs survive small errors and new thresholds.
         """
         check_is_fitted(self)
-        k = self.n_clusters
+        k = len(self.centers_)
         if k == 1:
             raise ValueError("A single cluster has no boundary to compress: every input belongs to it.")
         # (0, 1), (0, 2), ...; `Binary` has the second class where its function is positive.
@@ -467,7 +491,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     @property
     def _n_features_out(self):
-        return self.n_clusters
+        return len(self.centers_)
 
     def __sklearn_tags__(self):
         tags = with_kernel_tags(super().__sklearn_tags__(), self.kernel)

@@ -4,7 +4,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -247,11 +247,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         are fewer than the selector's `n_landmarks` and leave more of the kernel on the batch than its `tolerance`
         (0.001 if it has none). What earlier batches had along later landmarks alone is not known any more and counts
         as zero: shuffle a sorted stream, or begin with a large batch. Where landmarks do not change, any split of the
-        data gives the same model.
+        data gives the same model. Once all landmarks are in use, a batch that they leave out to a large part brings a
+        warning. After an exact `fit` it begins anew, with a warning; pre-image solvers that learn do so on the landmarks.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
+            Two different rows at least in the first batch.
         y : ignored
 
         Returns
@@ -259,14 +261,22 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self
         """
         rng = generator(self.random_state)
+        if getattr(self, "route_", None) == "exact":
+            warnings.warn(
+                "This KernelPCA was fitted exactly, which cannot be continued: partial_fit begins anew. Fit it with "
+                "landmarks=... to continue from there.",
+                UserWarning,
+                stacklevel=2,
+            )
         if not hasattr(self, "_landmark_model"):
             kernel, X = self._landmark_inputs(X)
-            self._adopt(fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device), X)
+            model = fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device)
+            self._adopt(model, model.landmarks.points)
             return self
         X = known_rows(self._check_inputs(X))
         rng = np.random.default_rng([int(rng.integers(2**32)), self.n_samples_seen_])
         model = update_landmarks(self._landmark_model, X, self.landmarks, self._wanted(), rng, self.device)
-        self._adopt(model, X)
+        self._adopt(model, model.landmarks.points)
         return self
 
     def fit_transform(self, X, y=None):
@@ -452,11 +462,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _fit_stream(self, blocks):
         """Learn from an iterator of blocks, from the start."""
-        self.__dict__.pop("_landmark_model", None)
+        model = clone(self)  # a block that fails leaves this one as it was
         for block in blocks:
-            self.partial_fit(block)
-        if not hasattr(self, "_landmark_model"):
+            model.partial_fit(block)
+        if not hasattr(model, "_landmark_model"):
             raise ValueError("KernelPCA was given an iterator without a single block of rows.")
+        parameters = self.get_params(deep=False)
+        self.__dict__.update({name: value for name, value in vars(model).items() if name not in parameters})
         return self
 
     def _wants_landmarks(self, X):
@@ -489,11 +501,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _adopt(self, model, X):
         self.kernel_ = model.kernel
+        self._store(model.principal, model.landmarks.points if is_lazy(X) else X)
         self._landmark_model = model
         self.route_, self.landmarks_ = "landmarks", model.landmarks
-        self._store(model.principal, model.landmarks.points if is_lazy(X) else X)
 
     def _store(self, result, X):
+        solver = as_preimage(self.preimage)
+        # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
+        self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(result.subspace, X)
         self.subspace_ = result.subspace
         self.eigenvalues_ = result.eigenvalues
         self.explained_variance_ = result.variances
@@ -501,9 +516,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_components_ = len(result.subspace)
         self.n_samples_seen_ = int(result.count)
         self.eigen_result_ = result.eigen
-        solver = as_preimage(self.preimage)
-        # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(self.subspace_, X)
 
     def _wanted(self):
         return _plain_number(self.n_components)

@@ -1,5 +1,6 @@
 """Kernel PCA on landmarks, as `KernelPCA` calls it: selection, the pass over the data, growth on streams."""
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from preimage._arrays import as_points, is_dask, is_foreign, on_device, take_rows, to_numpy
 from preimage._rows import map_rows
+from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
 from preimage.landmarks import LandmarkSelector, RandomlyPivotedCholesky, additional_landmarks, as_landmarks
@@ -18,6 +20,8 @@ DEFAULT_LANDMARKS = 1000
 MOST_EXACT_ROWS = 20_000
 # Share of the kernel on a new batch that landmarks may leave before they grow, when the selector names none.
 GROWTH_TOLERANCE = 1e-3
+# Share of the kernel on a new batch that landmarks may leave without a warning.
+MUCH_LEFT = 0.05
 # Rows from which widths of kernels are found.
 WIDTH_ROWS = 10_000
 # Rows that stream through a device together.
@@ -62,7 +66,15 @@ def fit_landmarks(kernel, X, landmarks, n_components, rng, device):
     selector = as_selector(landmarks)
     own_seed = isinstance(landmarks, LandmarkSelector)
     # The pass over all rows measures what is left; no estimate is needed.
-    chosen = selector.select(kernel, X, judged=False, rng=None if own_seed else rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", IndefiniteKernelWarning)
+        try:
+            chosen = selector.select(kernel, X, judged=False, rng=None if own_seed else rng)
+        except IndefiniteKernelWarning:
+            raise UnsupportedKernelError(
+                f"Landmarks need a positive semidefinite kernel; {kernel!r} has negative eigenvalues on these data. "
+                "Use another kernel, or landmarks=None: exact kernel PCA takes indefinite ones."
+            ) from None
     moments = _moments(kernel, chosen.points, X, device)
     principal = landmark_subspace(moments, n_components)
     return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)
@@ -79,8 +91,19 @@ def update_landmarks(model, X, landmarks, n_components, rng, device):
         if new.shape[0]:
             moments = moments.extended(new)
             chosen = replace(chosen, points=moments.points, reason="grown with the data")
-    moments = moments + _moments(kernel, moments.points, X, device)
+    batch = _moments(kernel, moments.points, X, device)
+    moments = moments + batch
     principal = landmark_subspace(moments, n_components)
+    before = model.landmarks
+    left = (principal.residual - before.residual_trace) / (batch.trace or 1.0)
+    if most <= 0 and left > max(MUCH_LEFT, 5 * before.residual_share):
+        warnings.warn(
+            f"The {len(before)} landmarks, as many as were asked for, leave {left:.0%} of the kernel on this batch and "
+            f"left {before.residual_share:.0%} on those before: the stream has moved where no landmark is. Ask for "
+            "more landmarks, or begin with a batch that shows all of it.",
+            UserWarning,
+            stacklevel=3,
+        )
     return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)
 
 

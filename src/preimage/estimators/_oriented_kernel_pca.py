@@ -187,7 +187,8 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def transform(self, X):
         """The features of X, centred on the training set, shape (q, n_components_)."""
-        return self.expansion_(self._check_inputs(X)) - self.offset_
+        X = self._check_inputs(X)
+        return self.expansion_(X) - self.offset_
 
     def inverse_transform(self, Y):
         r"""Inputs whose images are nearest to the points of the span of the features with feature values Y.
@@ -275,7 +276,8 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return as_landmarks(chosen).select(self.kernel_, candidates, rng=rng).points
 
     def _pairs(self, pairs, X):
-        left, right = pairs if isinstance(pairs, tuple) else (X, pairs)
+        two = isinstance(pairs, tuple) or (isinstance(pairs, list) and all(np.ndim(rows) == 2 for rows in pairs))
+        left, right = pairs if two else (X, pairs)
         left, right = left if left is X else self._beside(left, X), self._beside(right, X)
         if left.shape[0] != right.shape[0]:
             raise ValueError(f"`pairs` needs a partner for each row; got {left.shape[0]} and {right.shape[0]} rows.")

@@ -11,6 +11,9 @@ from preimage.feature_space import Expansion, join, merged
 from preimage.interop._machine import KernelMachine
 from preimage.reduced_sets import NestedReducer, Reduction, best_threshold, relative_error
 
+# Share of the examples of a class, on average over classes, that a size within tolerance may decide otherwise.
+RARE_LOSS = 0.1
+
 
 @dataclass(frozen=True)
 class Compression:
@@ -58,6 +61,7 @@ def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=No
     -------
     Compression
     """
+    machine = _with_output_weights(machine, X)
     judge = _Judge(machine, X, y)
     if n_points is None and shared and isinstance(reducer, NestedReducer):
         reductions = _Prefixes(reducer, _weighted(machine)[0])
@@ -72,6 +76,14 @@ def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=No
         small, result = _smallest(machine, make, accept, reductions.resolution)
     original = merged(machine.expansion).points.shape[0]
     return Compression(small, original, judge.error(small), judge.scores(small), result.converged, result.reason)
+
+
+def _with_output_weights(machine, X):
+    """Outputs of a regressor count alike, whatever their units."""
+    if machine.weights is not None or X is None or machine.output.kind != "regressor" or len(machine.expansion) < 2:
+        return machine
+    spread = np.std(to_numpy(machine.expansion(X)), axis=0)
+    return replace(machine, weights=1 / np.where(spread > 0, spread, 1.0))
 
 
 class _Reductions:
@@ -136,7 +148,10 @@ def _weighted(machine):
 
 
 def _with_thresholds(machine, small, X, y):
-    """Constants recomputed on data: by fewest errors for decisions, by the mean for values."""
+    """Constants recomputed on data: fewest decisions unlike the original's, or the same mean value.
+
+    Not fewest errors on labels: weights of classes and examples have moved the original's thresholds for a reason.
+    """
     if machine.output.kind == "transformer":
         return small  # the origin of coordinates stays
     values = to_numpy(small.expansion(X))
@@ -144,14 +159,17 @@ def _with_thresholds(machine, small, X, y):
     if machine.output.kind == "regressor":
         shift = np.mean(to_numpy(machine.expansion(X)) - values, axis=0)
         return _shifted(small, from_numpy(shift, small.intercept))
-    signs = None if y is None else machine.output.signs(y)
-    if signs is None:
-        signs = np.where(to_numpy(machine(X)) > 0, 1, -1)
+    # Examples of other classes do not matter to a function that tells two apart.
+    relevant = None if y is None else machine.output.signs(y)
+    signs = np.where(to_numpy(machine(X)) > 0, 1, -1) * (1 if relevant is None else relevant != 0)
     chosen = [
         best_threshold(values[rows, j], signs[rows, j], intercept[j])
         for j, rows in enumerate(np.flatnonzero(column) for column in signs.T)
     ]
-    return _shifted(small, from_numpy(np.asarray(chosen) - intercept, small.intercept))
+    shift = np.asarray(chosen) - intercept
+    moved = _shifted(small, from_numpy(shift, small.intercept))
+    # Probabilities are those of the values before the thresholds moved.
+    return replace(moved, output=moved.output.with_threshold_shift(shift))
 
 
 def _shifted(machine, shift):
@@ -166,6 +184,7 @@ class _Judge:
         if X is not None:
             values = machine(X)
             self.truth = machine.output.predict(values) if y is None or machine.output.kind == "transformer" else y
+            self.decided = to_numpy(machine.output.predict(values))
             self.original = self._score(values)
 
     def _score(self, values):
@@ -173,7 +192,16 @@ class _Judge:
         predicted, truth = to_numpy(output.predict(values)), to_numpy(self.truth)
         if output.kind in ("classifier", "detector"):
             return float(accuracy_score(truth, predicted))
-        return float(r2_score(truth, predicted, multioutput="variance_weighted"))
+        # As `score` of regressors; coordinates count by their variance.
+        average = "uniform_average" if output.kind == "regressor" else "variance_weighted"
+        return float(r2_score(truth, predicted, multioutput=average))
+
+    def _recall(self, values):
+        """Mean over the classes that the original predicts of how many of them the machine predicts as well."""
+        predicted = to_numpy(self.machine.output.predict(values))
+        if self.machine.output.kind not in ("classifier", "detector") or predicted.ndim > 1:
+            return 1.0
+        return float(np.mean([np.mean(predicted[self.decided == label] == label) for label in np.unique(self.decided)]))
 
     def scores(self, small):
         return None if self.X is None else (self.original, self._score(small(self.X)))
@@ -186,8 +214,9 @@ class _Judge:
     def accepts(self, small, tolerance):
         if self.X is None:
             return self.error(small) <= tolerance
-        # Counts over counts: a drop of exactly the tolerance should pass.
-        return self._score(small(self.X)) >= self.original - tolerance - 1e-12
+        values = small(self.X)
+        # Counts over counts: a drop of exactly the tolerance should pass. A rare class may not vanish behind it.
+        return self._score(values) >= self.original - tolerance - 1e-12 and self._recall(values) >= 1 - RARE_LOSS
 
 
 def _smallest(machine, make, accept, resolution):

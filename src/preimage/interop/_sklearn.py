@@ -261,6 +261,10 @@ def _describe(estimator):
     if isinstance(estimator, type):
         return f"the class {estimator.__name__}; pass a fitted object"
     name = type(estimator).__name__
+    if type(estimator).__module__.startswith("sklearn.decomposition") and name == "KernelPCA":
+        return "scikit-learn's KernelPCA; fit preimage.KernelPCA instead"
     if hasattr(estimator, "best_estimator_"):
         return f"{name}; pass its best_estimator_"
+    if hasattr(estimator, "refit"):
+        return f"{name} without a best_estimator_; fit it with refit=True"
     return f"{name}; pass its last step, and transformed inputs" if hasattr(estimator, "steps") else name

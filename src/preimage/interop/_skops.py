@@ -57,13 +57,20 @@ _THEIRS = (
 )
 # By name: estimators are a layer above this one.
 _ESTIMATORS = (
+    "preimage._ridge.Ridge",
     "preimage.estimators._compressed.CompressedClassifier",
     "preimage.estimators._compressed.CompressedDetector",
     "preimage.estimators._compressed.CompressedRegressor",
     "preimage.estimators._compressed.CompressedTransformer",
     "preimage.estimators._empirical_kernel_map.EmpiricalKernelMap",
+    "preimage.discriminants._rule.LinearRule",
+    "preimage.estimators._kernel_fisher.KernelFisherDiscriminant",
+    "preimage.estimators._kernel_kmeans.KernelKMeans",
     "preimage.estimators._kernel_pca.KernelPCA",
+    "preimage.estimators._oriented_kernel_pca.OrientedKernelPCA",
     "preimage.estimators._landmark_route.LandmarkModel",
+    "preimage.estimators._sparse_greedy_classification.SparseGreedyClassifier",
+    "preimage.estimators._sparse_greedy_regression.SparseGreedyRegressor",
 )
 
 #: For ``skops.io.load(path, trusted=SKOPS_TYPES)``. Functions as kernels are not among them: trust those yourself.

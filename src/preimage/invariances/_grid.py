@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 from scipy.ndimage import gaussian_filter, map_coordinates
 
-from preimage._arrays import from_numpy, to_numpy
+from preimage._arrays import as_points, from_numpy, to_numpy
 from preimage.invariances._transformation import check_amount, check_rows
 
 
@@ -22,8 +22,8 @@ def as_images(transformation, X, image_shape):
 
 
 def as_rows(images, like):
-    """Images as rows, in the precision, library and device of the rows `like`."""
-    return from_numpy(images.reshape(images.shape[0], -1), like)
+    """Images as rows, in the precision, library and device of the rows `like`; of integers, in double precision."""
+    return from_numpy(images.reshape(images.shape[0], -1), as_points(like))
 
 
 def centered_coordinates(image_shape):

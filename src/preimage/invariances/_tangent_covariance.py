@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import concat_rows, in_double, to_dense
+from preimage._arrays import concat_rows, from_numpy, in_double, to_dense
 from preimage._rows import sum_rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.feature_space import Expansion
@@ -87,9 +87,12 @@ class TangentCovariance(BaseEstimator):
         changes = self._changes(kernel, in_double(points))
         return (concat_rows(*changes(X)) / float(np.sqrt(X.shape[0] * len(as_transformations(self))))).T
 
-    def tangent_moment(self, kernel, points, X):
-        """T = G Gᵀ on the expansion points, shape (m, m), without ever holding G; parameters as `tangent_factor`."""
-        return self._moment(self._changes(kernel, in_double(points)), X)
+    def tangent_moment(self, kernel, points, X, sample_weight=None):
+        """T = G Gᵀ on the expansion points, shape (m, m), without ever holding G; parameters as `tangent_factor`.
+
+        With sample weights, a NumPy array of shape (n,), it is a weighted mean over patterns.
+        """
+        return self._moment(self._changes(kernel, in_double(points)), X, sample_weight)
 
     def moment_of(self, vectors, X):
         """⟨vᵢ, T vⱼ⟩ for the vectors of an `Expansion`, shape (k, k).
@@ -105,12 +108,18 @@ class TangentCovariance(BaseEstimator):
         check_parameters(self)
         return concat_rows(*[part.apply(X, self.step) for part in as_transformations(self)])
 
-    def _moment(self, changes, X):
-        def second_moment(rows):
-            terms = [change.T @ change for change in changes(rows)]
+    def _moment(self, changes, X, weights=None):
+        def second_moment(numbers):
+            part = slice(numbers.start, numbers.stop)
+            terms = [
+                change.T @ (change if weights is None else from_numpy(weights[part], change)[:, None] * change)
+                for change in changes(X[part, :])
+            ]
             return sum(terms[1:], start=terms[0])
 
-        return sum_rows(second_moment, X, rows=BLOCK) / (X.shape[0] * len(as_transformations(self)))
+        count = X.shape[0] if weights is None else float(np.sum(weights))
+        total = sum_rows(second_moment, range(X.shape[0]), rows=BLOCK, home=X)
+        return total / (count * len(as_transformations(self)))
 
     def _changes(self, kernel, points):
         """Function of rows: derivatives of their kernel values with the points, one (q, m) array a transformation."""

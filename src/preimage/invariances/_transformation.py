@@ -5,14 +5,15 @@ from abc import ABC, abstractmethod
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, as_points, is_foreign, is_sparse, to_dense
+from preimage._arrays import array_namespace, as_points, is_foreign, to_dense
 
 
 class Transformation(BaseEstimator, ABC):
     r"""A one-parameter family of maps :math:`x \mapsto L_t x` with :math:`L_0 x = x`, known not to matter.
 
     A transformation is a value: parameters in, never changed afterwards. A subclass gives :math:`L_t` and its tangent
-    :math:`\tau(x) = \frac{d}{dt} L_t x \big|_{t=0}`; both take and return rows, and keep precision and array library.
+    :math:`\tau(x) = \frac{d}{dt} L_t x \big|_{t=0}`; both take and return rows, and keep
+    precision and array library; integers become floating.
     """
 
     _parameter_constraints: dict = {}
@@ -39,7 +40,7 @@ class Transformation(BaseEstimator, ABC):
 
 def check_rows(transformation, X):
     """X as a dense array of finite rows; `transformation` is named if it is not."""
-    X = to_dense(X) if is_sparse(X) else as_points(X)
+    X = to_dense(as_points(X))
     name, xp = type(transformation).__name__, array_namespace(X)
     if X.ndim != 2:
         raise ValueError(f"{name} transforms the rows of a 2D array; got an array of shape {tuple(X.shape)}.")

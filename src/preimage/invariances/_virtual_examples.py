@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
-from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, is_sparse, to_numpy
+from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, to_numpy
 from preimage._validation import check_parameters
 from preimage.invariances._function import as_transformations
 from preimage.invariances._transformation import Transformation
@@ -67,7 +67,7 @@ class VirtualExamples(BaseEstimator):
             Only if y was given.
         """
         check_parameters(self)
-        X, moves = X if is_sparse(X) else as_points(X), self._moves()
+        X, moves = as_points(X), self._moves()
         parts = [X] if self.keep_original else []
         X_more = concat_rows(*parts, *[part.apply(X, t) for part, t in moves])
         if y is None:

@@ -99,8 +99,13 @@ def stored_points(kernel, X):
 
 
 def _points(rows, kernel):
-    """Floating rows; the row numbers of a precomputed kernel stay what they are."""
-    return rows if isinstance(kernel, Precomputed) else as_points(rows)
+    """Floating rows, checked; the row numbers of a precomputed kernel stay what they are."""
+    if isinstance(kernel, Precomputed):
+        return rows
+    rows = as_points(rows)
+    if isinstance(rows, np.ndarray) and not np.all(np.isfinite(rows)):
+        raise ValueError("Input X contains NaN or infinity. Landmarks need finite values: impute or drop such rows.")
+    return rows
 
 
 def _diagonal_sums(kernel, X):

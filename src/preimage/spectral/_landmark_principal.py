@@ -4,9 +4,19 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preimage._arrays import array_namespace, as_points, concat_rows, device_kwargs, in_double, is_host, itemsize
+from preimage._arrays import (
+    array_namespace,
+    as_points,
+    concat_rows,
+    device_kwargs,
+    in_double,
+    is_host,
+    is_lazy,
+    itemsize,
+)
 from preimage._linalg import fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
 from preimage._rows import cut, sum_rows
+from preimage._validation import check_finite_block
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace
 from preimage.kernels import Kernel, Precomputed
@@ -48,7 +58,9 @@ class KernelMoments:
             Brings a block of rows of X to that device.
         """
         values_of = kernel.against(points)
-        block = lambda rows: _BlockSums.of(kernel, values_of, rows if to_home is None else to_home(rows))
+        checked = (lambda rows: check_finite_block("KernelPCA", as_points(rows))) if is_lazy(X) else (lambda rows: rows)
+        bring = checked if to_home is None else (lambda rows: to_home(checked(rows)))
+        block = lambda rows: _BlockSums.of(kernel, values_of, bring(rows))
         home = None if to_home is None else points
         sums = sum_rows(block, X, rows=BLOCK if to_home is None else 8 * BLOCK, home=home)
         xp = array_namespace(sums.values.mean)
@@ -153,4 +165,14 @@ def _kept(values, n_components, total, moments):
             RankWarning,
             stacklevel=4,
         )
-    return min(rank, wanted)
+    keep = min(rank, wanted)
+    xp = array_namespace(values)
+    reached = float(xp.sum(values[:keep])) / total
+    if isinstance(n_components, float) and reached < n_components * (1 - 1e-9):
+        warnings.warn(
+            f"{n_components:.0%} of the variance were asked for; the {n_points} landmarks hold {reached:.0%}. More "
+            "landmarks hold more.",
+            RankWarning,
+            stacklevel=4,
+        )
+    return keep

@@ -1,6 +1,6 @@
 """Two classes, told apart by the sign of one function."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,9 @@ class Binary(Output):
 
     def predict(self, F):
         return self.classes[(self._numpy(F)[:, 0] >= 0).astype(np.intp)]
+
+    def with_threshold_shift(self, shift):
+        return self if self.probA is None else replace(self, probB=self.probB + self.probA * shift)
 
     def signs(self, y):
         return np.where(np.asarray(y) == self.classes[1], 1, -1)[:, None]

@@ -1,6 +1,6 @@
 """Several classes, told apart in pairs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -65,6 +65,9 @@ class OneVsOne(Output):
             )
         scores = self._votes_with_confidence(F) if self.break_ties else self._votes(self._numpy(F) > 0)
         return self.classes[np.argmax(scores, axis=1)]
+
+    def with_threshold_shift(self, shift):
+        return self if self.probA is None else replace(self, probB=self.probB - self.probA * shift)
 
     def signs(self, y):
         members = np.asarray(y)[:, None] == self.classes

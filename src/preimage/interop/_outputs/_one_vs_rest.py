@@ -1,6 +1,6 @@
 """Several classes or labels, each told apart from the rest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,9 @@ class OneVsRest(Output):
         if self.multilabel:
             return above.astype(int)
         return self.classes[above[:, 0].astype(np.intp) if self._is_binary else np.argmax(F, axis=1)]
+
+    def with_threshold_shift(self, shift):
+        return self if self.probA is None else replace(self, probB=self.probB + self.probA * shift)
 
     def signs(self, y):
         y = np.asarray(y)

@@ -52,6 +52,10 @@ class Output(ABC):
         """The output for functions that had constants added."""
         return self
 
+    def with_threshold_shift(self, shift):
+        """The output that gives the probabilities of before for functions whose thresholds moved by `shift`."""
+        return self
+
     def state(self):
         """The fields: numbers, strings, flags, lists of strings, NumPy arrays of plain dtypes, or None."""
         return {field.name: _portable(getattr(self, field.name)) for field in fields(self)}
