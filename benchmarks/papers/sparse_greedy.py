@@ -76,7 +76,7 @@ COLORS = {
 }
 SPEED_BAR, ERROR_BAR, TRACE_BAR = 4.0, 0.01, 0.01
 # Columns from one set of 59 candidates a column: the setting of all bars.
-BLOCK = 4
+BLOCK = 8
 BAR_TIME = f"selection of 200, κ = 59, blocks of {BLOCK}"
 FULL_TIMES = ("full: kernel matrix and SciPy's Cholesky", "full: scikit-learn's KernelRidge.fit")
 

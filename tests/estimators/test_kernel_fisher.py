@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import ShuffleSplit, cross_val_score
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, compress
-from preimage.exceptions import RankWarning
+from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.invariances import FunctionTransformation
 from preimage.landmarks import KMeans, Uniform
 
@@ -386,3 +387,133 @@ def test_searches_need_no_width(blobs):
         search = KernelFisherDiscriminantCV(kernel="linear").fit(X, y)
     assert search.best_params_["gamma"] is None
     assert search.score(X, y) > 0.7
+
+
+def test_a_far_class_does_not_hide_the_difference_of_the_others():
+    rng = np.random.default_rng(0)
+    centers = np.array([[0.0, 0.0], [3.0, 0.0]])
+    y, new_y = rng.choice(2, 400, p=[0.7, 0.3]), rng.choice(2, 2000, p=[0.7, 0.3])
+    near, new = (rng.normal(size=(len(codes), 2)) + centers[codes] for codes in (y, new_y))
+    X = np.concatenate([near, rng.normal(size=(20, 2)) * 0.05 + [1.5, 30]])
+    model = KernelFisherDiscriminant().fit(X, np.concatenate([y, [2] * 20]))
+    assert model.score(new, new_y) > 0.9
+
+
+def test_points_as_landmarks_are_copied_and_searched_with(moons):
+    X, y = moons
+    points = X[:20].copy()
+    search = KernelFisherDiscriminantCV(gammas=[1, 2], alphas=[0.01], landmarks=points).fit(X, y)
+    assert search.best_score_ > 0.9
+    model = KernelFisherDiscriminant(landmarks=points).fit(X, y)
+    before = model.decision_function(X)
+    points[:] = 0
+    assert_array_equal(model.decision_function(X), before)
+
+
+def test_no_cv_is_five_stratified_folds(moons):
+    order = np.argsort(moons[1], kind="stable")
+    X, y = moons[0][order], moons[1][order]
+    scores = [
+        KernelFisherDiscriminantCV(gammas=[2], cv=cv).fit(X, y).cv_results_["mean_test_score"] for cv in (None, 5)
+    ]
+    assert_array_equal(*scores)
+
+
+def test_splitters_cut_the_rows_that_were_given(moons):
+    X, y = moons
+    weights = (np.arange(len(y)) >= 50).astype(float)
+    splitter = ShuffleSplit(3, random_state=0)
+    results = [
+        KernelFisherDiscriminantCV(gammas=[2], cv=cv).fit(X, y, weights).cv_results_["mean_test_score"]
+        for cv in (splitter, list(splitter.split(X)))
+    ]
+    assert_array_equal(*results)
+
+
+def test_invariances_are_weighted_like_the_data(moons, rng):
+    X, y = moons
+    weights = rng.integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), weights)
+    stretch = FunctionTransformation(lambda X, t: X * (1 + t * np.array([0.0, 1.0])))
+    model = KernelFisherDiscriminant(gamma=1, landmarks=X[:30], invariances=stretch)
+    weighted = clone(model).fit(X, y, weights).decision_function(X)
+    assert_allclose(weighted, clone(model).fit(X[rows], y[rows]).decision_function(X), atol=1e-8)
+    search = KernelFisherDiscriminantCV(
+        gammas=[1], alphas=[0.1], landmarks=X[:30], invariances=stretch, invariance_weight=30.0, alpha_scale="absolute"
+    )
+    scaled = [clone(search).set_params(alphas=[0.1 * scale]).fit(X, y, scale * weights) for scale in (1, 1000)]
+    assert_allclose(scaled[0].best_score_, scaled[1].best_score_)
+
+
+def test_foreign_tangents_see_no_rows_of_weight_zero(moons):
+    class Tangents:
+        def tangent_factor(self, kernel, points, X):
+            assert len(X) == 200
+            return kernel(points, X) / np.sqrt(len(X))
+
+    X, y = moons
+    model = KernelFisherDiscriminant(landmarks=X[:9], invariances=Tangents())
+    weights = np.r_[np.ones(200), np.zeros(100)]
+    halves = model.fit(X, y, weights).decision_function(X)
+    model.partial_fit(X, y, sample_weight=weights)
+    assert_allclose(model.decision_function(X), halves, atol=1e-8)
+
+
+def test_invariances_need_inputs(moons):
+    X, y = moons
+    shift = FunctionTransformation(lambda X, t: X + t)
+    with pytest.raises(UnsupportedKernelError, match="precomputed"):
+        KernelFisherDiscriminant(kernel="precomputed", invariances=shift).fit(X @ X.T, y)
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+def test_kernels_that_overflow_are_refused(moons):
+    X, y = moons
+    for landmarks in (None, 10):
+        with pytest.raises(ValueError, match="Scale the data"):
+            KernelFisherDiscriminant(kernel="poly", degree=9, gamma=1.0, landmarks=landmarks).fit(X * 1e60, y)
+
+
+@pytest.mark.parametrize("weight", [-1, np.nan, np.inf])
+def test_class_weights_are_finite_and_not_negative(moons, weight):
+    with pytest.raises(ValueError, match="class weights"):
+        KernelFisherDiscriminant(class_weight={0: weight, 1: 1}).fit(*moons)
+
+
+@pytest.mark.parametrize("kind", [KernelFisherDiscriminant, KernelFisherDiscriminantCV])
+def test_no_coefficients_are_too_few(moons, kind):
+    with pytest.raises(ValueError, match="sparsity=0"):
+        kind(sparsity=0).fit(*moons)
+
+
+@pytest.mark.parametrize("alpha", [0, 1e-3])
+@pytest.mark.parametrize("options", [{"landmarks": 5}, {"regularizer": "identity"}, {"regularizer": "both"}, {}])
+def test_constant_data_give_the_more_frequent_class(options, alpha):
+    X, y = np.ones((30, 2)), np.repeat([0, 1], [20, 10])
+    with pytest.warns(RankWarning, match="same mean"):
+        model = KernelFisherDiscriminant(alpha=alpha, **options).fit(X, y)
+    assert_array_equal(model.predict(X), 0)
+
+
+def test_parameters_set_after_fitting_wait_for_the_next_fit(blobs):
+    X, y = blobs
+    model = KernelFisherDiscriminant(multiclass="one_vs_rest").fit(X, y)
+    before = model.transform(X)
+    assert_array_equal(model.set_params(multiclass="directions").transform(X), before)
+
+
+def test_streams_keep_their_classes(moons):
+    X, y = moons
+    model = KernelFisherDiscriminant(landmarks=10).partial_fit(X, y, classes=[0, 1])
+    model.partial_fit(X, y, classes=[1, 0])
+    with pytest.raises(ValueError, match="classes"):
+        model.partial_fit(X, y, classes=[0, 1, 2])
+
+
+def test_probabilities_against_the_rest_are_scaled_logistic_functions(blobs):
+    X, y = blobs
+    model = KernelFisherDiscriminant(multiclass="one_vs_rest", landmarks=20).fit(X, y)
+    odds = expit(model._rule.temperature * model.decision_function(X))
+    probabilities = model.predict_proba(X)
+    assert_allclose(probabilities, odds / odds.sum(axis=1, keepdims=True))
+    assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))

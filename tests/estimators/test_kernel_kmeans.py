@@ -284,3 +284,35 @@ def test_a_compressed_model_is_saved_and_loaded(X, tmp_path):
     small = compress(KernelKMeans(3, gamma=0.1).fit(X), 15, X=X)
     small.save(tmp_path / "clusters.safetensors")
     assert np.array_equal(load(tmp_path / "clusters.safetensors").predict(X), small.predict(X))
+
+
+class TestPrecision:
+    @pytest.mark.parametrize("route", [{}, {"landmarks": 20}], ids=str)
+    @pytest.mark.parametrize("kernel", ["linear", "poly"])
+    def test_inner_products_far_from_the_origin(self, rng, kernel, route):
+        X = rng.normal(size=(90, 2)) + 8 * np.eye(3, 2)[np.arange(90) % 3] + 1e4
+        single, options = X.astype(np.float32), {"kernel": kernel, "degree": 2, "gamma": 1e-8, **route}
+        ours, peer = KernelKMeans(3, **options).fit(single), KernelKMeans(3, **options).fit(X)
+        assert adjusted_rand_score(ours.labels_, peer.labels_) == 1
+        assert adjusted_rand_score(ours.predict(single), peer.labels_) == 1
+        distances, exact = ours.transform(single), peer.transform(X)
+        assert distances.dtype == np.float32
+        np.testing.assert_allclose(np.sort(distances), np.sort(exact), rtol=1e-3, atol=1e-3 * exact.max())
+        np.testing.assert_allclose([ours.score(single), -ours.inertia_], peer.score(X), rtol=1e-3)
+
+    @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+    @pytest.mark.parametrize("init", ["k-means++", "random", np.arange(80) % 3], ids=["plus", "random", "labels"])
+    def test_overflow_is_refused(self, X, init):
+        with pytest.raises(ValueError, match="Scale the data"):
+            KernelKMeans(3, kernel="linear", init=init).fit(X * 1e200)
+
+
+def test_parameters_set_after_fitting_wait_for_the_next_fit(X):
+    model = KernelKMeans(3).fit(X).set_params(n_clusters=5)
+    assert len(model.get_feature_names_out()) == 3
+    assert np.mean(compress(model, 20).predict(X) == model.predict(X)) > 0.9
+
+
+def test_batches_of_a_precomputed_kernel_are_refused(X):
+    with pytest.raises(UnsupportedKernelError, match="partial_fit"):
+        KernelKMeans(3, kernel="precomputed", landmarks=10).partial_fit(X @ X.T)

@@ -5,6 +5,7 @@ import pytest
 from naive import monomials
 from scipy import sparse
 from scipy.linalg import eigh
+from sklearn.exceptions import NotFittedError
 
 from preimage import KernelPCA, OrientedKernelPCA, compress
 from preimage._arrays import from_numpy, to_numpy
@@ -225,3 +226,17 @@ def test_fewer_features_than_asked_for_is_a_warning():
     with pytest.warns(RankWarning, match="only 2"):
         model = OrientedKernelPCA(5, kernel="linear", noise=rotate).fit(X)
     assert model.n_components_ == 2
+
+
+def test_transform_needs_a_fit():
+    with pytest.raises(NotFittedError):
+        OrientedKernelPCA().transform(X)
+
+
+def test_pairs_may_be_a_list_of_two_arrays():
+    fits = [OrientedKernelPCA(2, kernel=KERNEL).fit(X, pairs=kind((X[:9], X[9:18]))) for kind in (tuple, list)]
+    np.testing.assert_array_equal(fits[0].ratios_, fits[1].ratios_)
+    partners = [OrientedKernelPCA(2, kernel=KERNEL).fit(X, pairs=rows) for rows in (X[::-1], X[::-1].tolist())]
+    np.testing.assert_array_equal(partners[0].ratios_, partners[1].ratios_)
+    with pytest.raises(ValueError, match="two arrays"):
+        OrientedKernelPCA(2, kernel=KERNEL).fit(X, pairs=[X, X, X])

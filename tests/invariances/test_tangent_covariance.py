@@ -181,3 +181,11 @@ def test_shorthands():
     given = TangentCovariance(Rotate((4, 4)), step=0.1)
     assert as_tangent_covariance(given) is given
     assert as_tangent_covariance([TranslateX((4, 4))]).step == 0.01
+
+
+def test_weights_are_repetitions(rng):
+    X, points = rng.normal(size=(40, 2)), rng.normal(size=(5, 2))
+    weights = rng.integers(0, 4, 40)
+    tangents = TangentCovariance([lambda X, t: X + t, lambda X, t: X * (1 + t)])
+    weighted = tangents.tangent_moment(Gaussian(0.5), points, X, weights)
+    np.testing.assert_allclose(weighted, tangents.tangent_moment(Gaussian(0.5), points, np.repeat(X, weights, axis=0)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.ndimage import gaussian_filter
 from sklearn.base import clone
 
@@ -173,3 +174,11 @@ def test_functions_must_return_rows():
         FunctionTransformation(lambda X, t: X[:, :2]).apply(images(), 1.0)
     with pytest.raises(ValueError, match="returned NaN"), np.errstate(all="ignore"):
         FunctionTransformation(lambda X, t: X / 0).apply(images(), 1.0)
+
+
+@pytest.mark.parametrize("transformation", ALL, ids=str)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_integers_are_numbers_like_others(rng, transformation, kind):
+    X = rng.integers(0, 256, size=(3, 72)).astype(np.uint8)
+    np.testing.assert_allclose(transformation.tangents(kind(X)), transformation.tangents(X.astype(float)))
+    np.testing.assert_allclose(transformation.apply(kind(X), 0.5), transformation.apply(X.astype(float), 0.5))

@@ -30,9 +30,9 @@ def kernel_kmeans(gram, n_clusters, weights, *, init, n_init, algorithm, max_ite
     -------
     Partition
     """
-    require_finite(gram.diagonal(), gram.kernel)
+    diagonal = to_numpy(gram.diagonal()).astype(np.float64)
+    require_finite(diagonal * weights.sum() ** 2, gram.kernel)  # no sum of kernel values is larger
     if isinstance(init, str):
-        diagonal = to_numpy(gram.diagonal()).astype(np.float64)
         rows_of = lambda numbers: kernel_rows(gram, numbers)
         seeds = draw_seeds(rows_of, diagonal, weights, mean_order(gram, weights), n_clusters, init, n_init, rng)
         if algorithm == "online":

@@ -4,7 +4,6 @@ import numpy as np
 
 from preimage._arrays import to_numpy
 from preimage.clustering._products import product
-from preimage.feature_space import require_finite
 
 
 def mean_order(gram, weights):
@@ -13,7 +12,6 @@ def mean_order(gram, weights):
     Random draws are made along it, so that a seed means the same for shuffled data, and a weight the same as copies.
     """
     values = product(gram, weights[:, None])[:, 0].astype(np.float64)
-    require_finite(values, gram.kernel)
     return np.argsort(to_numpy(gram.diagonal()) - 2 * values / weights.sum(), kind="stable")
 
 

@@ -120,11 +120,13 @@ def many_class_rule(moments, threshold):
     shares = np.where(counts > 0, np.maximum(counts / moments.count, SMALLEST_SHARE / counts.size), 0.0)
     covariances = moments.scatters / np.where(counts > 0, counts, 1.0)[:, None, None]
     within = np.tensordot(shares / shares.sum(), covariances, axes=1)
-    between = np.atleast_2d(np.cov(means[counts > 0].T, bias=True))
+    present = means[counts > 0]
+    between = np.atleast_2d(np.cov(present.T, bias=True)) * 2 * len(present) / max(len(present) - 1, 1)
     within[np.diag_indices_from(within)] += ROUNDING * np.trace(within + between) + np.finfo(float).tiny
-    # Along these axes the covariance is one, and means spread by the ratios: a far class floors its direction alone.
-    ratios, axes = linalg.eigh(between, within)
-    weights = axes / np.maximum(1, SMALLEST_VARIANCE * ratios) @ (axes.T @ (means - moments.mean).T)  # (k, C)
+    # Along these axes variances are one, and pairs of means have squared distances θ on average: a far class raises the
+    # variance of its own direction alone.
+    theta, axes = linalg.eigh(between, within)
+    weights = axes / np.maximum(1, SMALLEST_VARIANCE * theta) @ (axes.T @ (means - moments.mean).T)  # (k, C)
     quadratic = np.sum((means + moments.mean).T * weights, axis=0) / 2
     with np.errstate(divide="ignore"):
         priors = np.log(counts / moments.count)

@@ -51,8 +51,9 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
     alphas : list of floats or None, default=None
         None is 1e-5, 1e-4, …, 100.
     cv : int, None, splitter, list of splits, or "loo", default=5
-        None is 5. A number of stratified folds is lowered to the size of the smallest class. "loo" needs all points as expansion
-        points, the norm as regularizer and no sparsity; it judges decisions by the threshold of least squares.
+        A number of stratified folds is lowered to the size of the smallest class; None is 5. "loo" needs all points as
+        expansion points, the norm as regularizer and no sparsity; it judges decisions by the threshold of least
+        squares.
 
     Attributes
     ----------

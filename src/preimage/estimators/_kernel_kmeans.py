@@ -339,6 +339,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         else:
             kernel = kernel.resolve(width_sample(kernel, X, generator(self.random_state)))
         self.kernel_, self._is_single = kernel, itemsize(X.dtype) == 4
+        X = X if is_lazy(X) else self._rows(X)
         search = self._search()
         own_seed = isinstance(self.landmarks, LandmarkSelector)
         used = np.flatnonzero(weights > 0)

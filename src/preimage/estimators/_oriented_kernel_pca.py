@@ -277,6 +277,8 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _pairs(self, pairs, X):
         two = isinstance(pairs, tuple) or (isinstance(pairs, list) and all(np.ndim(rows) == 2 for rows in pairs))
+        if two and len(pairs) != 2:
+            raise ValueError(f"`pairs` is an array of partners of X, or two arrays; got {len(pairs)} of them.")
         left, right = pairs if two else (X, pairs)
         left, right = left if left is X else self._beside(left, X), self._beside(right, X)
         if left.shape[0] != right.shape[0]:

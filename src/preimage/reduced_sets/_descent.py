@@ -4,7 +4,7 @@ from preimage._arrays import array_namespace
 from preimage.solvers import minimize_rows, spread
 
 # Past steps that approximate the curvature: a set of points has more of it than one.
-MEMORY = 20
+MEMORY = 10
 
 
 def descend(function, points, max_iter, tol):

@@ -26,7 +26,7 @@ class Refine(Reducer):
     ----------
     start : Reducer or None, default=None
         Gives the first points; None is `Construct()`.
-    max_iter : int, default=200
+    max_iter : int, default=150
         Steps of L-BFGS.
     tol : float, default=1e-5
         Stop when a step is shorter than this share of the size of the set of points.
@@ -50,7 +50,7 @@ class Refine(Reducer):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, start=None, max_iter=200, tol=1e-5):
+    def __init__(self, start=None, max_iter=150, tol=1e-5):
         self.start = start
         self.max_iter = max_iter
         self.tol = tol
