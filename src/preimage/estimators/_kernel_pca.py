@@ -248,7 +248,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         (0.001 if it has none). What earlier batches had along later landmarks alone is not known any more and counts
         as zero: shuffle a sorted stream, or begin with a large batch. Where landmarks do not change, any split of the
         data gives the same model. Once all landmarks are in use, a batch that they leave out to a large part brings a
-        warning. After an exact `fit` it begins anew, with a warning; pre-image solvers that learn do so on the landmarks.
+        warning. After an exact `fit` it begins anew, with a warning. Pre-image solvers that learn do so on the
+        landmarks.
 
         Parameters
         ----------

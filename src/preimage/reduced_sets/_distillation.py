@@ -42,7 +42,7 @@ class Distill(Reducer):
         μ counts as zero for them.
     max_samples : int or None, default=20000
         Largest number of rows of X to use, drawn at random; None uses all.
-    max_iter : int, default=150
+    max_iter : int, default=120
         Steps of L-BFGS.
     tol : float, default=1e-5
         Stop when a step is shorter than this share of the size of the set of points.
@@ -75,7 +75,7 @@ class Distill(Reducer):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, start=None, penalty=1e-2, max_samples=20_000, max_iter=150, tol=1e-5):
+    def __init__(self, start=None, penalty=1e-2, max_samples=20_000, max_iter=120, tol=1e-5):
         self.start = start
         self.penalty = penalty
         self.max_samples = max_samples
