@@ -52,7 +52,7 @@ def compress(
         "distill" (function values on X), "refine" and "construct" (new points, feature-space norm), "select" and
         "select_l1" (a subset of the points; works with every kernel), or a reducer with its parameters.
     tolerance : float or None, default=None
-        With X: how much the score may drop, 0.005 by default; nine of ten decisions must stay in every class, on
+        With X: how much the score may drop, 0.005 by default; 95 % of the decisions must stay in every class, on
         average. Without X: the largest relative error in feature space.
     shared : bool, default=True
         Whether all functions (classes, pairs, outputs) share all points; otherwise each has `n_points` of its own.

@@ -12,7 +12,7 @@ from preimage.interop._machine import KernelMachine
 from preimage.reduced_sets import NestedReducer, Reduction, best_threshold, relative_error
 
 # Share of the examples of a class, on average over classes, that a size within tolerance may decide otherwise.
-RARE_LOSS = 0.1
+RARE_LOSS = 0.05
 
 
 @dataclass(frozen=True)
