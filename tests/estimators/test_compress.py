@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons, make_multilabel_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.kernel_ridge import KernelRidge
@@ -29,6 +29,7 @@ from preimage import (
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
 from preimage.reduced_sets import Construct, Distill, Refine, Select, best_threshold
+from preimage.solvers import FixedPoint
 
 METHODS = ["distill", "refine", "construct", "select", "select_l1"]
 
@@ -405,3 +406,11 @@ def test_pipelines_keep_their_settings(moons):
     X, y = moons
     small = compress(make_pipeline(StandardScaler(), SVC(), verbose=True).fit(X, y), 5, X=X)
     assert small.verbose
+
+
+def test_pre_images_that_do_not_converge_say_so(digits):
+    X, _, Z, _ = digits
+    small = compress(KernelPCA(6, gamma=0.02, preimage=FixedPoint(max_iter=1)).fit(X), 40)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        small.denoise(Z[:5])
+    assert not small.find_preimages(small.transform(Z[:5])).converged.all()

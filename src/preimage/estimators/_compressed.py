@@ -29,6 +29,7 @@ from preimage._validation import (
     check_points,
 )
 from preimage.estimators._kernel_pca import KernelPCA
+from preimage.estimators._preimages import points_of
 from preimage.feature_space import Expansion
 from preimage.interop import compress_machine, machine_of, to_onnx
 from preimage.kernels import Precomputed
@@ -409,14 +410,15 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
 
     def inverse_transform(self, Y):
         """Inputs whose images are nearest to the points of feature space with coordinates Y."""
-        return self._solve(Y, None)
+        return points_of(self.find_preimages(Y))
 
     def denoise(self, X):
         """Project X on the principal subspace and go back to input space, starting at X."""
         Y = self.transform(X)
-        return self._solve(Y, check_model_inputs(self, X, like=self.expansion_.coefficients))
+        return points_of(self.find_preimages(Y, start=X))
 
-    def _solve(self, Y, start):
+    def find_preimages(self, Y, start=None):
+        """The full result of the pre-image solver, as of `KernelPCA`."""
         expansion, k = self.expansion_, self.machine_.output.n_components
         if len(expansion) == k:
             raise AttributeError(
@@ -432,7 +434,8 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Y = check_coordinates(self, Y, k, like=expansion.coefficients)
         A = expansion.coefficients
         target = Expansion(expansion.kernel, expansion.points, A[:, :k] @ Y.T + A[:, k:])
-        return solver.solve(target, None if start is None else to_dense(start)).points
+        start = None if start is None else check_model_inputs(self, start, like=A)
+        return solver.solve(target, None if start is None else to_dense(start))
 
     @property
     def _n_features_out(self):

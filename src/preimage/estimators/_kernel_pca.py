@@ -46,8 +46,9 @@ from preimage.estimators._landmark_route import (
     update_landmarks,
     width_sample,
 )
+from preimage.estimators._preimages import points_of
 from preimage.estimators._queries import check_queries, map_queries
-from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
+from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram
 from preimage.interop import Coordinates, KernelMachine
 from preimage.kernels import Precomputed
@@ -312,7 +313,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Lazy for a Dask array.
         """
         if not is_dask(Y):
-            return self._points(self.find_preimages(Y))
+            return points_of(self.find_preimages(Y))
         check_is_fitted(self)
         self._require_inputs()
         if Y.ndim != 2 or Y.shape[1] != self.n_components_:
@@ -340,7 +341,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if is_lazy(X):
             solver, subspace = self.preimage_, self.subspace_
             return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
-        return self._points(self.find_preimages(self.subspace_.coordinates(X), start=X))
+        return points_of(self.find_preimages(self.subspace_.coordinates(X), start=X))
 
     def find_preimages(self, Y, start=None):
         """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
@@ -388,7 +389,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise TypeError("navigate needs arrays in memory; got a Dask array. Pass A.compute() and B.compute().")
         A, B = self._check_inputs(A), self._check_inputs(B)
         self._require_inputs()
-        return self._points(navigate(self.subspace_, self.preimage_, A, B, steps))
+        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
 
     def component_preimages(self, n_components=None):
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components."""
@@ -560,18 +561,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise UnsupportedKernelError(
                 "A precomputed kernel has no inputs to go back to. Give KernelPCA the kernel itself and the inputs."
             )
-
-    def _points(self, result):
-        failed = len(result.converged) - int(np.sum(result.converged))
-        if failed:
-            reasons = ", ".join(sorted(set(result.reason[~result.converged])))
-            warnings.warn(
-                f"{failed} of {len(result.converged)} pre-images did not converge ({reasons}). They are no worse than "
-                "their starts; find_preimages() says which, and a solver with a larger max_iter may help.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return result.points
 
     @property
     def _n_features_out(self):

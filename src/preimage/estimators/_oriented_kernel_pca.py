@@ -1,6 +1,5 @@
 """Oriented kernel PCA."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -11,7 +10,8 @@ from preimage._arrays import array_namespace, concat_rows, is_sparse
 from preimage._random import generator
 from preimage._validation import Interval, check_coordinates, check_model_inputs, check_points, check_same_home
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, kernel_and_inputs, with_kernel_tags
-from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
+from preimage.estimators._preimages import points_of
+from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.interop import Coordinates, KernelMachine
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
@@ -205,7 +205,7 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         -------
         array of shape (q, d)
         """
-        return _points_of(self.find_preimages(Y))
+        return points_of(self.find_preimages(Y))
 
     def denoise(self, X):
         """Project X on the span of the features, through the mean, and go back to input space, starting at X.
@@ -219,7 +219,7 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         array of shape (q, d)
         """
         X = self._check_inputs(X)
-        return _points_of(self.preimage_.inverse(self.subspace_, self.subspace_.coordinates(X), X))
+        return points_of(self.preimage_.inverse(self.subspace_, self.subspace_.coordinates(X), X))
 
     def find_preimages(self, Y, start=None):
         """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
@@ -260,7 +260,7 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         array of shape (steps, d)
         """
         A, B = self._check_inputs(A), self._check_inputs(B)
-        return _points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
+        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
 
     def _expansion_points(self, X, tangents, samples, pairs):
         chosen = self.landmarks
@@ -334,16 +334,3 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
 def _as_type(array, dtype):
     return array.astype(dtype) if is_sparse(array) else array_namespace(array).astype(array, dtype, copy=False)
-
-
-def _points_of(result):
-    failed = len(result.converged) - int(np.sum(result.converged))
-    if failed:
-        reasons = ", ".join(sorted(set(result.reason[~result.converged])))
-        warnings.warn(
-            f"{failed} of {len(result.converged)} pre-images did not converge ({reasons}). They are no worse than "
-            "their starts; find_preimages() says which, and a solver with a larger max_iter may help.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    return result.points
