@@ -1,5 +1,31 @@
-"""The shape of data in feature space."""
+"""The shape of feature space: the surface φ(x) that a kernel makes of input space, and the data on it."""
 
+from preimage.geometry._christoffel import christoffel_symbols
+from preimage.geometry._curvature import ricci_tensor, riemann_tensor, scalar_curvature
+from preimage.geometry._geodesic import Geodesic, arc_length, geodesic
 from preimage.geometry._higher_moments import component_moments, directional_moment, excess_kurtosis
+from preimage.geometry._mercer import mercer_report
+from preimage.geometry._mercer_report import MercerReport, MercerTest
+from preimage.geometry._metric import metric_tensor
+from preimage.geometry._sectional import plane_curvatures, sectional_curvatures
+from preimage.geometry._volume import log_volume_element
 
-__all__ = ["component_moments", "directional_moment", "excess_kurtosis"]
+__all__ = [
+    "Geodesic",
+    "MercerReport",
+    "MercerTest",
+    "arc_length",
+    "christoffel_symbols",
+    "component_moments",
+    "directional_moment",
+    "excess_kurtosis",
+    "geodesic",
+    "log_volume_element",
+    "mercer_report",
+    "metric_tensor",
+    "plane_curvatures",
+    "ricci_tensor",
+    "riemann_tensor",
+    "scalar_curvature",
+    "sectional_curvatures",
+]

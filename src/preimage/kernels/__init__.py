@@ -1,11 +1,14 @@
 """Kernels: value, diagonal and contracted gradient of each, and ways to combine them."""
 
 from preimage.kernels._bandwidth import (
+    CLASS_RULES,
     gamma_from_width,
     resolve_gamma,
     squared_distance_percentile,
     width_from_gamma,
 )
+from preimage.kernels._class_gram import ClassGram, ClassPairs, class_gram
+from preimage.kernels._class_width import class_width
 from preimage.kernels._combinations import (
     Power,
     Product,
@@ -35,10 +38,14 @@ from preimage.kernels._radial import (
     RationalQuadratic,
 )
 from preimage.kernels._transformed import MappedInputs, ScaledInputs
+from preimage.kernels._warped import Warped
 
 __all__ = [
+    "CLASS_RULES",
     "KERNEL_NAMES",
     "CallableKernel",
+    "ClassGram",
+    "ClassPairs",
     "Constant",
     "Cosine",
     "Exponential",
@@ -71,7 +78,10 @@ __all__ = [
     "Sigmoid",
     "SquaredDistance",
     "Sum",
+    "Warped",
     "as_kernel",
+    "class_gram",
+    "class_width",
     "gamma_from_width",
     "resolve_gamma",
     "squared_distance_percentile",

@@ -9,6 +9,9 @@ from scipy.spatial.distance import pdist
 
 from preimage._arrays import array_namespace, is_sparse, take_rows, to_numpy
 
+#: Rules that find a width from labelled points: see `preimage.kernels.class_width`.
+CLASS_RULES = ("enclosing_ball", "mean_distance", "median_distance", "min_distance", "max_distance", "alignment")
+
 # Pairwise distances of two thousand points are two million numbers: a percentile of them is settled to a few per
 # mille, whatever the size of the data.
 MAX_POINTS = 2000
@@ -33,9 +36,16 @@ def resolve_gamma(gamma, X, metric="sqeuclidean"):
     "p5"         1 / 5th percentile of the squared distances, and so on from "p0" to "p100"
     a number     itself
     ===========  =====================================================================================
+
+    Rules that need class labels, such as "enclosing_ball", are those of `class_width`.
     """
     if isinstance(gamma, Real):
         return float(gamma)
+    if is_class_rule(gamma):
+        raise ValueError(
+            f"gamma={gamma!r} finds a width from class means and needs labels: call fit(X, y), or resolve(X, y) of a "
+            "kernel. Rules without labels are 'scale', 'median' and percentiles such as 'p5'."
+        )
     if gamma is None or gamma == "auto":
         return 1 / X.shape[1]
     if gamma == "scale":
@@ -43,6 +53,11 @@ def resolve_gamma(gamma, X, metric="sqeuclidean"):
         return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
     percentile = 50.0 if gamma == "median" else _percentile(gamma)
     return 1 / _distance_percentile(X, percentile, metric)
+
+
+def is_class_rule(gamma):
+    """Whether a `gamma` parameter names a rule that needs class labels."""
+    return isinstance(gamma, str) and gamma in CLASS_RULES
 
 
 def squared_distance_percentile(X, percentile):
@@ -128,8 +143,8 @@ def _percentile(gamma):
     match = re.fullmatch(r"p(\d+(?:\.\d+)?)", str(gamma))
     if match is None or float(match[1]) > 100:
         raise ValueError(
-            f"gamma must be a positive number, None, 'auto', 'scale', 'median' or a percentile such as 'p5'; "
-            f"got {gamma!r}."
+            "gamma must be a positive number, None, 'auto', 'scale', 'median', a percentile such as 'p5', or, with "
+            f"labels, one of {', '.join(map(repr, CLASS_RULES))}; got {gamma!r}."
         )
     return float(match[1])
 

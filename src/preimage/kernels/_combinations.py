@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 from preimage._arrays import integer_power
 from preimage._validation import Interval
+from preimage.kernels._derivatives import power_derivatives, product_derivatives
 from preimage.kernels._kernel import Kernel, OfOneKernel
 from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._profile import ProfileKernel
@@ -162,6 +163,10 @@ class ProfileSum(_Pair, ProfileKernel):
     def profile_derivative(self, s):
         return self.left.profile_derivative(s) + self.right.profile_derivative(s)
 
+    def profile_derivatives(self, s, order):
+        pairs = zip(self.left.profile_derivatives(s, order), self.right.profile_derivatives(s, order), strict=True)
+        return [left + right for left, right in pairs]
+
 
 class ProfileProduct(_Pair, ProfileKernel):
     """The product of two profiles of one pairwise quantity, itself a profile of it."""
@@ -173,6 +178,9 @@ class ProfileProduct(_Pair, ProfileKernel):
         by_left = self.left.profile_derivative(s) * self.right.profile(s)
         return by_left + self.left.profile(s) * self.right.profile_derivative(s)
 
+    def profile_derivatives(self, s, order):
+        return product_derivatives(self.left.profile_derivatives(s, order), self.right.profile_derivatives(s, order))
+
 
 class ScaledProfile(_Multiple, ProfileKernel):
     """A multiple of a profile."""
@@ -182,6 +190,9 @@ class ScaledProfile(_Multiple, ProfileKernel):
 
     def profile_derivative(self, s):
         return self.factor * self.kernel.profile_derivative(s)
+
+    def profile_derivatives(self, s, order):
+        return [self.factor * derivative for derivative in self.kernel.profile_derivatives(s, order)]
 
     def inverse_profile(self, v):
         return self.kernel.inverse_profile(v / self.factor)
@@ -195,6 +206,9 @@ class ProfilePower(_IntegerPower, ProfileKernel):
 
     def profile_derivative(self, s):
         return _power_slope(self.kernel.profile(s), self.exponent) * self.kernel.profile_derivative(s)
+
+    def profile_derivatives(self, s, order):
+        return power_derivatives(self.kernel.profile_derivatives(s, order), self.exponent)
 
 
 def _power_slope(values, exponent):

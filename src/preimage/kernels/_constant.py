@@ -35,3 +35,6 @@ class Constant(ProfileKernel):
 
     def profile_derivative(self, s):
         return array_namespace(s).zeros_like(s)
+
+    def profile_derivatives(self, s, order):
+        return [self.profile(s)] + order * [self.profile_derivative(s)]

@@ -1,9 +1,11 @@
 """Kernels that depend on the inner product of their arguments."""
 
+from math import factorial
 from numbers import Integral, Real
 
 from preimage._arrays import array_namespace, integer_power
 from preimage._validation import Interval
+from preimage.kernels._derivatives import affine_power_derivatives
 from preimage.kernels._pairwise import InnerProduct
 from preimage.kernels._profile import ProfileKernel
 from preimage.kernels._radial import GAMMA
@@ -23,6 +25,9 @@ class Linear(ProfileKernel):
 
     def profile_derivative(self, s):
         return array_namespace(s).ones_like(s)
+
+    def profile_derivatives(self, s, order):
+        return affine_power_derivatives(s, 1.0, 1, order)
 
     def inverse_profile(self, v):
         return v
@@ -71,6 +76,9 @@ class Polynomial(ProfileKernel):
             return array_namespace(s).full_like(s, self.gamma)
         return self.degree * self.gamma * integer_power(self.gamma * s + self.coef0, self.degree - 1)
 
+    def profile_derivatives(self, s, order):
+        return affine_power_derivatives(self.gamma * s + self.coef0, self.gamma, self.degree, order)
+
     def inverse_profile(self, v):
         if self.degree % 2 == 0:
             return super().inverse_profile(v)
@@ -100,6 +108,10 @@ class Exponential(ProfileKernel):
     def profile_derivative(self, s):
         return self.gamma * self.profile(s)
 
+    def profile_derivatives(self, s, order):
+        values = self.profile(s)
+        return [self.gamma**m * values for m in range(order + 1)]
+
     def inverse_profile(self, v):
         return array_namespace(v).log(v) / self.gamma
 
@@ -127,6 +139,14 @@ class Sigmoid(ProfileKernel):
 
     def profile_derivative(self, s):
         return self.gamma * (1 - self.profile(s) ** 2)
+
+    def profile_derivatives(self, s, order):
+        # f′ = γ(1 − f²) as a recursion of Taylor coefficients: (m + 1) a_{m+1} = γ (δ_{m0} − Σ_i a_i a_{m−i}).
+        coefficients = [self.profile(s)]
+        for m in range(order):
+            square = sum(coefficients[i] * coefficients[m - i] for i in range(m + 1))
+            coefficients.append(self.gamma * ((1.0 if m == 0 else 0.0) - square) / (m + 1))
+        return [factorial(m) * coefficient for m, coefficient in enumerate(coefficients)]
 
     def inverse_profile(self, v):
         return (array_namespace(v).atanh(v) - self.coef0) / self.gamma

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
 from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._bandwidth import resolve_gamma
+from preimage.kernels._bandwidth import is_class_rule, resolve_gamma
 
 EVERYTHING = slice(None)
 
@@ -33,7 +33,8 @@ class Kernel(BaseEstimator, ABC):
     """A symmetric function k(x, y), an inner product φ(x)·φ(y) in feature space when positive semidefinite.
 
     A kernel is a value: parameters in, never changed afterwards. Parameters that depend on data (`gamma="median"`)
-    become numbers in a new kernel, `kernel.resolve(X)`. Kernels combine with ``+``, ``*``, scalar factors and integer
+    become numbers in a new kernel, `kernel.resolve(X)`; rules that ask class means (`gamma="enclosing_ball"`) need
+    labels, `kernel.resolve(X, y)`. Kernels combine with ``+``, ``*``, scalar factors and integer
     powers; parameters of the parts are reached as `left__gamma`, `kernel__gamma` and so on.
     """
 
@@ -82,11 +83,19 @@ class Kernel(BaseEstimator, ABC):
                 f"{tuple(Y.shape)}."
             )
         if not self.is_resolved:
-            raise ValueError(f"{self!r} finds gamma from data: call `resolve(X)` first, and use the kernel it returns.")
+            data = "X, y" if self.needs_labels else "X"
+            raise ValueError(
+                f"{self!r} finds gamma from data: call `resolve({data})` first, and use the kernel it returns."
+            )
         return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
 
-    def resolve(self, X):
-        """The same kernel with every parameter that depends on data fixed to its value on X."""
+    def resolve(self, X, y=None):
+        """The same kernel with every parameter that depends on data fixed to its value on X.
+
+        Labels y are looked at by rules that need them (`needs_labels`) alone.
+        """
+        if y is not None and self.needs_labels:
+            return self.with_class_widths(X, y).resolve(X)
         check_parameters(self)
         parameters = self.get_params(deep=False)
         return type(self)(**{name: self._resolve_parameter(name, value, X) for name, value in parameters.items()})
@@ -95,6 +104,38 @@ class Kernel(BaseEstimator, ABC):
         if isinstance(value, Kernel):
             return value.resolve(X)
         return resolve_gamma(value, X, self.metric) if name == "gamma" else value
+
+    def with_class_widths(self, X, y):
+        """The same kernel with every width that class means decide fixed to its value; all else stays as it is.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+            Class labels.
+        """
+        parameters = self.get_params(deep=False)
+        return type(self)(**{name: self._with_class_width(name, value, X, y) for name, value in parameters.items()})
+
+    def _with_class_width(self, name, value, X, y):
+        if isinstance(value, Kernel):
+            return value.with_class_widths(self._inputs_of_parts(X), y) if value.needs_labels else value
+        if name != "gamma" or not is_class_rule(value):
+            return value
+        from preimage.kernels._class_width import class_width
+
+        return class_width(X, y, value, kernel=self)
+
+    def _inputs_of_parts(self, X):
+        """What the kernels that this one is made of are given for X."""
+        return X
+
+    @property
+    def needs_labels(self):
+        """Whether the width of the kernel, or of a part of it, is found from class means."""
+        parameters = self.get_params(deep=False)
+        parts = any(value.needs_labels for value in parameters.values() if isinstance(value, Kernel))
+        return parts or is_class_rule(parameters.get("gamma"))
 
     @property
     def is_resolved(self):

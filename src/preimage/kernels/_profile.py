@@ -28,6 +28,18 @@ class ProfileKernel(Kernel):
         """f(s) and f′(s) together, for kernels where one gives the other."""
         return self.profile(s), self.profile_derivative(s)
 
+    def profile_derivatives(self, s, order):
+        """The list f(s), f′(s), …, of `order` + 1 arrays; infinite where a derivative grows without bound.
+
+        Only the geometry of feature space asks for more than the first (`preimage.geometry`).
+        """
+        if order > 1:
+            raise UnsupportedKernelError(
+                f"{self!r} gives its profile and the first derivative; order {order} was asked for. "
+                "Implement `profile_derivatives(s, order)` on its class."
+            )
+        return list(self.profile_with_derivative(s))[: order + 1]
+
     def inverse_profile(self, v):
         """The s with f(s) = v, where f is invertible."""
         raise UnsupportedKernelError(

@@ -4,6 +4,7 @@ from numbers import Real
 
 from preimage._arrays import array_namespace
 from preimage._validation import Interval, Options, StrOptions
+from preimage.kernels._derivatives import affine_power_derivatives
 from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
 from preimage.kernels._profile import ProfileKernel
 
@@ -30,6 +31,10 @@ class _ExponentialDecay(ProfileKernel):
         values = self.profile(s)
         return values, -self.gamma * values
 
+    def profile_derivatives(self, s, order):
+        values = self.profile(s)
+        return [(-self.gamma) ** m * values for m in range(order + 1)]
+
     def inverse_profile(self, v):
         return -array_namespace(v).log(v) / self.gamma
 
@@ -40,7 +45,8 @@ class Gaussian(_ExponentialDecay):
     Parameters
     ----------
     gamma : float, None, "auto", "scale", "median" or a percentile such as "p5", default=1.0
-        Inverse squared width γ > 0, or a rule that finds it from data.
+        Inverse squared width γ > 0, or a rule that finds it from data: see `resolve_gamma`, and `class_width` for
+        those that need labels, such as "enclosing_ball".
 
     Examples
     --------
@@ -87,6 +93,9 @@ class RationalQuadratic(ProfileKernel):
     def profile_derivative(self, s):
         return -self.gamma * self.profile(s) ** 2
 
+    def profile_derivatives(self, s, order):
+        return affine_power_derivatives(1 + self.gamma * s, self.gamma, -1, order)
+
     def inverse_profile(self, v):
         return (1 / v - 1) / self.gamma
 
@@ -112,6 +121,9 @@ class InverseMultiquadric(ProfileKernel):
 
     def profile_derivative(self, s):
         return -0.5 * self.gamma * self.profile(s) ** 3
+
+    def profile_derivatives(self, s, order):
+        return affine_power_derivatives(1 + self.gamma * s, self.gamma, -0.5, order)
 
     def inverse_profile(self, v):
         return (1 / v**2 - 1) / self.gamma
@@ -140,6 +152,9 @@ class Multiquadric(ProfileKernel):
 
     def profile_derivative(self, s):
         return 0.5 * self.gamma / self.profile(s)
+
+    def profile_derivatives(self, s, order):
+        return [-values for values in affine_power_derivatives(1 + self.gamma * s, self.gamma, 0.5, order)]
 
     def inverse_profile(self, v):
         return (v**2 - 1) / self.gamma
@@ -183,6 +198,13 @@ class Matern(ProfileKernel):
             return scale * xp.exp(-r)
         return scale * (1 + r) / 3 * xp.exp(-r)
 
+    def profile_derivatives(self, s, order):
+        # f = h_ν(r)/h_ν(0) with h_µ = √(2/π) r^µ K_µ(r), and dh_µ/ds = −2νγ h_{µ−1}; infinite at s = 0 from µ < 0 on.
+        r = self._scaled_distance(s)
+        origin = {0.5: 1.0, 1.5: 1.0, 2.5: 3.0}[self.nu]
+        slope = -2 * self.nu * self.gamma
+        return [slope**m / origin * _bessel_decay(r, self.nu - m) for m in range(order + 1)]
+
     def _scaled_distance(self, s):
         return array_namespace(s).sqrt(4 * self.nu * self.gamma * s)
 
@@ -194,3 +216,16 @@ class Matern(ProfileKernel):
         if self.nu == 2.5:
             return 1 + r + r * r / 3
         raise ValueError(f"Matern needs nu to be 0.5, 1.5 or 2.5; got {self.nu!r}. For large nu use Gaussian.")
+
+
+def _bessel_decay(r, order):
+    """h_µ(r) = √(2/π) r^µ K_µ(r) of a half-integer µ, by K_{−µ} = K_µ and h_{µ+1} = r² h_{µ−1} + 2µ h_µ."""
+    xp = array_namespace(r)
+    index, current = 0.5, xp.exp(-r)
+    following = (1 + r) * current
+    while index < abs(order):
+        index, current, following = index + 1, following, r * r * current + 2 * (index + 1) * following
+    if order > 0:
+        return current
+    safe = xp.where(r > 0, r, xp.ones_like(r))
+    return xp.where(r > 0, current / safe ** (-2 * order), xp.full_like(r, float("inf")))

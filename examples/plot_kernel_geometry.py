@@ -1,0 +1,105 @@
+"""
+The shape of feature space
+==========================
+
+A kernel maps the plane to a surface in feature space. The surface has a geometry of its own: how much a small area is
+magnified, and whether it is curved. Both follow from derivatives of the kernel on the diagonal, without features [1]_.
+Here they are drawn for polynomial kernels (x·y + c)^p.
+
+.. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Transactions on Neural
+   Networks 10, 1999.
+"""
+
+# %%
+# Curvature
+# ---------
+# The upper row has c = 1. These surfaces are curved like saddles (the scalar curvature is negative), most of all at the
+# origin, where it is −2(p − 1)/p, and the more tightly around it the higher the degree. The lower row has c = 0:
+# homogeneous kernels of two inputs are flat, with a singular point at the origin, like cones.
+#
+# The lines are geodesics, the straightest paths on the surface, all of the same length in feature space. Far from the
+# origin the kernel stretches distances, so that the path between two points makes a bow towards the origin. In the
+# lower row it does so although the surface is flat: unrolled, the lines are straight. But the cone has an angle of
+# 2π√p, more than a sheet of paper can offer, and no straight line from this point reaches the region behind its tip.
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from preimage.geometry import mercer_report, plane_curvatures, scalar_curvature
+from preimage.kernels import Gaussian, Normalized, Polynomial, Sigmoid
+from preimage.plotting import KernelGeometryDisplay
+
+degrees = [2, 3, 4]
+figure, axes = plt.subplots(2, 3, figsize=(9.5, 6), sharex=True, sharey=True, layout="constrained")
+for constant, row in zip([1.0, 0.0], axes):
+    for degree, panel in zip(degrees, row):
+        display = KernelGeometryDisplay.from_kernel(
+            Polynomial(degree, coef0=constant),
+            1.5,
+            grid_resolution=60,
+            geodesics_from=[0.7, 0.35],
+            ax=panel,
+            limits=(-1.5, 1.5),
+            colorbar=False,
+        )
+        panel.set_title(f"(x·y{' + 1' if constant else ''})$^{degree}$", fontsize="medium")
+figure.colorbar(display.mesh_, ax=axes, label="scalar curvature", shrink=0.6)
+plt.show()
+
+# %%
+# Magnification
+# -------------
+# By how much does the map enlarge areas? Contour lines of log √det g. For c = 0 areas vanish at the origin and the
+# logarithm has no lower end: data near the origin are squeezed together, which is a reason to prefer c > 0.
+
+figure, axes = plt.subplots(2, 3, figsize=(9.5, 6), sharex=True, sharey=True, layout="constrained")
+for constant, row in zip([1.0, 0.0], axes):
+    for degree, panel in zip(degrees, row):
+        display = KernelGeometryDisplay.from_kernel(
+            Polynomial(degree, coef0=constant),
+            1.5,
+            quantity="log_volume_element",
+            grid_resolution=60,
+            ax=panel,
+            limits=(-4, 7),
+            levels=10,
+            colorbar=False,
+        )
+        panel.set_title(f"(x·y{' + 1' if constant else ''})$^{degree}$", fontsize="medium")
+figure.colorbar(display.mesh_, ax=axes, label="log magnification", shrink=0.6)
+plt.show()
+
+# %%
+# More inputs
+# -----------
+# From three inputs on homogeneous surfaces are curved too, without bound towards the origin. For all kernels of dot
+# products the curvature takes two numbers a point, whatever the dimension: one for planes across x, one for planes that
+# contain x. So it is cheap for images as well.
+
+radii = np.linspace(0.05, 1.5, 100)
+figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
+for color, degree in zip(["tab:blue", "tab:orange", "tab:green"], degrees):
+    for constant, style in [(1.0, "-"), (0.0, "--")]:
+        X = np.column_stack([radii, np.zeros((100, 2))])
+        R = scalar_curvature(Polynomial(degree, coef0=constant), X)
+        ax.plot(radii, -R, style, color=color, label=f"p = {degree}, c = {constant:g}")
+ax.set(yscale="log", xlabel="‖x‖", ylabel="−R for three inputs")
+ax.legend(fontsize="small", ncols=2)
+plt.show()
+
+across, along = plane_curvatures(Polynomial(3, gamma=1 / 256), np.ones((1, 256)))
+print(f"256 pixels of value 1, degree 3: curvature {across[0]:.3g} across x, {along[0]:.3g} along x")
+
+# %%
+# Radial kernels are flat wherever one looks; kernels scaled to unit length live on a sphere.
+
+x = [[0.3, -0.2, 0.5]]
+print("Gaussian:", scalar_curvature(Gaussian(2.0), x)[0])
+print("x·y + 1 scaled to unit length, a sphere:", round(scalar_curvature(Normalized(Polynomial(1)), x)[0], 10))
+
+# %%
+# Is it a kernel at all?
+# ----------------------
+# The metric of an inner product is never negative. The sigmoid's is, from s = ‖x‖² = 0.772 on: it is no kernel.
+
+print(mercer_report(Sigmoid(1.0, 0.0), np.random.default_rng(0).normal(size=(50, 2))))

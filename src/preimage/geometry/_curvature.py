@@ -1,0 +1,166 @@
+"""Curvature of the mapped surface."""
+
+import numpy as np
+
+from preimage.geometry._diagonal_jet import diagonal_jet
+from preimage.geometry._dot_product import dot_product_geometry
+from preimage.geometry._isotropic import (
+    embedded_riemann,
+    is_radial,
+    isotropic_chart,
+    isotropic_curvatures,
+    radial_direction,
+)
+from preimage.geometry._jet import CURVATURE
+from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
+from preimage.geometry._points import check_geometry
+
+# Numbers in the largest tensor to return (1 GiB), and in the largest to hold on the way to smaller results.
+LARGEST_RESULT = 2**27
+LARGEST_BLOCK = 2**22
+
+
+def riemann_tensor(kernel, X):
+    r"""Riemann's curvature tensor :math:`R_{abcd}` of the surface φ(x), all indices down, by Gauss' equation  (C3).
+
+    The sign is that of the sphere: :math:`R_{abab} > 0` where the surface is curved like one. Every kernel of dot
+    products with non-negative Taylor coefficients that is not linear is curved the other way, like a saddle.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        As in `metric_tensor`. Where the gradient is differentiated by differences, errors are about 1e-8.
+    X : array of shape (n, d)
+        Points where the metric is invertible. The result has n·d⁴ numbers; more than 2²⁷ are refused.
+
+    Returns
+    -------
+    array of shape (n, d, d, d, d)
+
+    See Also
+    --------
+    plane_curvatures : Two numbers a point, which say all there is to say for dot-product kernels.
+    scalar_curvature : One number a point.
+
+    Examples
+    --------
+    >>> from preimage.geometry import riemann_tensor
+    >>> from preimage.kernels import Polynomial
+    >>> float(riemann_tensor(Polynomial(2, coef0=1.0), [[0.0, 0.0]])[0, 0, 1, 0, 1])
+    -2.0
+    """
+    who = "riemann_tensor"
+    points, back = check_geometry(who, kernel, X)
+    n, d = points.shape
+    if n * d**4 > LARGEST_RESULT:
+        raise ValueError(
+            f"riemann_tensor of {n} points with {d} inputs has n·d⁴ = {n * d**4:.3g} numbers, more than 2²⁷. Take "
+            "fewer points, or scalar_curvature and sectional_curvatures, which need not store it."
+        )
+    require_regular(who, kernel, points, smallest_relative_eigenvalues(metric(kernel, points)))
+    return back(_riemann(kernel, points))
+
+
+def ricci_tensor(kernel, X):
+    r"""Ricci's tensor :math:`R_{bd} = g^{ac} R_{abcd}`: for a unit vector u, the sum of curvatures of planes with u.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        As in `metric_tensor`. Kernels that no rotation changes (dot products, distances, and what is made of them)
+        take O(d²) a point; others O(d⁴).
+    X : array of shape (n, d)
+        Points where the metric is invertible.
+
+    Returns
+    -------
+    array of shape (n, d, d)
+
+    Examples
+    --------
+    >>> from preimage.geometry import ricci_tensor
+    >>> from preimage.kernels import Polynomial
+    >>> ricci_tensor(Polynomial(2, coef0=1.0), [[0.0, 0.0]])
+    array([[[-1.,  0.],
+            [ 0., -1.]]])
+    """
+    who = "ricci_tensor"
+    points, back = check_geometry(who, kernel, X)
+    d = points.shape[1]
+    chart = isotropic_chart(kernel, points)
+    if chart is None:
+        contract = lambda R, inverse, rows: np.einsum("nac,nabcd->nbd", inverse, R)
+        return back(curvature_by_blocks(who, kernel, points, contract))
+    across, along = isotropic_curvatures(who, chart.kernel, chart.X)
+    g = metric(chart.kernel, chart.X)
+    radial, _ = radial_direction(chart.kernel, chart.X)
+    others = (d - 2) * across + along if d > 1 else along
+    ricci = others[:, None, None] * g
+    ricci += ((d - 1) * along - others)[:, None, None] * radial[:, :, None] * radial[:, None, :]
+    return back(ricci if chart.matrix is None else chart.matrix.T @ ricci @ chart.matrix)
+
+
+def scalar_curvature(kernel, X):
+    r"""The scalar curvature :math:`R = g^{ac} g^{bd} R_{abcd}` of the surface φ(x).
+
+    Twice Gauss' curvature for two inputs; d(d − 1)/ρ² on a sphere of radius ρ. Zero for radial kernels, whose surface
+    is bent in feature space but flat in itself. Kernels that no rotation changes (dot products, distances, and sums,
+    products, powers and normalised forms of them, also on invertibly mapped inputs) take O(d) a point in any
+    dimension; others go through Riemann's tensor, a few points at a time.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        As in `metric_tensor`.
+    X : array of shape (n, d)
+        Points where the metric is invertible. Others, such as x = 0 for homogeneous kernels where R tends to −∞, are
+        refused by name.
+
+    Returns
+    -------
+    array of shape (n,)
+
+    Examples
+    --------
+    Inhomogeneous polynomials have R = −(p − 1)d(d − 1)/p at the origin:
+
+    >>> from preimage.geometry import scalar_curvature
+    >>> from preimage.kernels import Gaussian, Polynomial
+    >>> scalar_curvature(Polynomial(2, coef0=1.0), [[0.0, 0.0, 0.0]])
+    array([-3.])
+    >>> scalar_curvature(Gaussian(0.3), [[1.0, 2.0]])
+    array([0.])
+    """
+    who = "scalar_curvature"
+    points, back = check_geometry(who, kernel, X)
+    d = points.shape[1]
+    chart = isotropic_chart(kernel, points)
+    if chart is None:
+        contract = lambda R, inverse, rows: np.einsum("nac,nbd,nabcd->n", inverse, inverse, R, optimize=True)
+        return back(curvature_by_blocks(who, kernel, points, contract))
+    across, along = isotropic_curvatures(who, chart.kernel, chart.X)
+    # (C8); two inputs have no planes across x, whose curvature may be infinite where theirs is zero.
+    return back(2 * (d - 1) * along + ((d - 1) * (d - 2) * across if d > 2 else 0.0))
+
+
+def _riemann(kernel, X):
+    n, d = X.shape
+    if is_radial(kernel) or d == 1:
+        return np.zeros((n, d, d, d, d))
+    closed = dot_product_geometry(kernel, X)
+    return embedded_riemann(diagonal_jet(kernel, X, CURVATURE), d) if closed is None else closed.riemann()
+
+
+def curvature_by_blocks(who, kernel, X, contract):
+    """A contraction of Riemann's tensor with the inverse metric, of a few points at a time."""
+    n, d = X.shape
+    if d**4 > LARGEST_BLOCK:
+        raise ValueError(
+            f"{who} of {kernel!r} goes through tensors of d⁴ numbers; {d} inputs are too many (the most is "
+            f"{int(LARGEST_BLOCK**0.25)}). Kernels of dot products or distances take any number."
+        )
+    g = metric(kernel, X)
+    require_regular(who, kernel, X, smallest_relative_eigenvalues(g))
+    size = max(1, LARGEST_BLOCK // d**4)
+    blocks = [slice(start, start + size) for start in range(0, n, size)]
+    return np.concatenate([contract(_riemann(kernel, X[rows]), np.linalg.inv(g[rows]), rows) for rows in blocks])

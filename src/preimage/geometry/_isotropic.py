@@ -1,0 +1,117 @@
+"""Kernels that look the same in all directions from the origin: two curvatures say everything, in any dimension."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from preimage.geometry._diagonal_jet import diagonal_jet, input_map
+from preimage.geometry._dot_product import dot_product_geometry
+from preimage.geometry._jet import CURVATURE, METRIC
+from preimage.geometry._metric import require_regular
+from preimage.kernels import (
+    InnerProduct,
+    MappedInputs,
+    Normalized,
+    Power,
+    Product,
+    ProfileKernel,
+    Scaled,
+    ScaledInputs,
+    SquaredDistance,
+    Sum,
+)
+
+
+class Chart(NamedTuple):
+    """A kernel without the linear maps around it, and the coordinates X Aᵀ in which it sees the points."""
+
+    kernel: object
+    X: np.ndarray
+    matrix: np.ndarray | None
+
+    def directions(self, U):
+        """Tangent vectors in these coordinates."""
+        return U if self.matrix is None else U @ self.matrix.T
+
+    def log_stretch(self):
+        """log |det A|."""
+        return 0.0 if self.matrix is None else float(np.linalg.slogdet(self.matrix)[1])
+
+
+def isotropic_chart(kernel, X):
+    """Coordinates, reached by an invertible linear map, in which the kernel is rotation invariant; None without."""
+    matrix = None
+    while isinstance(kernel, (ScaledInputs, MappedInputs)):
+        step = input_map(kernel)
+        if step.shape[0] != step.shape[1] or np.linalg.matrix_rank(step) < len(step):
+            return None
+        matrix = step if matrix is None else step @ matrix
+        kernel, X = kernel.kernel, X @ step.T
+    return Chart(kernel, X, matrix) if is_isotropic(kernel) else None
+
+
+def is_isotropic(kernel):
+    """Whether k(Qx, Qy) = k(x, y) for all rotations Q, as the structure of the kernel shows it."""
+    if isinstance(kernel, ProfileKernel):
+        return kernel.pairwise in (InnerProduct(), SquaredDistance())
+    if isinstance(kernel, (Sum, Product)):
+        return is_isotropic(kernel.left) and is_isotropic(kernel.right)
+    return isinstance(kernel, (Scaled, Power, Normalized)) and is_isotropic(kernel.kernel)
+
+
+def is_radial(kernel):
+    """Whether the kernel is a profile of the squared distance: the surface is flat."""
+    return isinstance(kernel, ProfileKernel) and kernel.is_radial
+
+
+def metric_eigenvalues(kernel, X):
+    """Eigenvalues of the metric of an isotropic kernel: across x, d − 1 times, and along x."""
+    closed = dot_product_geometry(kernel, X)
+    if closed is not None:
+        return closed.metric_eigenvalues()
+    g = diagonal_jet(kernel, _on_an_axis(X, 2), METRIC).dense(1, 1, 2)
+    return g[:, 1, 1], g[:, 0, 0]
+
+
+def isotropic_curvatures(who, kernel, X):
+    """Sectional curvatures of an isotropic kernel: of planes across x, and of planes that contain x."""
+    across, along = metric_eigenvalues(kernel, X)
+    smallest, largest = (along, along) if X.shape[1] == 1 else (np.minimum(across, along), np.maximum(across, along))
+    require_regular(who, kernel, X, smallest / np.where(largest > 0, largest, 1.0))
+    if is_radial(kernel) or X.shape[1] == 1:
+        return np.zeros(len(X)), np.zeros(len(X))
+    closed = dot_product_geometry(kernel, X)
+    if closed is not None:
+        return closed.plane_curvatures()
+    # Three directions, one along x and two across it, hold one plane of either kind.
+    jet = diagonal_jet(kernel, _on_an_axis(X, 3), CURVATURE)
+    R, g = embedded_riemann(jet, 3), jet.dense(1, 1, 3)
+    return R[:, 1, 2, 1, 2] / g[:, 1, 1] / g[:, 1, 1], R[:, 0, 1, 0, 1] / g[:, 0, 0] / g[:, 1, 1]
+
+
+def embedded_riemann(jet, d):
+    """Gauss' equation (C3): R_abcd = S_ac,bd − S_ad,bc with S the inner products of normal accelerations."""
+    g, connection, S = jet.dense(1, 1, d), jet.dense(2, 1, d), jet.dense(2, 2, d)
+    # Γ_{m,ac} Γ^m_bd as squares of L⁻¹Γ for g = LLᵀ, with the diagonal of g scaled to one first.
+    lengths = np.sqrt(np.diagonal(g, axis1=1, axis2=2))
+    L = np.linalg.cholesky(g / lengths[:, :, None] / lengths[:, None, :])
+    tangential = connection.reshape(len(g), d * d, d).transpose(0, 2, 1) / lengths[:, :, None]
+    tangential = np.linalg.solve(L, tangential).reshape(len(g), d, d, d)
+    S = S - np.einsum("nmac,nmbd->nacbd", tangential, tangential)
+    return S.transpose(0, 1, 3, 2, 4) - S.transpose(0, 1, 3, 4, 2)
+
+
+def radial_direction(kernel, X):
+    """The unit covector g n and the unit vector n of the direction of x; zero at the origin, where all are alike."""
+    _, along = metric_eigenvalues(kernel, X)
+    lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
+    directions = X / np.where(lengths > 0, lengths, 1.0)
+    roots = np.sqrt(along)[:, None]
+    return directions * roots, directions / roots
+
+
+def _on_an_axis(X, dimension):
+    """Points at the same distances from the origin on the first axis of a space of few dimensions."""
+    points = np.zeros((len(X), dimension))
+    points[:, 0] = np.sqrt(np.einsum("ij,ij->i", X, X))
+    return points

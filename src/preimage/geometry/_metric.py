@@ -1,0 +1,100 @@
+"""The metric that feature space gives to input space."""
+
+import numpy as np
+
+from preimage._linalg import rank_tolerance
+from preimage.geometry._diagonal_jet import diagonal_jet
+from preimage.geometry._dot_product import dot_product_geometry
+from preimage.geometry._jet import METRIC
+from preimage.geometry._points import check_geometry
+
+
+def metric_tensor(kernel, X):
+    r"""The metric :math:`g_{ab} = \partial_{x_a} \partial_{y_b} k(x, y)|_{y=x}` of the surface φ(x)  (C1).
+
+    A small step u in input space is a step of squared length :math:`u^\top g\,u` in feature space. Exact for all
+    kernels of the library that are differentiable on the diagonal, their sums, products, powers, multiples,
+    normalised forms and linear maps of inputs; other kernels with a gradient (`CallableKernel`, `Iterated`, `Patches`)
+    are differentiated by differences, to about 1e-12.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved: with a number for `gamma`.
+    X : array of shape (n, d)
+        Points.
+
+    Returns
+    -------
+    array of shape (n, d, d)
+        Symmetric; positive semidefinite if the kernel is. Homogeneous kernels give zero at x = 0.
+
+    Notes
+    -----
+    Everything in `preimage.geometry` is computed by NumPy in double precision; results have the library, device and
+    precision of X. Dot-product kernels have the closed form :math:`k'\delta_{ab} + k'' x_a x_b`  (C4), radial ones are
+    flat with :math:`-2f'(0)\,\delta_{ab}`.
+
+    Examples
+    --------
+    >>> from preimage.geometry import metric_tensor
+    >>> from preimage.kernels import Gaussian, Polynomial
+    >>> metric_tensor(Gaussian(0.5), [[1.0, 2.0]])
+    array([[[1., 0.],
+            [0., 1.]]])
+    >>> metric_tensor(Polynomial(2, coef0=1.0), [[1.0, 0.0]])
+    array([[[6., 0.],
+            [0., 4.]]])
+    """
+    points, back = check_geometry("metric_tensor", kernel, X)
+    return back(metric(kernel, points))
+
+
+def metric(kernel, X):
+    """g of a checked kernel at checked points."""
+    closed = dot_product_geometry(kernel, X)
+    if closed is not None:
+        return closed.metric()
+    g = diagonal_jet(kernel, X, METRIC).dense(1, 1, X.shape[1])
+    return (g + g.transpose(0, 2, 1)) / 2  # symmetric to the last digit
+
+
+def smallest_relative_eigenvalues(g):
+    """Smallest eigenvalue of each metric with its diagonal scaled to one, so that units of inputs do not matter.
+
+    Minus infinity where a diagonal entry is negative, zero where one is zero.
+    """
+    diagonal = np.diagonal(g, axis1=1, axis2=2)
+    lengths = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values = np.linalg.eigvalsh(g / lengths[:, :, None] / lengths[:, None, :])[:, 0]
+    values = np.where((diagonal == 0).any(axis=1), np.minimum(values, 0.0), values)
+    return np.where((diagonal < 0).any(axis=1), -np.inf, values)
+
+
+def regularity_tolerance(d):
+    """Relative eigenvalues of metrics of d inputs below this are rounding errors of sums and products of jets."""
+    return 100 * rank_tolerance(d, np.float64)
+
+
+def require_regular(who, kernel, X, smallest):
+    """Refuse points where the metric is not positive definite; `smallest` are eigenvalues as shares of the largest."""
+    tolerance = regularity_tolerance(X.shape[1])
+    regular = smallest > tolerance
+    if regular.all():
+        return
+    i = int(np.argmin(regular))
+    if smallest[i] < -tolerance:
+        reason = "indefinite: the kernel is not positive semidefinite there (see mercer_report)"
+    else:
+        reason = (
+            "degenerate: some steps from this point do not change φ. Homogeneous kernels have such a point at x = 0, "
+            "linear maps to fewer dimensions everywhere"
+        )
+    raise ValueError(
+        f"{who} needs a positive definite metric; that of {kernel!r} at point {i} ({_short(X[i])}) is {reason}. Leave "
+        f"such points out ({int(np.sum(~regular))} of {len(X)}), or add a constant to the kernel's argument."
+    )
+
+
+def _short(x):
+    return np.array2string(x, precision=3, threshold=6, edgeitems=2)

@@ -1,0 +1,355 @@
+"""Kernels bent along a graph of points: what the graph calls rough becomes small in feature space."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import (
+    array_namespace,
+    beside,
+    concat_rows,
+    device_kwargs,
+    from_numpy,
+    in_double,
+    to_numpy,
+)
+from preimage._linalg import eigh_descending, rank_tolerance
+from preimage._rows import map_rows
+from preimage._validation import Interval, StrOptions, check_parameters
+from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels._kernel import Kernel
+from preimage.kernels._precomputed import Precomputed
+
+# Points up to which a graph is made of all data without asking: its price grows with the third power of their number.
+MOST_POINTS = 5000
+LAPLACIANS = ("combinatorial", "normalized", "knn")
+
+
+class Warped(Kernel):
+    r"""A kernel whose feature space is bent along a graph of points, the unlabelled data for instance.
+
+    Functions of the graph kernel [1]_ have the squared norm :math:`\|f\|^2 + \eta\, f_P^\top L f_P`: of the kernel k
+    itself, plus how much they change between points of P that are neighbours. So
+
+    .. math:: \tilde k(x, y) = k(x, y) - k_x^\top M k_y, \qquad M = (I + \eta L K)^{-1} \eta L,
+
+    with :math:`k_x` the values of k with the points and K those among them; on the points
+    :math:`\tilde K = (K^{-1} + \eta L)^{-1}`. With :math:`\eta = 0` it is k. M depends on the points alone, so the
+    kernel is defined everywhere; its diagonal is not constant, even where that of k is.
+
+    The graph costs m³ operations and two m × m matrices for m points, once per kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k, positive semidefinite on the points.
+    points : array of shape (m, d) or None, default=None
+        The points of the graph; None takes the data on which the kernel is resolved, i.e. the training set, up to
+        5,000 rows. Beyond, give some of them, such as the landmarks of `preimage.landmarks`.
+    strength : float, default=1.0
+        η ≥ 0. A combinatorial Laplacian grows with the number of points; scale by 1/m to compare sizes.
+    laplacian : {"combinatorial", "normalized", "knn"} or array of shape (m, m), default="combinatorial"
+        L = D − W with the degrees D on the diagonal. "combinatorial": edges W are the kernel values, of the paper
+        [2]_; "normalized": :math:`I - D^{-1/2} W D^{-1/2}`; "knn": those edges alone that join a point with one of
+        its nearest in feature space. Negative kernel values are no edges. An array is L itself, symmetric and
+        positive semidefinite.
+    n_neighbors : int, default=10
+        Nearest points of the "knn" graph.
+    power : float, default=1.0
+        L to this power: higher ones punish fine structure more, coarse structure less.
+
+    References
+    ----------
+    .. [1] V. Sindhwani, P. Niyogi, M. Belkin, "Beyond the point cloud: from transductive to semi-supervised
+       learning", ICML 2005.
+    .. [2] T. J. Hansen, T. J. Abrahamsen, L. K. Hansen, "Semi-supervised kernel PCA" and its use for denoising, 2013.
+       Their (1) and (25) are corrected here.
+
+    Examples
+    --------
+    Two pairs of points: neighbours get nearer to each other, in relation to their length.
+
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian, Warped
+    >>> X = np.array([[0.0], [0.5], [3.0], [3.5]])
+    >>> kernel = Warped(Gaussian(1.0), strength=5.0).resolve(X)
+    >>> cosine = lambda K: K[0, 1] / np.sqrt(K[0, 0] * K[1, 1])
+    >>> bool(cosine(kernel(X)) > cosine(Gaussian(1.0)(X)))
+    True
+    """
+
+    _parameter_constraints = {
+        "kernel": [Kernel],
+        "points": ["array-like", "sparse matrix", object, None],
+        "strength": [Interval(Real, 0, None, closed="left")],
+        "laplacian": [StrOptions(set(LAPLACIANS)), "array-like", object],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "power": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, kernel, points=None, *, strength=1.0, laplacian="combinatorial", n_neighbors=10, power=1.0):
+        self.kernel = kernel
+        self.points = points
+        self.strength = strength
+        self.laplacian = laplacian
+        self.n_neighbors = n_neighbors
+        self.power = power
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.kernel.is_positive_semidefinite
+
+    @property
+    def has_gradient(self):
+        return self.kernel.has_gradient
+
+    @property
+    def is_resolved(self):
+        return self.points is not None and self.kernel.is_resolved
+
+    def resolve(self, X, y=None):
+        check_parameters(self)
+        if isinstance(self.laplacian, str) and self.laplacian not in LAPLACIANS:
+            raise ValueError(f"Warped has the Laplacians {', '.join(LAPLACIANS)}; got {self.laplacian!r}.")
+        if isinstance(self.kernel, Precomputed):
+            raise TypeError(
+                "Warped needs kernel values with its points for any input, which a precomputed kernel lacks. Warp the "
+                "matrix, K − K M K, and pass the result, or give Warped the kernel itself."
+            )
+        if self.points is None and X.shape[0] > MOST_POINTS:
+            raise ValueError(
+                f"Warped makes a graph of all {X.shape[0]:,} rows, which costs their third power; more than "
+                f"{MOST_POINTS:,} it takes only if you say so. Give some of them as `points`, for instance "
+                "RandomlyPivotedCholesky(2000).select(kernel, X).points of preimage.landmarks, or points=X for all."
+            )
+        # A resolved kernel stays itself: a copy would make the graph again.
+        return self if self.is_resolved else super().resolve(X, y)
+
+    def blocks(self, X, Y):
+        plain = self.kernel.blocks(X, Y)
+        left = self._bent(X)
+        right = left if Y is X else self._bent(Y)
+        return lambda rows, columns: plain(rows, columns) - left[rows, :] @ right[columns, :].T
+
+    def diagonal(self, X):
+        bent = self._bent(X)
+        return self.kernel.diagonal(X) - array_namespace(bent).sum(bent * bent, axis=1)
+
+    def gradient(self, Z, X, weights):
+        form = self.unwarped(X)
+        return self.kernel.gradient(Z, form.nodes, form.lift(weights))
+
+    def diagonal_gradient(self, Z):
+        factor = self._factor(Z)
+        nodes = self._nodes(Z)
+        return self.kernel.diagonal_gradient(Z) - 2 * self.kernel.gradient(Z, nodes, self._bent(Z) @ factor)
+
+    def against(self, X):
+        form = self.unwarped(X)
+        plain = self.kernel.against(form.nodes)
+        return lambda Z: form.warp(plain(Z))
+
+    def evaluator(self, X):
+        form = self.unwarped(X)
+        plain = self.kernel.evaluator(form.nodes)
+
+        def evaluate(Z):
+            values, gradient = plain(Z)
+            return form.warp(values), lambda weights: gradient(form.lift(weights))
+
+        return evaluate
+
+    def unwarped(self, X):
+        """What vectors on X are under the kernel k itself, see `UnwarpedForm`; prepared for many evaluations."""
+        factor, bent = self._factor(X), self._bent(X)
+        nodes = self._nodes(X)
+        if nodes is X:
+            return UnwarpedForm(X, X.shape[0], factor, bent)
+        return UnwarpedForm(concat_rows(X, nodes), X.shape[0], factor, bent)
+
+    def set_params(self, **parameters):
+        self.__dict__.pop("_graph", None)
+        return super().set_params(**parameters)
+
+    def __getstate__(self):
+        return {name: value for name, value in super().__getstate__().items() if name != "_graph"}
+
+    def _resolve_parameter(self, name, value, X):
+        if name == "points":
+            return X if value is None else value
+        return super()._resolve_parameter(name, value, X)
+
+    def _bent(self, X):
+        """G k_x for every row, shape (n, r): the inner products that are taken away."""
+        if self._are_points(X) and X.dtype == self._graph.images.dtype:
+            return self._graph.images
+        factor, block = self._factor(X), self.kernel.blocks(X, self._nodes(X))
+        bend = lambda rows: block(slice(rows.start, rows.stop), slice(None)) @ factor.T
+        return map_rows(bend, range(X.shape[0]), home=X)
+
+    def _factor(self, like):
+        return beside(self._graph.factor, like)
+
+    def _nodes(self, like):
+        return like if self._are_points(like) else beside(self.points, like)
+
+    def _are_points(self, X):
+        """Whether X are the points of the graph, which saves half of the kernel values: the same array, or a copy."""
+        if X is self.points:
+            return True
+        both = isinstance(X, np.ndarray) and isinstance(self.points, np.ndarray)
+        return both and X.dtype == self.points.dtype and np.array_equal(X, self.points)
+
+    @cached_property
+    def _graph(self):
+        if self.points is None:
+            raise ValueError("Warped needs the points of its graph: give `points`, or call `resolve(X)` first.")
+        points = self.points if hasattr(self.points, "dtype") else np.asarray(self.points, dtype=float)
+        K = self.kernel(in_double(points))
+        if not bool(array_namespace(K).all(array_namespace(K).isfinite(K))):
+            raise ValueError(f"{self.kernel!r} gives NaN or infinite values on the points of Warped. Scale the data.")
+        return _Graph.of(self, K)
+
+
+@dataclass(frozen=True)
+class UnwarpedForm:
+    """Vectors Σ wᵢ φ̃(xᵢ) in terms of the kernel that was warped.
+
+    With the row k of plain kernel values between z and the `nodes` (the points X, and those of the graph where they
+    are others), Σᵢ wᵢ k̃(z, xᵢ) = k·lift(w) and k̃(z, z) = k(z, z) − k·bend(k).
+
+    Attributes
+    ----------
+    nodes : array of shape (l, d)
+    count : int
+        The first `count` nodes are X; the last ones are the points of the graph.
+    factor : array of shape (r, m)
+        G with M = GᵀG.
+    bent : array of shape (count, r)
+        k(X, P) Gᵀ.
+    """
+
+    nodes: Any
+    count: int
+    factor: Any
+    bent: Any
+
+    def warp(self, values):
+        """k̃(Z, X) from k(Z, nodes)."""
+        return values[:, : self.count] - values[:, self._first :] @ self._pulled
+
+    def lift(self, weights):
+        """Coefficients on the nodes, shape (q, l), of those on X, (q, n)."""
+        taken = weights @ self._pulled.T
+        if self._first == 0:
+            return weights - taken
+        return array_namespace(weights).concat([weights, -taken], axis=1)
+
+    def bend(self, values):
+        """M k on the points of the graph, and zero on the other nodes, shape (q, l)."""
+        bent = values[:, self._first :] @ self._moment
+        if self._first == 0:
+            return bent
+        xp = array_namespace(bent)
+        zeros = xp.zeros((bent.shape[0], self._first), dtype=bent.dtype, **device_kwargs(bent))
+        return xp.concat([zeros, bent], axis=1)
+
+    def bend_rounding(self, values):
+        """Σᵢⱼ |kᵢ Mᵢⱼ kⱼ|, or little more, to which rounding errors of k·bend(k) are in proportion, shape (q,)."""
+        values = values[:, self._first :]
+        return (values * values) @ self._sizes  # |kᵢkⱼ| ≤ (kᵢ² + kⱼ²)/2
+
+    @property
+    def _first(self):
+        """Number of nodes before those of the graph."""
+        return self.nodes.shape[0] - self.factor.shape[1]
+
+    @cached_property
+    def _pulled(self):
+        return self.factor.T @ self.bent.T  # M k(P, X), (m, n)
+
+    @cached_property
+    def _moment(self):
+        return self.factor.T @ self.factor
+
+    @cached_property
+    def _sizes(self):
+        xp = array_namespace(self._moment)
+        return xp.sum(xp.abs(self._moment), axis=1)
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """G with M = GᵀG, and K Gᵀ for the points themselves, in double precision."""
+
+    factor: Any
+    images: Any
+
+    @classmethod
+    def of(cls, warped, K):
+        xp = array_namespace(K)
+        L, scale = _laplacian(warped, K)
+        values, vectors = eigh_descending(L)
+        if float(values[-1]) < -1e-8 * scale:
+            raise ValueError(
+                f"Warped needs a positive semidefinite Laplacian; the given one has the eigenvalue "
+                f"{float(values[-1]):.2g} (largest {float(values[0]):.2g})."
+            )
+        floor = rank_tolerance(K.shape[0], K.dtype) * scale
+        rank = 0 if warped.strength == 0 else int(xp.sum(xp.astype(values > floor, xp.int64)))
+        sizes = warped.strength * values[:rank] ** warped.power
+        root = xp.sqrt(sizes)[:, None] * vectors[:, :rank].T  # ηL = RᵀR
+        inner = xp.eye(rank, dtype=K.dtype, **device_kwargs(K)) + root @ K @ root.T
+        _require_positive(warped, inner)
+        # M = Rᵀ(I + RKRᵀ)⁻¹R with a matrix that has no eigenvalue below one; neither K nor L is inverted.
+        factor = xp.linalg.solve(xp.linalg.cholesky(inner), root) if rank else root
+        return cls(factor, K @ factor.T)
+
+
+def _laplacian(warped, K):
+    """L, and the size of what it was subtracted from, to which rounding errors are in proportion."""
+    xp, kind = array_namespace(K), warped.laplacian
+    if not isinstance(kind, str):
+        L = in_double(beside(kind, K))
+        if tuple(L.shape) != tuple(K.shape):
+            raise ValueError(f"Warped has {K.shape[0]} points; its Laplacian has shape {tuple(L.shape)}.")
+        if float(xp.max(xp.abs(L - L.T))) > 1e-10 * float(xp.max(xp.abs(L))):
+            raise ValueError("Warped needs a symmetric Laplacian.")
+        return (L + L.T) / 2, float(xp.max(xp.abs(L)))
+    W = xp.clip((K + K.T) / 2, min=0.0)
+    if kind == "knn":
+        W = W * _neighbors(K, warped.n_neighbors)
+    degrees = xp.sum(W, axis=1)
+    if kind == "normalized":
+        safe = xp.where(degrees > 0, degrees, xp.ones_like(degrees))
+        scales = xp.where(degrees > 0, 1 / xp.sqrt(safe), xp.zeros_like(degrees))
+        W, degrees = W * scales[:, None] * scales[None, :], xp.astype(degrees > 0, W.dtype)
+    L = degrees[:, None] * xp.eye(K.shape[0], dtype=K.dtype, **device_kwargs(K)) - W
+    return L, float(xp.max(degrees))
+
+
+def _neighbors(K, count):
+    """One for pairs of which one is among the `count` nearest of the other in feature space, else zero."""
+    values = to_numpy(K)
+    lengths = np.diagonal(values)
+    distances = lengths[:, None] + lengths[None, :] - 2 * values
+    np.fill_diagonal(distances, np.inf)
+    count = min(count, len(values) - 1)
+    joined = np.zeros(values.shape)
+    if count > 0:
+        np.put_along_axis(joined, np.argsort(distances, axis=1, kind="stable")[:, :count], 1.0, axis=1)
+    return from_numpy(np.maximum(joined, joined.T), K)
+
+
+def _require_positive(warped, inner):
+    if warped.kernel.is_positive_semidefinite or inner.shape[0] == 0:
+        return
+    smallest = float(array_namespace(inner).linalg.eigvalsh(inner)[0])
+    if smallest <= 1e-8:
+        raise UnsupportedKernelError(
+            f"Warped needs a kernel that is positive semidefinite on its points; with {warped.kernel!r} the matrix "
+            f"I + LK has the eigenvalue {smallest:.2g}. Iterated(kernel) is a positive semidefinite alternative."
+        )

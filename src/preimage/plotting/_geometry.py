@@ -1,0 +1,217 @@
+"""Curvature and magnification of the surface that a kernel makes of the plane."""
+
+from numbers import Real
+
+import numpy as np
+
+from preimage._arrays import as_points, to_numpy
+from preimage.geometry import arc_length, geodesic, log_volume_element, metric_tensor, scalar_curvature
+from preimage.plotting._matplotlib import panels
+
+# Curvature times k(x, x) below which a surface is flat.
+ROUNDING = 1e-10
+
+QUANTITIES = {"scalar_curvature": "scalar curvature R", "log_volume_element": "log magnification"}
+
+
+class KernelGeometryDisplay:
+    r"""The geometry of φ(x) over the plane: how much the surface is curved, or how much it magnifies areas.
+
+    Colours of the scalar curvature are symmetric about zero: flat is white, saddles are of one colour, spheres of the
+    other. Those of the magnification :math:`\log \sqrt{\det g}` run from the lowest to the highest. Contour lines are
+    drawn on top; points without an invertible metric stay empty.
+
+    Parameters
+    ----------
+    xx0, xx1 : arrays of shape (r, r)
+        The grid, as from `numpy.meshgrid`.
+    values : array of shape (r, r)
+        The quantity on the grid, NaN where it does not exist.
+    quantity : {"scalar_curvature", "log_volume_element"}
+        What it is.
+    X : array of shape (n, 2) or None, default=None
+        Points to draw.
+    geodesics : list of arrays of shape (m, 2), default=()
+        Paths to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    mesh_ : matplotlib QuadMesh
+    lines_ : list of matplotlib Line2D
+        The geodesics.
+    colorbar_ : matplotlib Colorbar or None
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from preimage.kernels import Polynomial
+    >>> from preimage.plotting import KernelGeometryDisplay
+    >>> display = KernelGeometryDisplay.from_kernel(Polynomial(2, coef0=1.0), 2.0, grid_resolution=21)
+    >>> round(float(display.values.min()), 3)  # −(p − 1)/p · d(d − 1) at the origin
+    -1.0
+    """
+
+    def __init__(self, *, xx0, xx1, values, quantity="scalar_curvature", X=None, geodesics=()):
+        self.xx0 = xx0
+        self.xx1 = xx1
+        self.values = values
+        self.quantity = quantity
+        self.X = X
+        self.geodesics = geodesics
+
+    @classmethod
+    def from_kernel(
+        cls,
+        kernel,
+        region=1.0,
+        *,
+        quantity="scalar_curvature",
+        grid_resolution=80,
+        margin=0.15,
+        geodesics_from=None,
+        n_geodesics=16,
+        ax=None,
+        **plot_kw,
+    ):
+        """Evaluate the geometry of a kernel on a grid, and draw it.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            As in `preimage.geometry.metric_tensor`, of two inputs.
+        region : float or array of shape (n, 2), default=1.0
+            A number r is the square [−r, r]²; points are drawn, and the grid spans them.
+        quantity : {"scalar_curvature", "log_volume_element"}, default="scalar_curvature"
+            What to draw.
+        grid_resolution : int, default=80
+            Grid points along each axis.
+        margin : float, default=0.15
+            How far the grid reaches beyond points on every side, as a share of their range.
+        geodesics_from : array of shape (2,) or None, default=None
+            A point from which geodesics start in all directions, all of the same length in feature space: that of the
+            straight line to the farthest corner of the grid.
+        n_geodesics : int, default=16
+            How many.
+        ax, **plot_kw
+            As in `plot`.
+
+        Returns
+        -------
+        KernelGeometryDisplay
+        """
+        if quantity not in QUANTITIES:
+            raise ValueError(f"KernelGeometryDisplay draws {' or '.join(QUANTITIES)}; got quantity={quantity!r}.")
+        points, ranges = _region(region, grid_resolution, margin)
+        xx0, xx1 = np.meshgrid(*ranges)
+        grid = np.column_stack([xx0.ravel(), xx1.ravel()])
+        corners = np.array([[x, y] for x in ranges[0][[0, -1]] for y in ranges[1][[0, -1]]])
+        display = cls(
+            xx0=xx0,
+            xx1=xx1,
+            values=_evaluate(kernel, grid, quantity).reshape(xx0.shape),
+            quantity=quantity,
+            X=points,
+            geodesics=() if geodesics_from is None else _fan(kernel, geodesics_from, corners, n_geodesics),
+        )
+        return display.plot(ax=ax, **plot_kw)
+
+    def plot(self, ax=None, *, cmap=None, levels=8, limits=None, colorbar=True, scatter_kw=None, line_kw=None):
+        """Draw the quantity, its contour lines, the geodesics and the points.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            None makes a new figure.
+        cmap : str or matplotlib Colormap or None, default=None
+            None is "PuOr" for the curvature and "viridis" for the magnification.
+        levels : int, default=8
+            Contour lines, about; 0 draws none.
+        limits : two floats or None, default=None
+            Values of the lowest and highest colour; None finds them, and leaves out the extreme percent.
+        colorbar : bool, default=True
+            Whether to draw a bar of the colours.
+        scatter_kw, line_kw : dict or None, default=None
+            How to draw points and geodesics.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_ = panels("KernelGeometryDisplay", ax, 1, n_columns=1, panel_size=(4.4, 3.8))[0]
+        self.figure_ = self.ax_.figure
+        lowest, highest = limits or self._limits()
+        cmap = cmap or ("PuOr" if self.quantity == "scalar_curvature" else "viridis")
+        values = np.ma.masked_invalid(self.values)
+        style = {"cmap": cmap, "vmin": lowest, "vmax": highest, "shading": "gouraud", "rasterized": True}
+        self.mesh_ = self.ax_.pcolormesh(self.xx0, self.xx1, values, **style)
+        if levels and values.max() - values.min() > 1e-9 * (1 + np.abs(values).max()):
+            # Lines inside the range of colours alone: near a singular point there would be no end of them.
+            steps = np.linspace(lowest, highest, levels + 2)[1:-1]
+            style = {"colors": "0.25", "linewidths": 0.5, "linestyles": "solid"}
+            self.ax_.contour(self.xx0, self.xx1, values, levels=steps, **style)
+        lines = {"color": "0.1", "linewidth": 0.9} | (line_kw or {})
+        self.lines_ = [self.ax_.plot(path[:, 0], path[:, 1], **lines)[0] for path in self.geodesics]
+        if self.X is not None:
+            style = {"s": 7, "linewidths": 0} | (scatter_kw or {"color": "0.1"})
+            self.ax_.scatter(self.X[:, 0], self.X[:, 1], **style)
+        self.ax_.set(xlim=self.xx0[0, [0, -1]], ylim=self.xx1[[0, -1], 0], aspect="equal")
+        self.colorbar_ = self.figure_.colorbar(self.mesh_, ax=self.ax_, extend="both", shrink=0.8) if colorbar else None
+        if self.colorbar_ is not None:
+            self.colorbar_.set_label(QUANTITIES[self.quantity])
+        return self
+
+    def _limits(self):
+        finite = self.values[np.isfinite(self.values)]
+        lowest, highest = np.percentile(finite, [1, 99])
+        if self.quantity == "scalar_curvature":
+            bound = max(abs(lowest), abs(highest)) or 1.0
+            return -bound, bound
+        return (lowest, highest) if highest > lowest else (lowest - 1, highest + 1)
+
+
+def _evaluate(kernel, grid, quantity):
+    volume = log_volume_element(kernel, grid)
+    regular = np.isfinite(volume)
+    if not regular.any():
+        raise ValueError(
+            f"KernelGeometryDisplay needs an invertible metric; that of {kernel!r} is degenerate everywhere."
+        )
+    values = np.full(len(grid), np.nan)
+    values[regular] = volume[regular] if quantity == "log_volume_element" else _curvature(kernel, grid[regular])
+    return values
+
+
+def _curvature(kernel, points):
+    """Scalar curvature; what is rounding, in units of the squared length of φ, is drawn as flat."""
+    values = scalar_curvature(kernel, points)
+    return np.where(np.abs(values * kernel.diagonal(points)) < ROUNDING, 0.0, values)
+
+
+def _region(region, resolution, margin):
+    """Points to draw, if any, and the grid along each axis."""
+    if isinstance(region, Real):
+        if not region > 0:
+            raise ValueError(f"KernelGeometryDisplay needs a region of positive size; got {region!r}.")
+        return None, np.linspace([-region, -region], [region, region], resolution).T
+    points = to_numpy(as_points(region))
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"KernelGeometryDisplay draws inputs of two dimensions; the points have shape {points.shape}.")
+    lowest, highest = points.min(axis=0), points.max(axis=0)
+    reach = margin * (highest - lowest)
+    if not (reach > 0).all():
+        raise ValueError("KernelGeometryDisplay needs points that span an area and margin > 0; a number is a square.")
+    return points, np.linspace(lowest - reach, highest + reach, resolution).T
+
+
+def _fan(kernel, start, corners, count):
+    """Geodesics of equal length in all directions."""
+    start = np.asarray(start, dtype=float)
+    if start.shape != (2,):
+        raise ValueError(f"KernelGeometryDisplay starts geodesics at one point of the plane; got shape {start.shape}.")
+    length = max(arc_length(kernel, np.linspace(start, corner, 33)) for corner in corners)
+    angles = 2 * np.pi * np.arange(count) / count
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    speeds = np.sqrt(np.einsum("ia,ab,ib->i", directions, metric_tensor(kernel, start[None])[0], directions))
+    velocities = directions * length / speeds[:, None]
+    return [geodesic(kernel, start, velocity, n_points=1001, tol=1e-7).points for velocity in velocities]
