@@ -18,7 +18,18 @@ from preimage.cli._denoise import AUTO, DataError, Request, check_rows, denoise,
 from preimage.cli._denoise_large import denoise_file, is_large
 from preimage.cli._embed_command import embed_command
 from preimage.cli._figure import draw
-from preimage.cli._files import FORMATS, FileError, check_writable, format_of, read, replacing, write
+from preimage.cli._files import (
+    FORMATS,
+    Dataset,
+    FileError,
+    check_writable,
+    format_of,
+    read,
+    replacing,
+    stem_of,
+    write,
+)
+from preimage.cli._nifti import slice_pictures
 from preimage.cli._partial import is_resumable
 from preimage.cli._progress import row_bars
 from preimage.cli._sources import open_source
@@ -92,6 +103,10 @@ def denoise_command(
         bool, typer.Option("--resume/--no-resume", help="Continue an interrupted run with landmarks, or start anew.")
     ] = True,
     array: Annotated[str | None, typer.Option(help="Name of the array in an NPZ archive.")] = None,
+    mask: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Voxels of a NIfTI scan to take. (Default: what looks like a brain.)"),
+    ] = None,
     figure: Annotated[Path | None, typer.Option(help="Before/after figure. (Default: OUTPUT with .png.)")] = None,
     no_figure: Annotated[bool, typer.Option("--no-figure", help="Draw no figure.")] = False,
     summary: Annotated[Path | None, typer.Option(help="Summary in JSON. (Default: OUTPUT with .json.)")] = None,
@@ -99,7 +114,7 @@ def denoise_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ):
-    """Denoise a table or a folder of pictures by kernel PCA.
+    """Denoise a table, a folder of pictures or a brain scan (NIfTI) by kernel PCA.
 
     What is left at "auto" is chosen on the training data, without clean data: see DenoisingSearch.
     """
@@ -112,13 +127,15 @@ def denoise_command(
         started = time.perf_counter()
         request = Request(components, width, penalty, noise, criterion, seed)
         in_chunks = _is_for_chunks(landmarks, input, fit_to)
+        if in_chunks and mask is not None:
+            raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
         if in_chunks:
             found, data, cleaned = _run_in_chunks(
                 input, fit_to, output, kind, request, landmarks, chunk_rows, resume, quiet
             )
         else:
-            data = read(input, array)
-            train = data if fit_to is None else read(fit_to, array)
+            data = read(input, array, mask=mask)
+            train = data if fit_to is None else read(fit_to, array, mask=mask)
             _check_fit(data, train, input, fit_to, kind)
             check_rows(train.values, request, fit_to or input)
             model, result = _run(train.values, data.values, request, quiet)
@@ -140,7 +157,9 @@ def denoise_command(
                 write(temporary[output], cleaned, kind)
             temporary[summary].write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
             if figure is not None:
-                draw(data, cleaned).savefig(temporary[figure], dpi=150, bbox_inches="tight")
+                draw(_drawable(data, data), _drawable(cleaned, data)).savefig(
+                    temporary[figure], dpi=150, bbox_inches="tight"
+                )
     _print_report(report, outputs, quiet)
 
 
@@ -187,8 +206,18 @@ def _check_fit(data, train, input, fit_to, kind):
         raise DataError(
             f"{fit_to} has {train.values.shape[1]} columns and {input} has {data.values.shape[1]}; they must agree."
         )
+    if (kind == ".nii") != (data.scans is not None):
+        raise FileError(f"{input} and OUTPUT must both be NIfTI scans (.nii, .nii.gz), or neither.")
     if kind == "folder" and data.image_shape is None:
         raise FileError(f"{input} is a table, and OUTPUT has no suffix: that is a folder of pictures. Add .csv, say.")
+
+
+def _drawable(data, before):
+    """Scans as pictures of one slice without the mean over time, which would hide changes; other data as they are."""
+    if data.scans is None:
+        return data
+    values, shape = slice_pictures(data.scans, data.values - before.values.mean(axis=0))
+    return Dataset(values, image_shape=shape)
 
 
 def _figure_path(figure, output):
@@ -205,7 +234,7 @@ def _figure_path(figure, output):
 
 
 def _beside(output, suffix):
-    return output.with_name(output.stem + suffix)
+    return output.with_name(stem_of(output) + suffix)
 
 
 def _print_report(report, outputs, quiet=False):

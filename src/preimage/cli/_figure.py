@@ -51,7 +51,7 @@ def _pictures(Figure, before, after, n_samples):
     height, width = before.image_shape
     figure = Figure(figsize=(len(chosen) * width / height + 0.8, 2.1), layout="constrained")
     axes = figure.subplots(2, len(chosen), squeeze=False)
-    limits = {"vmin": after.values.min(), "vmax": after.values.max()}
+    limits = {"vmin": np.nanmin(after.values), "vmax": np.nanmax(after.values)}
     for row, (label, data) in zip(axes, [("before", before), ("after", after)]):
         for ax, picture in zip(row, data.values[chosen]):
             ax.imshow(picture.reshape(height, width), cmap="gray", **limits)

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-FORMATS = "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet) or a folder of PNG pictures"
+from preimage.cli._nifti import SUFFIXES, is_nifti, read_nifti, write_nifti
+
+FORMATS = "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet), NIfTI (.nii, .nii.gz) or a folder of PNG pictures"
 # Grey levels of the kinds of pictures we read.
 WHITE = {"L": 255, "I;16": 65535}
 
@@ -41,6 +43,8 @@ class Dataset:
         What else the archive holds.
     labels : array of shape (n,) or None
         The column or array that was asked for as labels.
+    scans : MaskedScans or None
+        The image and the mask that the rows come from.
     """
 
     values: np.ndarray
@@ -51,12 +55,13 @@ class Dataset:
     array: str = "X"
     others: dict = field(default_factory=dict)
     labels: np.ndarray | None = None
+    scans: object = None
 
     def with_values(self, values):
         return replace(self, values=values)
 
 
-def read(path, array=None, labels=None):
+def read(path, array=None, labels=None, mask=None):
     """The data of a file or folder.
 
     Parameters
@@ -67,14 +72,17 @@ def read(path, array=None, labels=None):
     labels : str or None
         Which column of a table, or array of an archive, holds labels and not inputs: its name, or for a table without
         names its number, counted from 1.
+    mask : Path or None
+        Which voxels of a scan to take; None takes those that look like a brain.
 
     Returns
     -------
     Dataset
     """
     path = Path(path)
-    if not path.exists():
-        raise FileError(f"{path} does not exist.")
+    for needed in (path, mask):
+        if needed is not None and not needed.exists():
+            raise FileError(f"{needed} does not exist.")
     kind = format_of(path)
     readers = {
         "folder": lambda: _read_folder(path),
@@ -82,11 +90,16 @@ def read(path, array=None, labels=None):
         ".npy": lambda: _read_npy(path),
         ".npz": lambda: _read_npz(path, array, labels),
         ".parquet": lambda: _read_parquet(path, labels),
+        ".nii": lambda: _read_nifti(path, mask),
     }
-    if labels is not None and kind in ("folder", ".npy"):
+    if mask is not None and kind != ".nii":
+        raise FileError(f"{path} is no scan: --mask is for NIfTI files (.nii, .nii.gz).")
+    if labels is not None and kind in ("folder", ".npy", ".nii"):
         raise FileError(f"{path} has no place for labels. Put them in a column of a table, or in an NPZ archive.")
     try:
         data = readers[kind]()
+    except ImportError as error:
+        raise FileError(str(error)) from error
     except (OSError, ValueError) as error:
         raise FileError(f"{path} cannot be read: {error}") from error
     _check_numbers(path, data)
@@ -101,18 +114,27 @@ def write(path, data, kind):
         ".npy": _write_npy,
         ".npz": _write_npz,
         ".parquet": _write_parquet,
+        ".nii": lambda path, data: write_nifti(path, data.scans, data.values),
     }
     writers[kind](path, data)
 
 
 def format_of(path):
-    """ ".csv", ".npy", ".npz", ".parquet" or "folder" (no suffix, or an existing folder)."""
+    """ ".csv", ".npy", ".npz", ".parquet", ".nii" or "folder" (no suffix, or an existing folder)."""
     suffix = path.suffix.lower()
+    if is_nifti(path) and not path.is_dir():
+        return ".nii"
     if path.is_dir() or not suffix:
         return "folder"
     if suffix not in {".csv", ".npy", ".npz", ".parquet"}:
         raise FileError(f"{path} has the unknown format {path.suffix!r}. Use {FORMATS}.")
     return suffix
+
+
+def stem_of(path):
+    """The name of a file without its suffix, or both suffixes of a compressed scan."""
+    double = next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), "")
+    return path.name[: -len(double)] if double else path.stem
 
 
 def check_writable(path, force, folder=False):
@@ -132,7 +154,8 @@ def check_writable(path, force, folder=False):
 @contextmanager
 def replacing(path):
     """A temporary name beside `path`: it becomes `path` when the block succeeds, and vanishes when it fails."""
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    stem = stem_of(path)
+    temporary = path.with_name(f".{stem}.{os.getpid()}{path.name[len(stem) :]}")
     try:
         yield temporary
         if path.is_dir():
@@ -302,6 +325,11 @@ def _flat(path, name, labels):
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or (labels.dtype.kind == "f" and np.isnan(labels).any()):
         raise FileError(f"{path} has labels {name!r} that are missing, mixed, or no vector. Give one label a row.")
     return labels
+
+
+def _read_nifti(path, mask):
+    scans = read_nifti(path, mask)
+    return Dataset(scans.X, scans=scans)
 
 
 def _read_folder(path):

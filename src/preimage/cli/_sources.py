@@ -96,8 +96,8 @@ def open_source(path, columns=None, exclude=None):
     layouts = {".csv": csv_layout, ".npy": _npy_layout, ".parquet": parquet_layout}
     kind = format_of(path)
     if kind not in layouts:
-        what = "A folder of pictures" if kind == "folder" else "An NPZ archive"
-        raise FileError(f"{path}: {what.lower()} cannot be read in chunks. Use {SOURCE_FORMATS}.")
+        what = {"folder": "a folder of pictures", ".npz": "an NPZ archive", ".nii": "a NIfTI scan"}[kind]
+        raise FileError(f"{path}: {what} cannot be read in chunks. Use {SOURCE_FORMATS}.")
     choose = lambda labels: _chosen(path, labels, columns, exclude)
     try:
         source = Source(path, **layouts[kind](path, choose))

@@ -8,6 +8,7 @@ from preimage.discriminants._cross_validation import (
 from preimage.discriminants._fit import FittedDiscriminants, fit_discriminants, sparse_paths
 from preimage.discriminants._gram_fisher import GramFisher
 from preimage.discriminants._leave_one_out import leave_one_out_values
+from preimage.discriminants._penalized import PenalizedFisher
 from preimage.discriminants._rule import (
     NEED_VALUES,
     THRESHOLDS,
@@ -32,6 +33,7 @@ __all__ = [
     "GramFisher",
     "KernelTable",
     "LinearRule",
+    "PenalizedFisher",
     "ScatterFisher",
     "SparseFisherPath",
     "cross_validated_scores",

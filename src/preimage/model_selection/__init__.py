@@ -1,7 +1,33 @@
 """Choosing models, and judging them."""
 
+from preimage.model_selection._alignment import align_maps
 from preimage.model_selection._denoising_scorer import DenoisingScorer
 from preimage.model_selection._denoising_search import DenoisingSearch
 from preimage.model_selection._noise import add_noise, estimate_noise
+from preimage.model_selection._pr_curve import SplitHalfCurve, pr_curve
+from preimage.model_selection._reproducible_map import fdr_threshold, map_correlation, reproducible_map
+from preimage.model_selection._sensitivity import sensitivity_map
+from preimage.model_selection._split_half import SplitHalf, split_half
+from preimage.model_selection._split_half_tests import SplitHalfNull, paired_permutation_test, split_half_null
+from preimage.model_selection._weight_maps import WeightMaps, weight_maps
 
-__all__ = ["DenoisingScorer", "DenoisingSearch", "add_noise", "estimate_noise"]
+__all__ = [
+    "DenoisingScorer",
+    "DenoisingSearch",
+    "SplitHalf",
+    "SplitHalfCurve",
+    "SplitHalfNull",
+    "WeightMaps",
+    "add_noise",
+    "align_maps",
+    "estimate_noise",
+    "fdr_threshold",
+    "map_correlation",
+    "paired_permutation_test",
+    "pr_curve",
+    "reproducible_map",
+    "sensitivity_map",
+    "split_half",
+    "split_half_null",
+    "weight_maps",
+]

@@ -3,15 +3,24 @@
 from preimage.plotting._component_contours import ComponentContourDisplay
 from preimage.plotting._compression import CompressionDisplay
 from preimage.plotting._denoising import DenoisingDisplay
+from preimage.plotting._geometry import KernelGeometryDisplay
+from preimage.plotting._inflation import InflationDisplay
 from preimage.plotting._navigation import NavigationDisplay
 from preimage.plotting._reduced_set import ReducedSetDisplay
 from preimage.plotting._spectrum import SpectrumDisplay
+from preimage.plotting._split_half import MapDisplay, SplitHalfDisplay
+from preimage.plotting._width_curve import WidthCurveDisplay
 
 __all__ = [
     "ComponentContourDisplay",
     "CompressionDisplay",
     "DenoisingDisplay",
+    "InflationDisplay",
+    "KernelGeometryDisplay",
+    "MapDisplay",
     "NavigationDisplay",
     "ReducedSetDisplay",
     "SpectrumDisplay",
+    "SplitHalfDisplay",
+    "WidthCurveDisplay",
 ]

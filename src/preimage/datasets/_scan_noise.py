@@ -1,0 +1,102 @@
+"""Temporal components of scans, and the noise that is left without the leading ones."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class TemporalComponents:
+    """Scans as time courses times maps.
+
+    Attributes
+    ----------
+    mean : array of shape (d,)
+    courses : array of shape (t, k)
+        Sources in time, uncorrelated, of variance one.
+    maps : array of shape (k, d)
+    autocorrelations : array of shape (k,)
+        Of the courses at the lag, the largest modulus first.
+    """
+
+    mean: Any
+    courses: Any
+    maps: Any
+    autocorrelations: Any
+
+    def reconstruction(self, first=0):
+        """The scans made of the components from number `first` on, without the mean, shape (t, d)."""
+        return self.courses[:, first:] @ self.maps[first:]
+
+
+def molgedey_schuster(X, n_components=10, lag=1):
+    """Independent components in time by their autocorrelations, after Molgedey and Schuster.
+
+    Whitened principal components are rotated by the eigenvectors of their symmetrised covariance at one lag: sources
+    with different autocorrelations come apart.
+
+    Parameters
+    ----------
+    X : array of shape (t, d)
+        Rows in the order of time.
+    n_components : int, default=10
+    lag : int, default=1
+
+    Returns
+    -------
+    TemporalComponents
+
+    References
+    ----------
+    .. [1] L. Molgedey, H. G. Schuster, "Separation of a mixture of independent signals using time delayed
+       correlations", Physical Review Letters 72, 1994.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.datasets import molgedey_schuster
+    >>> t = np.arange(500)
+    >>> sources = np.column_stack([np.sin(t / 40), np.random.default_rng(0).normal(size=500)])
+    >>> found = molgedey_schuster(sources @ np.array([[1.0, 2.0, 0.5], [1.0, -1.0, 1.0]]), n_components=2)
+    >>> bool(abs(np.corrcoef(found.courses[:, 0], sources[:, 0])[0, 1]) > 0.99)
+    True
+    """
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or not 1 <= lag < X.shape[0]:
+        raise ValueError(f"molgedey_schuster needs more rows than the lag {lag}, in time; got shape {X.shape}.")
+    mean = X.mean(axis=0)
+    U, s, Vt = np.linalg.svd(X - mean, full_matrices=False)
+    rank = int(np.sum(s > max(X.shape) * np.finfo(float).eps * s[0]))
+    if not 1 <= n_components <= rank:
+        raise ValueError(f"n_components must be between 1 and {rank}, the rank of the scans; got {n_components}.")
+    t, k = X.shape[0], n_components
+    white = U[:, :k] * np.sqrt(t)
+    lagged = white[:-lag].T @ white[lag:] / (t - lag)
+    values, rotation = np.linalg.eigh((lagged + lagged.T) / 2)
+    order = np.argsort(-np.abs(values))
+    rotation = rotation[:, order]
+    return TemporalComponents(
+        mean, white @ rotation, rotation.T @ (Vt[:k] * (s[:k] / np.sqrt(t))[:, None]), values[order]
+    )
+
+
+def noise_of_scans(X, n_components=10, n_dropped=3):
+    """Noise like that of real scans: what is left of them without the components of most autocorrelation.
+
+    Parameters
+    ----------
+    X : array of shape (t, d)
+        Rows in the order of time.
+    n_components : int, default=10
+        Components to take apart.
+    n_dropped : int, default=3
+        How many of them are taken for signal.
+
+    Returns
+    -------
+    array of shape (t, d)
+    """
+    if not 0 <= n_dropped < n_components:
+        raise ValueError(f"noise_of_scans must keep a component; got {n_dropped} of {n_components} to drop.")
+    return molgedey_schuster(X, n_components).reconstruction(n_dropped)

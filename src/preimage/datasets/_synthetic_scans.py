@@ -1,0 +1,92 @@
+"""Made-up scans of two states, with a known pattern in known noise."""
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+from scipy.signal import lfilter
+from sklearn.utils import Bunch
+
+from preimage._random import generator
+
+N_NOISE_MAPS = 7
+SMALLEST_SIZE = 12
+
+
+def make_scans(n_runs=10, n_times=60, size=16, *, snr=2.66, noise=None, random_state=0):
+    """Scans of two states in runs: a pattern of activation each, in noise that is smooth in space and slow in time.
+
+    The second third of a run is active, the rest is baseline. The amplitude of the pattern is `snr` times the standard
+    deviation of the noise in the scan. Noise is seven smooth maps with autoregressive courses, plus white noise.
+
+    Parameters
+    ----------
+    n_runs, n_times : int, default=10, 60
+        Scans of a run follow each other in time.
+    size : int, default=16
+        Pictures are size × size.
+    snr : float, default=2.66
+    noise : array of shape (n_runs · n_times, size²), optional
+        Noise from elsewhere, for instance `noise_of_scans`.
+    random_state : int, RandomState, Generator or None, default=0
+
+    Returns
+    -------
+    Bunch
+        `X` (n_runs · n_times, size²), scans in rows; `signal` of the same shape, without noise; `y`, 1 where active;
+        `run`; `image_shape` (size, size); `patterns` (2, size²) of baseline and active state.
+
+    Examples
+    --------
+    >>> from preimage.datasets import make_scans
+    >>> scans = make_scans(n_runs=2, n_times=30, random_state=0)
+    >>> scans.X.shape, scans.y.sum()
+    ((60, 256), np.int64(20))
+    """
+    if size < SMALLEST_SIZE or n_runs < 1 or n_times < 3 or snr < 0:
+        raise ValueError(
+            f"make_scans needs a size of {SMALLEST_SIZE} or more, a run, 3 times and no negative snr; got size={size}, "
+            f"n_runs={n_runs}, n_times={n_times}, snr={snr}."
+        )
+    rng = generator(random_state)
+    patterns = np.stack([_baseline(size), _active(size)])
+    state = np.zeros(n_times, dtype=int)
+    state[n_times // 3 : 2 * n_times // 3] = 1
+    y = np.tile(state, n_runs)
+    noise = _smooth_noise(n_runs, n_times, size, rng) if noise is None else _given_noise(noise, y.size, size)
+    signal = snr * noise.std(axis=1, keepdims=True) * patterns[y]
+    return Bunch(
+        X=signal + noise,
+        signal=signal,
+        y=y,
+        run=np.repeat(np.arange(n_runs), n_times),
+        image_shape=(size, size),
+        patterns=patterns,
+    )
+
+
+def _active(size):
+    picture = np.zeros((size, size))
+    picture[3:6, 3:5] = 1
+    picture[-6:-4, -7:-3] = 1
+    return picture.ravel()
+
+
+def _baseline(size):
+    picture = np.zeros((size, size))
+    picture[size // 2 : size // 2 + 2, 3:5] = 1
+    return picture.ravel()
+
+
+def _smooth_noise(n_runs, n_times, size, rng):
+    maps = np.stack([gaussian_filter(rng.normal(size=(size, size)), 2) for _ in range(N_NOISE_MAPS)])
+    maps /= maps.std(axis=(1, 2), keepdims=True)
+    # c(t) = 0.8 c(t − 1) + 0.6 e(t) has variance one; each run starts anew.
+    courses = lfilter([0.6], [1, -0.8], rng.normal(size=(n_runs, n_times, N_NOISE_MAPS)), axis=1)
+    white = rng.normal(size=(n_runs * n_times, size * size))
+    return 0.5 * courses.reshape(-1, N_NOISE_MAPS) @ maps.reshape(N_NOISE_MAPS, -1) + 0.5 * white
+
+
+def _given_noise(noise, n, size):
+    noise = np.asarray(noise, dtype=np.float64)
+    if noise.shape != (n, size * size):
+        raise ValueError(f"make_scans needs noise of shape {(n, size * size)}; got {noise.shape}.")
+    return noise

@@ -1,0 +1,116 @@
+"""Canonical variates with a ridge, for many more variables than samples."""
+
+import numpy as np
+from scipy import linalg
+
+from preimage._arrays import epsilon
+from preimage._linalg import eigh_descending, fix_signs, numerical_rank
+
+# So many times more columns than rows are a wide matrix.
+WIDE = 2
+
+
+class PenalizedFisher:
+    r"""Fisher's criterion with a ridge on data of any width, :math:`\Sigma_B w = \theta (\Sigma_W + \alpha I) w`.
+
+    :math:`\Sigma_B` and :math:`\Sigma_W` are the covariances between and within classes. With their sum, that of all
+    data, the same vectors solve :math:`\Sigma_B w = \rho (\Sigma_T + \alpha I) w`, :math:`\rho = \theta / (1 +
+    \theta)`. One singular value decomposition of the centred data diagonalises :math:`\Sigma_T`; labels and ridges
+    need no more than another one with as many columns as classes, so paths of ridges and permuted labels are cheap.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+
+    Attributes
+    ----------
+    mean : array of shape (d,)
+    deviations : array of shape (r,)
+        Standard deviations along the principal axes, r the rank of the centred data.
+    axes : array of shape (r, d)
+    scores : array of shape (n, r)
+        Orthonormal columns: data along the axes over √n times the deviations.
+    """
+
+    def __init__(self, X):
+        self.mean = X.mean(axis=0)
+        scores, values, axes = thin_svd(X - self.mean)
+        # The norm of a matrix of rounding errors of size one is √n + √d; centring leaves some of the size of X.
+        rank = numerical_rank(values, int(np.sqrt(X.shape).sum()) + 1, float(np.max(np.abs(X))))
+        self.scores, self.axes = scores[:, :rank], axes[:rank]
+        self.deviations = values[:rank] / np.sqrt(X.dtype.type(X.shape[0]))
+
+    def directions(self, codes, n_classes, ridge, n_components=None):
+        r"""The canonical variates of labelled data.
+
+        Parameters
+        ----------
+        codes : integer array of shape (n,)
+            Classes by number, each of 0 … n_classes − 1 at least once.
+        n_classes : int
+        ridge : float
+            α ≥ 0, in units of variance.
+        n_components : int, optional
+            Variates to keep of at most n_classes − 1.
+
+        Returns
+        -------
+        ratios : array of shape (k,)
+            θ, in decreasing order.
+        W : array of shape (d, k)
+            :math:`W^\top (\Sigma_W + \alpha I) W = I`. Of two classes the second has the larger mean.
+        means : array of shape (n_classes, k)
+            Of the classes along the variates, from the mean of all data.
+        """
+        dtype = self.scores.dtype
+        counts = np.bincount(codes, minlength=n_classes).astype(dtype)
+        indicators = np.zeros((codes.size, n_classes), dtype=dtype)
+        indicators[np.arange(codes.size), codes] = 1 / np.sqrt(counts[codes])
+        along = self.scores.T @ indicators  # (r, C)
+        scale = np.sqrt(self.deviations**2 + dtype.type(ridge))
+        vectors, roots, _ = robust_svd((self.deviations / scale)[:, None] * along)
+        k = n_classes - 1 if n_components is None else min(n_components, n_classes - 1)
+        vectors, rho = _padded(vectors, k), _padded(roots[None, :] ** 2, k)[0]
+        left = np.maximum(1 - rho, epsilon(dtype))
+        reduced = vectors / scale[:, None] / np.sqrt(left)
+        means = (self.deviations[:, None] * along * np.sqrt(codes.size / counts)).T @ reduced
+        W = self.axes.T @ reduced
+        signs = np.where(means[1] >= means[0], 1, -1) if n_classes == 2 else fix_signs(W)
+        return rho / left, W * signs.astype(dtype), means * signs.astype(dtype)
+
+
+def thin_svd(A):
+    """The singular value decomposition, by inner products of rows where those are few and long: many times faster.
+
+    Eigenvectors of AAᵀ know singular values down to a share of √(nε); what is smaller is left out. The factors that
+    they give are orthonormal to about as much, which one Cholesky factor and a decomposition of size n put right.
+    """
+    n, d = A.shape
+    if d < WIDE * n or A.dtype != np.float64:
+        return robust_svd(A)
+    squares, U = eigh_descending(A @ A.T)
+    rank = numerical_rank(squares, n)
+    if rank == 0:
+        return U[:, :0], squares[:0], A[:0]
+    U, roots = U[:, :rank], np.sqrt(squares[:rank])
+    axes = (U.T @ A) / roots[:, None]
+    try:
+        L = np.linalg.cholesky(axes @ axes.T)
+    except np.linalg.LinAlgError:
+        return robust_svd(A)
+    left, values, right = robust_svd(roots[:, None] * L)
+    return U @ left, values, np.linalg.solve(L.T, right.T).T @ axes
+
+
+def robust_svd(A):
+    """The singular value decomposition, by the slower of LAPACK's drivers where the faster one does not converge."""
+    try:
+        return np.linalg.svd(A, full_matrices=False)
+    except np.linalg.LinAlgError:  # seen on denoised data, which are numerically rank deficient
+        return linalg.svd(A, full_matrices=False, lapack_driver="gesvd")
+
+
+def _padded(columns, k):
+    """The first k columns, with zeros where there are fewer: data of low rank have fewer variates than classes."""
+    missing = k - columns.shape[1]
+    return columns[:, :k] if missing <= 0 else np.pad(columns, ((0, 0), (0, missing)))

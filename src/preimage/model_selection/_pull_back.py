@@ -1,0 +1,100 @@
+"""Gradients through the steps of a pipeline, back to the variables it was given."""
+
+from functools import singledispatch
+
+import numpy as np
+from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
+from sklearn.feature_selection import SelectorMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+
+def unwrapped(estimator):
+    """The steps before the last one, and the last one, of a fitted pipeline or search; no steps of anything else."""
+    if hasattr(estimator, "best_estimator_"):
+        return unwrapped(estimator.best_estimator_)
+    if not isinstance(estimator, Pipeline):
+        return [], estimator
+    inner, last = unwrapped(estimator.steps[-1][1])
+    steps = [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
+    return steps + inner, last
+
+
+def transformed(steps, X):
+    """X after the steps."""
+    for step in steps:
+        X = step.transform(X)
+    return X
+
+
+def pulled_back(steps, gradients):
+    """Gradients with respect to the inputs of the first step from those with respect to the outputs of the last.
+
+    Parameters
+    ----------
+    steps : list of fitted transformers
+        Affine ones: scalers, selections of variables, PCA.
+    gradients : array of shape (k, d')
+
+    Returns
+    -------
+    array of shape (k, d)
+    """
+    for step in reversed(steps):
+        gradients = pull_back(step, gradients)
+    return gradients
+
+
+@singledispatch
+def pull_back(step, gradients):
+    """Gradients through one affine transformer; other packages may register theirs."""
+    if isinstance(step, SelectorMixin):
+        support = step.get_support()
+        back = np.zeros((gradients.shape[0], support.size), dtype=gradients.dtype)
+        back[:, support] = gradients
+        return back
+    raise TypeError(
+        f"Maps of a pipeline go back through scalers, selections of variables, PCA and nested pipelines; got "
+        f"{type(step).__name__}. Transform the data first, or give a function `maps(model, X)` that returns the map."
+    )
+
+
+@pull_back.register
+def _(step: Pipeline, gradients):
+    return pulled_back([inner for _, inner in step.steps if inner is not None and inner != "passthrough"], gradients)
+
+
+@pull_back.register(StandardScaler)
+@pull_back.register(RobustScaler)
+@pull_back.register(MaxAbsScaler)
+def _(step, gradients):
+    scale = getattr(step, "scale_", None)
+    return gradients if scale is None else gradients / scale
+
+
+@pull_back.register
+def _(step: MinMaxScaler, gradients):
+    return gradients * step.scale_
+
+
+@pull_back.register(PCA)
+@pull_back.register(IncrementalPCA)
+def _(step, gradients):
+    if step.whiten:
+        gradients = gradients / np.sqrt(np.maximum(step.explained_variance_, np.finfo(float).tiny))
+    return gradients @ step.components_
+
+
+@pull_back.register
+def _(step: TruncatedSVD, gradients):
+    return gradients @ step.components_
+
+
+@pull_back.register
+def _(step: FunctionTransformer, gradients):
+    if step.func is None:
+        return gradients
+    raise TypeError(
+        f"The slopes of the function {step.func!r} of a FunctionTransformer are not known. Transform the data first, "
+        "or give a function `maps(model, X)` that returns the map."
+    )

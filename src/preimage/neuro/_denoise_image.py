@@ -1,0 +1,78 @@
+"""A 4D image in, a denoised one out."""
+
+import numpy as np
+from sklearn.base import clone
+
+from preimage.model_selection import DenoisingSearch
+from preimage.neuro._masked_scans import mask_scans
+
+
+def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs=None):
+    """Denoise the scans of a 4D image by kernel PCA and pre-images.
+
+    Voxels of the mask become columns, scans become rows, the estimator is fitted to them and denoises them, and the
+    rows become an image again.
+
+    Parameters
+    ----------
+    img : path or 4D image
+    mask_img : path or 3D image, or masker, optional
+        Which voxels to take: see `mask_scans`. A masker of nilearn is fitted to the image, and its own filters,
+        smoothing and resampling apply.
+    estimator : estimator, optional
+        With `fit` and `denoise`: `KernelPCA`, `DenoisingSearch` or the like; a copy is fitted. None is
+        `DenoisingSearch()`, which chooses width, components and penalty on the scans themselves.
+    standardize : bool, default=False
+        Whether all voxels should count alike: each is divided by its standard deviation before, and multiplied
+        afterwards. Otherwise the brightest vary, and count, most.
+    runs : array of shape (n_scans,), optional
+        Run of each scan: means, and deviations if wanted, are then those of the run.
+
+    Returns
+    -------
+    image
+        Single precision, with the affine and header of `img`; zero outside the mask.
+
+    Examples
+    --------
+    >>> import nibabel, numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.neuro import denoise_image
+    >>> scans = nibabel.Nifti1Image(np.random.default_rng(0).normal(size=(4, 4, 3, 20)), np.eye(4))
+    >>> mask = nibabel.Nifti1Image(np.ones((4, 4, 3), dtype=np.uint8), np.eye(4))
+    >>> denoise_image(scans, mask, KernelPCA(3, gamma="median")).shape
+    (4, 4, 3, 20)
+    """
+    estimator = DenoisingSearch() if estimator is None else estimator
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "denoise")):
+        raise TypeError(
+            f"denoise_image needs an estimator with `fit` and `denoise`, such as KernelPCA; got {estimator!r}."
+        )
+    rows, to_image = _rows_and_back(img, mask_img)
+    scaled, restored = _scaling(rows, standardize, runs)
+    return to_image(restored(clone(estimator).fit(scaled).denoise(scaled)))
+
+
+def _rows_and_back(img, mask_img):
+    if hasattr(mask_img, "fit_transform") and hasattr(mask_img, "inverse_transform"):
+        masker = clone(mask_img)
+        return np.asarray(masker.fit_transform(img), dtype=np.float64), masker.inverse_transform
+    scans = mask_scans(img, mask_img)
+    return scans.X, scans.unmask
+
+
+def _scaling(rows, standardize, runs):
+    """Rows in the units in which they are denoised, and the way back."""
+    if not standardize and runs is None:
+        return rows, lambda denoised: denoised
+    runs = np.zeros(len(rows), dtype=int) if runs is None else np.asarray(runs)
+    if runs.shape != (len(rows),):
+        raise ValueError(f"There are {len(rows)} scans and `runs` of shape {runs.shape}; each scan needs one.")
+    codes = np.unique(runs, return_inverse=True)[1]
+    blocks = [rows[codes == code] for code in range(codes.max() + 1)]
+    means = np.stack([block.mean(axis=0) for block in blocks])[codes]
+    deviations = np.ones_like(means)
+    if standardize:
+        deviations = np.stack([block.std(axis=0) for block in blocks])
+        deviations = np.where(deviations > 0, deviations, 1.0)[codes]  # voxels that never change stay so
+    return (rows - means) / deviations, lambda denoised: denoised * deviations + means

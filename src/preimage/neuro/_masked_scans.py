@@ -1,0 +1,113 @@
+"""Scans as a table: one row a time point, one column a voxel of the mask; and as images again."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+# Positions of voxels that agree to this share of their size are the same, as for nilearn.
+SAME_AFFINE = {"rtol": 1e-3, "atol": 1e-5}
+
+
+@dataclass(frozen=True)
+class MaskedScans:
+    """The voxels of a 4D image inside a mask.
+
+    Attributes
+    ----------
+    X : array of shape (n_scans, n_voxels)
+    image : image
+        Where the scans come from: its affine and header go to images made of other rows.
+    mask : boolean array of shape (x, y, z)
+    """
+
+    X: Any = field(repr=False)
+    image: Any = field(repr=False)
+    mask: Any = field(repr=False)
+
+    def unmask(self, X):
+        """Rows as an image: single precision, zero outside the mask, affine and header of the scans.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_voxels) or (n_voxels,)
+            Scans, or one map, which becomes a 3D image.
+
+        Returns
+        -------
+        image
+        """
+        X = np.asarray(X, dtype=np.float32)
+        n_voxels = int(self.mask.sum())
+        if X.ndim not in (1, 2) or X.shape[-1] != n_voxels:
+            raise ValueError(f"The mask has {n_voxels} voxels; got rows of shape {X.shape}.")
+        data = np.zeros((*self.mask.shape, *X.shape[:-1]), dtype=np.float32)
+        data[self.mask] = X.T
+        image = _nilearn("unmask").image.new_img_like(self.image, data, self.image.affine, copy_header=True)
+        image.set_data_dtype(np.float32)
+        return image
+
+
+def mask_scans(img, mask_img=None):
+    """The voxels of a 4D image inside a mask, as a table.
+
+    Parameters
+    ----------
+    img : path or 4D image
+        Of nibabel or nilearn; volumes in time.
+    mask_img : path or 3D image, optional
+        Voxels that are not zero are taken; of the same shape and affine. None finds the brain by the intensities of an
+        EPI scan (`nilearn.masking.compute_epi_mask`).
+
+    Returns
+    -------
+    MaskedScans
+    """
+    nilearn = _nilearn("mask_scans")
+    image = nilearn.image.load_img(img)
+    if len(image.shape) != 4:
+        raise ValueError(
+            f"Scans are 4D images, volumes in time; got the shape {tuple(image.shape)}. Join volumes with "
+            "nilearn.image.concat_imgs first."
+        )
+    mask = nilearn.masking.compute_epi_mask(image) if mask_img is None else nilearn.image.load_img(mask_img)
+    inside = _checked_mask(mask, image)
+    # Not apply_mask: it makes zeros of what is missing.
+    X = np.asarray(image.dataobj)[inside].T.astype(np.float64)
+    missing = int(np.sum(~np.isfinite(X).all(axis=0)))
+    if missing:
+        raise ValueError(
+            f"{missing} of {X.shape[1]} voxels in the mask have missing or infinite values. Take them out of the mask."
+        )
+    return MaskedScans(X, image, inside)
+
+
+def _checked_mask(mask, image):
+    values = np.asarray(mask.dataobj)
+    if values.ndim == 4 and values.shape[3] == 1:
+        values = values[..., 0]
+    if values.shape != image.shape[:3]:
+        raise ValueError(
+            f"The mask has the shape {values.shape}, the scans {tuple(image.shape[:3])}. Resample it with "
+            "nilearn.image.resample_to_img(mask, scans, interpolation='nearest')."
+        )
+    if not np.allclose(mask.affine, image.affine, **SAME_AFFINE):
+        raise ValueError(
+            "The mask and the scans have different affines: their voxels lie at different places. Resample the mask "
+            "with nilearn.image.resample_to_img(mask, scans, interpolation='nearest')."
+        )
+    inside = np.nan_to_num(values) != 0
+    if not inside.any():
+        raise ValueError("The mask is empty: no voxel differs from zero.")
+    return inside
+
+
+def _nilearn(who):
+    try:
+        import nilearn.image
+        import nilearn.masking
+    except ImportError as error:
+        raise ImportError(
+            f'{who} reads brain images with nilearn, which is not installed. Type: pip install "preimage[neuro]"'
+        ) from error
+    return nilearn

@@ -1,0 +1,148 @@
+"""How far apart class means lie, by the width of the kernel."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from preimage.plotting._matplotlib import panels
+
+_LABELS = {
+    "enclosing_ball": "enclosing ball",
+    "mean_distance": "mean distance",
+    "median_distance": "median distance",
+    "min_distance": "smallest distance",
+    "max_distance": "largest distance",
+    "alignment": "alignment",
+    "primal_dual_ball": "enclosing ball, primal–dual",
+    "randomized_ball": "enclosing ball, randomised",
+}
+# The chosen curve is drawn in the first colour, thick; the others behind it.
+_COLORS = {name: f"C{number}" for number, name in enumerate(_LABELS)}
+
+
+class WidthCurveDisplay:
+    """Curves of `WidthSearch` over γ, each as a share of its largest value, and the width that was chosen.
+
+    Parameters
+    ----------
+    gammas : array of shape (L,)
+    criteria : dict of str to array of shape (L,)
+    criterion : str
+        The one that chose.
+    best_gamma : float
+        What it chose.
+    scores : two arrays of shape (m,) or None, default=None
+        Widths and accuracies, from cross-validation for instance, to compare with.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    score_ax_ : matplotlib Axes or None
+        A second vertical axis, for scores.
+    lines_ : dict of str to matplotlib line
+        One a criterion, and "scores".
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from preimage.model_selection import WidthSearch
+    >>> from preimage.plotting import WidthCurveDisplay
+    >>> search = WidthSearch().fit(*load_iris(return_X_y=True))
+    >>> sorted(WidthCurveDisplay.from_search(search, criteria=["mean_distance"]).lines_)
+    ['enclosing_ball', 'mean_distance']
+    """
+
+    def __init__(self, *, gammas, criteria, criterion, best_gamma, scores=None):
+        self.gammas = gammas
+        self.criteria = criteria
+        self.criterion = criterion
+        self.best_gamma = best_gamma
+        self.scores = scores
+
+    @classmethod
+    def from_search(cls, search, *, criteria=None, scores=None, ax=None, **line_kw):
+        """Draw the curves of a fitted search.
+
+        Parameters
+        ----------
+        search : WidthSearch
+        criteria : list of str or None, default=None
+            Curves to draw beside that of the criterion that chose; None is all that the search has.
+        scores : two arrays of shape (m,) or None, default=None
+            Widths and accuracies, on an axis of their own.
+        ax, **line_kw
+            As in `plot`.
+
+        Returns
+        -------
+        WidthCurveDisplay
+        """
+        check_is_fitted(search)
+        names = search.criteria_ if criteria is None else dict.fromkeys([search.criterion, *criteria])
+        if unknown := [name for name in names if name not in search.criteria_]:
+            raise ValueError(
+                f"WidthCurveDisplay: the search has no curve of {', '.join(unknown)}; it has "
+                f"{', '.join(search.criteria_)}."
+            )
+        display = cls(
+            gammas=search.gammas_,
+            criteria={name: search.criteria_[name] for name in names},
+            criterion=search.criterion,
+            best_gamma=search.best_gamma_,
+            scores=scores,
+        )
+        return display.plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw all curves in one panel.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            None makes a new figure.
+        **line_kw
+            Passed to every curve.
+
+        Returns
+        -------
+        self
+        """
+        (self.ax_,) = panels("WidthCurveDisplay", ax, 1, n_columns=1, panel_size=(6.2, 3.8))
+        self.figure_, self.score_ax_, self.lines_ = self.ax_.figure, None, {}
+        # The curve that chose comes last, so that nothing covers it.
+        for name in sorted(self.criteria, key=lambda name: name == self.criterion):
+            self.lines_[name] = self._draw(name, line_kw)
+        self.ax_.axvline(self.best_gamma, color=_COLORS.get(self.criterion, "k"), linewidth=0.9, linestyle=":")
+        self.ax_.set_xscale("log", base=2)
+        self.ax_.set(xlabel="γ", ylabel="Share of the largest value", ylim=(0, 1.06))
+        self.ax_.grid(True, color="0.9", linewidth=0.6)
+        self.ax_.set_axisbelow(True)
+        self.ax_.spines[["top", "right"]].set_visible(False)
+        if self.scores is not None:
+            self._draw_scores()
+        handles = [self.lines_[name] for name in (*self.criteria, *(["scores"] if self.scores is not None else []))]
+        self.ax_.legend(handles=handles, frameon=False, fontsize="small", loc="lower center")
+        return self
+
+    def _draw(self, name, line_kw):
+        curve = np.asarray(self.criteria[name], dtype=float)
+        is_chosen = name == self.criterion
+        style = {
+            "color": _COLORS.get(name),
+            "linewidth": 2.2 if is_chosen else 1.2,
+            "marker": "o",
+            "markersize": 4 if is_chosen else 2.5,
+            "label": _LABELS.get(name, name),
+        } | line_kw
+        largest = curve.max()
+        (line,) = self.ax_.plot(self.gammas, curve / largest if largest > 0 else curve, **style)
+        return line
+
+    def _draw_scores(self):
+        gammas, values = self.scores
+        self.score_ax_ = self.ax_.twinx()
+        (line,) = self.score_ax_.plot(gammas, values, color="0.35", linestyle="--", marker="s", markersize=3)
+        line.set_label("accuracy")
+        self.score_ax_.set_ylabel("Accuracy", color="0.35")
+        self.score_ax_.spines[["top"]].set_visible(False)
+        self.lines_["scores"] = line
