@@ -11,9 +11,13 @@ from preimage.estimators import (
     KernelKMeans,
     KernelPCA,
     OrientedKernelPCA,
+    PenalizedDiscriminant,
+    Renormalized,
+    SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
     compress,
+    inflation_report,
     load,
 )
 
@@ -30,9 +34,13 @@ __all__ = [
     "KernelKMeans",
     "KernelPCA",
     "OrientedKernelPCA",
+    "PenalizedDiscriminant",
+    "Renormalized",
+    "SemiSupervisedKernelPCA",
     "SparseGreedyClassifier",
     "SparseGreedyRegressor",
     "__version__",
     "compress",
+    "inflation_report",
     "load",
 ]

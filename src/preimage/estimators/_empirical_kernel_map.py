@@ -68,11 +68,13 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
             Fixes data-dependent parameters of the kernel; also the points unless `points` is given.
-        y : ignored
+        y : array of shape (n,), optional
+            Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
+            otherwise.
         """
         if is_precomputed(self.kernel) and self.points is not None:
             raise ValueError("A precomputed kernel knows the training points only; leave `points` out.")
-        self.kernel_, X = kernel_and_inputs(self, X)
+        self.kernel_, X = kernel_and_inputs(self, X, y)
         points = X if self.points is None else check_points(self, self.points, reset=False)
         self.expansion_: Expansion = empirical_map(self.kernel_, self.kernel_.inputs(points), whiten=self.whiten)
         return self

@@ -16,7 +16,7 @@ from preimage._arrays import (
 from preimage._random import generator
 from preimage._targets import check_labels, check_weights
 from preimage._validation import check_gram, check_lazy_points, check_parameters, check_points
-from preimage.estimators._kernel_input import is_precomputed, named_kernel
+from preimage.estimators._kernel_input import is_precomputed, labelled_kernel, named_kernel
 from preimage.estimators._landmark_route import width_sample
 from preimage.kernels import Kernel
 
@@ -64,6 +64,7 @@ class LabelledData:
         if kept.size < X.shape[0]:
             X, y, weights = take_rows(X, kept), y[kept], weights[kept]
         if not is_precomputed(kernel):
+            kernel = labelled_kernel(estimator, kernel, X, y)
             kernel = kernel.resolve(width_sample(kernel, X, generator(estimator.random_state)))
         codes, weights = class_codes(y, classes), with_class_weights(estimator, y, weights)
         return cls(kernel, X, codes, classes, weights, kept, given_labels)
@@ -72,7 +73,7 @@ class LabelledData:
         """The same data with the kernel of another estimator, resolved on them; a precomputed one stays."""
         if is_precomputed(self.kernel):
             return self
-        kernel = named_kernel(estimator)
+        kernel = labelled_kernel(estimator, named_kernel(estimator), self.X, self.classes[self.codes])
         return replace(self, kernel=kernel.resolve(width_sample(kernel, self.X, generator(estimator.random_state))))
 
     def continued(self, estimator, X, y, sample_weight):

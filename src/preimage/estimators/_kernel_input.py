@@ -2,9 +2,12 @@
 
 from numbers import Integral, Real
 
-from preimage._arrays import own_copy
+from preimage._arrays import as_points, is_lazy, own_copy, take_rows
+from preimage._random import generator
 from preimage._validation import Interval, check_gram, check_parameters, check_points
 from preimage.kernels import Kernel, Precomputed, as_kernel
+from preimage.kernels._class_gram import stratified_rows
+from preimage.kernels._class_width import CLASS_POINTS, check_class_labels
 
 KERNEL_CONSTRAINTS = {
     "kernel": [str, callable, Kernel],
@@ -15,14 +18,32 @@ KERNEL_CONSTRAINTS = {
 }
 
 
-def kernel_and_inputs(estimator, X, *, min_samples=1):
-    """The kernel of `estimator` resolved on X, and X, validated and the model's own to keep."""
+def kernel_and_inputs(estimator, X, y=None, *, min_samples=1):
+    """The kernel of `estimator` resolved on X, and X, validated and the model's own to keep.
+
+    Labels y are looked at where the width of the kernel is found from class means (`gamma="enclosing_ball"`), and not
+    otherwise.
+    """
     check_parameters(estimator)
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
     kernel = named_kernel(estimator)
     # A precomputed matrix is n × n: checked, but not copied.
     checked = check_gram(estimator, checked) if isinstance(kernel, Precomputed) else own_copy(checked, X)
-    return kernel.resolve(checked), checked
+    return labelled_kernel(estimator, kernel, checked, y).resolve(checked), checked
+
+
+def labelled_kernel(estimator, kernel, X, y=None):
+    """`kernel` with widths that class means decide found on X and labels y; the same kernel if it has none of them.
+
+    X is validated, and of any kind that rows can be taken from.
+    """
+    if not kernel.needs_labels:
+        return kernel
+    y = check_class_labels(f"{type(estimator).__name__} with {kernel!r}", y, X.shape[0])
+    if is_lazy(X):  # rules look at some points only; what they do not look at need not be read
+        rows = stratified_rows(y, CLASS_POINTS, generator(0))
+        X, y = take_rows(X, rows), y[rows]
+    return kernel.with_class_widths(as_points(X), y)
 
 
 def named_kernel(estimator):

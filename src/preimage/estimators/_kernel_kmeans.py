@@ -43,6 +43,7 @@ from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
     kernel_and_inputs,
+    labelled_kernel,
     named_kernel,
     with_kernel_tags,
 )
@@ -337,6 +338,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             kernel = kernel.resolve(check_gram(self, X))
             X = kernel.inputs(X)
         else:
+            kernel = labelled_kernel(self, kernel, X)
             kernel = kernel.resolve(width_sample(kernel, X, generator(self.random_state)))
         self.kernel_, self._is_single = kernel, itemsize(X.dtype) == 4
         X = X if is_lazy(X) else self._rows(X)

@@ -35,6 +35,7 @@ from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
     kernel_and_inputs,
+    labelled_kernel,
     named_kernel,
     with_kernel_tags,
 )
@@ -93,8 +94,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     kernel : str, callable or Kernel, default="rbf"
         A name ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed", ...), a function
         ``k(x, y)``, or a `Kernel` of `preimage.kernels`, which carries its own parameters.
-    gamma : float, None, "auto", "scale", "median" or a percentile such as "p5", default=None
-        Width of named kernels; None is 1 / n_features. See `preimage.kernels.resolve_gamma`.
+    gamma : float, None, "auto", "scale", "median", a percentile such as "p5" or a rule for labels, default=None
+        Width of named kernels; None is 1 / n_features. See `preimage.kernels.resolve_gamma`. With labels,
+        ``fit(X, y)``, also "enclosing_ball", "mean_distance", "alignment" and others of
+        `preimage.kernels.class_width`, which place class means far apart.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0
@@ -230,7 +233,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X : array, sparse matrix or data frame of shape (n, d)
             Or a symmetric matrix of shape (n, n) for a precomputed kernel. With `landmarks`, also a memory map, a Dask
             array, or an iterator of arrays, which is read once (see `partial_fit`).
-        y : ignored
+        y : array of shape (n,), optional
+            Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
+            otherwise.
 
         Returns
         -------
@@ -238,7 +243,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         if hasattr(X, "__next__"):
             return self._fit_stream(X)
-        self._fit(X)
+        self._fit(X, y)
         return self
 
     def partial_fit(self, X, y=None):
@@ -256,7 +261,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ----------
         X : array or sparse matrix of shape (n, d)
             Two different rows at least in the first batch.
-        y : ignored
+        y : array of shape (n,), optional
+            As in `fit`, for the first batch.
 
         Returns
         -------
@@ -271,7 +277,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 stacklevel=2,
             )
         if not hasattr(self, "_landmark_model"):
-            kernel, X = self._landmark_inputs(X)
+            kernel, X = self._landmark_inputs(X, y)
             model = fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device)
             self._adopt(model, model.landmarks.points)
             return self
@@ -287,7 +293,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise ValueError(
                 "An iterator of blocks can be read once only: call fit(blocks), then transform blocks one by one."
             )
-        scores = self._fit(X)
+        scores = self._fit(X, y)
         return self.transform(X) if scores is None else scores
 
     def transform(self, X):
@@ -433,13 +439,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Minus `reconstruction_error`: the higher, the more like the training set, as in scikit-learn's detectors."""
         return -self.reconstruction_error(X)
 
-    def _fit(self, X):
+    def _fit(self, X, y=None):
         if self._wants_landmarks(X):
-            kernel, X = self._landmark_inputs(X)
+            kernel, X = self._landmark_inputs(X, y)
             rng = generator(self.random_state)
             self._adopt(fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device), X)
             return None
-        self.kernel_, X = kernel_and_inputs(self, X, min_samples=2)
+        self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2)
         host = X
         if self.device is not None and not is_foreign(X):
             X = on_device(to_dense(X), self.device)
@@ -485,7 +491,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return self.landmarks is not None
         return too_large_for_exact(count_rows(X), memory_budget(self.max_memory, X))
 
-    def _landmark_inputs(self, X):
+    def _landmark_inputs(self, X, y=None):
         """The kernel resolved on some rows of X, and X, validated and in the form that the kernel takes."""
         check_parameters(self)
         check = check_lazy_points if is_lazy(X) else check_points
@@ -499,6 +505,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 )
             kernel = kernel.resolve(check_gram(self, X))
             return kernel, kernel.inputs(X)
+        kernel = labelled_kernel(self, kernel, X, y)
         return kernel.resolve(width_sample(kernel, X, generator(self.random_state))), X
 
     def _adopt(self, model, X):

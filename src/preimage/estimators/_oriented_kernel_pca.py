@@ -153,7 +153,9 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
             The signal.
-        y : ignored
+        y : array of shape (n,), optional
+            Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
+            otherwise.
         noise_samples : array of shape (p, d), optional
             Points that vary like the noise alone: measurements of one object, or of nothing.
         pairs : array of shape (n, d), or two arrays of shape (p, d), optional
@@ -169,7 +171,7 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 "OrientedKernelPCA compares the data with noise and with transformed data, for which a precomputed "
                 "kernel has no values. Give it the kernel itself and the inputs."
             )
-        self.kernel_, X = kernel_and_inputs(self, X, min_samples=2)
+        self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2)
         tangents = None if self.noise is None else as_tangent_covariance(self.noise)
         samples = None if noise_samples is None else self._beside(noise_samples, X)
         pairs = None if pairs is None else self._pairs(pairs, X)

@@ -14,7 +14,13 @@ from preimage._ridge import LeastSquares
 from preimage._rows import block_shape, sum_rows
 from preimage._targets import check_weights
 from preimage._validation import Interval, StrOptions, check_model_inputs
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, kernel_and_inputs, named_kernel
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    is_precomputed,
+    kernel_and_inputs,
+    labelled_kernel,
+    named_kernel,
+)
 from preimage.feature_space import Expansion, nested_frame
 from preimage.interop import KernelMachine
 from preimage.landmarks import LANDMARK_NAMES, LandmarkSelector, SparseGreedy, as_landmarks
@@ -116,7 +122,7 @@ class SparseGreedyModel(BaseEstimator):
         return self.landmarks_.residual_share
 
     def _fit(self, X, y, sample_weight):
-        kernel, X = kernel_and_inputs(self, X)
+        kernel, X = kernel_and_inputs(self, X, y)
         kernel, inputs, y, weights, kept = self._weighted_rows(kernel, X, y, sample_weight)
         Y = self._targets(y)
         landmarks = self._select(kernel, inputs)
@@ -155,7 +161,7 @@ class SparseGreedyModel(BaseEstimator):
         if is_precomputed(kernel):  # whose columns new points still have
             return kernel, take_rows(kernel.inputs(X), kept), y[kept], weights[kept], kept
         X = take_rows(X, kept)
-        kernel = named_kernel(self).resolve(X)
+        kernel = labelled_kernel(self, named_kernel(self), X, y[kept]).resolve(X)
         return kernel, kernel.inputs(X), y[kept], weights[kept], kept
 
     def _select(self, kernel, inputs):

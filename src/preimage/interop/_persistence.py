@@ -10,11 +10,13 @@ from preimage.interop._machine import KernelMachine
 from preimage.interop._outputs import output_from_state
 from preimage.interop._tensors import Tensors, from_bytes, to_bytes
 from preimage.interop._value_state import kernel_from_state, value_state
-from preimage.kernels import Kernel, Patches, Precomputed
+from preimage.kernels import Kernel, Patches, Precomputed, Warped
 
 FORMAT, VERSION = "preimage.kernel_machine", 1
 # Patches build a matrix of pixels by pixels: a small file should not fill the memory when it is loaded.
 MOST_PIXELS = 2**14
+# Likewise the graph of a warped kernel, a matrix of its points by its points that is made again.
+MOST_GRAPH_POINTS = 2**14
 _ENTRIES = {
     "format",
     "version",
@@ -184,6 +186,12 @@ def _check_kernel(kernel, points, d):
     """Whether the kernel takes such points: matrices and weights of kernels have to fit them."""
     if d > MOST_PIXELS and any(isinstance(part, Patches) for part in _parts(kernel)):
         raise ValueError(f"Patches of a stored model take images of at most {MOST_PIXELS} pixels; the file has {d}.")
+    for part in _parts(kernel):
+        if isinstance(part, Warped) and (part.points.ndim != 2 or part.points.shape[0] > MOST_GRAPH_POINTS):
+            raise ValueError(
+                f"A warped kernel of a stored model has at most {MOST_GRAPH_POINTS} points; the file has "
+                f"{_describe(part.points)}."
+            )
     query = np.zeros((1, d)) if isinstance(kernel, Precomputed) else points[:1]
     try:
         with np.errstate(all="ignore"):

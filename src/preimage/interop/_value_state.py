@@ -39,6 +39,7 @@ KERNELS = (
     kernels.ScaledProfile,
     kernels.Sigmoid,
     kernels.Sum,
+    kernels.Warped,
 )
 SOLVERS = (
     solvers.ConformalMap,
@@ -50,7 +51,7 @@ SOLVERS = (
     solvers.SparsePath,
     solvers.WeightedMean,
 )
-_ARRAYS = {"weights", "matrix", "reference", "gram", "lower", "upper", "background"}
+_ARRAYS = {"weights", "matrix", "reference", "gram", "lower", "upper", "background", "points", "laplacian"}
 
 
 def value_state(value, arrays, name="value"):

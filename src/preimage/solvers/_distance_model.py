@@ -1,77 +1,17 @@
 """The distance to targets at many points at once: value, gradient, and the curvature that fixed points imply."""
 
-from dataclasses import dataclass
-from typing import Any
-
-from preimage._arrays import array_namespace, epsilon, is_sparse, take_rows, to_dense
-from preimage.kernels import Gaussian, InnerProduct, ProfileKernel, SquaredDistance
-
-
-@dataclass(frozen=True)
-class LocalDistance:
-    """k(z, z) − 2ψ(z) at one point a problem, with derivatives.
-
-    Attributes
-    ----------
-    value, gradient : arrays of shape (q,), (q, d)
-    curvature : array of shape (q,) or None
-        The D for which z − gradient/D is the fixed point of the papers; None for kernels without one.
-    safe_curvature : array of shape (q,) or None
-        The same with moduli of all terms: positive wherever the kernel is felt at all.
-    noise : array of shape (q,)
-        Rounding errors of the value.
-    """
-
-    value: Any
-    gradient: Any
-    curvature: Any
-    safe_curvature: Any
-    noise: Any
-
-    def penalized(self, Z, anchor, penalty):
-        """The same with λ‖z − anchor‖² added."""
-        if penalty == 0:
-            return self
-        xp = array_namespace(Z)
-        shift = Z - anchor
-        raised = lambda curvature: None if curvature is None else curvature + 2 * penalty
-        return LocalDistance(
-            self.value + penalty * xp.sum(shift * shift, axis=1),
-            self.gradient + 2 * penalty * shift,
-            raised(self.curvature),
-            raised(self.safe_curvature),
-            self.noise + epsilon(Z.dtype) * penalty * xp.sum(shift * shift, axis=1),
-        )
-
-    def vanishes(self):
-        """Where the kernel values are too small to have correct digits, so that nothing points anywhere."""
-        xp = array_namespace(self.value)
-        if self.safe_curvature is None:
-            return xp.zeros_like(self.value, dtype=xp.bool)
-        return self.safe_curvature <= (1e-30 if epsilon(self.value.dtype) > 1e-10 else 1e-280)
-
-    def where(self, mask, other):
-        """Row by row, this where `mask` holds and `other` elsewhere."""
-        xp = array_namespace(mask)
-
-        def pick(mine, theirs):
-            if mine is None:
-                return None
-            return xp.where(mask if mine.ndim == 1 else mask[:, None], mine, theirs)
-
-        return LocalDistance(*(pick(*pair) for pair in zip(self._fields(), other._fields(), strict=True)))
-
-    def take(self, rows):
-        return LocalDistance(*(None if array is None else take_rows(array, rows) for array in self._fields()))
-
-    def _fields(self):
-        return self.value, self.gradient, self.curvature, self.safe_curvature, self.noise
+from preimage._arrays import array_namespace, is_sparse, to_dense
+from preimage.kernels import Gaussian, InnerProduct, ProfileKernel, SquaredDistance, Warped
+from preimage.solvers._local_distance import LocalDistance, rounding
 
 
 def distance_model(kernel, points):
     """Prepare the points; returns a function of coefficients W (q, n), which returns a function Z → LocalDistance."""
     if isinstance(kernel, Gaussian):
         return _gaussian_model(kernel, points)
+    if isinstance(kernel, Warped):
+        kernel.require_gradient("A pre-image")
+        return _warped_model(kernel, points)
     if has_fixed_point(kernel):
         return (_radial_model if kernel.is_radial else _dot_product_model)(kernel, points)
     kernel.require_gradient("A pre-image")
@@ -79,7 +19,9 @@ def distance_model(kernel, points):
 
 
 def has_fixed_point(kernel):
-    """Whether the papers' fixed points exist for a kernel: profiles of the squared distance or the inner product."""
+    """Whether the papers' fixed points exist: profiles of the squared distance or inner product, warped or not."""
+    if isinstance(kernel, Warped):
+        return has_fixed_point(kernel.kernel)
     return isinstance(kernel, ProfileKernel) and kernel.pairwise in (SquaredDistance(), InnerProduct())
 
 
@@ -98,7 +40,7 @@ def _gaussian_model(kernel, points):
             values *= W
             gradient = (4 * gamma) * (psi[:, None] * Z - values @ points)
             return LocalDistance(
-                1 - 2 * psi, gradient, 4 * gamma * psi, 4 * gamma * size, _noise(xp.ones_like(psi), size)
+                1 - 2 * psi, gradient, 4 * gamma * psi, 4 * gamma * size, rounding(xp.ones_like(psi), size)
             )
 
         return local
@@ -123,7 +65,7 @@ def _radial_model(kernel, points):
                 -4 * (total[:, None] * Z - pulls @ points),  # of −2ψ, by (K0d)
                 -4 * total,
                 4 * xp.sum(xp.abs(pulls), axis=1),
-                _noise(diagonal, xp.vecdot(moduli, xp.abs(values))),
+                rounding(diagonal, xp.vecdot(moduli, xp.abs(values))),
             )
 
         return local
@@ -145,7 +87,7 @@ def _dot_product_model(kernel, points):
                 2 * (own_slope[:, None] * Z - (W * slopes) @ points),
                 2 * own_slope,
                 2 * xp.abs(own_slope),
-                _noise(own, xp.vecdot(moduli, xp.abs(values))),
+                rounding(own, xp.vecdot(moduli, xp.abs(values))),
             )
 
         return local
@@ -153,23 +95,75 @@ def _dot_product_model(kernel, points):
     return with_coefficients
 
 
-def _general_model(kernel, points):
+def _warped_model(kernel, points):
+    """Values on a graph bend with z: the coefficients a of the target on its nodes become a + Mk(z)  (W3).
+
+    ρ(z) = k(z, z) − kᵀMk − 2kᵀa has the gradient of k(z, z) − 2kᵀw for w = a + Mk held fixed, hence also the fixed
+    point of the kernel itself with the weights w. They have both signs whatever the target.
+    """
+    form, plain = kernel.unwarped(points), kernel.kernel
+    evaluate = _with_slopes(plain, form.nodes) if has_fixed_point(plain) else _without_slopes(plain, form.nodes)
+
     def with_coefficients(W):
         xp = array_namespace(W)
-        moduli = xp.abs(W)
+        A = form.lift(W)
+        moduli = xp.abs(A)
 
         def local(Z):
-            values = kernel(Z, points)
-            diagonal = kernel.diagonal(Z)
-            gradient = kernel.diagonal_gradient(Z) - 2 * kernel.gradient(Z, points, W)
-            noise = _noise(diagonal, xp.vecdot(moduli, xp.abs(values)))
-            return LocalDistance(diagonal - 2 * xp.vecdot(W, values), gradient, None, None, noise)
+            values, gradient, curvatures = evaluate(Z)
+            bent = form.bend(values)
+            weights = A + bent
+            diagonal = plain.diagonal(Z)
+            return LocalDistance(
+                diagonal - xp.vecdot(values, bent) - 2 * xp.vecdot(values, A),
+                plain.diagonal_gradient(Z) - 2 * gradient(weights),
+                *curvatures(weights),
+                rounding(diagonal, xp.vecdot(xp.abs(values), moduli) + form.bend_rounding(values) / 2),
+            )
 
         return local
 
     return with_coefficients
 
 
-def _noise(diagonal, size):
-    """Rounding errors of k(z, z) − 2ψ(z) when the terms of ψ have the given sum of moduli."""
-    return 4 * epsilon(size.dtype) * (array_namespace(size).abs(diagonal) + 2 * size)
+def _with_slopes(kernel, nodes):
+    """Values, contracted gradient, and the curvatures of fixed points, of a profile at many points."""
+    quantity = kernel.pairwise.against(nodes)
+
+    def evaluate(Z):
+        values, slopes = kernel.profile_with_derivative(quantity(Z))
+        xp = array_namespace(values)
+
+        def curvatures(weights):
+            if kernel.is_radial:
+                return -4 * xp.vecdot(weights, slopes), 4 * xp.vecdot(xp.abs(weights), xp.abs(slopes))
+            own = 2 * kernel.profile_derivative(kernel.pairwise.diagonal(Z))
+            return own, xp.abs(own)
+
+        return values, lambda weights: kernel.pairwise.gradient(Z, nodes, weights * slopes), curvatures
+
+    return evaluate
+
+
+def _without_slopes(kernel, nodes):
+    evaluate = kernel.evaluator(nodes)
+    return lambda Z: (*evaluate(Z), lambda weights: (None, None))
+
+
+def _general_model(kernel, points):
+    evaluate = kernel.evaluator(points)
+
+    def with_coefficients(W):
+        xp = array_namespace(W)
+        moduli = xp.abs(W)
+
+        def local(Z):
+            values, contracted = evaluate(Z)
+            diagonal = kernel.diagonal(Z)
+            gradient = kernel.diagonal_gradient(Z) - 2 * contracted(W)
+            noise = rounding(diagonal, xp.vecdot(moduli, xp.abs(values)))
+            return LocalDistance(diagonal - 2 * xp.vecdot(W, values), gradient, None, None, noise)
+
+        return local
+
+    return with_coefficients

@@ -7,7 +7,8 @@ import numpy as np
 from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage._validation import Interval, check_parameters
 from preimage.solvers._batch import Batch, solve_in_blocks
-from preimage.solvers._distance_model import LocalDistance, distance_model
+from preimage.solvers._distance_model import distance_model
+from preimage.solvers._local_distance import LocalDistance
 from preimage.solvers._preimage import TargetSolver
 from preimage.solvers._starts import nearest_points, spread
 

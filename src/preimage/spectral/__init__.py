@@ -15,6 +15,13 @@ from preimage.spectral._oriented import (
 )
 from preimage.spectral._principal import PrincipalSubspace, principal_subspace
 from preimage.spectral._rayleigh import rayleigh
+from preimage.spectral._secular import SecularMinimum, secular_minimum
+from preimage.spectral._semi_supervised import (
+    FeatureSample,
+    SemiSupervisedSubspace,
+    narrowed,
+    semi_supervised_subspace,
+)
 
 __all__ = [
     "EIGENSOLVER_NAMES",
@@ -23,15 +30,21 @@ __all__ = [
     "Dense",
     "EigenResult",
     "Eigensolver",
+    "FeatureSample",
     "KernelMoments",
     "OrientedFeatures",
     "PrincipalSubspace",
+    "SecularMinimum",
+    "SemiSupervisedSubspace",
     "as_eigensolver",
     "coordinate_moments",
     "landmark_subspace",
+    "narrowed",
     "oriented_features",
     "pair_moment",
     "principal_subspace",
     "rayleigh",
+    "secular_minimum",
+    "semi_supervised_subspace",
     "span_of_points",
 ]

@@ -1,0 +1,51 @@
+"""Variance inflation: values of new points that follow another law than those of training points, and its cures."""
+
+from preimage.calibration._comparison import compare_decisions, margins_of
+from preimage.calibration._dependence import DependenceTest, dependence_test
+from preimage.calibration._guard import Guard, guard_correction, leave_one_out_folds
+from preimage.calibration._histogram import renormalize, specify_histogram
+from preimage.calibration._inflation import inflation, is_inflated, steady_left_out
+from preimage.calibration._leave_one_out import LeaveOneOut, leave_one_out, linear_leave_one_out
+from preimage.calibration._orthogonal import (
+    TrainingSpan,
+    gaussian_gamma,
+    left_out_distances,
+    restore_lost_projection,
+)
+from preimage.calibration._svm_leave_one_out import LeftOutDecisions, svm_leave_one_out
+from preimage.calibration._transfer import (
+    IncreasingMap,
+    fit_affine,
+    fit_increasing,
+    fit_isotonic,
+    transfer_function,
+)
+
+__all__ = [
+    "DependenceTest",
+    "Guard",
+    "IncreasingMap",
+    "LeaveOneOut",
+    "LeftOutDecisions",
+    "TrainingSpan",
+    "compare_decisions",
+    "dependence_test",
+    "fit_affine",
+    "fit_increasing",
+    "fit_isotonic",
+    "gaussian_gamma",
+    "guard_correction",
+    "inflation",
+    "is_inflated",
+    "leave_one_out",
+    "leave_one_out_folds",
+    "left_out_distances",
+    "linear_leave_one_out",
+    "margins_of",
+    "renormalize",
+    "restore_lost_projection",
+    "specify_histogram",
+    "steady_left_out",
+    "svm_leave_one_out",
+    "transfer_function",
+]

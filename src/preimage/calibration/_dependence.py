@@ -1,0 +1,127 @@
+"""Do coordinates depend on each other? Mutual information of pairs, and its distribution under permutations."""
+
+from itertools import combinations
+
+import numpy as np
+from scipy.special import xlogy
+
+# Counts of this many permutations of one pair are held at once.
+PERMUTATIONS_A_BLOCK = 256
+
+
+class DependenceTest:
+    """Mutual information of all pairs of columns, and how often chance gives as much.
+
+    Attributes
+    ----------
+    information : array of shape (q, q)
+        Mutual information in nats, from histograms; NaN on the diagonal.
+    p_values : array of shape (q, q)
+        Share of permutations with at least as much; NaN on the diagonal.
+    level : float
+    n_pairs, n_rejected : int
+        Pairs, and those whose p-value is at most `level`.
+    """
+
+    def __init__(self, information, p_values, level):
+        self.information = information
+        self.p_values = p_values
+        self.level = level
+
+    @property
+    def n_pairs(self):
+        return len(self.p_values) * (len(self.p_values) - 1) // 2
+
+    @property
+    def n_rejected(self):
+        return int((self.p_values[np.triu_indices(len(self.p_values), 1)] <= self.level).sum())
+
+    @property
+    def rejected_share(self):
+        """Share of pairs whose independence is rejected; about `level` under independence, 0 without pairs."""
+        return self.n_rejected / self.n_pairs if self.n_pairs else 0.0
+
+    def __repr__(self):
+        return f"DependenceTest({self.n_rejected} of {self.n_pairs} pairs rejected at level {self.level:g})"
+
+
+def dependence_test(scores, n_permutations=1000, *, level=0.05, bins=None, rng=None):
+    r"""Test every pair of columns for independence, which correction coordinate by coordinate assumes.
+
+    The statistic is the mutual information :math:`\sum p_{ab} \log \frac{p_{ab}}{p_a p_b}` of the joint histogram with
+    bins of equal width; under independence the order of one column is of no account, so p-values come from random
+    permutations, (1 + #{permuted ≥ observed}) / (1 + n_permutations).
+
+    Parameters
+    ----------
+    scores : array of shape (n, q)
+    n_permutations : int, default=1000
+    level : float, default=0.05
+    bins : int or None, default=None
+        Bins a column; None is √(n/5), at least 2.
+    rng : Generator, int or None, default=None
+
+    Returns
+    -------
+    DependenceTest
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.calibration import dependence_test
+    >>> x = np.random.default_rng(0).normal(size=200)
+    >>> test = dependence_test(np.column_stack([x, x**2]), 200, rng=0)
+    >>> bool(test.p_values[0, 1] < 0.01)
+    True
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 2 or len(scores) < 2:
+        raise ValueError(f"dependence_test needs scores of shape (n, q) with 2 rows at least; got {scores.shape}.")
+    if not np.isfinite(scores).all():
+        raise ValueError("dependence_test needs finite scores; got NaN or infinity.")
+    if n_permutations < 1 or (bins is not None and bins < 2):
+        raise ValueError(
+            f"dependence_test needs 1 permutation and 2 bins at least; got n_permutations={n_permutations!r} and "
+            f"bins={bins!r}."
+        )
+    rng = np.random.default_rng(rng)
+    n, q = scores.shape
+    bins = max(2, round(np.sqrt(n / 5))) if bins is None else bins
+    codes = np.stack([_equal_width_codes(column, bins) for column in scores.T]) if q else np.empty((0, n), int)
+    orders = rng.permuted(np.tile(np.arange(n), (n_permutations, 1)), axis=1)
+    information, p_values = np.full((q, q), np.nan), np.full((q, q), np.nan)
+    for i, j in combinations(range(q), 2):
+        observed = _joint_term(codes[i], codes[j][None], bins)[0]
+        permuted = np.concatenate(
+            [
+                _joint_term(codes[i], codes[j][orders[start : start + PERMUTATIONS_A_BLOCK]], bins)
+                for start in range(0, n_permutations, PERMUTATIONS_A_BLOCK)
+            ]
+        )
+        # Sums of equal terms in another order differ by rounding.
+        exceeding = int((permuted >= observed - 1e-12 * (1 + abs(observed))).sum())
+        p_values[i, j] = p_values[j, i] = (1 + exceeding) / (1 + n_permutations)
+        margins = sum(_entropy_term(np.bincount(code, minlength=bins)) for code in (codes[i], codes[j]))
+        information[i, j] = information[j, i] = max((observed - margins) / n + np.log(n), 0.0)
+    return DependenceTest(information, p_values, level)
+
+
+def _equal_width_codes(column, bins):
+    """The bin of each value, bins of equal width from the smallest to the largest."""
+    low, span = column.min(), np.ptp(column)
+    if not span > 0:
+        return np.zeros(len(column), dtype=np.intp)
+    return np.minimum((bins * ((column - low) / span)).astype(np.intp), bins - 1)
+
+
+def _joint_term(a, B, bins):
+    """Σ c log c over the joint counts c of a with every row of B: what permutations change of the information."""
+    cells = bins * bins
+    offsets = cells * np.arange(len(B))[:, None]
+    counts = np.bincount((offsets + a * bins + B).ravel(), minlength=cells * len(B))
+    logs = xlogy(np.arange(len(a) + 1), np.arange(len(a) + 1))
+    return logs[counts].reshape(len(B), cells).sum(axis=1)
+
+
+def _entropy_term(counts):
+    return float(xlogy(counts, counts).sum())

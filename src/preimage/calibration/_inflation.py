@@ -1,0 +1,98 @@
+"""Ratios of standard deviations of training values to those of left-out values, and how sure they are."""
+
+import numpy as np
+
+# Inflation below this factor, or within this many of its standard errors, is none.
+SMALLEST_INFLATION = 1.1
+STANDARD_ERRORS = 2.0
+# Ratios that differ from the mean of this many neighbours by no more than so many standard errors are taken as that
+# mean. Standard errors take points as independent, which left-out values are not: hence more than the usual two.
+N_NEIGHBORS = 4
+STEADY_ERRORS = 3.0
+
+
+def inflation(train, left_out):
+    """Standard deviations of training values over those of left-out values, a column each; 1 for constant columns.
+
+    Parameters
+    ----------
+    train, left_out : arrays of shape (n, q)
+
+    Returns
+    -------
+    array of shape (q,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.calibration import inflation
+    >>> values = np.array([[-1.0], [1.0]])
+    >>> inflation(3 * values, values)
+    array([3.])
+    """
+    spread, left_spread = np.std(train, axis=0), np.std(left_out, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = spread / left_spread
+    return np.where(spread > 0, ratio, 1.0)
+
+
+def is_inflated(train, left_out):
+    """Which columns have training values that vary too much, beyond doubt: shape (q,).
+
+    Where the logarithm of the ratio of standard deviations exceeds log 1.1, and twice its own standard error.
+
+    Parameters
+    ----------
+    train, left_out : arrays of shape (n, q)
+    """
+    varies, log_ratio, error = _log_ratios(train, left_out)
+    large = log_ratio > np.maximum(np.log(SMALLEST_INFLATION), STANDARD_ERRORS * error)
+    return np.where(varies, large, np.std(train, axis=0) > np.std(left_out, axis=0))
+
+
+def steady_left_out(train, left_out):
+    r"""Left-out values with standard deviations that profit from those of neighbouring components.
+
+    Components of similar eigenvalues shrink by similar factors, and the factor of a single one, measured on a few dozen
+    points, is uncertain by 10 to 20 %. The logarithm r of each ratio of standard deviations moves towards the mean m of
+    its neighbours (four to either side), :math:`m + (r - m)(1 - (3s)^2 / (r - m)^2)_+` with its standard error s:
+    completely where their difference may be chance, hardly at all where it is beyond doubt (James and Stein's rule).
+
+    Parameters
+    ----------
+    train, left_out : arrays of shape (n, q)
+        In the order of the components.
+
+    Returns
+    -------
+    array of shape (n, q)
+        Left-out values, stretched about their means.
+    """
+    varies, log_ratio, error = _log_ratios(train, left_out)
+    steady = log_ratio.copy()
+    if varies.sum() > 1:
+        ratio = log_ratio[varies]
+        difference = ratio - _neighborhood_means(ratio)
+        doubt = (STEADY_ERRORS * error[varies]) ** 2
+        kept = np.clip(1 - doubt / np.maximum(difference**2, np.finfo(float).tiny), 0, None)
+        steady[varies] = ratio - difference * (1 - kept)
+    means = left_out.mean(axis=0)
+    return means + (left_out - means) * np.exp(log_ratio - steady)
+
+
+def _log_ratios(train, left_out):
+    """Columns with two deviations, the logarithms of their ratios (0 for others), and the standard errors of these."""
+    spread, left_spread = np.std(train, axis=0), np.std(left_out, axis=0)
+    varies = (spread > 0) & (left_spread > 0)
+    log_ratio = np.log(np.where(varies, spread, 1)) - np.log(np.where(varies, left_spread, 1))
+    squares = lambda values, size: ((values - values.mean(axis=0)) / np.where(varies, size, 1)) ** 2
+    # Both are measured on the same points: what counts is the spread of differences of squares.
+    error = (squares(train, spread) - squares(left_out, left_spread)).std(axis=0) / (2 * np.sqrt(len(train)))
+    return varies, log_ratio, error
+
+
+def _neighborhood_means(values):
+    """Mean of each value and its neighbours to either side, mirrored at the ends."""
+    reach = min(N_NEIGHBORS, len(values) - 1)
+    padded = np.pad(values, reach, mode="reflect")
+    return np.convolve(padded, np.full(2 * reach + 1, 1 / (2 * reach + 1)), "valid")

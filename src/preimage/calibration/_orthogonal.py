@@ -1,0 +1,154 @@
+"""The part of new points outside the span of the training points, and what Gaussian kernels lose by it."""
+
+import numpy as np
+
+from preimage._arrays import to_dense
+from preimage._linalg import rank_tolerance, top_eigh
+from preimage._rows import map_rows
+from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels import Gaussian
+
+# exp(700) is the largest power with room for a factor below one; kernel values of farther points have underflowed.
+LARGEST_EXPONENT = 700.0
+# A point is needed to span the data when its leverage is one up to rounding errors.
+LEVERAGE_TOLERANCE = 1e-8
+
+
+class TrainingSpan:
+    r"""The span of training points, and the squared distances :math:`\|x^\perp\|^2` of other points to it.
+
+    Parameters
+    ----------
+    points : array or sparse matrix of shape (n, d)
+    affine : bool, default=False
+        The affine hull of the points, which does not depend on where zero is, instead of their linear span.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.calibration import TrainingSpan
+    >>> span = TrainingSpan(np.array([[1.0, 0.0, 0.0], [1.0, 2.0, 0.0]]))
+    >>> span.squared_distances(np.array([[5.0, 5.0, 3.0]]))
+    array([9.])
+    """
+
+    def __init__(self, points, affine=False):
+        points = np.asarray(to_dense(points), dtype=np.float64)
+        if points.ndim != 2:
+            raise ValueError(f"TrainingSpan needs points of shape (n, d); got shape {points.shape}.")
+        self.affine = affine
+        self.origin = points.mean(axis=0) if affine else np.zeros(points.shape[1])
+        _, sizes, axes = np.linalg.svd(points - self.origin, full_matrices=False)
+        floor = rank_tolerance(max(points.shape), sizes.dtype) * sizes.max(initial=0.0)
+        self.axes = axes[sizes > floor]
+
+    def squared_distances(self, X):
+        """‖x⊥‖² of every row, shape (m,)."""
+        if X.shape[1] != self.origin.size:
+            raise ValueError(f"X has {X.shape[1]} columns; the training points have {self.origin.size}.")
+        return map_rows(self._squared_distances, X)
+
+    def _squared_distances(self, rows):
+        rows = np.asarray(to_dense(rows), dtype=np.float64) - self.origin
+        # The residual itself: differences of squared lengths would lose what is small beside them.
+        return ((rows - (rows @ self.axes.T) @ self.axes) ** 2).sum(axis=1)
+
+
+def left_out_distances(gram, affine=False):
+    r"""Squared distance of every point to the span of the others, from their Gram matrix.
+
+    :math:`\|x_n^\perp\|^2 = 1 / (G^{-1})_{nn}`; for the affine hull :math:`1 / (K_c^+)_{nn}` with the centred Gram
+    matrix. Points that the others span anyway, as with more points than dimensions or with duplicates, have distance
+    zero, which their leverage tells: there the quotient is a different number.
+
+    Parameters
+    ----------
+    gram : array of shape (n, n)
+        Inner products, or the values of any kernel: distances are then in its feature space.
+    affine : bool, default=False
+        Distances to the affine hull of the others.
+
+    Returns
+    -------
+    array of shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.calibration import left_out_distances
+    >>> X = np.array([[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 5.0, 0.0]])
+    >>> left_out_distances(X @ X.T)
+    array([9., 0., 0.])
+    """
+    values, vectors = spectrum(gram, centered=affine)
+    return heights(values, vectors, centered=affine)
+
+
+def spectrum(gram, centered, count=None):
+    """Positive eigenvalues, descending, and eigenvectors of a Gram matrix or of its centred form; all, or the first."""
+    gram = np.asarray(gram, dtype=np.float64)
+    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
+        raise ValueError(f"A Gram matrix has shape (n, n); got shape {gram.shape}.")
+    if not np.isfinite(gram).all():
+        raise ValueError("The Gram matrix contains NaN or infinity.")
+    K = gram
+    if centered:
+        means = gram.mean(axis=0)
+        K = gram - means - means[:, None] + means.mean()
+    values, vectors = top_eigh((K + K.T) / 2, None if count is None else min(count, len(K)))
+    floor = rank_tolerance(len(K), values.dtype) * max(values[0], np.abs(gram).max())
+    rank = int((values > floor).sum())
+    return values[:rank], vectors[:, :rank]
+
+
+def heights(values, vectors, centered):
+    """Squared distances of points to the span of the others, from `spectrum`."""
+    leverage = (vectors**2).sum(axis=1) + (1 / len(vectors) if centered else 0.0)
+    inverse = (vectors**2 / values).sum(axis=1)
+    is_needed = (leverage > 1 - LEVERAGE_TOLERANCE) & (inverse > 0)
+    return np.where(is_needed, 1 / np.where(is_needed, inverse, 1), 0.0)
+
+
+def restore_lost_projection(values, constant, squared_distances, gamma):
+    r"""Undo what values of a Gaussian kernel expansion lose because points lie outside the training span.
+
+    For training points :math:`\|x_n - x\|^2 = \|x_n - x^\parallel\|^2 + \|x^\perp\|^2`, so that an expansion with a
+    constant is :math:`f(x) = e^{-\gamma \|x^\perp\|^2} \sum_n \alpha_n k(x^\parallel, x_n) + c`, and
+
+    .. math:: f'(x) = e^{\gamma \|x^\perp\|^2} (f(x) - c) + c
+
+    is its value at the projection. The constant is the intercept of a decision function, and minus the offset of
+    kernel principal components; it is not scaled, contrary to [1]_.
+
+    Parameters
+    ----------
+    values : array of shape (m,) or (m, q)
+    constant : float or array of shape (q,)
+    squared_distances : array of shape (m,)
+        :math:`\|x^\perp\|^2`; see `TrainingSpan`.
+    gamma : float
+        Of the kernel exp(−γ‖x − y‖²).
+
+    Returns
+    -------
+    array of the shape of `values`
+
+    References
+    ----------
+    .. [1] T. J. Abrahamsen, L. K. Hansen, "A Cure for Variance Inflation in High Dimensional Kernel Principal Component
+       Analysis", JMLR 12, 2011.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    exponent = np.clip(gamma * np.asarray(squared_distances, dtype=np.float64), 0, LARGEST_EXPONENT)
+    factor = np.exp(exponent).reshape((-1,) + (1,) * (values.ndim - 1))
+    return factor * (values - constant) + constant
+
+
+def gaussian_gamma(who, kernel):
+    """γ of a Gaussian kernel; other kernels do not split into a factor along the span and one across it."""
+    if isinstance(kernel, Gaussian):
+        return float(kernel.gamma)
+    raise UnsupportedKernelError(
+        f"{who} needs the Gaussian kernel, exp(−γ‖x − y‖²): only there is what a point loses outside the training span "
+        f"a factor; got {kernel!r}. method='transfer' works with any kernel."
+    )

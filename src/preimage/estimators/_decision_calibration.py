@@ -1,0 +1,239 @@
+"""Learn from training data how the decisions of a classifier for new points are to be corrected."""
+
+import contextlib
+
+import numpy as np
+
+from preimage._arrays import to_dense
+from preimage.calibration import (
+    TrainingSpan,
+    compare_decisions,
+    gaussian_gamma,
+    inflation,
+    left_out_distances,
+    margins_of,
+    renormalize,
+    restore_lost_projection,
+    transfer_function,
+)
+from preimage.estimators._left_out_decisions import left_out_decisions
+from preimage.estimators._left_out_scores import as_inputs, last_step
+from preimage.estimators._score_calibration import KINDS, METHODS, Columns, Histogram, Orthogonal
+from preimage.exceptions import UnsupportedKernelError
+from preimage.interop import Binary, OneVsRest, machine_of
+
+# "auto" compares these; "isotonic" is a rougher "transfer", and "histogram" needs the test set.
+CANDIDATES = ("transfer", "affine", "orthogonal")
+# Where deviations agree within this factor there is nothing to correct. From this one on inflation is beyond doubt, and
+# the better estimate decides. Between, doing nothing is preferred unless a correction gains this much, after so many
+# standard errors.
+LEAST_INFLATION = 1.02
+STRONG_INFLATION = 2.0
+LEAST_GAIN = 0.01
+STANDARD_ERRORS = 2.0
+# "transfer" is preferred to others that are not better than it by so many standard errors.
+BETTER_THAN_TRANSFER = 1.0
+# Functions are learned on all but one of so many parts of the left-out decisions, and judged on that one.
+N_PARTS = 10
+
+
+class DecisionCalibration:
+    """How decisions for new points are corrected, and what it was learned from.
+
+    Attributes
+    ----------
+    method : str
+        What is applied.
+    requires_batch : bool
+        Whether results depend on all rows that are given together.
+    inflation : array of shape (k,)
+        Standard deviations of training decisions over those of left-out decisions.
+    choice : dict
+        What was compared on the way.
+    train, left_out : arrays of shape (n, k)
+        Decisions for training points by the model of all, and by models without them; one column for two classes.
+    corrected : array of shape (n, k)
+        The left-out decisions, corrected.
+    """
+
+    def __init__(self, method, correction, values, corrected, choice):
+        self.method = method
+        self.correction = correction
+        self.train = values.train
+        self.left_out = values.left_out
+        self.corrected = corrected
+        self.choice = choice
+
+    @property
+    def requires_batch(self):
+        return isinstance(self.correction, Histogram)
+
+    @property
+    def inflation(self):
+        return inflation(self.train, self.left_out)
+
+    def apply(self, values, X):
+        """Corrected decisions for the rows of X, whose decisions are `values`; of the shape of `values`."""
+        values = np.asarray(values, dtype=np.float64)
+        if self.correction is None or not len(values):
+            return values
+        columns = values[:, None] if values.ndim == 1 else values
+        return self.correction(columns, X).reshape(values.shape)
+
+
+def learn_decision_calibration(
+    estimator, X, y, *, method="auto", cv=None, n_jobs=None, rng=None, sample_weight=None, values=None
+):
+    r"""Learn the correction of decisions of a fitted classifier, from its training data alone.
+
+    Two classes have one column of decisions, with the threshold 0; more classes one each, the largest of which wins
+    (those of `SVC` are votes of pairs with their confidence). Columns are corrected one by one. "auto" compares
+    "transfer", "affine" and, for Gaussian kernels, "orthogonal" with doing nothing, by the geometric mean of the
+    classes' recalls on left-out decisions (see `compare_decisions`), each judged on rows that its functions were not
+    learned from:
+
+    - Where training decisions have at least twice the deviation of left-out ones, a correction must gain anything.
+    - Where they have less than 1.02 times that deviation, nothing is corrected.
+    - Else a correction must gain 0.01, and that after two standard errors.
+
+    Of several that do, "transfer" is applied unless another is better than it by a standard error; of none, "none".
+
+    Parameters
+    ----------
+    estimator : fitted classifier with decision_function
+    X, y : its training data
+    method : str
+        As in `Renormalized`.
+    cv, n_jobs, rng, sample_weight
+        As in `left_out_decisions`.
+    values : LeftOutValues, optional
+        What `left_out_decisions` returned, to compare methods without leaving points out again.
+
+    Returns
+    -------
+    DecisionCalibration
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.svm import SVC
+    >>> from preimage.estimators._decision_calibration import learn_decision_calibration
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(60, 500)), np.arange(60) < 15
+    >>> X[y, :10] += 1
+    >>> svm = SVC(gamma=2e-3).fit(X, y)
+    >>> calibration = learn_decision_calibration(svm, X, y, method="transfer")
+    >>> bool(calibration.inflation > 2)
+    True
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
+    rng = np.random.default_rng(0) if rng is None else rng
+    if values is None:
+        values = left_out_decisions(estimator, X, y, cv=cv, n_jobs=n_jobs, rng=rng, sample_weight=sample_weight)
+    choice = {"method": method, "left-out decisions": values.route}
+    model = getattr(estimator, "best_estimator_", estimator)
+    if method == "auto":
+        method = _choose(model, X, values, choice, rng)
+    correction, corrected = _correct(model, X, method, values)
+    return DecisionCalibration(method, correction, values, corrected, choice)
+
+
+def _correct(model, X, method, values):
+    """The correction, or None, and the left-out decisions after it."""
+    train, left_out = values.train, values.left_out
+    if method == "none":
+        return None, left_out
+    if method == "histogram":
+        return Histogram(train), renormalize(train, left_out)
+    if method == "orthogonal":
+        return _orthogonal(model, X, left_out)
+    correction = _transfer(train, left_out, method)
+    return correction, correction(left_out)
+
+
+def _transfer(train, left_out, method):
+    kind = KINDS[method]
+    return Columns([transfer_function(train[:, k], left_out[:, k], kind) for k in range(train.shape[1])])
+
+
+def _choose(model, X, values, choice, rng):
+    """The name of what "auto" does."""
+    train, left_out, codes = values.train, values.left_out, values.codes
+    choice["inflation"] = ratio = float(np.exp(np.mean(np.log(inflation(train, left_out)))))
+    if ratio < LEAST_INFLATION:
+        choice["chosen"] = "none"
+        return "none"
+    corrected = {name: _judged_apart(values, name, rng) for name in CANDIDATES if name != "orthogonal"}
+    with contextlib.suppress(UnsupportedKernelError):  # no candidate for other models
+        corrected["orthogonal"] = _orthogonal(model, X, left_out)[1]
+    margins = {name: margins_of(each, codes) for name, each in corrected.items()}
+    gains = compare_decisions(margins, margins_of(left_out, codes), codes, values.weights)
+    is_strong = ratio >= STRONG_INFLATION
+    worth = {
+        name: gain if is_strong else gain - STANDARD_ERRORS * error - LEAST_GAIN
+        for name, (gain, error) in gains.items()
+    }
+    best = max(worth, key=worth.get)
+    chosen = best if worth[best] > 0 else "none"
+    if chosen not in ("none", "transfer") and worth["transfer"] > 0:
+        gain, error = compare_decisions({best: margins[best]}, margins["transfer"], codes, values.weights)[best]
+        chosen = best if gain > BETTER_THAN_TRANSFER * error else "transfer"
+    choice.update(
+        {
+            "gains": {name: gain for name, (gain, _) in gains.items()},
+            "standard errors": {name: error for name, (_, error) in gains.items()},
+            "chosen": chosen,
+        }
+    )
+    return chosen
+
+
+def _judged_apart(values, method, rng):
+    """Left-out decisions, corrected by functions that were learned from other rows."""
+    part = _parts(values.codes, rng)
+    out = np.empty_like(values.left_out)
+    for p in np.unique(part):
+        rest, here = part != p, part == p
+        out[here] = _transfer(values.train[rest], values.left_out[rest], method)(values.left_out[here])
+    return out
+
+
+def _parts(codes, rng):
+    """Random parts with as many rows of each class as possible in each."""
+    sizes = np.bincount(codes)
+    n_parts = max(2, min(N_PARTS, sizes[sizes > 0].min()))
+    part = np.empty(len(codes), dtype=int)
+    for code in np.unique(codes):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        part[rows] = np.arange(rows.size) % n_parts
+    return part
+
+
+def _orthogonal(model, X, left_out):
+    last, inputs, steps = last_step(model, X)
+    gamma, intercept = _gaussian_machine(last)
+    inputs = to_dense(as_inputs(inputs))
+    # Affine hulls: centred points lie in the linear span of the others, which would leave nothing outside.
+    centered = inputs - inputs.mean(axis=0)
+    distances = left_out_distances(centered @ centered.T, affine=True)
+    corrected = restore_lost_projection(left_out, intercept, distances, gamma)
+    return Orthogonal(steps, TrainingSpan(inputs, affine=True), gamma, intercept), corrected
+
+
+def _gaussian_machine(last):
+    """γ and the intercepts of a kernel machine whose decisions are values of Gaussian expansions."""
+    try:
+        machine = machine_of(last)
+    except (TypeError, ValueError) as error:
+        raise UnsupportedKernelError(
+            "method='orthogonal' corrects kernel machines with a Gaussian kernel, whose decisions a point outside the "
+            f"training span loses by a known factor; got {last!r}. method='transfer' works with any classifier."
+        ) from error
+    if not isinstance(machine.output, (Binary, OneVsRest)):
+        raise UnsupportedKernelError(
+            "method='orthogonal' corrects decisions of two classes, or of one class against the rest; those of "
+            f"{last!r} are votes of pairs. Use OneVsRestClassifier, or method='transfer'."
+        )
+    gamma = gaussian_gamma("method='orthogonal'", machine.expansion.kernel)
+    return gamma, np.asarray(machine.intercept, dtype=np.float64)

@@ -1,0 +1,228 @@
+"""Scores of a fitted transformer for training points that had no part in fitting it."""
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.decomposition import KernelPCA as SklearnKernelPCA
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.model_selection import KFold, LeaveOneOut, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.utils import get_tags
+
+from preimage._arrays import is_dask, is_dask_frame, is_foreign, is_sparse, take_rows, to_numpy
+from preimage._validation import count_rows
+from preimage.calibration import leave_one_out, leave_one_out_folds, linear_leave_one_out
+from preimage.calibration._leave_one_out import match_components
+from preimage.estimators._kernel_pca import KernelPCA
+from preimage.feature_space import Gram
+
+# All points are left out in turn at once up to this many; the cost grows with the third power.
+MOST_POINTS = 2000
+# Refits: every point in turn up to this many, then as many folds as this.
+MOST_REFITS = 50
+N_FOLDS = 20
+# Share of training scores in which a fitted model may differ from the decomposition here; iterative solvers leave
+# components with nearly equal eigenvalues a little rotated. Beyond, refits repeat whatever the model does.
+AGREEMENT = 0.1
+# Steps that scale columns or rows learn little from a point: they stay as they are when it is left out.
+SCALERS = (FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler)
+
+
+class LeftOutScores:
+    """Scores of training points in the model of all, and in models without them.
+
+    Attributes
+    ----------
+    train, left_out : arrays of shape (n, q)
+    route : {"exact leave-one-out", "refits"}
+    folds : callable
+        Returns an iterable of (train indices, training scores in the fold, test indices).
+    """
+
+    def __init__(self, train, left_out, route, folds):
+        self.train = train
+        self.left_out = left_out
+        self.route = route
+        self.folds = folds
+
+
+def left_out_scores(estimator, X, y=None, *, cv=None, n_jobs=None, rng=None):
+    """Leave-one-out scores by the fastest way that is exact, else by refitting on folds.
+
+    Parameters
+    ----------
+    estimator : fitted transformer
+    X : its training inputs
+    y : its training targets, if it has any
+    cv : None, int, splitter or iterable
+        None leaves out every point in turn where that costs no more than a fit (`KernelPCA` and scikit-learn's `PCA`
+        and `KernelPCA`, also after scalers) or where points are few, and takes folds otherwise. Anything else makes
+        refits on its folds.
+    n_jobs : int or None
+        Refits at a time.
+    rng : Generator
+
+    Returns
+    -------
+    LeftOutScores
+    """
+    if is_dask(X) or is_dask_frame(X):
+        raise TypeError("Left-out scores need arrays in memory; got a Dask collection. Pass X.compute().")
+    n = count_rows(X)
+    if n < 3:
+        raise ValueError(f"Left-out scores need at least 3 rows; got n_samples={n}.")
+    train = as_scores(estimator.transform(X))
+    if cv is None and n <= MOST_POINTS:
+        exact = _exact(estimator, X, train)
+        if exact is not None:
+            return exact
+    return _refitted(estimator, X, y, train, cv, n_jobs, rng)
+
+
+def as_scores(scores):
+    """What a transformer returns, as a float64 array of shape (n, q)."""
+    scores = scores.toarray() if hasattr(scores, "toarray") else scores
+    scores = np.asarray(to_numpy(scores) if is_foreign(scores) else scores, dtype=np.float64)
+    if scores.ndim != 2:
+        raise ValueError(f"Correction needs transformers that return tables of scores; got shape {scores.shape}.")
+    return scores
+
+
+def last_step(estimator, X):
+    """The last step of a fitted pipeline, what it is given for X, and the steps before it; or the estimator itself."""
+    if not isinstance(estimator, Pipeline):
+        return estimator, X, []
+    steps = [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
+    for step in steps:
+        X = step.transform(X)
+    last = estimator.steps[-1][1]
+    if isinstance(last, Pipeline):
+        last, X, inner = last_step(last, X)
+        steps = steps + inner
+    return last, X, steps
+
+
+def _exact(estimator, X, train):
+    """By `leave_one_out`, for estimators it describes; None for others."""
+    last, inputs, steps = last_step(estimator, X)
+    if not all(isinstance(step, SCALERS) for step in steps):
+        return None
+    count = train.shape[1]
+    if isinstance(last, KernelPCA) and last.route_ == "exact" and last.subspace_.signature is None:
+        gram = Gram(last.kernel_, last.kernel_.inputs(as_inputs(inputs))).dense()
+        scores = leave_one_out(gram, count)
+    elif type(last) is PCA:
+        scores = linear_leave_one_out(as_inputs(inputs), count)
+    elif type(last) is SklearnKernelPCA:
+        scores = leave_one_out(_sklearn_gram(last, as_inputs(inputs)), count)
+    else:
+        return None
+    return _aligned(scores, train, whiten=getattr(last, "whiten", False))
+
+
+def as_inputs(X):
+    """What an estimator has accepted, as a float64 array or a CSR matrix."""
+    if is_sparse(X):
+        return X.tocsr().astype(np.float64)
+    return np.asarray(to_numpy(X) if is_foreign(X) else X, dtype=np.float64)
+
+
+def rows_of(X, indices):
+    """The rows of an array, sparse matrix, data frame or list with these numbers."""
+    if hasattr(X, "iloc"):
+        return X.iloc[indices]
+    X = X.tocsr() if is_sparse(X) else X
+    return take_rows(X if hasattr(X, "shape") else np.asarray(X), indices)
+
+
+def _sklearn_gram(model, X):
+    if callable(model.kernel):
+        return pairwise_kernels(X, metric=model.kernel, **(model.kernel_params or {}))
+    gamma = getattr(model, "gamma_", model.gamma)
+    parameters = {"gamma": gamma, "degree": model.degree, "coef0": model.coef0}
+    return pairwise_kernels(X, metric=model.kernel, filter_params=True, **parameters)
+
+
+def _aligned(scores, train, whiten):
+    """With the signs of the fitted model, and its scale; None where ranks are not what the model makes of them."""
+    n, found = scores.train.shape
+    sizes, left_sizes = np.ones(found), np.ones(scores.left_out.shape)
+    if whiten:
+        sizes = np.sqrt(scores.eigenvalues / (n - 1))
+        left_sizes = np.sqrt(scores.left_out_eigenvalues / (n - 2))
+        left_sizes[left_sizes == 0] = np.inf  # an axis that the others do not have: its score is zero
+    known = train[:, :found]
+    signs = np.where((scores.train * known).sum(axis=0) < 0, -1.0, 1.0)
+    expected = signs * scores.train / sizes
+    if np.linalg.norm(expected - known) > AGREEMENT * np.linalg.norm(known):
+        return None
+    left_out = np.zeros_like(train)
+    left_out[:, :found] = signs * scores.left_out / left_sizes
+
+    def folds():
+        for others, fold, left in leave_one_out_folds(scores):
+            padded = np.zeros((n - 1, train.shape[1]))
+            padded[:, :found] = signs * fold / left_sizes[left]
+            yield others, padded, left
+
+    return LeftOutScores(train, left_out, "exact leave-one-out", folds)
+
+
+def _refitted(estimator, X, y, train, cv, n_jobs, rng):
+    splits = _splits(estimator, X, y, cv, rng)
+    work = delayed(_scores_of_fold)
+    results = Parallel(n_jobs=n_jobs)(work(estimator, X, y, train, *split) for split in splits)
+    left_out = np.full(train.shape, np.nan)
+    for (_, test), (_, scores) in zip(splits, results, strict=True):
+        left_out[test] = scores
+    missing = np.isnan(left_out).any(axis=1)
+    if missing.any():
+        raise ValueError(
+            f"Every point must be left out once; the folds of cv leave out all but {int(missing.sum())} of "
+            f"{len(train)}. Use KFold or LeaveOneOut."
+        )
+
+    def folds():
+        for (others, test), (fold, _) in zip(splits, results, strict=True):
+            yield others, fold, test
+
+    return LeftOutScores(train, left_out, "refits", folds)
+
+
+def _splits(estimator, X, y, cv, rng):
+    n = count_rows(X)
+    if cv is None:
+        seed = 0 if rng is None else int(rng.integers(2**31))
+        cv = LeaveOneOut() if n <= MOST_REFITS else KFold(N_FOLDS, shuffle=True, random_state=seed)
+    return list(check_cv(cv, y).split(np.zeros(n), y))
+
+
+def _scores_of_fold(estimator, X, y, train, others, test):
+    """Scores of the points of a fold and of those left out, in a model of the fold, aligned with the model of all."""
+    inside, outside = rows_of(X, others), rows_of(X, test)
+    if get_tags(estimator).input_tags.pairwise:
+        inside, outside = inside[:, others], outside[:, others]
+    model = clone(estimator)
+    model = model.fit(inside) if y is None else model.fit(inside, np.asarray(y)[others])
+    fold, left = as_scores(model.transform(inside)), as_scores(model.transform(outside))
+    count = train.shape[1]
+    overlaps = np.zeros((1, max(count, fold.shape[1]), count))
+    overlaps[0, : fold.shape[1]] = _correlations(fold, train[others])
+    order, signs = match_components(overlaps)
+    widen = lambda scores: np.pad(scores, ((0, 0), (0, overlaps.shape[1] - scores.shape[1])))
+    return signs[0] * widen(fold)[:, order[0]], signs[0] * widen(left)[:, order[0]]
+
+
+def _correlations(A, B):
+    A, B = A - A.mean(axis=0), B - B.mean(axis=0)
+    sizes = np.outer(np.linalg.norm(A, axis=0), np.linalg.norm(B, axis=0))
+    return np.divide(A.T @ B, sizes, out=np.zeros_like(sizes), where=sizes > 0)

@@ -1,0 +1,353 @@
+"""Semi-supervised kernel principal component analysis."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import array_namespace, take_rows, to_numpy
+from preimage._random import generator
+from preimage._validation import Interval, StrOptions, check_coordinates, check_model_inputs, check_parameters
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    is_precomputed,
+    kernel_and_inputs,
+    named_kernel,
+    with_kernel_tags,
+)
+from preimage.estimators._partial_labels import ENCODINGS, component_targets, partial_labels
+from preimage.estimators._preimages import points_of
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import Expansion
+from preimage.interop import Coordinates, KernelMachine
+from preimage.landmarks import LandmarkSelector, as_landmarks
+from preimage.solvers import Preimage, as_preimage, navigate
+from preimage.spectral import FeatureSample, narrowed, semi_supervised_subspace
+
+
+class SemiSupervisedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Kernel PCA whose axes are biased towards the labels of a part of the points.
+
+    Component n minimises [1]_
+
+    .. math:: \|f\|^2 + c \sum_{i \text{ labelled}} (f(x_i) - t_i)^2 \quad\text{subject to}\quad
+              \frac1n \sum_i (f(x_i) - \bar f)^2 = \sigma^2, \quad f \perp f_1, \dots, f_{n-1},
+
+    a function of small norm, hence smooth, that varies over all points and follows the targets t where there are any
+    [2]_. Functions are then scaled to unit length; they are orthonormal axes as in kernel PCA, and the coordinates of
+    a point are :math:`\langle f_n, \varphi(x) - \bar\varphi\rangle`. Without labels it is `KernelPCA`. Each minimum is
+    the global one, by a secular equation.
+
+    With the kernel ``Warped(Gaussian("median"))`` of `preimage.kernels`, unlabelled points bend feature space along
+    the data, as in [1]_: for denoising that usually helps more than labels. Lengths shrink in that space, so labels may
+    need a larger weight there, or a graph of neighbours alone.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components.
+    kernel, gamma, degree, coef0, kernel_params
+        As in `KernelPCA`; the kernel must be positive semidefinite.
+    label_weight : float, default=2.0
+        c ≥ 0, the weight of a labelled point against the norm of the function.
+    scale : float, default=0.577
+        σ > 0, the standard deviation of functions over the data, against targets of ±1. It steers the compromise
+        between norm, labels and variance only: functions end as unit vectors. The default is s = 10 of [1]_ for 300
+        points, s/√n.
+    encoding : {"auto", "two_class", "first", "one_vs_rest"}, callable or array of shape (n_classes, k), default="auto"
+        Targets of the classes on each component. "two_class": +1 and −1, the same on every component; "one_vs_rest":
+        component j takes +1 for the j-th class and −1 for others, and components beyond the classes are unsupervised;
+        "first": as that, but for the first component alone. "auto" is "two_class" for two classes and "one_vs_rest"
+        for more. A function (classes, n_components) → array, or an array, gives one row of targets a class, in the
+        order of `classes_`; a column of NaN leaves a component unsupervised.
+    first_class : label or None, default=None
+        The class that "one_vs_rest" and "first" begin with, such as that of the points to be denoised where it is
+        known, and the positive one of "two_class". None is the order of `classes_`, of which the second is positive.
+    center_codes : bool, default=False
+        Whether targets have their mean over the labelled points subtracted: functions are not centred, so that an
+        offset by unequal classes costs norm.
+    landmarks : None, int, str or LandmarkSelector, default=None
+        None is exact, with a Gram matrix of all rows. Otherwise functions lie in the span of a few rows, chosen as in
+        `KernelPCA`, in one pass over the data.
+    preimage : str or Preimage, default="gradient"
+        How `inverse_transform` and `denoise` go back to input space; names as in `KernelPCA`. "fixed_point" works as
+        well, but takes many steps where coefficients have both signs, and with `Warped` kernels.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the choice of landmarks. Selectors given as objects have a seed of their own.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        Labels found in y; empty without labels.
+    explained_variance_ : array of shape (n_components_,)
+        Variance of each component on the training set. Supervised components need not be in descending order.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        Share of the variance in feature space.
+    multipliers_ : array of shape (n_components_,)
+        λ of the variance constraint; for unsupervised components 1/(n · variance).
+    n_labelled_ : int
+    n_components_ : int
+        Components kept: those asked for, or fewer when the data have a lower rank.
+    subspace_ : Subspace
+        The axes and the mean in feature space.
+    kernel_ : Kernel
+        The kernel with its parameters fixed.
+    preimage_ : Preimage
+    landmarks_ : Landmarks or None
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    preimage.kernels.Warped : the graph kernel.
+    preimage.KernelPCA : without labels.
+
+    References
+    ----------
+    .. [1] T. J. Hansen, T. J. Abrahamsen, L. K. Hansen, "Information-based kernel PCA denoising by semi-supervised
+       manifold learning", 2013. Projections are those of functions that are not centred, where the printed ones are
+       not idempotent, and the sign of the multiplier is corrected.
+    .. [2] C. Walder, R. Henao, M. Mørup, L. K. Hansen, "Semi-supervised kernel PCA", 2010.
+
+    Examples
+    --------
+    Two moons, of which six points are labelled:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from preimage import SemiSupervisedKernelPCA
+    >>> from preimage.kernels import Gaussian, Warped
+    >>> X, moon = make_moons(100, noise=0.05, random_state=0)
+    >>> y = np.full(100, -1)
+    >>> for label in (0, 1):
+    ...     y[np.flatnonzero(moon == label)[:3]] = label
+    >>> kernel = Warped(Gaussian(10.0), laplacian="knn")
+    >>> model = SemiSupervisedKernelPCA(2, kernel=kernel).fit(X, y)
+    >>> bool(np.mean((model.transform(X)[:, 0] > 0) == moon) > 0.95)
+    True
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **KERNEL_CONSTRAINTS,
+        "label_weight": [Interval(Real, 0, None, closed="left")],
+        "scale": [Interval(Real, 0, None, closed="neither")],
+        "encoding": [StrOptions(set(ENCODINGS)), callable, "array-like"],
+        "first_class": "no_validation",
+        "center_codes": ["boolean"],
+        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
+        "preimage": [str, Preimage],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        n_components=2,
+        *,
+        kernel="rbf",
+        gamma=None,
+        degree=3,
+        coef0=1.0,
+        kernel_params=None,
+        label_weight=2.0,
+        scale=0.577,
+        encoding="auto",
+        first_class=None,
+        center_codes=False,
+        landmarks=None,
+        preimage="gradient",
+        random_state=0,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.label_weight = label_weight
+        self.scale = scale
+        self.encoding = encoding
+        self.first_class = first_class
+        self.center_codes = center_codes
+        self.landmarks = landmarks
+        self.preimage = preimage
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Find axes that follow the labels where there are any.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n, d)
+            Labelled and unlabelled points; or a symmetric matrix of shape (n, n) for a precomputed kernel.
+        y : array of shape (n,), optional
+            Class labels; −1, NaN, None or "" for points without one, as in scikit-learn's semi-supervised models.
+
+        Returns
+        -------
+        self
+        """
+        self.kernel_, X = kernel_and_inputs(self, X, self._width_labels(y), min_samples=2)
+        labels = partial_labels(self, y, X.shape[0])
+        targets = component_targets(
+            labels, self.encoding, self.n_components, first_class=self.first_class, centered=self.center_codes
+        )
+        self.landmarks_ = self._select(X)
+        if self.landmarks_ is None:
+            sample, points = FeatureSample.exact(self.kernel_, X, labels.rows), self.kernel_.inputs(X)
+        else:
+            points = self.landmarks_.points
+            sample = FeatureSample.on_landmarks(self.kernel_, X, points, take_rows(X, labels.rows))
+        result = semi_supervised_subspace(
+            sample, targets, int(self.n_components), label_weight=float(self.label_weight), scale=float(self.scale)
+        )
+        self.classes_, self.n_labelled_ = labels.classes, labels.rows.size
+        self._store(result, points, X)
+        return self
+
+    def transform(self, X):
+        """Coordinates of X along the axes, centred on the training set, shape (q, n_components_)."""
+        X = self._check_inputs(X)
+        return self.subspace_.coordinates(X)
+
+    def inverse_transform(self, Y):
+        r"""Inputs whose images are nearest to the points of the subspace with coordinates Y.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_)
+
+        Returns
+        -------
+        array of shape (q, d)
+        """
+        return points_of(self.find_preimages(Y))
+
+    def denoise(self, X):
+        """Project X on the span of the axes, through the mean, and go back to input space, starting at X.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+
+        Returns
+        -------
+        array of shape (q, d)
+        """
+        X = self._check_inputs(X)
+        self._require_inputs()
+        return points_of(self.find_preimages(self.subspace_.coordinates(X), start=X))
+
+    def find_preimages(self, Y, start=None):
+        """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_)
+        start : array of shape (q, d), optional
+            Where to start, and what penalties pull towards.
+
+        Returns
+        -------
+        PreimageResult
+        """
+        check_is_fitted(self)
+        self._require_inputs()
+        Y = check_coordinates(self, Y, self.n_components_, like=self.subspace_.frame.coefficients)
+        start = None if start is None else self._check_inputs(start)
+        if start is not None and start.shape[0] != Y.shape[0]:
+            raise ValueError(
+                f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
+            )
+        return self.preimage_.inverse(self.subspace_, Y, start)
+
+    def navigate(self, A, B, steps=10):
+        """Inputs along the straight line between two points of the span of the axes.
+
+        Parameters
+        ----------
+        A, B : arrays of shape (n, d)
+            One point each, or a set each, which stands for its mean in feature space.
+        steps : int, default=10
+            Points on the line, both ends included.
+
+        Returns
+        -------
+        array of shape (steps, d)
+        """
+        A, B = self._check_inputs(A), self._check_inputs(B)
+        self._require_inputs()
+        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
+
+    def _width_labels(self, y):
+        """Labels for a width that is found from class means: those of all rows, or an error."""
+        check_parameters(self)
+        kernel = named_kernel(self)
+        if y is None or not kernel.needs_labels:
+            return None
+        labels = partial_labels(self, y, len(y))
+        if labels.rows.size < len(y):
+            raise ValueError(
+                f"{kernel!r} finds a width from class means and needs a label of every row; {labels.rows.size} of "
+                f"{len(y)} have one. Find it on those, kernel=Gaussian('enclosing_ball').resolve(X[known], y[known])."
+            )
+        return labels.classes[labels.numbers]
+
+    def _select(self, X):
+        if self.landmarks is None:
+            return None
+        if is_precomputed(self.kernel_):
+            raise UnsupportedKernelError(
+                "Landmarks save the Gram matrix, which a precomputed kernel has already. Use landmarks=None."
+            )
+        rng = None if isinstance(self.landmarks, LandmarkSelector) else generator(self.random_state)
+        return as_landmarks(self.landmarks).select(self.kernel_, X, rng=rng)
+
+    def _store(self, result, points, X):
+        self.subspace_ = narrowed(result.subspace, points)
+        like = self.subspace_.frame.coefficients
+        self.explained_variance_ = array_namespace(like).astype(result.variances, like.dtype, copy=False)
+        self.explained_variance_ratio_ = self.explained_variance_ / result.total
+        self.multipliers_ = result.multipliers
+        self.n_components_ = len(self.subspace_)
+        solver = as_preimage(self.preimage)
+        # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
+        self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(self.subspace_, X)
+
+    def _kernel_machine(self):
+        """Axes and mean as the functions of a machine; an error of an axis counts by the variance along it."""
+        check_is_fitted(self)
+        space = self.subspace_
+        xp = array_namespace(space.offset)
+        expansion, intercept, weights = space.frame, -space.offset, xp.sqrt(self.explained_variance_)
+        if not is_precomputed(self.kernel_):  # the mean is for the way back
+            both = xp.concat([expansion.coefficients, space.origin.coefficients], axis=1)
+            expansion, one = Expansion(expansion.kernel, expansion.points, both), xp.ones_like(weights[:1])
+            intercept, weights = xp.concat([intercept, 0 * one]), xp.concat([weights, one])
+        return KernelMachine(
+            expansion,
+            intercept,
+            Coordinates(self.n_components_),
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+            to_numpy(weights),
+        )
+
+    def _check_inputs(self, X):
+        check_is_fitted(self)
+        return check_model_inputs(self, X, like=self.subspace_.frame.coefficients)
+
+    def _require_inputs(self):
+        if is_precomputed(self.kernel_):
+            raise UnsupportedKernelError(
+                "A precomputed kernel has no inputs to go back to. Give SemiSupervisedKernelPCA the kernel itself and "
+                "the inputs."
+            )
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    def __sklearn_tags__(self):
+        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)

@@ -1,0 +1,244 @@
+"""Leave-one-out scores are those of models fitted without the point."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.decomposition import PCA
+
+from preimage import KernelPCA
+from preimage.calibration import leave_one_out, linear_leave_one_out
+from preimage.calibration._downdate import Downdate
+from preimage.calibration._leave_one_out import match_components
+
+
+def spiked(n, d, seed=0, sizes=(6.0, 4.0, 2.5)):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X[:, : len(sizes)] *= sizes[:d]
+    return X
+
+
+def by_refitting(make, X, count):
+    """Scores of left-out points by fitting again, with the signs of the full fit."""
+    full = make(X)  # with a few components more, for axes that change places
+    scores = np.empty((len(X), count))
+    for n in range(len(X)):
+        others = np.delete(X, n, axis=0)
+        model = make(others)
+        # ⟨axis, axis⟩ from scores: axes are combinations of points with scores over eigenvalues as weights.
+        fold = model.transform(others)
+        products = (fold / (fold**2).sum(axis=0)).T @ full.transform(others)[:, :count]
+        order = max(
+            permutations(range(fold.shape[1]), count), key=lambda p: sum(abs(products[j, k]) for k, j in enumerate(p))
+        )
+        signs = np.sign([products[j, k] for k, j in enumerate(order)])
+        scores[n] = signs * model.transform(X[n : n + 1])[0, list(order)]
+    return full.transform(X)[:, :count], scores
+
+
+def up_to_signs(scores, train):
+    signs = np.sign((scores.train * train).sum(axis=0))
+    np.testing.assert_allclose(signs * scores.train, train, atol=1e-8 * np.abs(train).max())
+    return signs * scores.left_out
+
+
+@pytest.mark.parametrize("shape", [(15, 60), (40, 6), (12, 11), (11, 12)])
+def test_exact_scores_are_those_of_refitted_pca(shape):
+    X = spiked(*shape)
+    train, expected = by_refitting(lambda rows: PCA(min(6, rows.shape[1])).fit(rows), X, 3)
+    np.testing.assert_allclose(up_to_signs(linear_leave_one_out(X, 3), train), expected, atol=1e-9)
+    np.testing.assert_allclose(up_to_signs(leave_one_out(X @ X.T, 3), train), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("gamma", [1e-3, 1e-2, 0.05])
+def test_exact_scores_are_those_of_refitted_kernel_pca(gamma):
+    X = spiked(25, 30)
+    kernel_pca = lambda rows: KernelPCA(6, gamma=gamma, eigensolver="dense").fit(rows)
+    train, expected = by_refitting(kernel_pca, X, 3)
+    gram = kernel_pca(X).kernel_(X, X)
+    np.testing.assert_allclose(up_to_signs(leave_one_out(gram, 3), train), expected, atol=1e-9)
+
+
+def test_exact_is_refitting_for_strong_inflation_too():
+    X = np.random.default_rng(0).normal(size=(60, 200))
+    gram = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 40)
+    fast, slow = leave_one_out(gram, 4), leave_one_out(gram, 4, method="refit")
+    assert (slow.inflation > 1000).all()
+    np.testing.assert_allclose(fast.left_out, slow.left_out, atol=1e-7 * slow.left_out.std())
+
+
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("shape", [(12, 40), (30, 5)])
+def test_all_methods_of_the_gram_matrix_agree_on_training_scores(shape, centered):
+    X = spiked(*shape)
+    fast, slow = (leave_one_out(X @ X.T, 4, centered=centered, method=m) for m in ("exact", "refit"))
+    np.testing.assert_allclose(fast.left_out, slow.left_out, atol=1e-8)
+    np.testing.assert_allclose(fast.left_out_eigenvalues, slow.left_out_eigenvalues, rtol=1e-9)
+    first = leave_one_out(X @ X.T, 4, centered=centered, method="first_order")
+    np.testing.assert_allclose(first.train, fast.train)
+
+
+def test_left_out_scores_do_not_know_the_point():
+    # Without the point the axes stay the same, so scores move in proportion to the distance from the mean.
+    X = spiked(20, 50)
+    X[0] = X[1:].mean(axis=0) + 0.5 * (X[0] - X[1:].mean(axis=0))
+    near = linear_leave_one_out(X, 2).left_out[0]
+    X[0] = X[1:].mean(axis=0) + 3 * (X[0] - X[1:].mean(axis=0))
+    np.testing.assert_allclose(np.abs(linear_leave_one_out(X, 2).left_out[0]), 3 * np.abs(near), rtol=1e-9)
+
+
+def test_first_order_scores_are_projections():
+    X = spiked(12, 30)
+    centered = X - X.mean(axis=0)
+    U, sizes, Vt = np.linalg.svd(centered, full_matrices=False)
+    scores = linear_leave_one_out(X, 3, method="first_order")
+    signs = np.sign((scores.train * (U * sizes)[:, :3]).sum(axis=0))
+    for n in range(len(X)):
+        others = np.delete(X, n, axis=0)
+        directions = (others[1:] - others[0]).T
+        inside = others[0] + directions @ np.linalg.lstsq(directions, X[n] - others[0], rcond=None)[0]
+        expected = Vt[:3] @ (inside - others.mean(axis=0))
+        np.testing.assert_allclose(signs * scores.left_out[n], expected, atol=1e-12)
+
+
+def test_first_order_scores_only_grow_by_the_mean_where_the_others_span_the_point():
+    X = spiked(40, 6)
+    scores = linear_leave_one_out(X, 3, method="first_order")
+    np.testing.assert_allclose(scores.left_out, scores.train * 40 / 39)
+
+
+def test_duplicates_are_no_obstacle():
+    X = spiked(14, 40)
+    X[3] = X[8] = X[5]
+    fast, slow = linear_leave_one_out(X, 3), linear_leave_one_out(X, 3, method="refit")
+    np.testing.assert_allclose(np.abs(fast.left_out), np.abs(slow.left_out), atol=1e-8)
+
+
+def test_identical_rows_have_no_components():
+    scores = linear_leave_one_out(np.ones((5, 3)), 2)
+    assert scores.train.shape == scores.left_out.shape == (5, 0)
+
+
+def test_equal_eigenvalues_give_left_out_scores_of_an_existing_axis():
+    X = np.kron(np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]]), np.ones((3, 1)))
+    scores = linear_leave_one_out(X)
+    assert np.isfinite(scores.left_out).all()
+    assert (scores.left_out**2).sum() <= (12 / 11) ** 2 * (X**2).sum() + 1e-9
+
+
+def test_an_outlier_alone_on_its_axis_has_no_score_when_it_is_left_out():
+    rng = np.random.default_rng(0)
+    X = np.zeros((20, 4))
+    X[:, :2] = rng.normal(size=(20, 2)) * [3, 1]
+    X[7, 3] = 100.0
+    fast, slow = linear_leave_one_out(X, 3), linear_leave_one_out(X, 3, method="refit")
+    assert abs(fast.train[7, 0]) > 90 and abs(fast.left_out[7, 0]) < 1e-9
+    np.testing.assert_allclose(np.abs(fast.left_out), np.abs(slow.left_out), atol=1e-9)
+
+
+def test_scores_and_their_signs_follow_scale_and_order_of_points():
+    X = spiked(18, 40)
+    scores, order = linear_leave_one_out(X, 3), np.random.default_rng(1).permutation(18)
+    np.testing.assert_allclose(np.abs(linear_leave_one_out(1e-6 * X, 3).left_out), 1e-6 * np.abs(scores.left_out))
+    np.testing.assert_allclose(np.abs(linear_leave_one_out(X[order], 3).left_out), np.abs(scores.left_out[order]))
+
+
+def test_folds_hold_the_training_scores_of_the_others():
+    X = spiked(16, 50)
+    scores = linear_leave_one_out(X, 3)
+    for n in (0, 7):
+        others = np.delete(X, n, axis=0)
+        expected = PCA(3).fit(others).transform(others)
+        found = scores.fold(n)
+        sizes = lambda columns: np.sort(np.abs(columns), axis=1)
+        np.testing.assert_allclose(sizes(found), sizes(expected), atol=1e-9)
+        aligned = (found * np.delete(scores.train, n, axis=0)).sum(axis=0)
+        assert (aligned > 0).all()
+    with pytest.raises(ValueError, match="method='exact' alone"):
+        linear_leave_one_out(X, 3, method="first_order").fold(0)
+
+
+def test_inflation_is_that_of_new_data():
+    rng = np.random.default_rng(3)
+    signal = np.zeros(1500)
+    signal[0] = 1.0
+    draw = lambda n: rng.normal(size=(n, 1)) * 8 * signal + rng.normal(size=(n, 1500))
+    X, X_new = draw(60), draw(3000)
+    model = PCA(1).fit(X)
+    fresh = model.transform(X).std() / model.transform(X_new).std()
+    assert linear_leave_one_out(X, 1).inflation[0] == pytest.approx(fresh, rel=0.15)
+
+
+def test_more_components_than_there_are_give_those_there_are():
+    X = spiked(8, 30)
+    scores = linear_leave_one_out(X, 100)
+    assert scores.train.shape == (8, 7)
+    slow = linear_leave_one_out(X, 100, method="refit")
+    # Without a point there are six: some score of each row has no axis.
+    assert (np.abs(scores.left_out).min(axis=1) < 1e-8).all()
+    np.testing.assert_allclose(np.sort(np.abs(scores.left_out)), np.sort(np.abs(slow.left_out)), atol=1e-7)
+
+
+def test_matching_undoes_permutations_and_signs():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(5, 5)))[0] * 0.1 + np.eye(5)
+    order, signs = rng.permutation(5), rng.choice([-1.0, 1.0], size=5)
+    found_order, found_signs = match_components((signs * Q[:, order]).T[None])
+    np.testing.assert_array_equal(order[found_order[0]], np.arange(5))
+    np.testing.assert_array_equal(found_signs[0], signs[found_order[0]])
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(1, 12),
+    st.integers(0, 2**31),
+    st.sampled_from([1.0, 1e-9, 1e9]),
+    st.sampled_from(["spread", "equal", "tiny weights", "near"]),
+)
+def test_downdates_are_eigenpairs(r, seed, scale, kind):
+    rng = np.random.default_rng(seed)
+    poles = np.sort(rng.exponential(size=r))[::-1].copy()
+    if kind == "equal":
+        poles[:] = poles[r // 2]
+    elif kind == "near":
+        poles = poles[0] * (1 + 1e-13 * np.arange(r)[::-1])
+    poles *= scale
+    Z = rng.normal(size=(4, r))
+    Z *= np.sqrt(poles) * rng.uniform(0, 1, size=(4, 1)) / np.linalg.norm(Z, axis=1, keepdims=True)
+    Z[0] = 0
+    if kind == "tiny weights":
+        Z[1:, : r // 2] *= 1e-200
+    downdate = Downdate(poles, Z, r)
+    products, overlaps = downdate.products_and_overlaps(r)
+    for n in range(4):
+        A = np.diag(poles) - np.outer(Z[n], Z[n])
+        expected = np.linalg.eigvalsh(A)[::-1]
+        np.testing.assert_allclose(downdate.values[n], expected, atol=1e-13 * poles[0])
+        V = downdate.eigenvectors_of(n)
+        np.testing.assert_allclose(A @ V, V * downdate.values[n], atol=1e-13 * poles[0])
+        np.testing.assert_allclose(products[n], Z[n] @ V, atol=1e-12 * np.sqrt(poles[0]))
+        np.testing.assert_allclose(overlaps[n].T, V)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.eye(4), 0), "at least 1; got 0"),
+        ((np.eye(2), 1), "3 points at least; got 2"),
+        ((np.ones((3, 4)), 1), r"shape \(n, n\); got shape \(3, 4\)"),
+        ((np.full((3, 3), np.nan), 1), "NaN or infinity"),
+    ],
+)
+def test_bad_gram_matrices_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        leave_one_out(*arguments)
+
+
+def test_unknown_methods_are_refused_with_a_list():
+    with pytest.raises(ValueError, match="exact, first_order, refit; got 'fast'"):
+        leave_one_out(np.eye(4), method="fast")
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        linear_leave_one_out([[np.nan], [1.0], [2.0]])

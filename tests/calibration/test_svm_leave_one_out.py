@@ -1,0 +1,177 @@
+"""Left-out decisions of support vector machines against machines that were really fitted without the row."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.svm import SVC
+
+from preimage.calibration import svm_leave_one_out
+
+
+def machine(K, signs, costs):
+    svm = SVC(kernel="precomputed", C=1.0, tol=1e-6, max_iter=200_000).fit(K, signs, sample_weight=costs)
+    coefficients = np.zeros(len(signs))
+    coefficients[svm.support_] = svm.dual_coef_[0]
+    return coefficients, svm.decision_function(K)
+
+
+def brute_force(K, signs, costs):
+    out = []
+    for p in range(len(signs)):
+        rows = np.arange(len(signs)) != p
+        svm = SVC(kernel="precomputed", C=1.0, tol=1e-6, max_iter=200_000)
+        svm.fit(K[np.ix_(rows, rows)], signs[rows], costs[rows])
+        out.append(svm.decision_function(K[p : p + 1, rows])[0])
+    return np.array(out)
+
+
+def problem(n=60, n_features=8, seed=0, share=0.7):
+    X, y = make_classification(
+        n, n_features, n_informative=3, n_redundant=0, weights=[share], flip_y=0.1, random_state=seed
+    )
+    return X, 2.0 * y - 1
+
+
+@pytest.mark.parametrize("gamma", [0.02, 0.1, 10.0])
+@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
+def test_it_equals_brute_force(gamma, C):
+    X, signs = problem()
+    K, costs = rbf_kernel(X, gamma=gamma), np.full(len(signs), C)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    truth = brute_force(K, signs, costs)
+    np.testing.assert_allclose(result.values, truth, atol=2e-4 * max(1, np.abs(truth).max()))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.floats(-3, 1), st.floats(-1, 3))
+def test_it_equals_brute_force_on_random_problems(seed, log_gamma, log_cost):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 25))
+    X, signs = rng.normal(size=(n, 3)), np.where(np.arange(n) < max(2, n // 4), 1.0, -1.0)
+    K, costs = rbf_kernel(X, gamma=10**log_gamma), 10**log_cost * rng.uniform(0.5, 2, size=n)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    truth = brute_force(K, signs, costs)
+    support = coefficients != 0
+    free = support & (np.abs(coefficients) < costs * (1 - 1e-6))
+    if not free.any():
+        return  # the intercept of such a machine is an interval, and its middle a matter of taste
+    np.testing.assert_allclose(result.values, truth, atol=1e-3 * max(1, np.abs(truth).max()))
+
+
+def test_nearly_all_rows_need_no_other_machine():
+    X, signs = problem(100)
+    K, costs = rbf_kernel(X, gamma=0.1), np.full(100, 10.0)
+    coefficients, decisions = machine(K, signs, costs)
+    assert svm_leave_one_out(K, signs, coefficients, costs, decisions).refitted.size <= 2
+
+
+def test_rows_without_coefficient_keep_their_decision():
+    X, signs = problem(80, share=0.5)
+    K, costs = rbf_kernel(X, gamma=0.02), np.full(80, 10.0)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    idle = coefficients == 0
+    assert idle.sum() > 5
+    np.testing.assert_array_equal(result.values[idle], decisions[idle])
+    # A left-out support vector is never better off.
+    assert (signs * result.values <= signs * decisions + 1e-6)[~idle].all()
+
+
+def test_the_span_rule_where_no_state_changes():
+    """All rows free: the closed form holds for each."""
+    X, signs = problem(30)
+    K, costs = rbf_kernel(X, gamma=5.0), np.full(30, 1e6)
+    coefficients, decisions = machine(K, signs, costs)
+    assert (coefficients != 0).all()
+    bordered = np.block([[K, np.ones((30, 1))], [np.ones((1, 30)), np.zeros((1, 1))]])
+    span = signs - coefficients / np.diagonal(np.linalg.inv(bordered))[:-1]
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    np.testing.assert_allclose(result.values, span, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [linear_kernel, lambda X: rbf_kernel(X, gamma=0.3)], ids=["linear", "gaussian"])
+def test_singular_kernel_matrices_are_no_obstacle(kernel):
+    X, signs = problem(40, n_features=4)
+    X = np.concatenate([X, X[:10]])  # duplicates
+    signs = np.concatenate([signs, signs[:10]])
+    K, costs = kernel(X), np.full(50, 0.1)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    truth = brute_force(K, signs, costs)
+    np.testing.assert_allclose(result.values, truth, atol=2e-3 * max(1, np.abs(truth).max()))
+    assert result.refitted.size <= 10
+
+
+@pytest.mark.parametrize("n", [40, 80])
+def test_few_free_rows_need_steps(n):
+    """A wide kernel and a small cost: nearly all support vectors are at their bounds."""
+    X, signs = problem(n, n_features=4, share=0.5)
+    K, costs = rbf_kernel(X, gamma=0.05), np.linspace(0.4, 0.6, n)
+    coefficients, decisions = machine(K, signs, costs)
+    free = (coefficients != 0) & (np.abs(coefficients) < 0.999 * costs)
+    assert 1 <= free.sum() <= 0.2 * n
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    np.testing.assert_allclose(result.values, brute_force(K, signs, costs), atol=1e-3)
+    assert result.refitted.size <= 2
+
+
+@pytest.mark.parametrize("switched_off", ["MOST_PIVOTS", "MOST_STEPS"])
+def test_pivots_and_steps_each_come_to_the_same_end(switched_off, monkeypatch):
+    X, signs = problem(60, n_features=4, share=0.6)
+    K, costs = rbf_kernel(X, gamma=0.3), np.full(60, 2.0)
+    coefficients, decisions = machine(K, signs, costs)
+    both = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    monkeypatch.setattr(f"preimage.calibration._svm_leave_one_out.{switched_off}", 0)
+    one = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    np.testing.assert_allclose(one.values, both.values, atol=1e-3)
+    assert one.refitted.size <= 2
+
+
+def test_without_free_rows_libsvm_decides():
+    """Two rows of opposite classes at their bounds, and their copies: the intercept is an interval."""
+    X, signs = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    K, costs = linear_kernel(X), np.full(4, 1e-3)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    np.testing.assert_allclose(result.values, brute_force(K, signs, costs), atol=1e-4)
+    assert result.refitted.size == 4
+
+
+def test_weights_of_classes_and_rows_are_bounds():
+    X, signs = problem(50)
+    K, costs = rbf_kernel(X, gamma=0.1), np.where(signs > 0, 7.0, 0.5) * np.linspace(0.5, 2, 50)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    np.testing.assert_allclose(result.values, brute_force(K, signs, costs), atol=1e-3)
+
+
+def test_rows_of_weight_zero_do_not_take_part():
+    X, signs = problem(50)
+    K = rbf_kernel(X, gamma=0.1)
+    kept = np.arange(50) >= 10
+    costs = np.where(kept, 2.0, 0.0)
+    inner = np.ix_(kept, kept)
+    coefficients, decisions = machine(K[inner], signs[kept], costs[kept])
+    alone = svm_leave_one_out(K[inner], signs[kept], coefficients, costs[kept], decisions)
+    spread, everywhere = np.zeros(50), np.zeros(50)
+    spread[kept], everywhere[kept] = coefficients, decisions
+    together = svm_leave_one_out(K, signs, spread, costs, everywhere)
+    np.testing.assert_allclose(together.values[kept], alone.values, atol=1e-6)
+    assert (together.values[~kept] == 0).all()
+
+
+def test_the_only_row_of_a_class_keeps_its_decision():
+    rng = np.random.default_rng(0)
+    X, signs = rng.normal(size=(12, 2)), np.r_[1.0, -np.ones(11)]
+    K, costs = rbf_kernel(X), np.full(12, 10.0)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    assert result.values[0] == decisions[0]
+    assert np.isfinite(result.values).all()
+    with pytest.raises(ValueError, match="NaN"):
+        svm_leave_one_out(K, signs, coefficients, costs, np.full(12, np.nan))

@@ -1,0 +1,121 @@
+"""Reports say what was measured, in numbers and in words."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from preimage.calibration import linear_leave_one_out
+from preimage.estimators._inflation_report import inflation_report
+from preimage.estimators._renormalized import Renormalized
+
+RNG = np.random.default_rng(0)
+WIDE = RNG.normal(size=(40, 500))
+TALL = RNG.normal(size=(200, 4)) * [4, 2, 1, 0.5]
+
+
+def two_classes(separation, n=48, d=400):
+    y = (np.arange(n) % 4 == 0).astype(int)
+    X = np.random.default_rng(1).normal(size=(n, d))
+    X[:, 0] += separation * y
+    return X, y
+
+
+def test_numbers_are_those_of_leave_one_out():
+    report = inflation_report(PCA(3), WIDE)
+    scores = linear_leave_one_out(WIDE, 3)
+    np.testing.assert_allclose(report.ratios, scores.inflation)
+    np.testing.assert_allclose(report.train_std, scores.train.std(axis=0))
+    np.testing.assert_allclose(report.left_out_std, scores.left_out.std(axis=0))
+    assert report.inflated.all() and ((report.overlap > 0) & (report.overlap < 0.9)).all()
+    assert report.method == "affine" and report.dependence.n_pairs == 3
+    assert report.errors is None and report.g_means is None
+
+
+def test_strong_inflation_recommends_renormalized():
+    report = inflation_report(PCA(3), WIDE)
+    assert "Use Renormalized around PCA" in report.recommendation and "give y here" in report.recommendation
+    assert "as much as those of samples left out" in report.recommendation
+
+
+def test_data_without_inflation_need_nothing():
+    report = inflation_report(PCA(2), TALL)
+    assert report.method == "none" and not report.inflated.any() and (report.overlap > 0.9).all()
+    assert report.recommendation.startswith("No inflation") and report.recommendation.endswith("Use PCA as it is.")
+
+
+def test_classes_tell_whether_correction_helps():
+    X, y = two_classes(6.0)
+    report = inflation_report(PCA(3), X, y)
+    assert report.errors["corrected"] < report.errors["as they are"] and report.errors["largest class"] == 0.25
+    assert "lowers the error of a classifier on samples left out from" in report.recommendation
+
+
+def test_components_without_signal_are_left_alone():
+    X, y = two_classes(0.0)
+    report = inflation_report(PCA(3), X, y, classifier=GaussianNB())
+    assert report.method == "none" and report.inflated.any()
+    assert "does not make a classifier better" in report.recommendation
+    np.testing.assert_array_equal(report.corrected, report.left_out)
+
+
+def test_classifiers_are_judged_by_recalls():
+    X, y = two_classes(7.0)
+    report = inflation_report(SVC(gamma=1 / 400), X, y)
+    assert report.kind == "classifier" and report.names == ["decision"] and report.ratios.shape == (1,)
+    assert report.g_means["training"] == 1 and set(report.g_means) == {"training", "left out", "corrected"}
+    left_out = report.left_out[:, 0] > 0
+    assert report.errors["as they are"] == np.mean(left_out != y)
+    recalls = [np.mean(left_out[y == code] == code) for code in (0, 1)]
+    assert report.g_means["left out"] == pytest.approx(np.sqrt(np.prod(recalls)))
+    assert "decision values" in report.recommendation
+
+
+def test_several_classes_have_a_row_each():
+    y = np.array(["a", "b", "c"] * 10)
+    X = WIDE[:30] + 4 * np.eye(500)[np.arange(30) % 3]
+    report = inflation_report(SVC(), X, y, cv=5)
+    assert report.names == ["class a", "class b", "class c"] and len(report.to_frame()) == 3
+
+
+def test_values_of_new_samples_come_plain_and_corrected():
+    report = inflation_report(PCA(2), WIDE)
+    new = RNG.normal(size=(15, 500))
+    plain, corrected = report.values_of(new)
+    np.testing.assert_allclose(plain, report.model.transform(new))
+    np.testing.assert_allclose(corrected, Renormalized(PCA(2)).fit(WIDE).transform(new))
+
+
+def test_a_renormalized_estimator_stands_for_what_it_wraps():
+    direct, wrapped = inflation_report(PCA(2), WIDE), inflation_report(Renormalized(PCA(2)), WIDE)
+    np.testing.assert_array_equal(direct.ratios, wrapped.ratios)
+
+
+def test_printed_and_drawn_in_notebooks():
+    report = inflation_report(make_pipeline(StandardScaler(), PCA(14)), WIDE)
+    text, page = str(report), report._repr_html_()
+    assert text.startswith("Variance inflation of a pipeline with PCA on 40 samples with 500 variables")
+    assert "component 12" in text and "component 13" not in text and "... and 2 more" in text
+    assert report.recommendation in text and page.count("<tr>") == 13 and "component 12" in page
+    assert "method='affine'" in repr(report)
+    assert "<script" not in inflation_report(SVC(), WIDE, np.array(["<script>", "x"] * 20))._repr_html_()
+
+
+def test_as_a_frame():
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = inflation_report(PCA(3), WIDE).to_frame()
+    assert list(frame.columns) == ["train std", "left-out std", "ratio", "overlap", "inflated"]
+    assert list(frame.index) == ["component 1", "component 2", "component 3"]
+
+
+def test_regression_targets_do_not_make_a_guard():
+    report = inflation_report(PCA(2), WIDE, RNG.normal(size=40), n_permutations=0)
+    assert report.errors is None and report.dependence is None
+
+
+def test_same_seed_same_report():
+    first, second = (inflation_report(PCA(3), WIDE, random_state=3) for _ in range(2))
+    assert str(first) == str(second)
