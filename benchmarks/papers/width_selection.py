@@ -432,7 +432,8 @@ def coil_lines(coil):
     yield (
         "16 principal components of unit length, noise of deviation σ added; log₂ γ (mean over draws of noise) and "
         "accuracy in five-fold cross-validation there. Below ours, an earlier implementation on other draws and folds. "
-        "Without self-pairs unless said; “printed” is the published algorithm as printed.\n"
+        "Without self-pairs unless said; “printed” is the published algorithm as printed, in five steps, but for "
+        "weights divided by their sum.\n"
     )
     order = ["best", *(c for c in columns if c != "best")]
     rows = []

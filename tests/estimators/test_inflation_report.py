@@ -8,9 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from preimage import Renormalized, inflation_report
 from preimage.calibration import linear_leave_one_out
-from preimage.estimators._inflation_report import inflation_report
-from preimage.estimators._renormalized import Renormalized
 
 RNG = np.random.default_rng(0)
 WIDE = RNG.normal(size=(40, 500))

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import SVC
 
-from preimage import KernelPCA
+from preimage import KernelPCA, Renormalized
 from preimage.calibration import (
     TrainingSpan,
     linear_leave_one_out,
@@ -27,7 +27,6 @@ from preimage.calibration import (
     transfer_function,
 )
 from preimage.estimators._left_out_scores import left_out_scores
-from preimage.estimators._renormalized import Renormalized
 from preimage.exceptions import UnsupportedKernelError
 
 RNG = np.random.default_rng(0)

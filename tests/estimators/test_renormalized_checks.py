@@ -8,8 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from preimage import KernelFisherDiscriminant, KernelPCA
-from preimage.estimators._renormalized import Renormalized
+from preimage import KernelFisherDiscriminant, KernelPCA, Renormalized
 
 
 @parametrize_with_checks(

@@ -12,10 +12,17 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from preimage import KernelFisherDiscriminant, KernelKMeans, KernelPCA, OrientedKernelPCA, compress, load
+from preimage import (
+    KernelFisherDiscriminant,
+    KernelKMeans,
+    KernelPCA,
+    OrientedKernelPCA,
+    SemiSupervisedKernelPCA,
+    compress,
+    load,
+)
 from preimage._arrays import to_numpy
 from preimage.estimators._partial_labels import code_matrix, component_targets, partial_labels
-from preimage.estimators._semisupervised_kernel_pca import SemiSupervisedKernelPCA
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Linear, Sigmoid, Warped

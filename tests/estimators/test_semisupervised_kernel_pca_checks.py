@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from preimage.estimators._semisupervised_kernel_pca import SemiSupervisedKernelPCA
+from preimage import SemiSupervisedKernelPCA
 from preimage.kernels import Gaussian, Warped
 
 

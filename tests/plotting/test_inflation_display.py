@@ -5,8 +5,8 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.svm import SVC
 
-from preimage.estimators._inflation_report import inflation_report
-from preimage.plotting._inflation import InflationDisplay
+from preimage import inflation_report
+from preimage.plotting import InflationDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="figures need matplotlib")
 plt.switch_backend("Agg")

@@ -10,6 +10,7 @@ from preimage.model_selection._sensitivity import sensitivity_map
 from preimage.model_selection._split_half import SplitHalf, split_half
 from preimage.model_selection._split_half_tests import SplitHalfNull, paired_permutation_test, split_half_null
 from preimage.model_selection._weight_maps import WeightMaps, weight_maps
+from preimage.model_selection._width_search import WidthSearch, class_mean_radius
 
 __all__ = [
     "DenoisingScorer",
@@ -18,8 +19,10 @@ __all__ = [
     "SplitHalfCurve",
     "SplitHalfNull",
     "WeightMaps",
+    "WidthSearch",
     "add_noise",
     "align_maps",
+    "class_mean_radius",
     "estimate_noise",
     "fdr_threshold",
     "map_correlation",

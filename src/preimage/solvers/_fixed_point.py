@@ -34,7 +34,7 @@ class FixedPoint(TargetSolver):
     the denominator cancels; problems that start where the kernel vanishes start again from the nearest training
     point. All problems are iterated together, two matrix products a step, and leave the batch when they are done.
 
-    Under a kernel that `Warped` bends along a graph the weights :math:`\\alpha` are those of (W4), which change with z
+    Under a kernel that `Warped` bends along a graph the weights :math:`\alpha` are those of (W4), which change with z
     and have both signs: many steps are needed, and `Gradient` is faster.
 
     Parameters
