@@ -80,6 +80,10 @@ INTRODUCTION = [
     "2011). SNR, which the paper does not define, is the variance of the signal over that of all noise, Dσ². "
     '"histogram" needs the whole test set at once, with classes in the proportions of training; "transfer", "affine" '
     'and "auto" are learned from training data alone and work for single points.',
+    "",
+    'Two decisions of the library were made on test errors of such draws, before these runs: that "auto" takes lines '
+    "with deviations steadied by neighbouring components, not PCHIP curves (40 draws of digits, 8 of circles), and "
+    "the margin of the guard, half a standard error below the error of the largest class (40 draws of digits).",
 ]
 
 

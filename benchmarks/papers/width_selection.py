@@ -18,6 +18,7 @@ columns "ball" and "mean" differ at all.
 """
 
 import argparse
+import pickle
 import shlex
 import sys
 import time
@@ -75,10 +76,15 @@ def main():
     options = parse()
     start = time.perf_counter()
     studies = {name: digit_study(name, options) for name in options.sets if name in ("usps", "mnist")}
+    if options.keep is not None:
+        options.keep.write_bytes(pickle.dumps({"machine": describe_machine(), "studies": studies}))
+    kept = [pickle.loads(path.read_bytes()) for path in options.kept]
+    for part in kept:
+        studies |= part["studies"]
     coil = coil_study(options) if "coil20" in options.sets else None
     balls = ball_study(options) if "balls" in options.sets else None
     minutes = (time.perf_counter() - start) / 60
-    text = "\n".join(report_lines(options, minutes, studies, coil, balls)) + "\n"
+    text = "\n".join(report_lines(options, minutes, studies, coil, balls, kept)) + "\n"
     print(text)
     if options.output is not None:
         options.output.write_text(text)
@@ -86,16 +92,19 @@ def main():
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", default=["usps", "mnist", "coil20", "balls"])
+    parser.add_argument("--sets", nargs="*", default=["usps", "mnist", "coil20", "balls"])
     parser.add_argument("--train", type=int, default=20_000, help="most digits for training")
     parser.add_argument("--test", type=int, default=10_000, help="most digits for testing")
     parser.add_argument(
         "--C", type=float, nargs="+", default=[10.0], help="more than one: the best in cross-validation"
     )
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--octaves", type=int, nargs=2, default=[-6, 5], help="log₂ of γ·median on digits, from and to")
     parser.add_argument("--samples", type=int, default=4000, help="digits of the criteria that look at a sample")
     parser.add_argument("--draws", type=int, default=30, help="seeds of randomised balls, and of noise on COIL-20 / 10")
     parser.add_argument("--n-jobs", type=int, default=1, help="processes, over folds and widths")
+    parser.add_argument("--keep", type=Path, help="write the study of one set of digits to this file, for --with")
+    parser.add_argument("--with", dest="kept", type=Path, nargs="*", default=[], help="studies that other runs kept")
     parser.add_argument("--output", type=Path, help="Markdown file")
     return parser.parse_args()
 
@@ -111,7 +120,8 @@ def digit_study(name, options):
     """Choices of all criteria with their CPU seconds; accuracies of cross-validation; test accuracies."""
     X, y, X_test, y_test = digits(name, options)
     print(f"{name}: {X.shape[0]} digits for training, {X_test.shape[0]} for testing", file=sys.stderr)
-    gammas = 2.0**OCTAVES / squared_distance_percentile(X, 50)
+    octaves = np.arange(options.octaves[0], options.octaves[1] + 1)
+    gammas = 2.0**octaves / squared_distance_percentile(X, 50)
     searches = {
         "all": cpu_seconds(lambda: choices(X, y, gammas)),
         "sample": cpu_seconds(lambda: choices(X, y, gammas, n_samples=options.samples)),
@@ -132,6 +142,7 @@ def digit_study(name, options):
     scores = dict(zip(distinct, Parallel(options.n_jobs)(delayed(score)(*pair) for pair in distinct), strict=True))
     return {
         "shape": (*X.shape, X_test.shape[0]),
+        "octaves": octaves,
         "gammas": gammas,
         "accuracy": accuracy.max(axis=0),
         "C": np.array(options.C)[best_C],
@@ -294,10 +305,12 @@ def by_programme(G):
     return scale * float(p @ np.diag(H) - p @ H @ p)
 
 
-def report_lines(options, minutes, studies, coil, balls):
+def report_lines(options, minutes, studies, coil, balls, kept):
     yield "# Width selection from class means\n"
     yield f"`python {shlex.join([sys.argv[0], *sys.argv[1:]])}`\n"
     yield f"preimage {preimage.__version__}; {describe_machine()}; {minutes:.1f} minutes.\n"
+    for part in kept:
+        yield f"{', '.join(part['studies']).upper()} on another machine: {part['machine']}.\n"
     yield (
         "After T. J. Hansen, T. J. Abrahamsen, L. K. Hansen, MLSP 2011. Criteria see training data alone. CPU seconds "
         f"are summed over threads and processes. SVC with C {'= ' if len(options.C) == 1 else 'of '}"
@@ -337,10 +350,7 @@ def verdicts(studies, coil, balls):
             yield f"- {name.upper()}, {text}: {ratio:.0f} × less time: {verdict(ratio >= TIME_BAR)}."
         ball, mean = (study["searches"]["all"][0][c] for c in ("enclosing_ball", "mean_distance"))
         difference = 100 * (accuracy[ball] - accuracy[mean])
-        yield (
-            f"- {name.upper()}, ball against mean distance: {OCTAVES[ball] - OCTAVES[mean]:+d} octaves, "
-            f"{difference:+.2f} points."
-        )
+        yield (f"- {name.upper()}, ball against mean distance: {ball - mean:+d} octaves, {difference:+.2f} points.")
     pairs = ball_and_mean(studies, coil)
     if pairs:
         same = sum(ball[0] == mean[0] for ball, mean in pairs)
@@ -363,11 +373,11 @@ def verdicts(studies, coil, balls):
 
 
 def ball_and_mean(studies, coil):
-    """(octave, accuracy) of ball and of mean distance, a pair for every problem."""
+    """(width, accuracy) of ball and of mean distance, a pair for every problem."""
     pairs = []
     for study in studies.values():
         places = study["searches"]["all"][0]
-        pairs.append([(OCTAVES[places[c]], study["accuracy"][places[c]]) for c in ("enclosing_ball", "mean_distance")])
+        pairs.append([(places[c], study["accuracy"][places[c]]) for c in ("enclosing_ball", "mean_distance")])
     for results in (coil or {}).values():
         pairs += list(zip(results["ball"], results["mean"], strict=True))
     return pairs
@@ -375,13 +385,14 @@ def ball_and_mean(studies, coil):
 
 def digit_lines(name, study, options):
     n, d, n_test = study["shape"]
+    octaves = study["octaves"]
     accuracy, (places, all_seconds) = study["accuracy"], study["searches"]["all"]
     sampled, sample_seconds = study["searches"]["sample"]
     drawn, drawn_seconds = study["searches"]["randomised"]
     yield f"\n## {name.upper()}: {n:,} digits of {d} pixels\n"
     yield f"{options.folds}-fold cross-validation over the grid, log₂ of γ times the median squared distance:\n"
     yield from table(
-        ["", *(f"{octave:+d}" for octave in OCTAVES)],
+        ["", *(f"{octave:+d}" for octave in octaves)],
         [
             ["accuracy in %", *(f"{100 * value:.2f}" for value in accuracy)],
             ["best C", *(f"{C:g}" for C in study["C"])],
@@ -391,7 +402,7 @@ def digit_lines(name, study, options):
     rows = [
         [
             "cross-validation",
-            f"{OCTAVES[int(np.argmax(accuracy))]:+d}",
+            f"{octaves[int(np.argmax(accuracy))]:+d}",
             "",
             "",
             f"{100 * accuracy.max():.2f}",
@@ -405,9 +416,9 @@ def digit_lines(name, study, options):
         rows.append(
             [
                 SHORT[criterion],
-                f"{OCTAVES[place]:+d}",
-                f"{OCTAVES[sampled[criterion]]:+d}",
-                f"{np.log2(study['refined'][criterion] / study['gammas'][-OCTAVES[0]]):+.2f}",
+                f"{octaves[place]:+d}",
+                f"{octaves[sampled[criterion]]:+d}",
+                f"{np.log2(study['refined'][criterion] / study['gammas'][-octaves[0]]):+.2f}",
                 f"{100 * accuracy[place]:.2f}",
                 f"{100 * (accuracy[place] - accuracy.max()):+.2f}",
                 f"{100 * study['test'][criterion]:.2f}",
@@ -419,7 +430,7 @@ def digit_lines(name, study, options):
     )
     less = lambda seconds: f"{seconds:.2f} ({study['cv_seconds'] / seconds:.0f} × less)"
     yield (
-        f"\nThe randomised ball chooses {OCTAVES[drawn['enclosing_ball']]:+d}. CPU seconds: cross-validation "
+        f"\nThe randomised ball chooses {octaves[drawn['enclosing_ball']]:+d}. CPU seconds: cross-validation "
         f"{study['cv_seconds']:.1f}; all six criteria {less(all_seconds)}, of {options.samples:,} digits "
         f"{less(sample_seconds)}, the randomised ball {less(drawn_seconds)}. Curves but no model are what a search "
         f"computes; asked for one criterion it takes {study['one_seconds']:.2f}, as the kernel matrix is what it costs."
