@@ -9,7 +9,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import (
-    array_namespace,
     clamp_at_zero,
     is_dask,
     is_dask_frame,
@@ -17,14 +16,12 @@ from preimage._arrays import (
     is_lazy,
     on_device,
     to_dense,
-    to_numpy,
 )
 from preimage._dask import known_rows
 from preimage._memory import memory_budget
 from preimage._random import generator
 from preimage._validation import (
     Interval,
-    check_coordinates,
     check_gram,
     check_lazy_points,
     check_parameters,
@@ -47,11 +44,9 @@ from preimage.estimators._landmark_route import (
     update_landmarks,
     width_sample,
 )
-from preimage.estimators._preimages import points_of
-from preimage.estimators._queries import check_queries, map_queries
-from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import Expansion, Gram
-from preimage.interop import Coordinates, KernelMachine
+from preimage.estimators._queries import check_queries
+from preimage.estimators._way_back import WayBack, axes_machine
+from preimage.feature_space import Gram
 from preimage.kernels import Precomputed
 from preimage.landmarks import LandmarkSelector
 from preimage.solvers import (
@@ -60,7 +55,6 @@ from preimage.solvers import (
     TargetSolver,
     as_preimage,
     free_length_preimages,
-    navigate,
     values_at_basis,
 )
 from preimage.spectral import Eigensolver, principal_subspace
@@ -71,7 +65,7 @@ def _knows_new_points(estimator):
     return not is_precomputed(estimator.kernel)
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Kernel principal component analysis: exact, or on landmarks for any number of rows.
 
     Diagonalises the covariance of :math:`\varphi(x_1) \dots \varphi(x_n)` in feature space through the centred Gram
@@ -303,100 +297,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return through_device(self.subspace_, self.device)(X)
         return self._map(self.subspace_.coordinates, X)
 
-    def inverse_transform(self, Y):
-        r"""Inputs whose images are nearest to the points of the principal subspace with coordinates Y.
-
-        Minimises :math:`\|\varphi(z) - (\bar\varphi + \sum_j y_j V_j)\|^2` with the solver `preimage`, from the
-        training point that is nearest in feature space. To denoise, use `denoise`, which starts at the noisy inputs.
-
-        Parameters
-        ----------
-        Y : array of shape (q, n_components_)
-
-        Returns
-        -------
-        array of shape (q, d)
-            Lazy for a Dask array.
-        """
-        if not is_dask(Y):
-            return points_of(self.find_preimages(Y))
-        check_is_fitted(self)
-        self._require_inputs()
-        if Y.ndim != 2 or Y.shape[1] != self.n_components_:
-            raise ValueError(
-                f"KernelPCA has {self.n_components_} components; the coordinates have shape {tuple(Y.shape)}. "
-                "inverse_transform takes what transform returns."
-            )
-        solver, subspace = self.preimage_, self.subspace_  # not the whole estimator, which would travel to workers
-        return self._map(lambda rows: solver.inverse(subspace, rows, None).points, Y)
-
-    def denoise(self, X):
-        r"""Project X on the principal subspace and go back to input space, starting at X.
-
-        Parameters
-        ----------
-        X : array of shape (q, d)
-
-        Returns
-        -------
-        array of shape (q, d)
-            Lazy for a Dask array, without a warning where solvers do not converge.
-        """
-        X = self._check_inputs(X)
-        self._require_inputs()
-        if is_lazy(X):
-            solver, subspace = self.preimage_, self.subspace_
-            return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
-        return points_of(self.find_preimages(self.subspace_.coordinates(X), start=X))
-
-    def find_preimages(self, Y, start=None):
-        """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
-
-        Parameters
-        ----------
-        Y : array of shape (q, n_components_)
-        start : array of shape (q, d), optional
-            Where to start, and what penalties pull towards.
-
-        Returns
-        -------
-        PreimageResult
-        """
-        check_is_fitted(self)
-        self._require_inputs()
-        if is_dask(Y):
-            raise TypeError(
-                "find_preimages gives results in memory and needs an array there; got a Dask array. Use "
-                "inverse_transform(Y), which stays lazy, or pass Y.compute()."
-            )
-        Y = check_coordinates(self, Y, self.n_components_, like=self.subspace_.frame.coefficients)
-        start = None if start is None else self._check_inputs(start)
-        if start is not None and start.shape[0] != Y.shape[0]:
-            raise ValueError(
-                f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
-            )
-        return self.preimage_.inverse(self.subspace_, Y, start)
-
-    def navigate(self, A, B, steps=10):
-        """Inputs along the straight line between two points of the principal subspace.
-
-        Parameters
-        ----------
-        A, B : arrays of shape (n, d)
-            One point each, or a set each, which stands for its mean in feature space: class means, for instance.
-        steps : int, default=10
-            Points on the line, both ends included. Each pre-image starts at the one before.
-
-        Returns
-        -------
-        array of shape (steps, d)
-        """
-        if is_dask(A) or is_dask(B):
-            raise TypeError("navigate needs arrays in memory; got a Dask array. Pass A.compute() and B.compute().")
-        A, B = self._check_inputs(A), self._check_inputs(B)
-        self._require_inputs()
-        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
-
     def component_preimages(self, n_components=None):
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components."""
         check_is_fitted(self)
@@ -529,30 +429,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _wanted(self):
         return _plain_number(self.n_components)
 
-    def _map(self, function, X):
-        return map_queries(self, function, X, self.subspace_.frame.coefficients)
-
     def _kernel_machine(self):
-        """Axes and mean as the functions of a machine; an error of an axis counts by the variance along it."""
-        check_is_fitted(self)
-        space, xp = self.subspace_, array_namespace(self.eigenvalues_)
-        frame, offset = space.frame, space.offset
-        offset = xp.zeros_like(self.eigenvalues_) if offset is None else offset
-        weights = xp.sqrt(xp.abs(self.explained_variance_))
-        expansion, intercept = frame, -offset
-        if space.signature is None and not is_precomputed(self.kernel_):  # the mean is for the way back
-            mean = xp.zeros_like(frame.coefficients[:, :1]) if space.origin is None else space.origin.coefficients
-            expansion = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, mean], axis=1))
-            one = xp.ones_like(weights[:1])
-            intercept, weights = xp.concat([intercept, 0 * one]), xp.concat([weights, one])
-        return KernelMachine(
-            expansion,
-            intercept,
-            Coordinates(self.n_components_),
-            self.n_features_in_,
-            getattr(self, "feature_names_in_", None),
-            to_numpy(weights),
-        )
+        return axes_machine(self)
 
     def _check_inputs(self, X):
         check_is_fitted(self)
@@ -562,12 +440,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if n_components is not None and not 1 <= n_components <= self.n_components_:
             raise ValueError(f"n_components must be between 1 and {self.n_components_}; got {n_components!r}.")
         return self.subspace_.frame[:n_components]
-
-    def _require_inputs(self):
-        if is_precomputed(self.kernel_):
-            raise UnsupportedKernelError(
-                "A precomputed kernel has no inputs to go back to. Give KernelPCA the kernel itself and the inputs."
-            )
 
     @property
     def _n_features_out(self):

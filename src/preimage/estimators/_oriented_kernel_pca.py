@@ -8,19 +8,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, concat_rows, is_sparse
 from preimage._random import generator
-from preimage._validation import Interval, check_coordinates, check_model_inputs, check_points, check_same_home
+from preimage._validation import Interval, check_model_inputs, check_points, check_same_home
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, kernel_and_inputs, with_kernel_tags
-from preimage.estimators._preimages import points_of
+from preimage.estimators._way_back import WayBack
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.interop import Coordinates, KernelMachine
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector, as_landmarks
-from preimage.solvers import Preimage, as_preimage, navigate
+from preimage.solvers import Preimage, as_preimage
 from preimage.spectral import coordinate_moments, oriented_features, pair_moment, span_of_points
 
 
-class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Features of feature space that vary with the data, and not with what is known to be noise.
 
     Maximises [1]_
@@ -192,78 +192,6 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         X = self._check_inputs(X)
         return self.expansion_(X) - self.offset_
 
-    def inverse_transform(self, Y):
-        r"""Inputs whose images are nearest to the points of the span of the features with feature values Y.
-
-        Features are not orthogonal: in their span, the point with values Y is :math:`\bar\varphi + V\beta` with
-        :math:`\beta R = Y` for the orthonormal frame V of `subspace_`. What the features do not see is that of the
-        mean.
-
-        Parameters
-        ----------
-        Y : array of shape (q, n_components_)
-
-        Returns
-        -------
-        array of shape (q, d)
-        """
-        return points_of(self.find_preimages(Y))
-
-    def denoise(self, X):
-        """Project X on the span of the features, through the mean, and go back to input space, starting at X.
-
-        Parameters
-        ----------
-        X : array of shape (q, d)
-
-        Returns
-        -------
-        array of shape (q, d)
-        """
-        X = self._check_inputs(X)
-        return points_of(self.preimage_.inverse(self.subspace_, self.subspace_.coordinates(X), X))
-
-    def find_preimages(self, Y, start=None):
-        """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
-
-        Parameters
-        ----------
-        Y : array of shape (q, n_components_)
-            Features.
-        start : array of shape (q, d), optional
-            Where to start, and what penalties pull towards.
-
-        Returns
-        -------
-        PreimageResult
-        """
-        check_is_fitted(self)
-        Y = check_coordinates(self, Y, self.n_components_, like=self.offset_)
-        start = None if start is None else self._check_inputs(start)
-        if start is not None and start.shape[0] != Y.shape[0]:
-            raise ValueError(
-                f"There are {start.shape[0]} starts for {Y.shape[0]} rows of features; one each is needed."
-            )
-        coordinates = array_namespace(Y).linalg.solve(self.mixing_.T, Y.T).T
-        return self.preimage_.inverse(self.subspace_, coordinates, start)
-
-    def navigate(self, A, B, steps=10):
-        """Inputs along the straight line between two points of the span of the features.
-
-        Parameters
-        ----------
-        A, B : arrays of shape (n, d)
-            One point each, or a set each, which stands for its mean in feature space.
-        steps : int, default=10
-            Points on the line, both ends included.
-
-        Returns
-        -------
-        array of shape (steps, d)
-        """
-        A, B = self._check_inputs(A), self._check_inputs(B)
-        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
-
     def _expansion_points(self, X, tangents, samples, pairs):
         chosen = self.landmarks
         if chosen is not None and not isinstance(chosen, (Integral, str, LandmarkSelector)):
@@ -310,6 +238,11 @@ class OrientedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         )
         self.n_components_ = len(self.expansion_)
         self.preimage_ = as_preimage(self.preimage).fit(self.subspace_, X)
+
+    def _in_frame(self):
+        """Features are not orthogonal: the point of their span with values Y has coordinates β with βR = Y."""
+        mixing = self.mixing_
+        return lambda Y: array_namespace(Y).linalg.solve(mixing.T, Y.T).T
 
     def _kernel_machine(self):
         """The features as the functions of a machine; errors count alike, since all have the same noise."""

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, take_rows, to_numpy
+from preimage._arrays import array_namespace, take_rows
 from preimage._random import generator
-from preimage._validation import Interval, StrOptions, check_coordinates, check_model_inputs, check_parameters
+from preimage._validation import Interval, StrOptions, check_model_inputs, check_parameters
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -17,16 +17,14 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.estimators._partial_labels import ENCODINGS, component_targets, partial_labels
-from preimage.estimators._preimages import points_of
+from preimage.estimators._way_back import WayBack, axes_machine
 from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import Expansion
-from preimage.interop import Coordinates, KernelMachine
 from preimage.landmarks import LandmarkSelector, as_landmarks
-from preimage.solvers import Preimage, as_preimage, navigate
+from preimage.solvers import Preimage, as_preimage
 from preimage.spectral import FeatureSample, narrowed, semi_supervised_subspace
 
 
-class SemiSupervisedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Kernel PCA whose axes are biased towards the labels of a part of the points.
 
     Component n minimises [1]_
@@ -211,75 +209,6 @@ class SemiSupervisedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X = self._check_inputs(X)
         return self.subspace_.coordinates(X)
 
-    def inverse_transform(self, Y):
-        r"""Inputs whose images are nearest to the points of the subspace with coordinates Y.
-
-        Parameters
-        ----------
-        Y : array of shape (q, n_components_)
-
-        Returns
-        -------
-        array of shape (q, d)
-        """
-        return points_of(self.find_preimages(Y))
-
-    def denoise(self, X):
-        """Project X on the span of the axes, through the mean, and go back to input space, starting at X.
-
-        Parameters
-        ----------
-        X : array of shape (q, d)
-
-        Returns
-        -------
-        array of shape (q, d)
-        """
-        X = self._check_inputs(X)
-        self._require_inputs()
-        return points_of(self.find_preimages(self.subspace_.coordinates(X), start=X))
-
-    def find_preimages(self, Y, start=None):
-        """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
-
-        Parameters
-        ----------
-        Y : array of shape (q, n_components_)
-        start : array of shape (q, d), optional
-            Where to start, and what penalties pull towards.
-
-        Returns
-        -------
-        PreimageResult
-        """
-        check_is_fitted(self)
-        self._require_inputs()
-        Y = check_coordinates(self, Y, self.n_components_, like=self.subspace_.frame.coefficients)
-        start = None if start is None else self._check_inputs(start)
-        if start is not None and start.shape[0] != Y.shape[0]:
-            raise ValueError(
-                f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
-            )
-        return self.preimage_.inverse(self.subspace_, Y, start)
-
-    def navigate(self, A, B, steps=10):
-        """Inputs along the straight line between two points of the span of the axes.
-
-        Parameters
-        ----------
-        A, B : arrays of shape (n, d)
-            One point each, or a set each, which stands for its mean in feature space.
-        steps : int, default=10
-            Points on the line, both ends included.
-
-        Returns
-        -------
-        array of shape (steps, d)
-        """
-        A, B = self._check_inputs(A), self._check_inputs(B)
-        self._require_inputs()
-        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
-
     def _width_labels(self, y):
         """Labels for a width that is found from class means: those of all rows, or an error."""
         check_parameters(self)
@@ -316,34 +245,11 @@ class SemiSupervisedKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(self.subspace_, X)
 
     def _kernel_machine(self):
-        """Axes and mean as the functions of a machine; an error of an axis counts by the variance along it."""
-        check_is_fitted(self)
-        space = self.subspace_
-        xp = array_namespace(space.offset)
-        expansion, intercept, weights = space.frame, -space.offset, xp.sqrt(self.explained_variance_)
-        if not is_precomputed(self.kernel_):  # the mean is for the way back
-            both = xp.concat([expansion.coefficients, space.origin.coefficients], axis=1)
-            expansion, one = Expansion(expansion.kernel, expansion.points, both), xp.ones_like(weights[:1])
-            intercept, weights = xp.concat([intercept, 0 * one]), xp.concat([weights, one])
-        return KernelMachine(
-            expansion,
-            intercept,
-            Coordinates(self.n_components_),
-            self.n_features_in_,
-            getattr(self, "feature_names_in_", None),
-            to_numpy(weights),
-        )
+        return axes_machine(self)
 
     def _check_inputs(self, X):
         check_is_fitted(self)
         return check_model_inputs(self, X, like=self.subspace_.frame.coefficients)
-
-    def _require_inputs(self):
-        if is_precomputed(self.kernel_):
-            raise UnsupportedKernelError(
-                "A precomputed kernel has no inputs to go back to. Give SemiSupervisedKernelPCA the kernel itself and "
-                "the inputs."
-            )
 
     @property
     def _n_features_out(self):

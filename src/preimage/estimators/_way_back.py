@@ -1,0 +1,148 @@
+"""The way back of fitted transformers: from coordinates in a subspace of feature space to inputs."""
+
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import array_namespace, is_dask, is_lazy, to_numpy
+from preimage._validation import check_coordinates
+from preimage.estimators._kernel_input import is_precomputed
+from preimage.estimators._preimages import points_of
+from preimage.estimators._queries import map_queries
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import Expansion
+from preimage.interop import Coordinates, KernelMachine
+from preimage.solvers import navigate
+
+
+class WayBack:
+    """Mixed into transformers with a `kernel_`, a `subspace_` of feature space and a fitted solver `preimage_`."""
+
+    def inverse_transform(self, Y):
+        r"""Inputs whose images are nearest to the points of the subspace with coordinates Y.
+
+        Minimises :math:`\|\varphi(z) - (\bar\varphi + \sum_j y_j V_j)\|^2` with the solver `preimage`, from the
+        training point that is nearest in feature space. To denoise, use `denoise`, which starts at the noisy inputs.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_)
+
+        Returns
+        -------
+        array of shape (q, d)
+            Lazy for a Dask array.
+        """
+        if not is_dask(Y):
+            return points_of(self.find_preimages(Y))
+        check_is_fitted(self)
+        self._require_inputs()
+        if Y.ndim != 2 or Y.shape[1] != self.n_components_:
+            raise ValueError(
+                f"{type(self).__name__} has {self.n_components_} components; the coordinates have shape "
+                f"{tuple(Y.shape)}. inverse_transform takes what transform returns."
+            )
+        # Not the whole estimator, which would travel to workers.
+        solver, subspace, place = self.preimage_, self.subspace_, self._in_frame()
+        return self._map(lambda rows: solver.inverse(subspace, place(rows), None).points, Y)
+
+    def denoise(self, X):
+        r"""Project X on the subspace, through the mean, and go back to input space, starting at X.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+
+        Returns
+        -------
+        array of shape (q, d)
+            Lazy for a Dask array, without a warning where solvers do not converge.
+        """
+        X = self._check_inputs(X)
+        self._require_inputs()
+        solver, subspace = self.preimage_, self.subspace_
+        if is_lazy(X):
+            return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
+        return points_of(solver.inverse(subspace, subspace.coordinates(X), X))
+
+    def find_preimages(self, Y, start=None):
+        """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_)
+        start : array of shape (q, d), optional
+            Where to start, and what penalties pull towards.
+
+        Returns
+        -------
+        PreimageResult
+        """
+        check_is_fitted(self)
+        self._require_inputs()
+        if is_dask(Y):
+            raise TypeError(
+                "find_preimages gives results in memory and needs an array there; got a Dask array. Use "
+                "inverse_transform(Y), which stays lazy, or pass Y.compute()."
+            )
+        Y = check_coordinates(self, Y, self.n_components_, like=self.subspace_.frame.coefficients)
+        start = None if start is None else self._check_inputs(start)
+        if start is not None and start.shape[0] != Y.shape[0]:
+            raise ValueError(
+                f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
+            )
+        return self.preimage_.inverse(self.subspace_, self._in_frame()(Y), start)
+
+    def navigate(self, A, B, steps=10):
+        """Inputs along the straight line between two points of the subspace.
+
+        Parameters
+        ----------
+        A, B : arrays of shape (n, d)
+            One point each, or a set each, which stands for its mean in feature space: class means, for instance.
+        steps : int, default=10
+            Points on the line, both ends included. Each pre-image starts at the one before.
+
+        Returns
+        -------
+        array of shape (steps, d)
+        """
+        if is_dask(A) or is_dask(B):
+            raise TypeError("navigate needs arrays in memory; got a Dask array. Pass A.compute() and B.compute().")
+        A, B = self._check_inputs(A), self._check_inputs(B)
+        self._require_inputs()
+        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
+
+    def _in_frame(self):
+        """The function from what `transform` returns to coordinates in the orthonormal frame of `subspace_`."""
+        return lambda Y: Y
+
+    def _map(self, function, X):
+        return map_queries(self, function, X, self.subspace_.frame.coefficients)
+
+    def _require_inputs(self):
+        if is_precomputed(self.kernel_):
+            raise UnsupportedKernelError(
+                f"A precomputed kernel has no inputs to go back to. Give {type(self).__name__} the kernel itself and "
+                "the inputs."
+            )
+
+
+def axes_machine(estimator):
+    """Axes and mean of `subspace_` as the functions of a machine; an error of an axis counts by its variance."""
+    check_is_fitted(estimator)
+    space = estimator.subspace_
+    frame, xp = space.frame, array_namespace(estimator.explained_variance_)
+    weights = xp.sqrt(xp.abs(estimator.explained_variance_))
+    expansion, intercept = frame, xp.zeros_like(weights) if space.offset is None else -space.offset
+    if space.signature is None and not is_precomputed(estimator.kernel_):  # the mean is for the way back
+        mean = xp.zeros_like(frame.coefficients[:, :1]) if space.origin is None else space.origin.coefficients
+        expansion = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, mean], axis=1))
+        one = xp.ones_like(weights[:1])
+        intercept, weights = xp.concat([intercept, 0 * one]), xp.concat([weights, one])
+    return KernelMachine(
+        expansion,
+        intercept,
+        Coordinates(estimator.n_components_),
+        estimator.n_features_in_,
+        getattr(estimator, "feature_names_in_", None),
+        to_numpy(weights),
+    )
