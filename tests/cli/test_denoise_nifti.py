@@ -99,6 +99,28 @@ def test_mistakes_are_named_and_nothing_is_written(folder, arguments, message):
     assert not list(folder.glob("out*"))
 
 
+def test_training_scans_have_the_mask_of_the_input(folder):
+    """Brains found in each would differ, and columns be other voxels."""
+    brain = np.zeros((9, 10, 8), dtype=bool)
+    brain[2:7, 2:7, 2:6] = True
+    moved = np.roll(brain, 1, axis=0)  # as many voxels, elsewhere
+    for name, where in [("scan", brain), ("train", moved)]:
+        data = RNG.normal(size=(*brain.shape, 20)) + 1000.0 * where[..., None]
+        nibabel.save(nibabel.Nifti1Image(data.astype(np.float32), np.eye(4)), folder / f"{name}.nii")
+    result = run(folder / "scan.nii", folder / "out.nii", "--fit", folder / "train.nii", *FAST)
+    assert result.exit_code == 0, result.output
+    scans = mask_scans(folder / "scan.nii")
+    train = nibabel.load(folder / "train.nii").get_fdata()[scans.mask].T
+    found = nibabel.load(folder / "out.nii").get_fdata()[scans.mask].T
+    np.testing.assert_allclose(found, denoised(scans.X, train), rtol=1e-5, atol=1e-3)
+
+
+def test_a_broken_mask_is_named(folder):
+    (folder / "mask.nii.gz").write_bytes((folder / "scan.nii.gz").read_bytes()[:500])
+    result = run(folder / "scan.nii.gz", folder / "out.nii.gz", "--mask", folder / "mask.nii.gz", *FAST)
+    assert result.exit_code == 1 and "mask.nii.gz cannot be read" in " ".join(result.output.split())
+
+
 def test_without_nilearn_there_is_a_hint(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "nilearn.image", None)
     result = run(folder / "scan.nii.gz", folder / "out.nii.gz", *FAST)

@@ -125,6 +125,13 @@ def test_eigenvalues_find_what_pairs_do_not_show():
     assert report["T1"].passed and report["T2"].passed and report["T5"].passed is False
 
 
+def test_kernels_that_are_not_symmetric_are_found():
+    turned = np.array([[1.0, 0.5], [-0.5, 1.0]])  # its symmetric part is the linear kernel
+    points = np.random.default_rng(0).normal(size=(6, 2))
+    report = mercer_report(CallableKernel(lambda X, Y: X @ turned @ Y.T), points)
+    assert not report.passed and "symmetric" in report["T5"].detail
+
+
 def test_many_points_are_thinned_out():
     rows = []
     kernel = CallableKernel(lambda A, B: rows.append(len(A)) or A @ B.T)

@@ -51,6 +51,13 @@ def test_maps_without_noise_are_perfectly_reproducible(seed, scale):
     assert np.isfinite(z).all() and np.corrcoef(z, first)[0, 1] == pytest.approx(1)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_maps_of_any_size_have_a_correlation(scale):
+    first, second = two_maps(0)
+    assert map_correlation(scale * first, second) == pytest.approx(np.corrcoef(first, second)[0, 1])
+    np.testing.assert_allclose(reproducible_map(scale * first, second), reproducible_map(first, second))
+
+
 @pytest.mark.parametrize("constant", [0.0, 1 / 3, 1e9])
 def test_a_constant_map_reproduces_nothing(constant):
     flat, other = np.full(9, constant), np.arange(9.0)

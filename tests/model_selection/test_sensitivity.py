@@ -106,6 +106,12 @@ def test_what_has_no_slopes_says_so():
         sensitivity_map(precomputed, X @ X.T)
 
 
+def test_points_with_other_variables_are_refused():
+    model = SVC().fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="variables that the model was fitted to"):
+        sensitivity_map(model, X[:, :2])
+
+
 def test_weights_of_a_pipeline_belong_to_its_inputs():
     pipe = make_pipeline(StandardScaler(), SelectKBest(k=4), PCA(3), LinearSVC()).fit(X, Y2)
     (weights,) = weight_maps(pipe, X).values

@@ -135,6 +135,13 @@ def test_maps_of_classes_count_alike_and_regressions_have_scores():
     assert split_half(Ridge(), X, target, RUN, n_splits=2, scoring="neg_mean_squared_error").prediction.max() < 0
 
 
+@pytest.mark.parametrize("targets", [np.arange(len(Y)), np.arange(len(Y)).astype(float)])
+@pytest.mark.parametrize("model", [Ridge(1.0), make_pipeline(StandardScaler(), Ridge(1.0))])
+def test_whole_numbers_are_no_classes_for_a_regression(model, targets):
+    result = split_half(model, X, targets, RUN, n_splits=3)
+    assert result.prediction.shape == (3,) and result.map.shape == X.shape[1:]
+
+
 def test_the_denoiser_of_a_half_never_sees_the_other():
     seen = []
 
@@ -228,6 +235,35 @@ def test_a_curve_of_another_estimator():
         pr_curve(pipe, X, Y, RUN, "logisticregression__C", [])
 
 
+def test_a_curve_over_numbers_of_variates_has_as_many_maps_as_the_largest():
+    curve = pr_curve(PenalizedDiscriminant(), X, Y3, RUN, "n_components", [1, None], n_splits=2)
+    few, all_of_them = (split_half(PenalizedDiscriminant(n_components=k), X, Y3, RUN, n_splits=2) for k in (1, None))
+    assert curve.maps.shape == (2, 2, X.shape[1])
+    np.testing.assert_allclose(curve.at(1).maps, all_of_them.maps)
+    np.testing.assert_allclose(curve.at(0).maps[:1], few.maps)
+    np.testing.assert_allclose(curve.reproducibility[:, 0], few.reproducibility)
+    assert np.isnan(curve.maps[0, 1]).all() and np.isnan(curve.map_reproducibility[:, 0, 1]).all()
+
+
+def test_values_of_a_curve_may_be_of_any_kind():
+    values = ["equal", [0.3, 0.7], (0.5, 0.5)]
+    curve = pr_curve(PenalizedDiscriminant(), X, Y, RUN, "priors", values, n_splits=2)
+    assert list(curve.param_values) == values and "priors = " in str(curve)
+    assert pr_curve(PenalizedDiscriminant(), X, Y, RUN, param_range=[1, 2], n_splits=2).param_values.dtype.kind in "if"
+
+
+def test_models_of_all_rows_are_fitted_only_where_variates_need_an_order():
+    fits = []
+
+    class Counted(LogisticRegression):
+        def fit(self, X, y):
+            fits.append(len(X))
+            return super().fit(X, y)
+
+    split_half_null(Counted(C=1e-4), X, Y, RUN, n_permutations=5, n_splits=2)
+    assert sum(n == len(X) for n in fits) <= 1
+
+
 def test_threads_and_a_bar_change_nothing(capsys):
     alone = split_half(PenalizedDiscriminant(3.0), X, Y, RUN)
     with parallel_config(backend="threading"):
@@ -255,6 +291,11 @@ def test_drawn_halves_are_distinct(m, seed):
     both = {half.tobytes() for half in halves} | {(~half).tobytes() for half in halves}
     assert len(both) == 60
     assert comb(m, m // 2) > 20_000  # these are drawn, not listed
+
+
+def test_too_many_halves_are_refused_before_they_are_counted():
+    with pytest.raises(ValueError, match=r"40 groups have 6\.89e\+10 splits"):
+        half_splits(np.arange(40), None, "all", np.random.default_rng(0))
 
 
 def test_halves_have_all_classes():
@@ -285,6 +326,10 @@ def test_bad_input_is_refused():
     count = iter(range(1, 9))
     with pytest.raises(ValueError, match="cannot be compared"):
         split_half(model, X, Y, RUN, n_splits=1, maps=lambda model, rows: np.ones((next(count), 144)))
+    with pytest.raises(ValueError, match="groups contains NaN"):
+        split_half(PenalizedDiscriminant(), X, Y, np.where(RUN == 2, np.nan, RUN))
+    with pytest.raises(ValueError, match="n_permutations"):
+        split_half_null(PenalizedDiscriminant(), X, Y, RUN, n_permutations=0)
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(1, 9))

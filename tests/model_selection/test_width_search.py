@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from preimage import KernelFisherDiscriminant, KernelPCA
-from preimage.kernels import CLASS_RULES, Gaussian, Laplacian, Linear, class_gram, class_width
+from preimage.kernels import CLASS_RULES, Gaussian, Laplacian, Linear, ScaledInputs, class_gram, class_width
 from preimage.kernels._dispersion import class_balls, dispersion
 from preimage.model_selection._width_search import WidthSearch, class_mean_radius
 
@@ -97,6 +97,16 @@ def test_a_pipeline_is_searched_in_the_space_of_its_kernel():
     nested = make_pipeline(StandardScaler(), make_pipeline(PCA(5, random_state=0), SVC()))
     reduced = PCA(5, random_state=0).fit_transform(scaled)
     assert_allclose(WidthSearch(nested).fit(X, y).best_gamma_, class_width(reduced, y), rtol=1e-9)
+
+
+def test_kernels_of_transformed_inputs_are_searched_in_the_space_of_their_part():
+    weights = np.r_[np.full(32, 100.0), np.ones(32)]
+    kernel = ScaledInputs(Gaussian() + Linear(), weights)
+    expected = ScaledInputs(Gaussian("enclosing_ball"), weights).resolve(X, y).kernel.gamma
+    assert_allclose(WidthSearch(KernelPCA(3, kernel=kernel)).fit(X, y).best_gamma_, expected)
+    steps = make_pipeline(StandardScaler(), KernelPCA(3, kernel=kernel))
+    scaled = np.sqrt(weights) * StandardScaler().fit_transform(X)
+    assert_allclose(WidthSearch(steps).fit(X, y).best_gamma_, class_width(scaled, y))
 
 
 def test_the_family_is_that_of_the_kernel():

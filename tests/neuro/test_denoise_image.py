@@ -95,6 +95,12 @@ def test_a_masker_has_its_own_way():
     np.testing.assert_allclose(ours.get_fdata(), theirs.get_fdata(), rtol=1e-5)
 
 
+def test_a_masker_keeps_the_time_between_scans_too():
+    result = denoise_image(SCAN, NiftiMasker(mask_img=MASK, standardize=None), MODEL)
+    assert result.header.get_zooms() == SCAN.header.get_zooms()
+    assert result.header.get_xyzt_units() == ("mm", "sec") and result.get_data_dtype() == np.float32
+
+
 def test_standardised_voxels_count_alike_and_runs_keep_their_means():
     factor = np.where(np.arange(4) < 2, 1.0, 1000.0)[:, None]
     data = SCAN.get_fdata()

@@ -46,7 +46,12 @@ def test_singular_points_stay_empty():
     assert np.isnan(display.values[5, 5]) and np.isnan(display.values).sum() == 1
 
 
-def test_rounding_errors_of_flat_surfaces_are_flat():
+@pytest.mark.parametrize("quantity", ["scalar_curvature", "log_volume_element"])
+def test_points_with_an_indefinite_metric_stay_empty(quantity):
+    display = KernelGeometryDisplay.from_kernel(Sigmoid(1.0, 0.0), 1.5, grid_resolution=21, quantity=quantity)
+    s = display.xx0**2 + display.xx1**2
+    np.testing.assert_array_equal(np.isnan(display.values), s * np.tanh(s) >= 0.5)  # where (C14) fails
+
     display = KernelGeometryDisplay.from_kernel(Polynomial(3, coef0=0.0), 1.0, grid_resolution=12)
     assert not display.values.any() and display.mesh_.get_clim() == (-1.0, 1.0)
     display = KernelGeometryDisplay.from_kernel(Gaussian(), 1.0, quantity="log_volume_element", grid_resolution=5)
@@ -89,8 +94,8 @@ def test_given_axes_and_limits_are_used():
         (Polynomial(2), {"region": np.ones((4, 2))}, "span an area"),
         (Polynomial(2), {"region": -1.0}, "positive size"),
         (Polynomial(2), {"geodesics_from": [1.0]}, "one point of the plane"),
-        (Cosine(), {"region": X}, "degenerate everywhere"),
-        (Sigmoid(5.0, 0.0), {}, "indefinite"),
+        (Cosine(), {"region": X}, "degenerate or indefinite"),
+        (Sigmoid(1.0, 0.0), {"region": 3 + X / 9}, "degenerate or indefinite"),
     ],
 )
 def test_bad_input_is_named(kernel, options, message):

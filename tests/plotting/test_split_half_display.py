@@ -75,3 +75,22 @@ def test_a_map_of_zeros_is_drawn():
 def test_maps_of_another_size_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         MapDisplay.from_maps({"map": np.zeros(6)}, **options)
+
+
+@pytest.mark.parametrize(
+    ("maps", "options", "message"),
+    [
+        ({}, {"image_shape": (2, 2)}, "at least"),
+        (np.ones(4), {"image_shape": (2, 2)}, "dict of names"),
+        ({"a": np.ones(4)}, {"mask": np.ones((2, 2, 1), dtype=bool), "slices": [1]}, "slices below 1"),
+        ({"a": np.ones(0)}, {"mask": np.zeros((2, 2, 1), dtype=bool)}, "mask with voxels"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named(maps, options, message):
+    with pytest.raises(ValueError, match=message):
+        MapDisplay.from_maps(maps, **options)
+
+
+def test_what_is_no_curve_is_refused():
+    with pytest.raises(ValueError, match="pr_curve"):
+        SplitHalfDisplay.from_curves({"raw": np.ones(3)})

@@ -135,7 +135,7 @@ def denoise_command(
             )
         else:
             data = read(input, array, mask=mask)
-            train = data if fit_to is None else read(fit_to, array, mask=mask)
+            train = data if fit_to is None else _read_training(fit_to, array, mask, data)
             _check_fit(data, train, input, fit_to, kind)
             check_rows(train.values, request, fit_to or input)
             model, result = _run(train.values, data.values, request, quiet)
@@ -170,6 +170,12 @@ def _run(X_train, X, request, quiet):
         model = fit(X_train, request, lambda: bar.advance(choosing))
         denoising = bar.add_task("Denoising rows", total=len(X))
         return model, denoise(model, X, lambda rows: bar.advance(denoising, rows))
+
+
+def _read_training(fit_to, array, mask, data):
+    """Training data; scans with the very voxels of the data, also where the mask of these was found."""
+    of_scans = data.scans is not None and format_of(fit_to) == ".nii"
+    return read(fit_to, array, mask=data.scans.mask_image if of_scans else mask)
 
 
 def _is_for_chunks(landmarks, input, fit_to):

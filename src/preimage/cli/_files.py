@@ -72,7 +72,7 @@ def read(path, array=None, labels=None, mask=None):
     labels : str or None
         Which column of a table, or array of an archive, holds labels and not inputs: its name, or for a table without
         names its number, counted from 1.
-    mask : Path or None
+    mask : Path, image or None
         Which voxels of a scan to take; None takes those that look like a brain.
 
     Returns
@@ -81,7 +81,7 @@ def read(path, array=None, labels=None, mask=None):
     """
     path = Path(path)
     for needed in (path, mask):
-        if needed is not None and not needed.exists():
+        if isinstance(needed, Path) and not needed.exists():
             raise FileError(f"{needed} does not exist.")
     kind = format_of(path)
     readers = {

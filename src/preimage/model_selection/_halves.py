@@ -7,6 +7,8 @@ import numpy as np
 
 # Up to so many distinct halves are written down rather than drawn.
 FEW_HALVES = 20_000
+# More than this nobody waits for.
+MOST_HALVES = 1_000_000
 TRIES_PER_SPLIT = 200
 
 
@@ -40,6 +42,8 @@ def half_splits(groups, y, n_splits, rng):
         )
     is_valid = _all_classes_on_both_sides(codes, y, names.size)
     total = _count(names.size)
+    if n_splits == "all" and total > MOST_HALVES:
+        raise ValueError(f"{names.size} groups have {total:.3g} splits into halves, too many for all; give a number.")
     if total <= FEW_HALVES or n_splits == "all":
         halves = [half for half in _all_halves(names.size) if is_valid(half)]
         if n_splits != "all" and len(halves) > n_splits:

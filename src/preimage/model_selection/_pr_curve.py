@@ -25,8 +25,9 @@ class SplitHalfCurve:
     prediction, reproducibility : arrays of shape (n_splits, m)
         p and r, see `SplitHalf`.
     map_reproducibility : array of shape (n_splits, m, n_maps)
+        NaN for maps that other values of the parameter have and this one has not.
     maps : array of shape (m, n_maps, d)
-        rSPI(Z), mean over splits.
+        rSPI(Z), mean over splits; NaN likewise.
     groups, halves, shared_basis
         As in `SplitHalf`.
     """
@@ -139,6 +140,7 @@ def pr_curve(
     ((10, 17), True)
     """
     design = Design.of(
+        estimator,
         X,
         y,
         groups,
@@ -154,8 +156,18 @@ def pr_curve(
     candidates = Candidates(estimator, param_name, values)
     p, r, by_map, z = resampled(design, candidates, [design.y], n_jobs=n_jobs, verbose=verbose, with_maps=True)
     return SplitHalfCurve(
-        param_name, np.asarray(values), p[0], r[0], by_map[0], z[0], design.groups, design.halves, design.is_shared
+        param_name, _as_array(values), p[0], r[0], by_map[0], z[0], design.groups, design.halves, design.is_shared
     )
+
+
+def _as_array(values):
+    """Numbers or words as such, anything else as objects, one an entry."""
+    if all(isinstance(value, Real) for value in values) or all(isinstance(value, str) for value in values):
+        return np.asarray(values)
+    found = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        found[place] = value
+    return found
 
 
 def _values(estimator, param_name, param_range, X):

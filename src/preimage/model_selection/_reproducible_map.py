@@ -102,10 +102,11 @@ def fdr_threshold(z, level=0.05):
 
 
 def _as_map(values):
+    """A finite vector with a largest modulus of one, so that squares neither overflow nor vanish; or zeros."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
         raise ValueError(f"A map is a vector of finite values, one a variable; got an array of shape {values.shape}.")
-    return values
+    return values / (np.abs(values).max() or 1.0)
 
 
 def _is_constant(values):

@@ -35,7 +35,8 @@ def sensitivity_map(estimator, X, *, output="auto"):
         Where to look.
     output : {"auto", "decision", "log_proba"}, default="auto"
         What the slopes are of. "auto" is "log_proba" for models that are a softmax or a logistic function of their
-        decisions: our discriminants, LDA, LogisticRegression, SVC of two classes with probabilities.
+        decisions: our discriminants, LDA, LogisticRegression, SVC of two classes with probabilities. Decisions of an
+        SVC of more classes are those between pairs.
 
     Returns
     -------
@@ -59,6 +60,11 @@ def sensitivity_map(estimator, X, *, output="auto"):
     if output not in OUTPUTS:
         raise ValueError(f"sensitivity_map knows the outputs {', '.join(map(repr, OUTPUTS))}; got {output!r}.")
     X = check_array(X, dtype=np.float64)
+    expected = getattr(estimator, "n_features_in_", X.shape[1])
+    if X.shape[1] != expected:
+        raise ValueError(
+            f"sensitivity_map needs the {expected} variables that the model was fitted to; got {X.shape[1]}."
+        )
     steps, last = unwrapped(estimator)
     functions = _functions_of(last)
     link = None if output == "decision" else functions.link

@@ -148,6 +148,7 @@ def split_half(
     (10, (144,), True)
     """
     design = Design.of(
+        estimator,
         X,
         y,
         groups,

@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
@@ -81,7 +81,7 @@ class Design:
     scoring: Any
 
     @classmethod
-    def of(cls, X, y, groups, *, denoiser, shared_basis, n_splits, maps, reference, scoring, random_state):
+    def of(cls, estimator, X, y, groups, *, denoiser, shared_basis, n_splits, maps, reference, scoring, random_state):
         """Check what was given to `split_half`."""
         if groups is None:
             raise ValueError(
@@ -89,11 +89,12 @@ class Design:
                 "that share runs predict each other too well. For independent samples pass np.arange(len(X))."
             )
         X = check_array(X, dtype=[np.float64, np.float32])
-        y, groups = column_or_1d(y), column_or_1d(groups)
+        y, groups = column_or_1d(y), check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
+        groups = column_or_1d(groups)
         check_consistent_length(X, y, groups)
         if n_splits != "all" and not (isinstance(n_splits, Integral) and n_splits >= 1):
             raise ValueError(f"`n_splits` is a number from 1 on, or 'all'; got {n_splits!r}.")
-        labels = y if _is_discrete(y) else None
+        labels = None if is_regressor(estimator) or not _is_discrete(y) else y
         names, codes, halves = half_splits(groups, labels, n_splits, generator(random_state))
         denoise = _denoising(denoiser)
         if shared_basis and denoiser is not None:
@@ -104,12 +105,17 @@ class Design:
         """Maps of models of all rows, one a candidate and labelling, where variates need an order; else None."""
         if self.reference is not None:
             return [[np.atleast_2d(self.reference)] * len(candidates.values)] * len(labels)
+        none = [[None] * len(candidates.values)] * len(labels)
         oriented = type(candidates.estimator) is PenalizedDiscriminant and np.unique(self.y).size == 2
         if callable(self.maps) or self.maps not in ("auto", "scalings") or oriented:
-            return [[None] * len(candidates.values)] * len(labels)
+            return none
         X = self.denoise(self.X, self.X)
         fit = candidates.fitter(X)
-        found = [[weight_maps(model, X, self.maps) for model in fit(y)] for y in labels]
+        found = []
+        for y in labels:
+            found.append([weight_maps(model, X, self.maps) for model in fit(y)])
+            if not any(maps.are_components for maps in found[0]):  # nor are those of other labels
+                return none
         return [[maps.values if maps.are_components else None for maps in row] for row in found]
 
 
@@ -169,9 +175,16 @@ def _one_split(design, candidates, labels, references, half, with_maps):
             for j in range(len(candidates.values))
         ]
         reproducibility.append([pair[0] for pair in pairs])
-        by_map.append([pair[1] for pair in pairs])
-        maps.append([pair[2] for pair in pairs])
+        by_map.append(_stacked([pair[1] for pair in pairs]))
+        maps.append(_stacked([pair[2] for pair in pairs]) if with_maps else None)
     return np.array(prediction), np.array(reproducibility), np.array(by_map), np.array(maps) if with_maps else None
+
+
+def _stacked(parts):
+    """Arrays side by side, of the length of the longest: NaN where a candidate has fewer maps than another."""
+    longest = max(len(part) for part in parts)
+    missing = [np.full((longest - len(part), *np.shape(part)[1:]), np.nan) for part in parts]
+    return np.stack([np.concatenate(pair) for pair in zip(parts, missing)])
 
 
 def _scores(scorer, models, side, y):

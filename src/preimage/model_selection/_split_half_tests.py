@@ -101,6 +101,7 @@ def split_half_null(
     {'prediction': 0.05, 'reproducibility': 0.05, 'distance': 0.05}
     """
     design = Design.of(
+        estimator,
         X,
         y,
         groups,
@@ -112,6 +113,8 @@ def split_half_null(
         scoring=scoring,
         random_state=random_state,
     )
+    if n_permutations < 1:
+        raise ValueError(f"split_half_null needs n_permutations of 1 or more; got {n_permutations!r}.")
     rng = generator(random_state)
     labels = [permuted_labels(design.y, design.codes, rng, blocks) for _ in range(n_permutations)]
     p, r, _, _ = resampled(

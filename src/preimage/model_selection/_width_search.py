@@ -315,7 +315,7 @@ class WidthSearch(MetaEstimatorMixin, BaseEstimator):
         return self.param, kernel
 
     def _points(self, X, y, param):
-        """What the kernel is given for X: transformed by the steps of a pipeline before it; and labels."""
+        """What the kernel is given for X, by the steps of a pipeline before it or by kernels around it; and labels."""
         steps, current, names = [], self.estimator, param.split("__")
         while isinstance(current, Pipeline) and names[0] in current.named_steps:
             place = [name for name, _ in current.steps].index(names[0])
@@ -330,6 +330,9 @@ class WidthSearch(MetaEstimatorMixin, BaseEstimator):
         else:
             X = check_points(self, X, reset=True, min_samples=2)
             y = check_labels(self, y, X.shape[0])
+        for depth in range(1, len(names) - 1):  # kernels of transformed inputs
+            part = current.get_params()["__".join(names[:depth])]
+            X = part.inputs_of_parts(X) if isinstance(part, Kernel) else X
         return X, y
 
     def _sample(self, X, y, sample_weight, rng):

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from preimage.model_selection import DenoisingSearch
-from preimage.neuro._masked_scans import mask_scans
+from preimage.neuro._masked_scans import load_image, mask_scans
 
 
 def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs=None):
@@ -18,7 +18,7 @@ def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs
     img : path or 4D image
     mask_img : path or 3D image, or masker, optional
         Which voxels to take: see `mask_scans`. A masker of nilearn is fitted to the image, and its own filters,
-        smoothing and resampling apply.
+        smoothing and resampling apply; so does its affine.
     estimator : estimator, optional
         With `fit` and `denoise`: `KernelPCA`, `DenoisingSearch` or the like; a copy is fitted. None is
         `DenoisingSearch()`, which chooses width, components and penalty on the scans themselves.
@@ -31,7 +31,8 @@ def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs
     Returns
     -------
     image
-        Single precision, with the affine and header of `img`; zero outside the mask.
+        Single precision, with the affine and header of `img`; zero outside the mask. A masker gives its own affine and
+        header; the time between scans is that of `img`.
 
     Examples
     --------
@@ -55,10 +56,19 @@ def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs
 
 def _rows_and_back(img, mask_img):
     if hasattr(mask_img, "fit_transform") and hasattr(mask_img, "inverse_transform"):
-        masker = clone(mask_img)
-        return np.asarray(masker.fit_transform(img), dtype=np.float64), masker.inverse_transform
+        masker, image = clone(mask_img), load_image(img)
+        rows = np.asarray(masker.fit_transform(image), dtype=np.float64)
+        return rows, lambda denoised: _timed(masker.inverse_transform(denoised.astype(np.float32)), image)
     scans = mask_scans(img, mask_img)
     return scans.X, scans.unmask
+
+
+def _timed(image, scans):
+    """An image of a masker, which has forgotten the time between scans."""
+    if len(scans.shape) == len(image.shape) == 4:
+        image.header.set_zooms((*image.header.get_zooms()[:3], scans.header.get_zooms()[3]))
+        image.header.set_xyzt_units(*scans.header.get_xyzt_units())
+    return image
 
 
 def _scaling(rows, standardize, runs):

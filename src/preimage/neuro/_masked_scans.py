@@ -25,6 +25,12 @@ class MaskedScans:
     image: Any = field(repr=False)
     mask: Any = field(repr=False)
 
+    @property
+    def mask_image(self):
+        """The mask as an image, for other scans of the same voxels."""
+        mask = self.mask.astype(np.uint8)
+        return _nilearn("mask_image").image.new_img_like(self.image, mask, self.image.affine)
+
     def unmask(self, X):
         """Rows as an image: single precision, zero outside the mask, affine and header of the scans.
 
@@ -64,14 +70,13 @@ def mask_scans(img, mask_img=None):
     MaskedScans
     """
     nilearn = _nilearn("mask_scans")
-    image = nilearn.image.load_img(img)
+    image = load_image(img)
     if len(image.shape) != 4:
         raise ValueError(
             f"Scans are 4D images, volumes in time; got the shape {tuple(image.shape)}. Join volumes with "
             "nilearn.image.concat_imgs first."
         )
-    mask = nilearn.masking.compute_epi_mask(image) if mask_img is None else nilearn.image.load_img(mask_img)
-    inside = _checked_mask(mask, image)
+    inside = _checked_mask(*_read_mask(nilearn, image, mask_img), image)
     # Not apply_mask: it makes zeros of what is missing.
     X = np.asarray(image.dataobj)[inside].T.astype(np.float64)
     missing = int(np.sum(~np.isfinite(X).all(axis=0)))
@@ -82,8 +87,27 @@ def mask_scans(img, mask_img=None):
     return MaskedScans(X, image, inside)
 
 
-def _checked_mask(mask, image):
-    values = np.asarray(mask.dataobj)
+def load_image(img):
+    """An image from a path, several 3D images, or itself."""
+    return _nilearn("load_image").image.load_img(img)
+
+
+def _read_mask(nilearn, image, mask_img):
+    """Values and affine of a mask, which is found by intensities if there is none."""
+    if mask_img is None:
+        mask = nilearn.masking.compute_epi_mask(image)
+        return np.asarray(mask.dataobj), mask.affine
+    try:
+        mask = nilearn.image.load_img(mask_img)
+        return np.asarray(mask.dataobj), mask.affine
+    except MemoryError:
+        raise
+    except Exception as error:  # nibabel and nilearn have many kinds for a file that is broken
+        name = "The mask" if hasattr(mask_img, "dataobj") else f"The mask {mask_img}"
+        raise ValueError(f"{name} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _checked_mask(values, affine, image):
     if values.ndim == 4 and values.shape[3] == 1:
         values = values[..., 0]
     if values.shape != image.shape[:3]:
@@ -91,7 +115,7 @@ def _checked_mask(mask, image):
             f"The mask has the shape {values.shape}, the scans {tuple(image.shape[:3])}. Resample it with "
             "nilearn.image.resample_to_img(mask, scans, interpolation='nearest')."
         )
-    if not np.allclose(mask.affine, image.affine, **SAME_AFFINE):
+    if not np.allclose(affine, image.affine, **SAME_AFFINE):
         raise ValueError(
             "The mask and the scans have different affines: their voxels lie at different places. Resample the mask "
             "with nilearn.image.resample_to_img(mask, scans, interpolation='nearest')."

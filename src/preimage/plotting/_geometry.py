@@ -6,6 +6,7 @@ import numpy as np
 
 from preimage._arrays import as_points, to_numpy
 from preimage.geometry import arc_length, geodesic, log_volume_element, metric_tensor, scalar_curvature
+from preimage.geometry._metric import regularity_tolerance, smallest_relative_eigenvalues
 from preimage.plotting._matplotlib import panels
 
 # Curvature times k(x, x) below which a surface is flat.
@@ -19,7 +20,7 @@ class KernelGeometryDisplay:
 
     Colours of the scalar curvature are symmetric about zero: flat is white, saddles are of one colour, spheres of the
     other. Those of the magnification :math:`\log \sqrt{\det g}` run from the lowest to the highest. Contour lines are
-    drawn on top; points without an invertible metric stay empty.
+    drawn on top; points without a positive definite metric stay empty.
 
     Parameters
     ----------
@@ -171,14 +172,15 @@ class KernelGeometryDisplay:
 
 
 def _evaluate(kernel, grid, quantity):
-    volume = log_volume_element(kernel, grid)
-    regular = np.isfinite(volume)
+    regular = smallest_relative_eigenvalues(metric_tensor(kernel, grid)) > 10 * regularity_tolerance(2)
     if not regular.any():
         raise ValueError(
-            f"KernelGeometryDisplay needs an invertible metric; that of {kernel!r} is degenerate everywhere."
+            f"KernelGeometryDisplay needs a positive definite metric; that of {kernel!r} is degenerate or indefinite "
+            "everywhere."
         )
     values = np.full(len(grid), np.nan)
-    values[regular] = volume[regular] if quantity == "log_volume_element" else _curvature(kernel, grid[regular])
+    evaluate = log_volume_element if quantity == "log_volume_element" else _curvature
+    values[regular] = evaluate(kernel, grid[regular])
     return values
 
 

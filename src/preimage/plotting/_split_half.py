@@ -53,9 +53,9 @@ class SplitHalfDisplay:
         -------
         SplitHalfDisplay
         """
-        curves = dict(curves) if hasattr(curves, "keys") else {curves.param_name: curves}
-        if not curves:
-            raise ValueError("SplitHalfDisplay needs at least one curve.")
+        curves = dict(curves) if hasattr(curves, "keys") else {getattr(curves, "param_name", ""): curves}
+        if not curves or not all(hasattr(curve, "param_values") for curve in curves.values()):
+            raise ValueError(f"SplitHalfDisplay needs at least one curve, as `pr_curve` gives them; got {curves!r}.")
         return cls(curves=curves).plot(ax=ax, **line_kw)
 
     def plot(self, ax=None, **line_kw):
@@ -149,6 +149,8 @@ class MapDisplay:
         """
         if (image_shape is None) == (mask is None):
             raise ValueError("MapDisplay needs either `image_shape`, of pictures, or `mask`, of volumes.")
+        if not hasattr(maps, "items") or not maps:
+            raise ValueError("MapDisplay needs a dict of names to maps, with one map at least.")
         pictures = {}
         for name, values in maps.items():
             values = np.asarray(values, dtype=float)
@@ -213,6 +215,8 @@ def _slices(name, values, mask, slices):
             f"MapDisplay needs one value a voxel of a 3D mask; the mask of shape {mask.shape} has {int(mask.sum())}, "
             f"the map {name!r} has shape {values.shape}."
         )
+    if not mask.any() or not all(0 <= depth < mask.shape[2] for depth in slices or ()):
+        raise ValueError(f"MapDisplay needs a mask with voxels, and slices below {mask.shape[2]}; got {slices!r}.")
     volume = np.full(mask.shape, np.nan)
     volume[mask] = values
     x, y = np.flatnonzero(mask.any(axis=(1, 2))), np.flatnonzero(mask.any(axis=(0, 2)))
