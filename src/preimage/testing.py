@@ -42,6 +42,9 @@ def check_kernel(kernel: Kernel, X=None, *, sparse_inputs=True):
         S = sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0))
         assert_allclose(kernel(S), kernel(S.toarray()), atol=1e-10 * scale, err_msg="sparse = dense")
         assert_allclose(kernel.diagonal(S), kernel.diagonal(S.toarray()), atol=1e-10 * scale)
+        mixed = kernel.against(X)(S)
+        assert type(mixed) is np.ndarray, "values of sparse rows against dense points are an array"
+        assert_allclose(mixed, kernel(S.toarray(), X), atol=1e-10 * scale, err_msg="sparse against dense")
     single = kernel(X.astype(np.float32))
     assert single.dtype == np.float32, "float32 stays float32"
     assert_allclose(single, K, atol=1e-4 * scale, err_msg="float32 ≈ float64")

@@ -70,3 +70,10 @@ def test_constant_margins_and_lost_classes_are_finite():
     lost, right = np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4)
     gain, error = compare_decisions({"right": right}, lost, codes)["right"]
     assert gain == pytest.approx(1.0) and error == 0.0
+
+
+def test_large_margins_do_not_overflow():
+    margins = np.array([1e200, 2e200, -1e300, 3e200])
+    with np.errstate(all="raise"):
+        gain, error = compare_decisions({"large": margins}, np.ones(4), np.array([0, 0, 1, 1]))["large"]
+    assert np.isfinite([gain, error]).all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from preimage.calibration import inflation, is_inflated, steady_left_out
+from preimage.calibration import inflation, is_inflated, is_resolved, steady_left_out
 
 RNG = np.random.default_rng(0)
 
@@ -64,3 +64,10 @@ def test_constant_columns_stay():
     train, left_out = RNG.normal(size=(2, 20, 3))
     left_out[:, 1] = 0
     assert (steady_left_out(train, left_out)[:, 1] == 0).all()
+
+
+def test_rounding_errors_do_not_count_as_left_out_values():
+    train = np.random.default_rng(0).normal(size=(50, 3))
+    left_out = train * [1.0, 1e-12, 1e-16]
+    np.testing.assert_array_equal(is_resolved(train, left_out), [True, True, False])
+    np.testing.assert_array_equal(is_resolved(1e9 * train, 1e9 * left_out), [True, True, False])

@@ -242,3 +242,18 @@ def test_unknown_methods_are_refused_with_a_list():
         leave_one_out(np.eye(4), method="fast")
     with pytest.raises(ValueError, match="NaN or infinity"):
         linear_leave_one_out([[np.nan], [1.0], [2.0]])
+
+
+@pytest.mark.parametrize("offset", [0.0, 5.0, 300.0])
+def test_axes_that_the_others_lack_are_zero_wherever_the_data_are(offset):
+    """All components of few points: rounding errors of far data are not an axis, with a score of its own."""
+    for seed in range(10):
+        X = offset + np.random.default_rng(seed).normal(size=(6, 30)) * np.r_[3, 2, np.ones(28)]
+        scores = linear_leave_one_out(X)
+        centered = X - X.mean(axis=0)
+        slow = leave_one_out(centered @ centered.T, method="refit")
+        assert scores.train.shape == (6, 5)
+        np.testing.assert_array_equal((scores.left_out_eigenvalues == 0).sum(axis=1), 1)
+        np.testing.assert_array_equal(scores.left_out == 0, scores.left_out_eigenvalues == 0)
+        np.testing.assert_allclose(np.abs(scores.left_out), np.abs(slow.left_out), atol=1e-6)
+        np.testing.assert_allclose(np.abs(leave_one_out(X @ X.T).left_out), np.abs(slow.left_out), atol=1e-6)

@@ -83,3 +83,11 @@ def test_other_shapes_are_refused():
         TrainingSpan(X).squared_distances(Z[:, :3])
     with pytest.raises(ValueError, match=r"shape \(n, d\); got shape \(12,\)"):
         TrainingSpan(X[:, 0])
+
+
+def test_rounding_errors_are_not_enlarged():
+    """Far points have the constant as their value, up to rounding; a factor of e^700 must not make it a verdict."""
+    constant = -0.22
+    values = np.array([constant * (1 + 2e-16), np.nextafter(constant, 0), constant + 1e-9])
+    restored = restore_lost_projection(values, constant, np.array([1e6, 1e6, 2.0]), 1.0)
+    np.testing.assert_allclose(restored, [constant, constant, constant + 1e-9 * np.exp(2)], rtol=1e-6)

@@ -18,14 +18,19 @@ def machine(K, signs, costs):
     return coefficients, svm.decision_function(K)
 
 
-def brute_force(K, signs, costs):
+def machines_without(K, signs, costs):
+    """Row p: decisions for all rows by the machine without row p."""
     out = []
     for p in range(len(signs)):
         rows = np.arange(len(signs)) != p
         svm = SVC(kernel="precomputed", C=1.0, tol=1e-6, max_iter=200_000)
         svm.fit(K[np.ix_(rows, rows)], signs[rows], costs[rows])
-        out.append(svm.decision_function(K[p : p + 1, rows])[0])
+        out.append(svm.decision_function(K[:, rows]))
     return np.array(out)
+
+
+def brute_force(K, signs, costs):
+    return np.diagonal(machines_without(K, signs, costs))
 
 
 def problem(n=60, n_features=8, seed=0, share=0.7):
@@ -44,6 +49,16 @@ def test_it_equals_brute_force(gamma, C):
     result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
     truth = brute_force(K, signs, costs)
     np.testing.assert_allclose(result.values, truth, atol=2e-4 * max(1, np.abs(truth).max()))
+
+
+@pytest.mark.parametrize("C", [0.2, 10.0])
+def test_levels_are_mean_decisions_of_the_machines(C):
+    X, signs = problem(40)
+    K, costs = rbf_kernel(X, gamma=0.3), C * np.random.default_rng(0).uniform(0.5, 2, size=40)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    np.testing.assert_allclose(result.levels, machines_without(K, signs, costs).mean(axis=1), atol=1e-3)
+    assert np.ptp(result.levels) > 0.01
 
 
 @settings(max_examples=25, deadline=None)

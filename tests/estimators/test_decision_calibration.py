@@ -1,6 +1,7 @@
 """Correction of decisions: what is learned, what is chosen, and what it is worth on new points."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from preimage import KernelFisherDiscriminant
 from preimage.calibration import TrainingSpan
 from preimage.datasets import data_directory, load_gene_expression
 from preimage.estimators._decision_calibration import learn_decision_calibration
-from preimage.estimators._left_out_decisions import left_out_decisions
+from preimage.estimators._left_out_decisions import LeftOutValues, left_out_decisions
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian
 
@@ -348,3 +349,126 @@ def test_gene_expression(name, percentile, least):
     assert np.mean(change["auto"]) >= least
     if name == "lung_cancer":
         assert np.mean(change["histogram"]) < np.mean(change["auto"])
+
+
+def half_circles(n, seed, d=300, noise=0.04):
+    rng = np.random.default_rng(seed)
+    y = (rng.uniform(size=n) > 0.6).astype(int)
+    angle = rng.uniform(0, np.pi, size=n)
+    points = np.where(
+        y[:, None] == 1, np.c_[1 - np.cos(angle), 0.5 - np.sin(angle)], np.c_[np.cos(angle), np.sin(angle)]
+    )
+    axes = np.linalg.qr(np.random.default_rng(1).normal(size=(d, 2)))[0]
+    return points @ axes.T + noise * rng.normal(size=(n, d)), y
+
+
+@pytest.mark.parametrize("model", [SVC(gamma=15), KernelFisherDiscriminant(gamma=15)], ids=["svm", "fisher"])
+@pytest.mark.parametrize("method", ["transfer", "isotonic", "affine", "auto"])
+def test_extreme_inflation_is_not_hidden_by_intercepts_that_move(model, method):
+    """Left-out decisions vary by a thousandth of a training decision, intercepts without a row by a hundredth."""
+    (X, y), (X_new, y_new) = half_circles(80, 0), half_circles(300, 2)
+    calibration = learn_decision_calibration(model.fit(X, y), X, y, method=method)
+    assert calibration.inflation > 500
+    values = model.decision_function(X_new)
+    assert g_mean(values, y_new) == 0
+    assert g_mean(calibration.apply(values, X_new), y_new) > 0.95
+
+
+@pytest.mark.parametrize("model", [SVC(gamma=0.02), KernelFisherDiscriminant(gamma=0.02)], ids=["svm", "fisher"])
+def test_left_out_decisions_of_noise_know_nothing_of_classes(model):
+    """Neither against the class that was left out, which intercepts do, nor for it."""
+    correlations = []
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(60, 500)), (np.arange(60) % 3 == 0).astype(int)
+        values = left_out_decisions(model.fit(X, y), X, y)
+        assert np.corrcoef(values.left_out[:, 0], y)[0, 1] < -0.99
+        correlations.append(np.corrcoef(values.levelled[:, 0], y)[0, 1])
+    assert abs(np.mean(correlations)) < 3 * np.std(correlations) / np.sqrt(15)
+
+
+def test_levels_of_kernel_fisher_discriminants_are_those_of_least_squares():
+    X, y = overlapping(40)
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=40)
+    model = KernelFisherDiscriminant(gamma=0.2, alpha=0.05).fit(X, y, sample_weight=weights)
+    values = left_out_decisions(model, X, y, sample_weight=weights)
+    K = Gaussian(0.2)(X)
+    ridge = 0.05 * (weights @ np.diagonal(K) - weights @ K @ weights / weights.sum()) / weights.sum()
+    differences = []
+    for p in range(40):
+        rows = np.flatnonzero(np.arange(40) != p)
+        system = np.block(
+            [[K[np.ix_(rows, rows)] + np.diag(ridge / weights[rows]), np.ones((39, 1))], [np.ones(39), 0]]
+        )
+        solution = np.linalg.solve(system, np.append(2.0 * y[rows] - 1, 0))
+        fitted = K[:, rows] @ solution[:-1] + solution[-1]
+        differences.append(fitted[p] - fitted.mean())
+    differences, found = np.array(differences), (values.left_out - values.levels)[:, 0]
+    slope = found @ differences / (differences @ differences)
+    np.testing.assert_allclose(found, slope * differences, atol=1e-6 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("gamma", [1.0, 1e6])
+def test_auto_does_nothing_and_says_so_where_kernels_vanish(gamma):
+    (X, y), (X_new, _) = high_dimensional(n_new=30)
+    model = SVC(gamma=gamma).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.warns(UserWarning, match=r"rounding errors only.*smaller gamma"):
+            calibration = learn_decision_calibration(model, X, y)
+        assert calibration.method == "none"
+        values = model.decision_function(X_new)
+        for method in ("transfer", "affine", "orthogonal"):
+            corrected = learn_decision_calibration(model, X, y, method=method).apply(values, X_new)
+            np.testing.assert_allclose(corrected, values)
+
+
+def test_auto_takes_no_correction_that_names_wrong_classes():
+    """As where intercepts move and models do not tell their levels."""
+    X, y = half_circles(80, 0)
+    model = SVC(gamma=15).fit(X, y)
+    exact = left_out_decisions(model, X, y)
+    values = LeftOutValues(exact.train, exact.left_out, exact.codes, None, "refits")
+    with pytest.warns(UserWarning, match="name wrong classes"):
+        calibration = learn_decision_calibration(model, X, y, values=values)
+    assert calibration.method == "none"
+
+
+def three_arcs(n, seed, d=300):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(3, size=n, p=[0.5, 0.3, 0.2])
+    angle = rng.uniform(0, np.pi, size=n)
+    points = np.c_[np.cos(angle) + 1.5 * y, np.sin(angle) * (1 - 2 * (y % 2))]
+    axes = np.linalg.qr(np.random.default_rng(1).normal(size=(d, 2)))[0]
+    return points @ axes.T + 0.04 * rng.normal(size=(n, d)), y
+
+
+SEVERAL = [KernelFisherDiscriminant(gamma=8), OneVsRestClassifier(SVC(gamma=8))]
+
+
+@pytest.mark.parametrize("model", SEVERAL, ids=["fisher", "one against the rest"])
+def test_extreme_inflation_of_several_classes_is_undone(model):
+    (X, y), (X_new, y_new) = three_arcs(90, 0), three_arcs(200, 2)
+    calibration = learn_decision_calibration(model.fit(X, y), X, y)
+    values = model.decision_function(X_new)
+    assert np.mean(values.argmax(axis=1) == y_new) < 0.6
+    assert np.mean(calibration.apply(values, X_new).argmax(axis=1) == y_new) > 0.95
+
+
+@pytest.mark.parametrize("model", SEVERAL, ids=["fisher", "one against the rest"])
+def test_levels_of_refits_do_not_tell_classes_of_noise(model):
+    correlations = []
+    for seed in range(6):
+        X, y = 0.05 * np.random.default_rng(seed).normal(size=(45, 300)), np.arange(45) % 3
+        values = left_out_decisions(model.fit(X, y), X, y)
+        for k in range(3):
+            assert np.corrcoef(values.left_out[:, k], y == k)[0, 1] < -0.9
+            correlations.append(np.corrcoef(values.levelled[:, k], y == k)[0, 1])
+    assert abs(np.mean(correlations)) < 0.1
+
+
+def test_models_without_a_free_intercept_have_no_levels_of_their_own():
+    (X, y), _ = high_dimensional(40)
+    for model in (LinearSVC(), RidgeClassifier(fit_intercept=False)):
+        values = left_out_decisions(model.fit(X, y), X, y)
+        np.testing.assert_allclose(values.levelled, values.left_out)

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from preimage import Renormalized, inflation_report
+from preimage import KernelPCA, Renormalized, inflation_report
 from preimage.calibration import linear_leave_one_out
 
 RNG = np.random.default_rng(0)
@@ -118,3 +118,17 @@ def test_regression_targets_do_not_make_a_guard():
 def test_same_seed_same_report():
     first, second = (inflation_report(PCA(3), WIDE, random_state=3) for _ in range(2))
     assert str(first) == str(second)
+
+
+def test_rounding_errors_teach_nothing():
+    with pytest.warns(UserWarning, match="vanish"):
+        report = inflation_report(KernelPCA(2, gamma=10.0), WIDE)
+    assert report.method == "none" and report.inflated.all()
+    assert "rounding errors only" in report.recommendation and "smaller gamma" in report.recommendation
+
+
+def test_errors_say_what_is_missing():
+    with pytest.raises(ValueError, match=r"inflation_report\(SVC\(\)\) requires y"):
+        inflation_report(SVC(), WIDE)
+    with pytest.raises(TypeError, match=r"inflation_report corrects .* has no decision_function"):
+        inflation_report(GaussianNB(), WIDE, np.arange(40) % 2)

@@ -271,6 +271,10 @@ def test_errors_say_what_to_do():
         Renormalized(PCA(2), method="histograms").fit(WIDE)
     with pytest.raises(TypeError, match=r"has no decision_function"):
         Renormalized(GaussianNB()).fit(WIDE, np.arange(30) % 2)
+    with pytest.raises(TypeError, match=r"guard must be a classifier, such as .*; got PCA"):
+        Renormalized(PCA(2), guard=PCA(1)).fit(WIDE, np.arange(30) % 2)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        Renormalized(PCA(2), guard=GaussianNB()).fit(WIDE, WIDE[:, 0])
     with pytest.raises(UnsupportedKernelError, match="kernel PCA with a Gaussian kernel"):
         Renormalized(PCA(2), method="orthogonal").fit(WIDE)
     with pytest.raises(UnsupportedKernelError, match="Gaussian kernel"):
@@ -320,3 +324,13 @@ def test_the_largest_corrected_decision_of_several_classes_wins():
     values = cured.decision_function(WIDE_NEW)
     assert values.shape == (50, 3)
     np.testing.assert_array_equal(cured.predict(WIDE_NEW), values.argmax(axis=1))
+
+
+@pytest.mark.parametrize("method", ["auto", "transfer", "isotonic", "affine"])
+def test_rounding_errors_are_not_made_into_scores(method):
+    """Nothing can be learned from kernels that vanish; a row near a training row must not get a score of 1e15."""
+    with pytest.warns(UserWarning, match="All kernel values between different points vanish"):
+        model = Renormalized(KernelPCA(2, gamma=1.0), method=method).fit(WIDE)
+    assert model.method_ == "none" and (model.inflation_ > 1e12).all()
+    near = WIDE + 1e-3
+    np.testing.assert_array_equal(model.transform(near), model.estimator_.transform(near))

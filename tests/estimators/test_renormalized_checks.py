@@ -3,6 +3,7 @@
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.decomposition import KernelPCA as SklearnKernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -31,6 +32,7 @@ def test_sklearn_checks_of_transformers(estimator, check):
     [
         Renormalized(SVC()),
         Renormalized(LinearSVC(), method="transfer", cv=3),
+        Renormalized(RidgeClassifier(), method="isotonic", cv=3),
         Renormalized(LinearDiscriminantAnalysis(), method="affine", cv=3),
         Renormalized(KernelFisherDiscriminant(), method="none", cv=3),
         Renormalized(make_pipeline(StandardScaler(), SVC()), method="histogram", cv=3),

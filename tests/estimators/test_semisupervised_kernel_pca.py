@@ -75,9 +75,10 @@ def test_labels_tell_the_moons_apart():
         [None if label == -1 else label for label in Y],
         np.where(Y == -1, "", np.array(["a", "b"])[Y]),
         np.array([None if label == -1 else "ab"[label] for label in Y], dtype=object),
+        [-1 if label == -1 else "ab"[label] for label in Y],
         np.array([np.nan if label == -1 else "ab"[label] for label in Y], dtype=object),
     ],
-    ids=["NaN", "list", "None", "empty strings", "None and strings", "NaN and strings"],
+    ids=["NaN", "list", "None", "empty strings", "None and strings", "list of -1 and strings", "NaN and strings"],
 )
 def test_marks_of_unlabelled_rows_mean_the_same(y):
     expected = SemiSupervisedKernelPCA(kernel=KERNEL).fit(X, Y)
@@ -248,6 +249,18 @@ def test_extreme_parameters_stay_finite():
                 np.testing.assert_allclose(frame.inner(frame), np.eye(2), atol=1e-5)
 
 
+def test_parameters_beyond_double_precision_are_refused():
+    with pytest.raises(ValueError, match="Lower label_weight=1e\\+100"):
+        SemiSupervisedKernelPCA(2, gamma=1.0, label_weight=1e100).fit(X, Y)
+    for scale in (1e-160, 1e160):
+        with pytest.raises(ValueError, match="scale"):
+            SemiSupervisedKernelPCA(2, gamma=1.0, scale=scale).fit(X, Y)
+    # Labels that hardly weigh anything are no labels.
+    faint = SemiSupervisedKernelPCA(2, gamma=1.0, label_weight=1e-160).fit(X, Y)
+    none = SemiSupervisedKernelPCA(2, gamma=1.0).fit(X)
+    np.testing.assert_allclose(np.abs(faint.transform(NEW)), np.abs(none.transform(NEW)), atol=1e-9)
+
+
 def test_small_and_degenerate_data():
     model = SemiSupervisedKernelPCA(1, gamma=1.0).fit([[0.0], [1.0]], [0, 1])
     np.testing.assert_allclose(model.transform([[0.0], [1.0]])[:, 0] > 0, [False, True])
@@ -338,6 +351,24 @@ def test_compressed_warped_models_can_be_saved(kernel, tmp_path, monkeypatch):
     monkeypatch.setattr("preimage.interop._persistence.MOST_GRAPH_POINTS", 10)
     with pytest.raises(ValueError, match="at most 10 points"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelPCA(2, kernel=Warped(KERNEL), landmarks=20),
+        KernelFisherDiscriminant(kernel=Warped(KERNEL), landmarks=20),
+        KernelKMeans(2, kernel=2.0 * Warped(KERNEL), landmarks=20, random_state=0),
+        SemiSupervisedKernelPCA(2, kernel=Warped(KERNEL), landmarks=20),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_graphs_keep_their_points_when_the_data_change(model):
+    data = X.copy()
+    model.fit(data, MOON)
+    before = model.transform(NEW)
+    data[:] = 0.0
+    np.testing.assert_array_equal(model.transform(NEW), before)
 
 
 def test_models_with_graphs_are_pickled_without_them():

@@ -37,6 +37,7 @@ from preimage.kernels import (
     Precomputed,
     ScaledInputs,
     Sigmoid,
+    Warped,
 )
 
 safetensors = pytest.importorskip("safetensors", reason="files are safetensors")
@@ -53,6 +54,8 @@ KERNELS = [
     Patches((2, 2), patch=2, window_width=1.0),
     Iterated(Linear(), RNG.normal(size=(3, 4))),
     Iterated(Linear(), sparse.csr_array(np.eye(4))),
+    Warped(Gaussian(0.1), RNG.normal(size=(5, 4)), laplacian=np.eye(5)),
+    Warped(Gaussian(0.1), sparse.csr_array(np.eye(4)), laplacian="knn", n_neighbors=2),
 ]
 OUTPUTS = [
     Binary(np.array([3, 8]), np.array([-1.5]), np.array([0.2])),
@@ -173,6 +176,14 @@ DEEP = {"class": "Gaussian", "parameters": {"gamma": 0.1}}
 for _ in range(40):
     DEEP = {"class": "Scaled", "parameters": {"kernel": DEEP, "factor": 1.0}}
 
+
+def graph(**parameters):
+    """A warped kernel, described."""
+    plain = {"class": "Gaussian", "parameters": {"gamma": 0.1}}
+    usual = {"kernel": plain, "points": {"array": "points"}, "strength": 1.0, "laplacian": "knn"}
+    return {"kernel": {"class": "Warped", "parameters": usual | {"n_neighbors": 3, "power": 1.0} | parameters}}
+
+
 CHANGES = {
     "format": ({"format": "other"}, "no kernel machine"),
     "later version": ({"version": 99}, "version 99 of the format.*newer preimage"),
@@ -200,6 +211,11 @@ CHANGES = {
     "columns of text": ({"n_features_in": "4"}, "positive integer"),
     "few names": ({"feature_names_in": ["a"]}, "4 strings or null"),
     "facts of text": ({"facts": "x"}, "facts of the file must be a dictionary"),
+    "graph of a word": (graph(points="points"), "rows of an array; the file has str"),
+    "graph of a list": (graph(points=[1.0, 2.0]), "rows of an array; the file has tuple"),
+    "graph of nothing": (graph(points=None), "numbers as parameters"),
+    "unknown Laplacian": (graph(laplacian="other"), "combinatorial, normalized, knn"),
+    "misfit Laplacian": (graph(laplacian={"array": "intercept"}), "Laplacian has shape"),
     "misfit weights": (
         {"kernel": {"class": "ScaledInputs", "parameters": {"kernel": DEEP["parameters"]["kernel"], "weights": 1}}},
         "nested|weights",
@@ -243,6 +259,7 @@ SAMPLES = [
         (Gaussian(0.1), OUTPUTS[0], POINTS),
         (ScaledInputs(Gaussian(0.1), np.ones(4)) + Linear(), OUTPUTS[2], sparse.csr_array(POINTS)),
         (Patches((2, 2), patch=2), OUTPUTS[7], POINTS.astype(np.float32)),
+        (Warped(Gaussian(0.1), POINTS[:5], laplacian=np.eye(5)), OUTPUTS[0], POINTS),
     ]
 ]
 

@@ -61,6 +61,7 @@ def test_rows_in_another_order_have_the_same_width(rng):
 def test_other_libraries_and_sparse_points(xp):
     assert_allclose(class_width(xp.asarray(X), y), class_width(X, y), rtol=1e-9)
     assert_allclose(class_width(sparse.csr_matrix(X), y), class_width(X, y), rtol=1e-9)
+    assert_allclose(class_width(X.tolist(), y.tolist()), class_width(X, y), rtol=1e-9)
     assert_allclose(class_width(X.astype(np.float32), y), class_width(X, y), rtol=1e-4)
 
 

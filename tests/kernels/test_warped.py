@@ -249,6 +249,8 @@ def test_a_given_laplacian_is_taken():
     K = Gaussian(0.3)(POINTS)
     kernel = Warped(Gaussian(0.3), POINTS, laplacian=combinatorial(K))
     np.testing.assert_allclose(kernel(NEW), Warped(Gaussian(0.3), POINTS)(NEW), atol=1e-12)
+    of_sparse = Warped(Gaussian(0.3), POINTS, laplacian=sparse.csr_matrix(combinatorial(K)))
+    np.testing.assert_array_equal(of_sparse(NEW), kernel(NEW))
     squared = Warped(Gaussian(0.3), POINTS, laplacian=combinatorial(K) @ combinatorial(K))
     np.testing.assert_allclose(squared(NEW), Warped(Gaussian(0.3), POINTS, power=2)(NEW), atol=1e-9)
 
@@ -260,10 +262,18 @@ def test_what_cannot_be_warped_says_so():
         Warped(Gaussian(0.3), POINTS, laplacian=-np.eye(14))(NEW)
     with pytest.raises(ValueError, match="symmetric"):
         Warped(Gaussian(0.3), POINTS, laplacian=np.triu(np.ones((14, 14))))(NEW)
+    with pytest.raises(ValueError, match="Laplacian of finite numbers"):
+        Warped(Gaussian(0.3), POINTS, laplacian=np.full((14, 14), np.nan))(NEW)
+    with pytest.raises(ValueError, match="points of 4 columns; the data have 3"):
+        Warped(Gaussian(0.3), POINTS).resolve(NEW[:, :3])
     with pytest.raises(ValueError, match="combinatorial, normalized, knn"):
         Warped(Gaussian(0.3), laplacian="random").resolve(POINTS)
+    with pytest.raises(ValueError, match="combinatorial, normalized, knn"):
+        Warped(Gaussian(0.3), POINTS, laplacian="random")(NEW)
     with pytest.raises(ValueError, match="strength"):
         Warped(Gaussian(0.3), strength=-1.0).resolve(POINTS)
+    with pytest.raises(ValueError, match=r"power=1e\+06 of Warped"), np.errstate(all="ignore"):
+        Warped(Gaussian(0.3), POINTS, power=1e6)(NEW)
     with pytest.raises(TypeError, match="precomputed"):
         Warped(Precomputed()).resolve(np.eye(3))
     with pytest.raises(UnsupportedKernelError, match="positive semidefinite on its points"):

@@ -42,7 +42,7 @@ def random_target(rng, inner, *, own=True, strength=1.0, q=6):
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["the graph", "other points"])
-@pytest.mark.parametrize("inner", [*INNER, Laplacian(0.3)], ids=repr)
+@pytest.mark.parametrize("inner", [*INNER, Laplacian(0.3), Warped(Gaussian(0.5), np.eye(3))], ids=repr)
 def test_distances_and_gradients_are_those_of_the_kernel(inner, own, rng):
     target = random_target(rng, inner, own=own)
     Z = rng.normal(size=(6, 3))

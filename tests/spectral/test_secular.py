@@ -126,3 +126,22 @@ def test_array_libraries_agree(xp):
     expected = secular_minimum(C, P, b, 2.0)
     found = secular_minimum(xp.asarray(C), xp.asarray(P), xp.asarray(b), 2.0)
     np.testing.assert_allclose(to_numpy(found.point), expected.point, atol=1e-10)
+
+
+@pytest.mark.parametrize("pull", [1e-160, 1e-120, 1e-20])
+@pytest.mark.parametrize("place", [2, 3])
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
+def test_the_faintest_pull_fills_the_constraint(pull, place, size):
+    # Two leading directions that are equal up to rounding errors; squares of such pulls underflow.
+    P, b = np.diag([0.3, 0.5, 1 - 1e-16, 1.0]), np.zeros(4)
+    b[place] = pull
+    found = secular_minimum(np.eye(4), P, b, size)
+    np.testing.assert_allclose(found.point @ P @ found.point, size, rtol=1e-12)
+    np.testing.assert_allclose(found.multiplier, 1.0, rtol=1e-12)
+
+
+def test_variance_that_is_a_rounding_error_constrains_nothing():
+    # With P = diag(1, 0): h = (s, b₂). The second direction has no variance, whatever rounding errors say.
+    for rounding in (0.0, 1e-17):
+        found = secular_minimum(np.eye(2), np.diag([1.0, rounding]), np.array([1.0, 1e4]), 1e-14)
+        np.testing.assert_allclose(found.point, [1e-7, 1e4], rtol=1e-9)

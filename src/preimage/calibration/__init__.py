@@ -1,10 +1,10 @@
 """Variance inflation: values of new points that follow another law than those of training points, and its cures."""
 
-from preimage.calibration._comparison import compare_decisions, margins_of
+from preimage.calibration._comparison import compare_decisions, margins_of, predicted_codes
 from preimage.calibration._dependence import DependenceTest, dependence_test
 from preimage.calibration._guard import Guard, guard_correction, leave_one_out_folds
 from preimage.calibration._histogram import renormalize, specify_histogram
-from preimage.calibration._inflation import inflation, is_inflated, steady_left_out
+from preimage.calibration._inflation import inflation, is_inflated, is_resolved, steady_left_out
 from preimage.calibration._leave_one_out import LeaveOneOut, leave_one_out, linear_leave_one_out
 from preimage.calibration._orthogonal import (
     TrainingSpan,
@@ -37,11 +37,13 @@ __all__ = [
     "guard_correction",
     "inflation",
     "is_inflated",
+    "is_resolved",
     "leave_one_out",
     "leave_one_out_folds",
     "left_out_distances",
     "linear_leave_one_out",
     "margins_of",
+    "predicted_codes",
     "renormalize",
     "restore_lost_projection",
     "specify_histogram",

@@ -7,6 +7,11 @@ from scipy.special import ndtr
 BANDWIDTH = 1.06
 
 
+def predicted_codes(values):
+    """Places of the classes that decisions name, shape (n,); `values` as in `margins_of`."""
+    return (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
+
+
 def margins_of(values, codes):
     """By how much decisions are right: shape (n,), negative where they are wrong.
 
@@ -89,6 +94,7 @@ def _geometric_mean(margins, codes, present, weights):
 
 
 def _smoothed(margins):
+    margins = margins / (np.abs(margins).max() or 1.0)  # squares of the largest numbers would overflow
     low, high = np.percentile(margins, [25, 75])
     deviation = margins.std()
     spread = min(deviation, (high - low) / 1.349) or deviation

@@ -9,6 +9,8 @@ STANDARD_ERRORS = 2.0
 # mean. Standard errors take points as independent, which left-out values are not: hence more than the usual two.
 N_NEIGHBORS = 4
 STEADY_ERRORS = 3.0
+# Left-out values that vary by no more than this share of the largest training value are rounding errors.
+ROUNDING = 100 * float(np.finfo(float).eps)
 
 
 def inflation(train, left_out):
@@ -48,6 +50,27 @@ def is_inflated(train, left_out):
     varies, log_ratio, error = _log_ratios(train, left_out)
     large = log_ratio > np.maximum(np.log(SMALLEST_INFLATION), STANDARD_ERRORS * error)
     return np.where(varies, large, np.std(train, axis=0) > np.std(left_out, axis=0))
+
+
+def is_resolved(train, left_out):
+    """Which columns have left-out values that vary by more than rounding errors of training values: shape (q,).
+
+    Others tell nothing of scales. What would make them as large as training values turns noise into numbers of any
+    size.
+
+    Parameters
+    ----------
+    train, left_out : arrays of shape (n, q) or (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.calibration import is_resolved
+    >>> values = np.array([-1.0, 1.0])
+    >>> bool(is_resolved(values, 1e-9 * values)), bool(is_resolved(values, 1e-17 * values))
+    (True, False)
+    """
+    return np.std(left_out, axis=0) > ROUNDING * np.max(np.abs(train), axis=0, initial=0.0)
 
 
 def steady_left_out(train, left_out):

@@ -7,7 +7,7 @@ from preimage._arrays import to_dense
 from preimage._linalg import rank_tolerance
 from preimage.calibration._downdate import Downdate
 from preimage.calibration._inflation import inflation
-from preimage.calibration._orthogonal import heights, spectrum
+from preimage.calibration._orthogonal import heights, is_needed, spectrum
 
 METHODS = ("exact", "first_order", "refit")
 # Components of the others beyond those asked for, among which the last ones may find the axis they resemble.
@@ -127,11 +127,12 @@ def linear_leave_one_out(X, n_components=None, *, centered=True, method="exact")
         raise ValueError(f"linear_leave_one_out needs 3 rows at least, in an array of shape (n, d); got {X.shape}.")
     if not np.isfinite(X).all():
         raise ValueError("linear_leave_one_out needs finite numbers; X contains NaN or infinity.")
+    size = np.linalg.norm(X)  # of what was subtracted too: its rounding errors are no axis
     X = X - X.mean(axis=0) if centered else X
     if method == "refit":
         return leave_one_out(X @ X.T, n_components, centered=centered, method=method)
     vectors, sizes, _ = np.linalg.svd(X, full_matrices=False)
-    rank = int((sizes > rank_tolerance(max(X.shape), sizes.dtype) * sizes.max(initial=0.0)).sum())
+    rank = int((sizes > rank_tolerance(max(X.shape), sizes.dtype) * size).sum())
     return _from_spectrum(sizes[:rank] ** 2, vectors[:, :rank], n_components, centered, method)
 
 
@@ -183,7 +184,10 @@ def _from_spectrum(values, vectors, n_components, centered, method):
     products *= np.sqrt(growth)  # d = ρt = √ρ z
     left_values = downdate.values
     missing = left_values <= rank_tolerance(n, values.dtype) * values[:1]  # axes that the others do not have
-    products[missing], overlaps[missing] = 0.0, 0.0
+    if count and downdate.count == len(values):
+        # Without a point that is needed to span them, the others have one axis less: its eigenvalue is rounding.
+        missing[is_needed(vectors, centered), -1] = True
+    products[missing], overlaps[missing], left_values[missing] = 0.0, 0.0, 0.0
     order, signs = match_components(overlaps)
     rows = np.arange(n)[:, None]
     folds = _Folds(coordinates, downdate, order, signs, centered)

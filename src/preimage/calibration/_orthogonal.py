@@ -10,6 +10,8 @@ from preimage.kernels import Gaussian
 
 # exp(700) is the largest power with room for a factor below one; kernel values of farther points have underflowed.
 LARGEST_EXPONENT = 700.0
+# Differences from the constant up to this share of it are rounding errors, which no factor should enlarge.
+ROUNDING = 16 * float(np.finfo(float).eps)
 # A point is needed to span the data when its leverage is one up to rounding errors.
 LEVERAGE_TOLERANCE = 1e-8
 
@@ -103,10 +105,15 @@ def spectrum(gram, centered, count=None):
 
 def heights(values, vectors, centered):
     """Squared distances of points to the span of the others, from `spectrum`."""
-    leverage = (vectors**2).sum(axis=1) + (1 / len(vectors) if centered else 0.0)
     inverse = (vectors**2 / values).sum(axis=1)
-    is_needed = (leverage > 1 - LEVERAGE_TOLERANCE) & (inverse > 0)
-    return np.where(is_needed, 1 / np.where(is_needed, inverse, 1), 0.0)
+    counts = is_needed(vectors, centered) & (inverse > 0)
+    return np.where(counts, 1 / np.where(counts, inverse, 1), 0.0)
+
+
+def is_needed(vectors, centered):
+    """Which points lie outside the span of the others, from the eigenvectors of `spectrum`: their leverage is one."""
+    leverage = (vectors**2).sum(axis=1) + (1 / len(vectors) if centered else 0.0)
+    return leverage > 1 - LEVERAGE_TOLERANCE
 
 
 def restore_lost_projection(values, constant, squared_distances, gamma):
@@ -118,7 +125,8 @@ def restore_lost_projection(values, constant, squared_distances, gamma):
     .. math:: f'(x) = e^{\gamma \|x^\perp\|^2} (f(x) - c) + c
 
     is its value at the projection. The constant is the intercept of a decision function, and minus the offset of
-    kernel principal components; it is not scaled, contrary to [1]_.
+    kernel principal components; it is not scaled, contrary to [1]_. Values that differ from it by rounding errors only
+    become the constant.
 
     Parameters
     ----------
@@ -141,7 +149,8 @@ def restore_lost_projection(values, constant, squared_distances, gamma):
     values = np.asarray(values, dtype=np.float64)
     exponent = np.clip(gamma * np.asarray(squared_distances, dtype=np.float64), 0, LARGEST_EXPONENT)
     factor = np.exp(exponent).reshape((-1,) + (1,) * (values.ndim - 1))
-    return factor * (values - constant) + constant
+    lost = values - constant
+    return factor * np.where(np.abs(lost) > ROUNDING * np.abs(constant), lost, 0.0) + constant
 
 
 def gaussian_gamma(who, kernel):

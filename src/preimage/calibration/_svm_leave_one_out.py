@@ -30,11 +30,14 @@ class LeftOutDecisions:
     Attributes
     ----------
     values : array of shape (n,)
+    levels : array of shape (n,)
+        Mean decision of each of these machines over all rows. It moves with the class of the row left out.
     refitted : integer array
         Rows whose machine libsvm had to solve for, because changes of states came to no end, or left no row free.
     """
 
     values: Any
+    levels: Any
     refitted: Any
 
 
@@ -92,17 +95,17 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions):
     K = np.asarray(K, dtype=np.float64)
     decisions = check_sample("svm_leave_one_out", "decisions", decisions, least=2)
     signs, coefficients, costs = (np.asarray(each, dtype=np.float64) for each in (signs, coefficients, costs))
-    values, failed = decisions.copy(), []
+    values, levels, failed = decisions.copy(), np.full(len(decisions), decisions[costs > 0].mean()), []
     alone = [side for side in (-1, 1) if np.sum((signs == side) & (costs > 0)) == 1]
     support = [p for p in np.flatnonzero(coefficients != 0) if signs[p] not in alone]
     base = _Base.of(K, signs, coefficients, costs)
     for p in support:
-        value = None if base is None else base.without(p)
-        if value is None:
+        others = None if base is None else base.without(p)
+        if others is None:
             failed.append(p)
-            value = _refitted(K, signs, costs, p)
-        values[p] = value
-    return LeftOutDecisions(values, np.array(failed, dtype=int))
+            others = _refitted(K, signs, costs, p)
+        values[p], levels[p] = others[p], others[costs > 0].mean()
+    return LeftOutDecisions(values, levels, np.array(failed, dtype=int))
 
 
 class _Base:
@@ -143,10 +146,10 @@ class _Base:
         return None
 
     def without(self, p):
-        """The decision at row p of the machine on the others; None if no optimal one was found."""
+        """Decisions for all rows by the machine without row p; None if no optimal one was found."""
         try:
-            value = self._by_pivots(p)
-            return self._by_steps(p) if value is None else value
+            decisions = self._by_pivots(p)
+            return self._by_steps(p) if decisions is None else decisions
         except np.linalg.LinAlgError:
             return None
 
@@ -161,7 +164,7 @@ class _Base:
             wrong, changed = _violations(states, coefficients, decisions, self.signs, self.costs)
             wrong &= movable
             if not wrong.any():
-                return float(decisions[p])
+                return decisions
             states = np.where(wrong, changed, states)
         return None
 
@@ -176,7 +179,7 @@ class _Base:
             here, there = (self._changed(states, p, (1 - t) * start) for t in (reached, 1.0))
             share, row, state = _first_event(states, here, there, self.signs, self.costs, movable)
             if row is None:
-                return float(there[1][p])
+                return there[1]
             reached += share * (1 - reached)
             states[row] = state
         return None
@@ -255,10 +258,10 @@ def _bordered(K):
 
 
 def _refitted(K, signs, costs, p):
-    """The decision at row p of libsvm's machine on the others."""
+    """Decisions for all rows by libsvm's machine without row p."""
     # Rows go themselves, not only their weight: scikit-learn's `support_` skips rows of weight zero, which precomputed
     # kernels do not survive.
     others = np.flatnonzero((costs > 0) & (np.arange(len(signs)) != p))
     machine = SVC(kernel="precomputed", C=1.0, tol=REFIT_TOLERANCE, cache_size=500)
     machine.fit(K[np.ix_(others, others)], signs[others], sample_weight=costs[others])
-    return float(machine.decision_function(K[p : p + 1, others])[0])
+    return machine.decision_function(K[:, others])

@@ -1,6 +1,7 @@
 """Learn from training data how the decisions of a classifier for new points are to be corrected."""
 
 import contextlib
+import warnings
 
 import numpy as np
 
@@ -10,15 +11,17 @@ from preimage.calibration import (
     compare_decisions,
     gaussian_gamma,
     inflation,
+    is_inflated,
+    is_resolved,
     left_out_distances,
     margins_of,
+    predicted_codes,
     renormalize,
     restore_lost_projection,
-    transfer_function,
 )
 from preimage.estimators._left_out_decisions import left_out_decisions
 from preimage.estimators._left_out_scores import as_inputs, last_step
-from preimage.estimators._score_calibration import KINDS, METHODS, Columns, Histogram, Orthogonal
+from preimage.estimators._score_calibration import METHODS, Columns, Histogram, Orthogonal
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import Binary, OneVsRest, machine_of
 
@@ -51,7 +54,8 @@ class DecisionCalibration:
     choice : dict
         What was compared on the way.
     train, left_out : arrays of shape (n, k)
-        Decisions for training points by the model of all, and by models without them; one column for two classes.
+        Decisions for training points by the model of all, and by models without them that have its level (see
+        `LeftOutValues.levelled`); one column for two classes.
     corrected : array of shape (n, k)
         The left-out decisions, corrected.
     """
@@ -60,7 +64,7 @@ class DecisionCalibration:
         self.method = method
         self.correction = correction
         self.train = values.train
-        self.left_out = values.left_out
+        self.left_out = values.levelled
         self.corrected = corrected
         self.choice = choice
 
@@ -97,6 +101,8 @@ def learn_decision_calibration(
     - Else a correction must gain 0.01, and that after two standard errors.
 
     Of several that do, "transfer" is applied unless another is better than it by a standard error; of none, "none".
+    Corrections that name the right class clearly less often than chance are out of the question, and so are all where
+    left-out decisions differ by rounding errors. A warning says where nothing is left.
 
     Parameters
     ----------
@@ -141,7 +147,7 @@ def learn_decision_calibration(
 
 def _correct(model, X, method, values):
     """The correction, or None, and the left-out decisions after it."""
-    train, left_out = values.train, values.left_out
+    train, left_out = values.train, values.levelled
     if method == "none":
         return None, left_out
     if method == "histogram":
@@ -153,27 +159,32 @@ def _correct(model, X, method, values):
 
 
 def _transfer(train, left_out, method):
-    kind = KINDS[method]
-    return Columns([transfer_function(train[:, k], left_out[:, k], kind) for k in range(train.shape[1])])
+    return Columns.learned(train, left_out, method, is_resolved(train, left_out))
 
 
 def _choose(model, X, values, choice, rng):
     """The name of what "auto" does."""
-    train, left_out, codes = values.train, values.left_out, values.codes
+    train, left_out, codes = values.train, values.levelled, values.codes
     choice["inflation"] = ratio = float(np.exp(np.mean(np.log(inflation(train, left_out)))))
+    choice["chosen"] = "none"
     if ratio < LEAST_INFLATION:
-        choice["chosen"] = "none"
+        return "none"
+    if (is_inflated(train, left_out) & ~is_resolved(train, left_out)).any():
+        _warn_of_collapse(model, "differ by rounding errors only, so that no correction can be learned")
         return "none"
     corrected = {name: _judged_apart(values, name, rng) for name in CANDIDATES if name != "orthogonal"}
     with contextlib.suppress(UnsupportedKernelError):  # no candidate for other models
         corrected["orthogonal"] = _orthogonal(model, X, left_out)[1]
+    useless = [name for name, each in corrected.items() if _is_worse_than_chance(predicted_codes(each), codes)]
+    is_strong = ratio >= STRONG_INFLATION
+    if is_strong and len(useless) == len(corrected):
+        _warn_of_collapse(model, "name wrong classes, whatever the correction")
     margins = {name: margins_of(each, codes) for name, each in corrected.items()}
     gains = compare_decisions(margins, margins_of(left_out, codes), codes, values.weights)
-    is_strong = ratio >= STRONG_INFLATION
     worth = {
         name: gain if is_strong else gain - STANDARD_ERRORS * error - LEAST_GAIN
         for name, (gain, error) in gains.items()
-    }
+    } | dict.fromkeys(useless, -np.inf)
     best = max(worth, key=worth.get)
     chosen = best if worth[best] > 0 else "none"
     if chosen not in ("none", "transfer") and worth["transfer"] > 0:
@@ -189,13 +200,31 @@ def _choose(model, X, values, choice, rng):
     return chosen
 
 
+def _is_worse_than_chance(predicted, codes):
+    """Whether the mean recall of the classes is clearly below that of predictions that know nothing."""
+    present, sizes = np.unique(codes, return_counts=True)
+    chance = 1 / len(present)
+    recalls = [np.mean(predicted[codes == code] == code) for code in present]
+    error = chance * np.sqrt(chance * (1 - chance) * np.sum(1 / sizes))
+    return np.mean(recalls) < chance - STANDARD_ERRORS * error
+
+
+def _warn_of_collapse(model, what):
+    warnings.warn(
+        f"Decisions of {model!r} for samples left out {what}: new samples are like none that it was fitted on. Nothing "
+        "is corrected. A wider kernel (smaller gamma) or fewer variables may help.",
+        UserWarning,
+        stacklevel=2,
+    )
+
+
 def _judged_apart(values, method, rng):
     """Left-out decisions, corrected by functions that were learned from other rows."""
-    part = _parts(values.codes, rng)
-    out = np.empty_like(values.left_out)
+    train, left_out, part = values.train, values.levelled, _parts(values.codes, rng)
+    out = np.empty_like(left_out)
     for p in np.unique(part):
         rest, here = part != p, part == p
-        out[here] = _transfer(values.train[rest], values.left_out[rest], method)(values.left_out[here])
+        out[here] = _transfer(train[rest], left_out[rest], method)(left_out[here])
     return out
 
 

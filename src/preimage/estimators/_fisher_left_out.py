@@ -20,7 +20,9 @@ def fisher_left_out(model, X, y, sample_weight, decisions):
 
     On all points with a penalty on the norm, two-class discriminants are least squares with a constant on any two
     targets, up to a line :math:`a f + c` that scales them and places the threshold. `leave_one_out_values` are exact
-    for least squares; the ridge in absolute terms and the line stay those of all rows. None for other discriminants.
+    for least squares; the ridge in absolute terms and the line stay those of all rows. Without row n all values change
+    by :math:`H_{in} (f_{-n}(x_n) - y_n)`, with the matrix H that takes targets to fitted values. None for other
+    discriminants.
 
     Parameters
     ----------
@@ -31,7 +33,8 @@ def fisher_left_out(model, X, y, sample_weight, decisions):
 
     Returns
     -------
-    array of shape (n,) or None
+    (values, levels) : arrays of shape (n,), or None
+        Decisions, and the mean decision of each of these discriminants over all rows.
     """
     if (
         type(model) is not KernelFisherDiscriminant
@@ -51,18 +54,19 @@ def fisher_left_out(model, X, y, sample_weight, decisions):
         count = weights.sum()
         ridge *= float((weights @ np.diagonal(K) - weights @ K @ weights / count) / count)
     signs = 2.0 * data.codes - 1
-    fitted = _least_squares(K, signs, ridge, weights)
+    fitted, shares = _least_squares(K, signs, ridge, weights)
     slope, constant = np.polyfit(fitted, decisions, 1)
     if np.abs(slope * fitted + constant - decisions).max() > AGREEMENT * decisions.std():
         return None
     left_out = leave_one_out_values(K, signs[:, None], [ridge], data.weights)[0, :, 0]
-    return slope * left_out + constant
+    levels = fitted.mean() + shares * (left_out - signs)
+    return slope * left_out + constant, slope * levels + constant
 
 
 def _least_squares(K, targets, ridge, weights):
-    """Values of kernel ridge regression with a constant at its own points: targets less μα/w."""
-    matrix = K + np.diag(ridge / weights)
-    solved = np.linalg.solve(matrix, np.stack([targets, np.ones(len(K))], axis=1))
-    constant = solved[:, 0].sum() / solved[:, 1].sum()
-    alpha = solved[:, 0] - constant * solved[:, 1]
-    return targets - ridge * alpha / weights
+    """Kernel ridge regression with a constant: values at its own points, and what each target adds to their mean."""
+    slack = ridge / weights
+    solved = np.linalg.solve(K + np.diag(slack), np.stack([targets, slack, np.ones(len(K))], axis=1))
+    constants = solved[:, :2].sum(axis=0) / solved[:, 2].sum()
+    alpha, beta = (solved[:, :2] - constants * solved[:, 2:]).T
+    return targets - slack * alpha, (1 - beta) / len(K)

@@ -10,10 +10,10 @@ from sklearn.utils.multiclass import type_of_target
 
 from preimage._random import generator
 from preimage._validation import count_rows
-from preimage.calibration import dependence_test, is_inflated
+from preimage.calibration import dependence_test, is_inflated, is_resolved, predicted_codes
 from preimage.calibration._inflation import SMALLEST_INFLATION
 from preimage.estimators._decision_calibration import learn_decision_calibration
-from preimage.estimators._renormalized import Renormalized
+from preimage.estimators._renormalized import Renormalized, check_correctable
 from preimage.estimators._score_calibration import learn_score_calibration
 
 # Pairs among the leading components are tested; the number of pairs grows with the square.
@@ -198,6 +198,7 @@ def inflation_report(
     (True, 'affine')
     """
     estimator = estimator.estimator if isinstance(estimator, Renormalized) else estimator
+    check_correctable("inflation_report", estimator, y)
     rng = generator(random_state)
     model = clone(estimator)
     model = model.fit(X) if y is None else model.fit(X, y)
@@ -227,7 +228,7 @@ def _of_classifier(model, X, y, shape, options):
     labels = np.asarray(y)
     codes = np.searchsorted(model.classes_, labels)
     predicted = {
-        name: _predicted(values)
+        name: predicted_codes(values)
         for name, values in (
             ("training", calibration.train),
             ("left out", calibration.left_out),
@@ -243,10 +244,6 @@ def _of_classifier(model, X, y, shape, options):
     return InflationReport(
         "classifier", model, calibration, shape=shape, y=labels, dependence=None, errors=errors, g_means=g_means
     )
-
-
-def _predicted(values):
-    return (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
 
 
 def _g_mean(codes, predicted):
@@ -327,6 +324,11 @@ def _gain(report):
 
 
 def _why_not(report):
+    if not is_resolved(report.train, report.left_out)[report.inflated].any():
+        return (
+            "The latter differ by rounding errors only, so that no correction can be learned: new samples are like "
+            "none of these. A wider kernel (smaller gamma) or fewer variables may help."
+        )
     if report.kind == "classifier":
         return "Yet no correction tells the classes of samples left out clearly better apart: use it as it is."
     advice = (

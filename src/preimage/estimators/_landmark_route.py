@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import as_points, is_dask, is_foreign, on_device, take_rows, to_numpy
+from preimage._arrays import as_points, is_dask, is_foreign, on_device, own_copy, take_rows, to_numpy
 from preimage._rows import map_rows
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
@@ -51,12 +51,15 @@ def as_selector(landmarks):
 
 
 def width_sample(kernel, X, rng):
-    """Rows of X, at most some thousands, from which a kernel finds its width; one row for a kernel that has it."""
+    """Rows of X, at most some thousands, from which a kernel finds its width; one row for a kernel that has it.
+
+    A kernel that keeps the rows gets some of its own: those who gave X may change it.
+    """
     n = X.shape[0]
     if is_dask(X) and kernel.is_resolved:
         return as_points(take_rows(X, np.arange(1)))
     if n <= WIDTH_ROWS and not is_dask(X):
-        return as_points(X)
+        return own_copy(as_points(X), X) if kernel.keeps_data else as_points(X)
     rows = np.arange(n) if n <= WIDTH_ROWS else np.sort(rng.choice(n, WIDTH_ROWS, replace=False))
     return as_points(take_rows(X, rows))
 

@@ -6,13 +6,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold, check_cv
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.svm import SVC
+from sklearn.svm import SVC, NuSVC
 from sklearn.utils import get_tags
 
 from preimage._arrays import is_dask, is_dask_frame, is_foreign, take_rows, to_dense, to_numpy
 from preimage.calibration import svm_leave_one_out
 from preimage.estimators._fisher_left_out import fisher_left_out
+from preimage.estimators._fisher_problem import solves_by_gram
+from preimage.estimators._kernel_fisher import KernelFisherDiscriminant
 from preimage.estimators._left_out_scores import SCALERS, as_inputs, last_step, rows_of
 from preimage.interop import machine_of
 
@@ -30,18 +33,30 @@ class LeftOutValues:
     ----------
     train, left_out : arrays of shape (n, k)
         One column for two classes.
+    levels : array of shape (n, k)
+        Mean decisions of the models without each row, over all rows, where they are known; else those of `train`.
     codes : integer array of shape (n,)
         Classes, as places in `classes_`.
     weights : array of shape (n,) or None
     route : {"exact leave-one-out", "refits"}
     """
 
-    def __init__(self, train, left_out, codes, weights, route):
+    def __init__(self, train, left_out, codes, weights, route, levels=None):
         self.train = train
         self.left_out = left_out
+        self.levels = train.mean(axis=0) if levels is None else levels
         self.codes = codes
         self.weights = weights
         self.route = route
+
+    @property
+    def levelled(self):
+        """Left-out decisions by models that have the level of the model of all, as new points meet it.
+
+        Free intercepts move away from the class of the row that is left out, by a share 1/n of the training decisions.
+        Where left-out decisions vary less than that, they would be a matter of this alone.
+        """
+        return self.left_out - self.levels + self.train.mean(axis=0)
 
 
 def left_out_decisions(estimator, X, y, *, cv=None, n_jobs=None, rng=None, sample_weight=None):
@@ -73,11 +88,12 @@ def left_out_decisions(estimator, X, y, *, cv=None, n_jobs=None, rng=None, sampl
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     train = as_columns(estimator.decision_function(X), estimator)
     if cv is None and len(codes) <= MOST_POINTS:
-        values = _exact(estimator, X, y, codes, weights, train)
-        if values is not None:
-            return LeftOutValues(train, values, codes, weights, "exact leave-one-out")
-    values = _refitted(estimator, X, y, codes, weights, train, cv, n_jobs, rng)
-    return LeftOutValues(train, values, codes, weights, "refits")
+        exact = _exact(estimator, X, y, codes, weights, train)
+        if exact is not None:
+            values, levels = (each[:, None] for each in exact)
+            return LeftOutValues(train, values, codes, weights, "exact leave-one-out", levels)
+    values, levels = _refitted(estimator, X, y, codes, weights, train, cv, n_jobs, rng)
+    return LeftOutValues(train, values, codes, weights, "refits", levels)
 
 
 def as_columns(values, estimator):
@@ -100,7 +116,7 @@ def pairwise_decisions(estimator):
 
 
 def _exact(estimator, X, y, codes, weights, train):
-    """Without refits, for two-class SVC and kernel Fisher discriminants after scalers at most; None for others."""
+    """Values and levels without refits, for two-class SVC and kernel Fisher discriminants; None for others."""
     last, inputs, steps = last_step(estimator, X)
     if len(last.classes_) != 2 or not all(isinstance(step, SCALERS) for step in steps):
         return None
@@ -108,9 +124,8 @@ def _exact(estimator, X, y, codes, weights, train):
         costs = last.C * last.class_weight_[codes] * (1.0 if weights is None else weights)
         if not costs.all():
             return None  # `support_` does not count rows of weight zero
-        return _support_vector_machine(last, as_inputs(inputs), codes, costs, train[:, 0])[:, None]
-    values = fisher_left_out(getattr(last, "best_estimator_", last), inputs, y, weights, train[:, 0])
-    return None if values is None else values[:, None]
+        return _support_vector_machine(last, as_inputs(inputs), codes, costs, train[:, 0])
+    return fisher_left_out(getattr(last, "best_estimator_", last), inputs, y, weights, train[:, 0])
 
 
 def _support_vector_machine(svm, inputs, codes, costs, decisions):
@@ -120,16 +135,18 @@ def _support_vector_machine(svm, inputs, codes, costs, decisions):
         K = machine_of(svm).expansion.kernel(inputs, inputs)
     coefficients = np.zeros(len(codes))
     coefficients[svm.support_] = np.ravel(to_dense(svm.dual_coef_))
-    return svm_leave_one_out(K, 2.0 * codes - 1, coefficients, costs, decisions).values
+    result = svm_leave_one_out(K, 2.0 * codes - 1, coefficients, costs, decisions)
+    return result.values, result.levels
 
 
 def _refitted(estimator, X, y, codes, weights, train, cv, n_jobs, rng):
     splits = _splits(codes, cv, rng)
     work = delayed(_decisions_of_fold)
     results = Parallel(n_jobs=n_jobs)(work(estimator, X, y, weights, *split) for split in splits)
-    sums, counts = np.zeros(train.shape), np.zeros(len(train))
-    for (_, left), values in zip(splits, results, strict=True):
-        sums[left] += values
+    sums, counts = np.zeros((2, *train.shape)), np.zeros(len(train))
+    for (_, left), (values, levels) in zip(splits, results, strict=True):
+        sums[0, left] += values
+        sums[1, left] += train.mean(axis=0) if levels is None else levels
         counts[left] += 1
     alone = np.bincount(codes)[codes] == 1
     if (counts[~alone] == 0).any():
@@ -137,7 +154,8 @@ def _refitted(estimator, X, y, codes, weights, train, cv, n_jobs, rng):
             f"Every point must be left out once; the folds of cv leave out all but {int((counts[~alone] == 0).sum())} "
             f"of {len(train)}. Use StratifiedKFold or LeaveOneOut."
         )
-    return np.where(alone[:, None] | (counts[:, None] == 0), train, sums / np.maximum(counts, 1)[:, None])
+    whole = np.stack([train, np.broadcast_to(train.mean(axis=0), train.shape)])
+    return np.where(counts[:, None] == 0, whole, sums / np.maximum(counts, 1)[:, None])
 
 
 def _splits(codes, cv, rng):
@@ -168,14 +186,29 @@ def _splits(codes, cv, rng):
 
 
 def _decisions_of_fold(estimator, X, y, weights, fitted, left):
-    """Decisions for the rows left out by a model of the others."""
+    """Decisions for the rows left out by a model of the others, and its mean decisions where intercepts are free."""
     inside, outside = rows_of(X, fitted), rows_of(X, left)
     if get_tags(estimator).input_tags.pairwise:
-        inside, outside = inside[:, fitted], outside[:, fitted]
+        X, inside, outside = X[:, fitted], inside[:, fitted], outside[:, fitted]
     targets = take_rows(y, fitted) if is_foreign(y) else np.asarray(y)[fitted]
     model = clone(estimator)
     model.fit(inside, targets, **_weight_arguments(estimator, weights, fitted))
-    return as_columns(model.decision_function(outside), model)
+    levels = as_columns(model.decision_function(X), model).mean(axis=0) if _has_free_intercepts(model) else None
+    return as_columns(model.decision_function(outside), model), levels
+
+
+def _has_free_intercepts(model):
+    """Whether decisions are expansions whose coefficients sum to zero, and a constant that has no penalty.
+
+    Only then levels tell how the constant moved: without one, they would tell the classes of rows left out.
+    """
+    if isinstance(model, Pipeline):
+        return _has_free_intercepts(model.steps[-1][1])
+    if isinstance(model, OneVsRestClassifier):
+        return all(_has_free_intercepts(each) for each in model.estimators_)
+    if isinstance(model, KernelFisherDiscriminant):
+        return model.landmarks is None and solves_by_gram(model)
+    return isinstance(model, (SVC, NuSVC)) and len(model.classes_) == 2
 
 
 def _weight_arguments(estimator, weights, rows):

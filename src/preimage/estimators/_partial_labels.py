@@ -35,6 +35,8 @@ def partial_labels(estimator, y, n):
     name = type(estimator).__name__
     if y is None:
         return PartialLabels(np.empty(0), np.empty(0, int), np.empty(0, int))
+    if isinstance(y, (list, tuple)):  # as they are: NumPy would make strings of −1 and None among strings
+        y = np.array(y, dtype=object)
     y = column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=True)
     if y.shape[0] != n:
         raise ValueError(f"{name} got {n} rows of X but {y.shape[0]} of y; each row needs a label or a mark for none.")

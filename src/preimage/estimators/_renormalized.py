@@ -7,15 +7,29 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import accuracy_score
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import describe_home, is_foreign, is_sparse
 from preimage._random import generator
 from preimage._validation import StrOptions, check_parameters
+from preimage.calibration import predicted_codes
 from preimage.estimators._decision_calibration import learn_decision_calibration
 from preimage.estimators._left_out_scores import as_scores, rows_of
 from preimage.estimators._score_calibration import METHODS, learn_score_calibration
 from preimage.estimators._training_rows import TrainingRows
+
+
+def check_correctable(who, estimator, y):
+    """Whether there is something to correct, and what is needed for it."""
+    needed = "decision_function" if is_classifier(estimator) else "transform"
+    if not hasattr(estimator, needed):
+        raise TypeError(
+            f"{who} corrects the scores of a transformer or the decision values of a classifier; {estimator!r} has no "
+            f"{needed}."
+        )
+    if is_classifier(estimator) and y is None:
+        raise ValueError(f"{who}({estimator!r}) requires y to be passed, but the target y is None.")
 
 
 def _is_transformer(renormalized):
@@ -83,7 +97,8 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
     ----------
     estimator_ : the fitted transformer or classifier
     method_ : str
-        What is applied: "none" where nothing is wrong, or a guard said so.
+        What is applied: "none" where nothing is wrong, or left-out values differ by rounding errors only (nothing can
+        be learned from them), or a guard said so.
     calibration_ : object
         The correction, with `choice`, a record of what was compared.
     requires_batch_ : bool
@@ -200,7 +215,7 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
         if self.method_ == "none":
             return self.estimator_.predict(X)
         values = self.decision_function(X)
-        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
+        return self.classes_[predicted_codes(values[:, None] if values.ndim == 1 else values)]
 
     @available_if(_is_classifier)
     def score(self, X, y, sample_weight=None):
@@ -232,26 +247,30 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
         self._training_rows = TrainingRows(X)
 
     def _learner(self, y):
-        if not (hasattr(self.estimator, "decision_function") if _is_classifier(self) else _is_transformer(self)):
-            raise TypeError(
-                "Renormalized corrects the scores of a transformer or the decision values of a classifier; "
-                f"{self.estimator!r} has no {'decision_function' if _is_classifier(self) else 'transform'}."
-            )
+        check_correctable("Renormalized", self.estimator, y)
         if _is_classifier(self):
             if self.guard is not None:
                 raise ValueError(
                     f"guard={self.guard!r} judges scores of transformers; {self.estimator!r} is a classifier, for "
                     "which method='auto' judges by itself. Leave guard out."
                 )
-            if y is None:
-                raise ValueError(f"Renormalized({self.estimator!r}) requires y to be passed, but the target y is None.")
             return learn_decision_calibration
-        if self.guard is not None and y is None:
+        if self.guard is not None:
+            self._check_guard(y)
+        return lambda *data, **options: learn_score_calibration(*data, guard=self.guard, **options)
+
+    def _check_guard(self, y):
+        if not is_classifier(self.guard):
+            raise TypeError(
+                f"guard must be a classifier, such as LinearDiscriminantAnalysis(), that judges scores; got "
+                f"{self.guard!r}."
+            )
+        if y is None:
             raise ValueError(
                 f"Renormalized with guard={self.guard!r} requires y to be passed, but the target y is None: a guard "
                 "judges by errors of classification. Call fit(X, y), or leave guard out."
             )
-        return lambda *data, **options: learn_score_calibration(*data, guard=self.guard, **options)
+        check_classification_targets(y)
 
     def _corrected(self, values, X):
         """Values of the rows of X, corrected where they are new."""
@@ -269,6 +288,8 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
         inner = get_tags(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = inner.classifier_tags
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False  # decisions are those of one class a sample
         tags.transformer_tags = inner.transformer_tags
         tags.input_tags = inner.input_tags
         tags.target_tags = inner.target_tags

@@ -13,6 +13,7 @@ from preimage.calibration import (
     guard_correction,
     inflation,
     is_inflated,
+    is_resolved,
     left_out_distances,
     renormalize,
     restore_lost_projection,
@@ -38,7 +39,8 @@ class ScoreCalibration:
     Attributes
     ----------
     method : str
-        What is applied; "none" where there is nothing to correct, or a guard found correction harmful.
+        What is applied; "none" where there is nothing to correct, or nothing to learn it from, or a guard found
+        correction harmful.
     requires_batch : bool
         Whether results depend on all rows that are given together.
     inflation : array of shape (q,)
@@ -78,6 +80,13 @@ class Columns:
 
     def __init__(self, functions):
         self.functions = functions
+
+    @classmethod
+    def learned(cls, train, left_out, method, wanted):
+        """Transfer functions for the columns that are wanted."""
+        kind = KINDS[method]
+        pairs = zip(train.T, left_out.T, wanted, strict=True)
+        return cls([transfer_function(*pair, kind) if is_wanted else None for *pair, is_wanted in pairs])
 
     def __call__(self, values, X=None):
         columns = [
@@ -157,18 +166,14 @@ def _correct(estimator, X, method, scores, choice):
         return Histogram(train), renormalize(train, left_out)
     if method == "orthogonal":
         return _orthogonal(estimator, X, left_out)
-    wanted, reference = np.full(train.shape[1], True), left_out
+    wanted, reference = is_resolved(train, left_out), left_out
     if method == "auto":
-        wanted = is_inflated(train, left_out)
+        wanted &= is_inflated(train, left_out)
         choice["inflated components"] = np.flatnonzero(wanted).tolist()
         method, reference = AUTOMATIC, steady_left_out(train, left_out)
     if not wanted.any():
         return None, left_out
-    functions = [
-        transfer_function(train[:, k], reference[:, k], KINDS[method]) if wanted[k] else None
-        for k in range(train.shape[1])
-    ]
-    correction = Columns(functions)
+    correction = Columns.learned(train, reference, method, wanted)
     return correction, correction(left_out)
 
 

@@ -130,7 +130,7 @@ class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, Transfor
         "n_components": [Interval(Integral, 1, None, closed="left")],
         **KERNEL_CONSTRAINTS,
         "label_weight": [Interval(Real, 0, None, closed="left")],
-        "scale": [Interval(Real, 0, None, closed="neither")],
+        "scale": [Interval(Real, 1e-50, 1e50, closed="both")],
         "encoding": [StrOptions(set(ENCODINGS)), callable, "array-like"],
         "first_class": "no_validation",
         "center_codes": ["boolean"],

@@ -187,10 +187,10 @@ def _check_kernel(kernel, points, d):
     if d > MOST_PIXELS and any(isinstance(part, Patches) for part in _parts(kernel)):
         raise ValueError(f"Patches of a stored model take images of at most {MOST_PIXELS} pixels; the file has {d}.")
     for part in _parts(kernel):
-        if isinstance(part, Warped) and (part.points.ndim != 2 or part.points.shape[0] > MOST_GRAPH_POINTS):
+        if isinstance(part, Warped) and not _is_graph_of_points(part.points):
             raise ValueError(
-                f"A warped kernel of a stored model has at most {MOST_GRAPH_POINTS} points; the file has "
-                f"{_describe(part.points)}."
+                f"A warped kernel of a stored model has at most {MOST_GRAPH_POINTS} points, rows of an array; the file "
+                f"has {type(part.points).__name__} of shape {np.shape(part.points)}."
             )
     query = np.zeros((1, d)) if isinstance(kernel, Precomputed) else points[:1]
     try:
@@ -200,6 +200,11 @@ def _check_kernel(kernel, points, d):
         raise ValueError(f"The kernel {kernel!r:.100} of the file does not fit its points: {error}") from error
     if values.shape != (1, 1):
         raise ValueError(f"The kernel {kernel!r:.100} of the file does not fit its points.")
+
+
+def _is_graph_of_points(points):
+    is_array = isinstance(points, np.ndarray) or is_sparse(points)
+    return is_array and points.ndim == 2 and points.shape[0] <= MOST_GRAPH_POINTS
 
 
 def _parts(kernel):

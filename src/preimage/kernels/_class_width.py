@@ -89,10 +89,10 @@ def class_width(X, y, rule="enclosing_ball", *, kernel=None, unbiased=True, n_sa
     """
     if rule not in CLASS_RULES:
         raise ValueError(f"Unknown rule {rule!r} for a width from class means; known: {', '.join(CLASS_RULES)}.")
-    kernel = Gaussian() if kernel is None else kernel
+    kernel, X = Gaussian() if kernel is None else kernel, as_points(X)
     y = check_class_labels(f"gamma={rule!r}", y, X.shape[0], 2 if unbiased and rule != "alignment" else 1)
     rows = stratified_rows(y, n_samples, generator(0))
-    X = as_points(X if rows.size == y.size else take_rows(X, rows))
+    X = X if rows.size == y.size else take_rows(X, rows)
     curves = width_curves(X, y[rows], rule, kernel=kernel, unbiased=unbiased, criteria=(rule,))
     return settled_gamma(curves, X, kernel, rule)
 

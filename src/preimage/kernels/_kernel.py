@@ -119,14 +119,14 @@ class Kernel(BaseEstimator, ABC):
 
     def _with_class_width(self, name, value, X, y):
         if isinstance(value, Kernel):
-            return value.with_class_widths(self._inputs_of_parts(X), y) if value.needs_labels else value
+            return value.with_class_widths(self.inputs_of_parts(X), y) if value.needs_labels else value
         if name != "gamma" or not is_class_rule(value):
             return value
         from preimage.kernels._class_width import class_width
 
         return class_width(X, y, value, kernel=self)
 
-    def _inputs_of_parts(self, X):
+    def inputs_of_parts(self, X):
         """What the kernels that this one is made of are given for X."""
         return X
 
@@ -136,6 +136,12 @@ class Kernel(BaseEstimator, ABC):
         parameters = self.get_params(deep=False)
         parts = any(value.needs_labels for value in parameters.values() if isinstance(value, Kernel))
         return parts or is_class_rule(parameters.get("gamma"))
+
+    @property
+    def keeps_data(self):
+        """Whether resolving the kernel, or a part of it, makes the data themselves a parameter."""
+        parts = self.get_params(deep=False).values()
+        return any(part.keeps_data for part in parts if isinstance(part, Kernel))
 
     @property
     def is_resolved(self):

@@ -89,8 +89,8 @@ class SquaredDistance(PairwiseQuantity):
     def against(self, Y):
         if is_sparse(Y):
             return super().against(Y)
-        lifted = _Lifted(Y)
-        return lambda Z: lifted.distances(lifted.left(Z), lifted.right)
+        lifted, of_sparse = _Lifted(Y), super().against(Y)
+        return lambda Z: of_sparse(Z) if is_sparse(Z) else lifted.distances(lifted.left(Z), lifted.right)
 
     def gradient(self, Z, X, weights):
         xp = array_namespace(weights)

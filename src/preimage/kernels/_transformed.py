@@ -27,7 +27,7 @@ class _TransformedInputs(OfOneKernel, Kernel):
     def _resolve_parameter(self, name, value, X):
         return value.resolve(self._map(X)) if name == "kernel" else value
 
-    def _inputs_of_parts(self, X):
+    def inputs_of_parts(self, X):
         return self._map(X)
 
     @abstractmethod

@@ -14,6 +14,7 @@ from preimage._arrays import (
     device_kwargs,
     from_numpy,
     in_double,
+    to_dense,
     to_numpy,
 )
 from preimage._linalg import eigh_descending, rank_tolerance
@@ -51,7 +52,7 @@ class Warped(Kernel):
         5,000 rows. Beyond, give some of them, such as the landmarks of `preimage.landmarks`.
     strength : float, default=1.0
         η ≥ 0. A combinatorial Laplacian grows with the number of points; scale by 1/m to compare sizes.
-    laplacian : {"combinatorial", "normalized", "knn"} or array of shape (m, m), default="combinatorial"
+    laplacian : {"combinatorial", "normalized", "knn"}, array or sparse matrix (m, m), default="combinatorial"
         L = D − W with the degrees D on the diagonal. "combinatorial": edges W are the kernel values, of the paper
         [2]_; "normalized": :math:`I - D^{-1/2} W D^{-1/2}`; "knn": those edges alone that join a point with one of
         its nearest in feature space. Negative kernel values are no edges. An array is L itself, symmetric and
@@ -107,13 +108,16 @@ class Warped(Kernel):
         return self.kernel.has_gradient
 
     @property
+    def keeps_data(self):
+        return self.points is None or super().keeps_data
+
+    @property
     def is_resolved(self):
         return self.points is not None and self.kernel.is_resolved
 
     def resolve(self, X, y=None):
         check_parameters(self)
-        if isinstance(self.laplacian, str) and self.laplacian not in LAPLACIANS:
-            raise ValueError(f"Warped has the Laplacians {', '.join(LAPLACIANS)}; got {self.laplacian!r}.")
+        _require_known(self.laplacian)
         if isinstance(self.kernel, Precomputed):
             raise TypeError(
                 "Warped needs kernel values with its points for any input, which a precomputed kernel lacks. Warp the "
@@ -125,6 +129,9 @@ class Warped(Kernel):
                 f"{MOST_POINTS:,} it takes only if you say so. Give some of them as `points`, for instance "
                 "RandomlyPivotedCholesky(2000).select(kernel, X).points of preimage.landmarks, or points=X for all."
             )
+        columns = np.shape(self.points)[1:]
+        if columns and columns != tuple(X.shape[1:]):
+            raise ValueError(f"Warped has points of {columns[0]} columns; the data have {X.shape[1]}.")
         # A resolved kernel stays itself: a copy would make the graph again.
         return self if self.is_resolved else super().resolve(X, y)
 
@@ -303,6 +310,11 @@ class _Graph:
         sizes = warped.strength * values[:rank] ** warped.power
         root = xp.sqrt(sizes)[:, None] * vectors[:, :rank].T  # ηL = RᵀR
         inner = xp.eye(rank, dtype=K.dtype, **device_kwargs(K)) + root @ K @ root.T
+        if not bool(xp.all(xp.isfinite(inner))):
+            raise ValueError(
+                f"strength={warped.strength:.3g} and power={warped.power:.3g} of Warped make numbers too large for "
+                "double precision. Lower them, or scale the Laplacian down."
+            )
         _require_positive(warped, inner)
         # M = Rᵀ(I + RKRᵀ)⁻¹R with a matrix that has no eigenvalue below one; neither K nor L is inverted.
         factor = xp.linalg.solve(xp.linalg.cholesky(inner), root) if rank else root
@@ -312,10 +324,13 @@ class _Graph:
 def _laplacian(warped, K):
     """L, and the size of what it was subtracted from, to which rounding errors are in proportion."""
     xp, kind = array_namespace(K), warped.laplacian
+    _require_known(kind)
     if not isinstance(kind, str):
-        L = in_double(beside(kind, K))
+        L = in_double(beside(to_dense(kind), K))
         if tuple(L.shape) != tuple(K.shape):
             raise ValueError(f"Warped has {K.shape[0]} points; its Laplacian has shape {tuple(L.shape)}.")
+        if not bool(xp.all(xp.isfinite(L))):
+            raise ValueError("Warped needs a Laplacian of finite numbers; the given one has NaN or infinite entries.")
         if float(xp.max(xp.abs(L - L.T))) > 1e-10 * float(xp.max(xp.abs(L))):
             raise ValueError("Warped needs a symmetric Laplacian.")
         return (L + L.T) / 2, float(xp.max(xp.abs(L)))
@@ -342,6 +357,11 @@ def _neighbors(K, count):
     if count > 0:
         np.put_along_axis(joined, np.argsort(distances, axis=1, kind="stable")[:, :count], 1.0, axis=1)
     return from_numpy(np.maximum(joined, joined.T), K)
+
+
+def _require_known(laplacian):
+    if isinstance(laplacian, str) and laplacian not in LAPLACIANS:
+        raise ValueError(f"Warped has the Laplacians {', '.join(LAPLACIANS)}; got {laplacian!r}.")
 
 
 def _require_positive(warped, inner):

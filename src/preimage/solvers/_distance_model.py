@@ -20,8 +20,10 @@ def distance_model(kernel, points):
 
 def has_fixed_point(kernel):
     """Whether the papers' fixed points exist: profiles of the squared distance or inner product, warped or not."""
-    if isinstance(kernel, Warped):
-        return has_fixed_point(kernel.kernel)
+    return _has_slopes(kernel.kernel if isinstance(kernel, Warped) else kernel)
+
+
+def _has_slopes(kernel):
     return isinstance(kernel, ProfileKernel) and kernel.pairwise in (SquaredDistance(), InnerProduct())
 
 
@@ -102,7 +104,7 @@ def _warped_model(kernel, points):
     point of the kernel itself with the weights w. They have both signs whatever the target.
     """
     form, plain = kernel.unwarped(points), kernel.kernel
-    evaluate = _with_slopes(plain, form.nodes) if has_fixed_point(plain) else _without_slopes(plain, form.nodes)
+    evaluate = _with_slopes(plain, form.nodes) if _has_slopes(plain) else _without_slopes(plain, form.nodes)
 
     def with_coefficients(W):
         xp = array_namespace(W)

@@ -9,6 +9,9 @@ from scipy.optimize import brentq
 from preimage._arrays import array_namespace, from_numpy, to_numpy
 from preimage._linalg import fix_signs, rank_tolerance
 
+# Pulls along the best direction whose square is below this share of s² are none: squares of u would underflow.
+FAINTEST_PULL = 1e-200
+
 
 @dataclass(frozen=True)
 class SecularMinimum:
@@ -53,7 +56,7 @@ def secular_minimum(C, P, b, squared_size):
         Symmetric positive semidefinite, not zero.
     b : array of shape (r,)
     squared_size : float
-        s² > 0.
+        s² > 0, between 1e-200 and 1e200: squares of it have to be numbers.
 
     Returns
     -------
@@ -73,7 +76,9 @@ def secular_minimum(C, P, b, squared_size):
     >>> secular_minimum(np.eye(2), np.eye(2), np.array([3.0, 0.0]), 4.0).point.round(9)
     array([2., 0.])
     """
-    xp = array_namespace(C)
+    xp, squared_size = array_namespace(C), float(squared_size)
+    if not FAINTEST_PULL <= squared_size <= 1 / FAINTEST_PULL:
+        raise ValueError(f"A constraint hᵀPh = s² needs s² between 1e-200 and 1e200; got {squared_size:.3g}.")
     L = xp.linalg.cholesky(C)
     W = xp.linalg.solve(L, xp.linalg.solve(L, P).T)
     values, Q = xp.linalg.eigh((W + W.T) / 2)
@@ -81,7 +86,7 @@ def secular_minimum(C, P, b, squared_size):
     if not theta[-1] > 0:
         raise ValueError("A constraint hᵀPh = s² > 0 cannot be met with P = 0.")
     back = lambda x: xp.linalg.solve(L.T, Q @ from_numpy(x, C))
-    x, multiplier, is_hard = _diagonal_minimum(np.maximum(theta, 0.0), pull, float(squared_size))
+    x, multiplier, is_hard = _diagonal_minimum(theta, pull, squared_size)
     if is_hard:
         lead = np.zeros_like(x)
         lead[-1] = x[-1]
@@ -92,19 +97,21 @@ def secular_minimum(C, P, b, squared_size):
 
 
 def _diagonal_minimum(theta, pull, squared_size):
-    """x, λ and whether the case is hard, for ascending θ ≥ 0."""
+    """x, λ and whether the case is hard, for ascending θ; those that differ by rounding errors count as equal."""
     top, tolerance = theta[-1], rank_tolerance(theta.size, theta.dtype)
+    theta = np.where(theta > tolerance * top, theta, 0.0)
     shares, gaps = theta / top, (top - theta) / top
+    lead = gaps <= tolerance
+    gaps = np.where(lead, 0.0, gaps)
     weights = theta * pull**2
     # 1 − λθ = gap + (θ/θmax)u with u = 1 − λθmax: no digits are lost however small u is.
     phi = lambda u: float(np.sum(weights / (gaps + shares * u) ** 2))
-    lead = gaps <= tolerance
     along = float(np.sum(weights[lead]))
-    if along <= tolerance**2 * float(np.sum(weights)):
+    if along <= max(tolerance**2 * float(np.sum(weights)), FAINTEST_PULL * squared_size):
         rest = np.where(lead, 0.0, pull / np.where(lead, 1.0, gaps))
         room = squared_size - float(np.sum(theta * rest**2))
-        if room >= 0:
-            rest[-1] = np.sqrt(room / top)
+        if room >= -tolerance * squared_size:
+            rest[-1] = np.sqrt(max(room, 0.0) / top)
             return rest, float(1 / top), True
         along = 0.0
     u = _root(phi, squared_size, along)
@@ -116,9 +123,9 @@ def _root(phi, squared_size, along):
     high = 1.0
     while phi(high) > squared_size:
         high *= 16.0
-    low = max(0.5 * np.sqrt(along / squared_size), 1e-300) if along > 0 else min(1.0, high)
-    while phi(low) < squared_size and low > 1e-300:
-        low = max(low / 16.0, 1e-300)
+    low = 0.5 * np.sqrt(along / squared_size) if along > 0 else 1.0
+    while phi(low) < squared_size:
+        low /= 16.0
     # 1/√φ is nearly linear in u, and u ranges over hundreds of decades: solve for its logarithm.
     gap = lambda v: phi(np.exp(v)) ** -0.5 - squared_size**-0.5
     return float(np.exp(brentq(gap, np.log(low), np.log(high), xtol=1e-15, rtol=8.9e-16, maxiter=500)))

@@ -15,6 +15,9 @@ from preimage.spectral._landmark_principal import SHORTEST
 from preimage.spectral._oriented import _NO_VARIANCE, coordinate_moments, span_of_points
 from preimage.spectral._secular import secular_minimum
 
+# Weight of labels against the norm of functions that double precision can tell from labels alone.
+MOST_WEIGHT = 1e14
+
 
 @dataclass(frozen=True)
 class FeatureSample:
@@ -110,6 +113,7 @@ def semi_supervised_subspace(sample, targets, n_components, *, label_weight, sca
     total = float(xp.linalg.trace(scatter))
     if total <= 8 * rank_tolerance(1, scatter.dtype) * moments.count * float(mean @ mean):
         raise ValueError(_NO_VARIANCE)
+    _require_weight_within_precision(sample.labelled, label_weight)
     search = _Search(sample.labelled, scatter, label_weight, moments.count * scale**2)
     targets = list(targets)[:n_components]
     while targets and targets[-1] is None:  # all of the rest are eigenvectors of one matrix
@@ -218,6 +222,16 @@ class _Search:
         self.labelled = reflected(self.labelled)[:, 1:]
         P = reflected(reflected(self.scatter).T)[1:, 1:]
         self.scatter = (P + P.T) / 2
+
+
+def _require_weight_within_precision(labelled, label_weight):
+    """Beside labels that weigh too much, the norm of functions drowns in rounding errors."""
+    weight = label_weight * float(array_namespace(labelled).sum(labelled * labelled))
+    if weight > MOST_WEIGHT:
+        raise ValueError(
+            f"Labels weigh {weight:.2g} times as much as the norm of functions, and nothing is left of the norm beyond "
+            f"{MOST_WEIGHT:.0g}. Lower label_weight={label_weight:.3g}, or scale the data or the kernel down."
+        )
 
 
 def _require_semidefinite(gram, kernel):
