@@ -19,9 +19,9 @@ from preimage.calibration import (
     renormalize,
     restore_lost_projection,
 )
+from preimage.estimators._corrections import METHODS, Calibration, Columns, Histogram, Orthogonal
 from preimage.estimators._left_out_decisions import left_out_decisions
 from preimage.estimators._left_out_scores import as_inputs, last_step
-from preimage.estimators._score_calibration import METHODS, Columns, Histogram, Orthogonal
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import Binary, OneVsRest, machine_of
 
@@ -38,51 +38,6 @@ STANDARD_ERRORS = 2.0
 BETTER_THAN_TRANSFER = 1.0
 # Functions are learned on all but one of so many parts of the left-out decisions, and judged on that one.
 N_PARTS = 10
-
-
-class DecisionCalibration:
-    """How decisions for new points are corrected, and what it was learned from.
-
-    Attributes
-    ----------
-    method : str
-        What is applied.
-    requires_batch : bool
-        Whether results depend on all rows that are given together.
-    inflation : array of shape (k,)
-        Standard deviations of training decisions over those of left-out decisions.
-    choice : dict
-        What was compared on the way.
-    train, left_out : arrays of shape (n, k)
-        Decisions for training points by the model of all, and by models without them that have its level (see
-        `LeftOutValues.levelled`); one column for two classes.
-    corrected : array of shape (n, k)
-        The left-out decisions, corrected.
-    """
-
-    def __init__(self, method, correction, values, corrected, choice):
-        self.method = method
-        self.correction = correction
-        self.train = values.train
-        self.left_out = values.levelled
-        self.corrected = corrected
-        self.choice = choice
-
-    @property
-    def requires_batch(self):
-        return isinstance(self.correction, Histogram)
-
-    @property
-    def inflation(self):
-        return inflation(self.train, self.left_out)
-
-    def apply(self, values, X):
-        """Corrected decisions for the rows of X, whose decisions are `values`; of the shape of `values`."""
-        values = np.asarray(values, dtype=np.float64)
-        if self.correction is None or not len(values):
-            return values
-        columns = values[:, None] if values.ndim == 1 else values
-        return self.correction(columns, X).reshape(values.shape)
 
 
 def learn_decision_calibration(
@@ -117,7 +72,7 @@ def learn_decision_calibration(
 
     Returns
     -------
-    DecisionCalibration
+    Calibration
 
     Examples
     --------
@@ -142,7 +97,7 @@ def learn_decision_calibration(
     if method == "auto":
         method = _choose(model, X, values, choice, rng)
     correction, corrected = _correct(model, X, method, values)
-    return DecisionCalibration(method, correction, values, corrected, choice)
+    return Calibration(method, correction, values.train, values.levelled, corrected, choice)
 
 
 def _correct(model, X, method, values):

@@ -14,9 +14,10 @@ from preimage._arrays import describe_home, is_foreign, is_sparse
 from preimage._random import generator
 from preimage._validation import StrOptions, check_parameters
 from preimage.calibration import predicted_codes
+from preimage.estimators._corrections import METHODS
 from preimage.estimators._decision_calibration import learn_decision_calibration
 from preimage.estimators._left_out_scores import as_scores, rows_of
-from preimage.estimators._score_calibration import METHODS, learn_score_calibration
+from preimage.estimators._score_calibration import learn_score_calibration
 from preimage.estimators._training_rows import TrainingRows
 
 

@@ -1,7 +1,5 @@
 """Learn from training data how the scores of new points are to be corrected."""
 
-import warnings
-
 import numpy as np
 from sklearn.decomposition import KernelPCA as SklearnKernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
@@ -11,120 +9,21 @@ from preimage.calibration import (
     TrainingSpan,
     gaussian_gamma,
     guard_correction,
-    inflation,
     is_inflated,
     is_resolved,
     left_out_distances,
     renormalize,
     restore_lost_projection,
     steady_left_out,
-    transfer_function,
 )
+from preimage.estimators._corrections import Calibration, Columns, Histogram, Orthogonal
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._left_out_scores import as_inputs, last_step, left_out_scores
 from preimage.exceptions import UnsupportedKernelError
 
-METHODS = ("auto", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none")
-KINDS = {"transfer": "pchip", "isotonic": "isotonic", "affine": "affine"}
 # Lines through steadied deviations do better than curves of single components from a few dozen points, on digits and
 # half circles alike.
 AUTOMATIC = "affine"
-# Histograms of fewer new rows than this say little.
-SMALL_BATCH = 10
-
-
-class ScoreCalibration:
-    """How scores of new points are corrected, and what it was learned from.
-
-    Attributes
-    ----------
-    method : str
-        What is applied; "none" where there is nothing to correct, or nothing to learn it from, or a guard found
-        correction harmful.
-    requires_batch : bool
-        Whether results depend on all rows that are given together.
-    inflation : array of shape (q,)
-        Standard deviations of training scores over those of left-out scores.
-    choice : dict
-        What was compared on the way.
-    train, left_out : arrays of shape (n, q)
-        Scores of training points in the model of all, and in models without them.
-    corrected : array of shape (n, q)
-        The left-out scores, corrected.
-    """
-
-    def __init__(self, method, correction, scores, corrected, choice):
-        self.method = method
-        self.correction = correction
-        self.train = scores.train
-        self.left_out = scores.left_out
-        self.corrected = corrected
-        self.choice = choice
-
-    @property
-    def requires_batch(self):
-        return isinstance(self.correction, Histogram)
-
-    @property
-    def inflation(self):
-        return inflation(self.train, self.left_out)
-
-    def apply(self, values, X):
-        """Corrected scores of the rows of X, whose scores are `values`."""
-        values = np.asarray(values, dtype=np.float64)
-        return values if self.correction is None or not len(values) else self.correction(values, X)
-
-
-class Columns:
-    """A function for every component; None leaves one as it is."""
-
-    def __init__(self, functions):
-        self.functions = functions
-
-    @classmethod
-    def learned(cls, train, left_out, method, wanted):
-        """Transfer functions for the columns that are wanted."""
-        kind = KINDS[method]
-        pairs = zip(train.T, left_out.T, wanted, strict=True)
-        return cls([transfer_function(*pair, kind) if is_wanted else None for *pair, is_wanted in pairs])
-
-    def __call__(self, values, X=None):
-        columns = [
-            column if function is None else function(column) for column, function in zip(values.T, self.functions)
-        ]
-        return np.stack(columns, axis=1)
-
-
-class Histogram:
-    """The histograms of the training scores, for all new rows at once."""
-
-    def __init__(self, train):
-        self.train = train
-
-    def __call__(self, values, X=None):
-        if len(values) < SMALL_BATCH:
-            warnings.warn(
-                f"Histogram specification needs the whole test set at once; got {len(values)} new row(s), and fewer "
-                f"than {SMALL_BATCH} say little of a distribution. method='transfer' corrects single rows.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return renormalize(self.train, values)
-
-
-class Orthogonal:
-    """The factor that Gaussian kernels lose outside the span of the training inputs."""
-
-    def __init__(self, steps, span, gamma, constant):
-        self.steps = steps
-        self.span = span
-        self.gamma = gamma
-        self.constant = constant
-
-    def __call__(self, values, X):
-        for step in self.steps:
-            X = step.transform(X)
-        return restore_lost_projection(values, self.constant, self.span.squared_distances(as_inputs(X)), self.gamma)
 
 
 def learn_score_calibration(estimator, X, y=None, *, method="auto", guard=None, cv=None, n_jobs=None, rng=None):
@@ -143,7 +42,7 @@ def learn_score_calibration(estimator, X, y=None, *, method="auto", guard=None, 
 
     Returns
     -------
-    ScoreCalibration
+    Calibration
     """
     scores = left_out_scores(estimator, X, y, cv=cv, n_jobs=n_jobs, rng=rng)
     choice = {"method": method, "left-out scores": scores.route}
@@ -154,7 +53,7 @@ def learn_score_calibration(estimator, X, y=None, *, method="auto", guard=None, 
         if not verdict.accepted:
             correction, corrected = None, scores.left_out
     applied = "none" if correction is None else AUTOMATIC if method == "auto" else method
-    return ScoreCalibration(applied, correction, scores, corrected, choice)
+    return Calibration(applied, correction, scores.train, scores.left_out, corrected, choice)
 
 
 def _correct(estimator, X, method, scores, choice):
