@@ -280,11 +280,15 @@ def test_small_and_degenerate_data():
         SemiSupervisedKernelPCA().fit(X, Y).find_preimages(np.zeros((20, 2)), start=NEW[:3])
 
 
-def test_widths_from_class_means_need_all_labels():
+def test_widths_from_class_means_look_at_labelled_rows():
     model = SemiSupervisedKernelPCA(2, gamma="enclosing_ball").fit(X, MOON)
     assert model.kernel_.gamma == Gaussian("enclosing_ball").resolve(X, MOON).gamma
-    with pytest.raises(ValueError, match="12 of 120 have one"):
-        SemiSupervisedKernelPCA(2, gamma="enclosing_ball").fit(X, Y)
+    known = np.flatnonzero(Y != -1)
+    part = SemiSupervisedKernelPCA(2, gamma="enclosing_ball").fit(X, Y)
+    assert 0 < known.size < len(X)
+    assert part.kernel_.gamma == Gaussian("enclosing_ball").resolve(X[known], MOON[known]).gamma
+    with pytest.raises(ValueError, match="needs class labels y"):
+        SemiSupervisedKernelPCA(2, gamma="enclosing_ball").fit(X, np.full(len(X), -1))
     with pytest.raises(ValueError, match="labels"):
         SemiSupervisedKernelPCA(2, kernel=Warped(Gaussian("enclosing_ball"))).fit(X)
     warped = SemiSupervisedKernelPCA(2, kernel=Warped(Gaussian("enclosing_ball"))).fit(X, MOON)

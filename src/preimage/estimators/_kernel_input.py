@@ -18,18 +18,23 @@ KERNEL_CONSTRAINTS = {
 }
 
 
-def kernel_and_inputs(estimator, X, y=None, *, min_samples=1):
+def kernel_and_inputs(estimator, X, y=None, *, min_samples=1, labelled_rows=None):
     """The kernel of `estimator` resolved on X, and X, validated and the model's own to keep.
 
     Labels y are looked at where the width of the kernel is found from class means (`gamma="enclosing_ball"`), and not
-    otherwise.
+    otherwise. Where rows may lack labels, `labelled_rows(n)` gives the numbers of those of n rows that have one, and
+    their labels.
     """
     check_parameters(estimator)
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
     kernel = named_kernel(estimator)
     # A precomputed matrix is n × n: checked, but not copied.
     checked = check_gram(estimator, checked) if isinstance(kernel, Precomputed) else own_copy(checked, X)
-    return labelled_kernel(estimator, kernel, checked, y).resolve(checked), checked
+    known = checked
+    if labelled_rows is not None and kernel.needs_labels:
+        rows, y = labelled_rows(checked.shape[0])
+        known = take_rows(checked, rows)
+    return labelled_kernel(estimator, kernel, known, y).resolve(checked), checked
 
 
 def labelled_kernel(estimator, kernel, X, y=None):

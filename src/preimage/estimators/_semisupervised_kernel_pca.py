@@ -8,12 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, take_rows
 from preimage._random import generator
-from preimage._validation import Interval, StrOptions, check_model_inputs, check_parameters
+from preimage._validation import Interval, StrOptions, check_model_inputs
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
     kernel_and_inputs,
-    named_kernel,
     with_kernel_tags,
 )
 from preimage.estimators._partial_labels import ENCODINGS, component_targets, partial_labels
@@ -186,7 +185,7 @@ class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, Transfor
         -------
         self
         """
-        self.kernel_, X = kernel_and_inputs(self, X, self._width_labels(y), min_samples=2)
+        self.kernel_, X = kernel_and_inputs(self, X, min_samples=2, labelled_rows=lambda n: self._labelled(y, n))
         labels = partial_labels(self, y, X.shape[0])
         targets = component_targets(
             labels, self.encoding, self.n_components, first_class=self.first_class, centered=self.center_codes
@@ -209,19 +208,10 @@ class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, Transfor
         X = self._check_inputs(X)
         return self.subspace_.coordinates(X)
 
-    def _width_labels(self, y):
-        """Labels for a width that is found from class means: those of all rows, or an error."""
-        check_parameters(self)
-        kernel = named_kernel(self)
-        if y is None or not kernel.needs_labels:
-            return None
-        labels = partial_labels(self, y, len(y))
-        if labels.rows.size < len(y):
-            raise ValueError(
-                f"{kernel!r} finds a width from class means and needs a label of every row; {labels.rows.size} of "
-                f"{len(y)} have one. Find it on those, kernel=Gaussian('enclosing_ball').resolve(X[known], y[known])."
-            )
-        return labels.classes[labels.numbers]
+    def _labelled(self, y, n):
+        """Rows with a label, and the labels; none at all where there are none."""
+        labels = partial_labels(self, y, n)
+        return labels.rows, labels.classes[labels.numbers] if labels.rows.size else None
 
     def _select(self, X):
         if self.landmarks is None:
