@@ -104,6 +104,10 @@ COIL = {
 }
 
 
+def seeds(options):
+    return range(options.first_draw, options.first_draw + options.draws)
+
+
 def main():
     options = parse_options()
     started = time.perf_counter()
@@ -119,6 +123,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", nargs="+", default=["spirals", "widths", "coil"], help="spirals, widths, coil")
     parser.add_argument("--draws", type=int, default=10, help="draws of spirals; draws of 15 queries of COIL-20")
+    parser.add_argument("--first-draw", type=int, default=0, help="seed of the first draw of spirals")
     parser.add_argument("--noises", type=float, nargs="+", default=[0.05, 0.10, 0.15, 0.25], help="of the spirals")
     parser.add_argument("--widths", type=float, nargs="+", default=list(COIL), help="of COIL-20")
     parser.add_argument("--left-out", action="store_true", help="queries of COIL-20 from views not trained on")
@@ -213,7 +218,7 @@ def stein_estimate(model, solver, draw, probes):
 
 def spiral_lines(options, started):
     cases = [(*shape, noise) for shape in SPIRALS for noise in options.noises]
-    tasks = [(*case, seed, GAMMA, not options.printed_only) for case in cases for seed in range(options.draws)]
+    tasks = [(*case, seed, GAMMA, not options.printed_only) for case in cases for seed in seeds(options)]
     results = run(spiral_errors, tasks, options, started)
     by_case = {case: results[i * options.draws : (i + 1) * options.draws] for i, case in enumerate(cases)}
     yield "## Spirals\n"
@@ -275,9 +280,7 @@ def spiral_findings(by_case, place):
 def width_lines(options, started):
     shape, noise = (2, 1.5), 0.15
     tasks = [
-        (*shape, noise, seed, gamma, not options.printed_only)
-        for gamma in SPIRAL_WIDTHS
-        for seed in range(options.draws)
+        (*shape, noise, seed, gamma, not options.printed_only) for gamma in SPIRAL_WIDTHS for seed in seeds(options)
     ]
     results = run(spiral_errors, tasks, options, started)
     places = (1,) if options.printed_only else (1, 2)
