@@ -1,9 +1,9 @@
 """Variance inflation: values of new points that follow another law than those of training points, and its cures."""
 
-from preimage.calibration._comparison import compare_decisions, margins_of, predicted_codes
+from preimage.calibration._comparison import compare_decisions, margins_of, predicted_codes, recall_mean
 from preimage.calibration._dependence import DependenceTest, dependence_test
 from preimage.calibration._guard import Guard, guard_correction, leave_one_out_folds
-from preimage.calibration._histogram import renormalize, specify_histogram
+from preimage.calibration._histogram import histogram_overlap, renormalize, specify_histogram
 from preimage.calibration._inflation import inflation, is_inflated, is_resolved, steady_left_out
 from preimage.calibration._leave_one_out import LeaveOneOut, leave_one_out, linear_leave_one_out
 from preimage.calibration._orthogonal import (
@@ -35,6 +35,7 @@ __all__ = [
     "fit_isotonic",
     "gaussian_gamma",
     "guard_correction",
+    "histogram_overlap",
     "inflation",
     "is_inflated",
     "is_resolved",
@@ -44,6 +45,7 @@ __all__ = [
     "linear_leave_one_out",
     "margins_of",
     "predicted_codes",
+    "recall_mean",
     "renormalize",
     "restore_lost_projection",
     "specify_histogram",

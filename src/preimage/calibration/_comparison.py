@@ -12,6 +12,20 @@ def predicted_codes(values):
     return (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
 
 
+def recall_mean(codes, predicted):
+    """Geometric mean of the shares of the classes that are named right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.calibration import recall_mean
+    >>> recall_mean(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])) ** 2
+    0.6666
+    """
+    recalls = [float(np.mean(predicted[codes == code] == code)) for code in np.unique(codes)]
+    return float(np.prod(recalls) ** (1 / len(recalls)))
+
+
 def margins_of(values, codes):
     """By how much decisions are right: shape (n,), negative where they are wrong.
 

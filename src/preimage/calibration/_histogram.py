@@ -80,3 +80,21 @@ def renormalize(train, test):
         )
     columns = [specify_histogram(train[:, k], test[:, k]) for k in range(train.shape[1])]
     return np.stack(columns, axis=1) if columns else np.empty(test.shape)
+
+
+def histogram_overlap(first, second):
+    """Common area of the histograms of two samples, with the same bins: 1 for the same, 0 for nothing in common.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.calibration import histogram_overlap
+    >>> histogram_overlap(np.arange(10), np.arange(10)), histogram_overlap(np.arange(10), np.arange(10) + 100)
+    (1.0, 0.0)
+    """
+    low, high = min(first.min(), second.min()), max(first.max(), second.max())
+    if not high > low:
+        return 1.0
+    bins = np.linspace(low, high, max(5, round(np.sqrt(len(first)))) + 1)
+    count = lambda values: np.histogram(values, bins)[0] / len(values)
+    return float(np.minimum(count(first), count(second)).sum())

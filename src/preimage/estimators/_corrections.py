@@ -4,7 +4,14 @@ import warnings
 
 import numpy as np
 
-from preimage.calibration import inflation, renormalize, restore_lost_projection, transfer_function
+from preimage.calibration import (
+    TrainingSpan,
+    inflation,
+    left_out_distances,
+    renormalize,
+    restore_lost_projection,
+    transfer_function,
+)
 from preimage.estimators._left_out_scores import as_inputs
 
 METHODS = ("auto", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none")
@@ -106,6 +113,15 @@ class Orthogonal:
         self.span = span
         self.gamma = gamma
         self.constant = constant
+
+    @classmethod
+    def learned(cls, inputs, steps, gamma, constant, left_out):
+        """The correction for a model of `inputs`, which `steps` make of X, and the left-out values after it."""
+        # Affine hulls: centred points lie in the linear span of the others, which would leave nothing outside.
+        centered = inputs - inputs.mean(axis=0)
+        distances = left_out_distances(centered @ centered.T, affine=True)
+        corrected = restore_lost_projection(left_out, constant, distances, gamma)
+        return cls(steps, TrainingSpan(inputs, affine=True), gamma, constant), corrected
 
     def __call__(self, values, X):
         for step in self.steps:

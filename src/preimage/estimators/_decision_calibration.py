@@ -7,17 +7,14 @@ import numpy as np
 
 from preimage._arrays import to_dense
 from preimage.calibration import (
-    TrainingSpan,
     compare_decisions,
     gaussian_gamma,
     inflation,
     is_inflated,
     is_resolved,
-    left_out_distances,
     margins_of,
     predicted_codes,
     renormalize,
-    restore_lost_projection,
 )
 from preimage.estimators._corrections import METHODS, Calibration, Columns, Histogram, Orthogonal
 from preimage.estimators._left_out_decisions import left_out_decisions
@@ -197,12 +194,7 @@ def _parts(codes, rng):
 def _orthogonal(model, X, left_out):
     last, inputs, steps = last_step(model, X)
     gamma, intercept = _gaussian_machine(last)
-    inputs = to_dense(as_inputs(inputs))
-    # Affine hulls: centred points lie in the linear span of the others, which would leave nothing outside.
-    centered = inputs - inputs.mean(axis=0)
-    distances = left_out_distances(centered @ centered.T, affine=True)
-    corrected = restore_lost_projection(left_out, intercept, distances, gamma)
-    return Orthogonal(steps, TrainingSpan(inputs, affine=True), gamma, intercept), corrected
+    return Orthogonal.learned(to_dense(as_inputs(inputs)), steps, gamma, intercept, left_out)
 
 
 def _gaussian_machine(last):

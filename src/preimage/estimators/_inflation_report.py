@@ -10,7 +10,14 @@ from sklearn.utils.multiclass import type_of_target
 
 from preimage._random import generator
 from preimage._validation import count_rows
-from preimage.calibration import dependence_test, is_inflated, is_resolved, predicted_codes
+from preimage.calibration import (
+    dependence_test,
+    histogram_overlap,
+    is_inflated,
+    is_resolved,
+    predicted_codes,
+    recall_mean,
+)
 from preimage.calibration._inflation import SMALLEST_INFLATION
 from preimage.estimators._decision_calibration import learn_decision_calibration
 from preimage.estimators._renormalized import Renormalized, check_correctable
@@ -78,7 +85,7 @@ class InflationReport:
 
     @property
     def overlap(self):
-        return np.array([_overlap(a, b) for a, b in zip(self.train.T, self.left_out.T, strict=True)])
+        return np.array([histogram_overlap(a, b) for a, b in zip(self.train.T, self.left_out.T, strict=True)])
 
     def values_of(self, X):
         """Scores or decisions of other samples, as they are and corrected: two arrays of shape (m, q)."""
@@ -240,25 +247,10 @@ def _of_classifier(model, X, y, shape, options):
         "corrected": float(np.mean(predicted["corrected"] != codes)),
         "largest class": float(1 - np.bincount(codes).max() / len(codes)),
     }
-    g_means = {name: _g_mean(codes, each) for name, each in predicted.items()}
+    g_means = {name: recall_mean(codes, each) for name, each in predicted.items()}
     return InflationReport(
         "classifier", model, calibration, shape=shape, y=labels, dependence=None, errors=errors, g_means=g_means
     )
-
-
-def _g_mean(codes, predicted):
-    recalls = [float(np.mean(predicted[codes == code] == code)) for code in np.unique(codes)]
-    return float(np.prod(recalls) ** (1 / len(recalls)))
-
-
-def _overlap(a, b):
-    """Common area of two histograms with the same bins."""
-    low, high = min(a.min(), b.min()), max(a.max(), b.max())
-    if not high > low:
-        return 1.0
-    bins = np.linspace(low, high, max(5, round(np.sqrt(len(a)))) + 1)
-    count = lambda values: np.histogram(values, bins)[0] / len(values)
-    return float(np.minimum(count(a), count(b)).sum())
 
 
 def _names(kind, model, count):

@@ -16,14 +16,11 @@ from preimage.calibration import svm_leave_one_out
 from preimage.estimators._fisher_left_out import fisher_left_out
 from preimage.estimators._fisher_problem import solves_by_gram
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant
-from preimage.estimators._left_out_scores import SCALERS, as_inputs, last_step, rows_of
+from preimage.estimators._left_out_scores import MOST_POINTS, N_FOLDS, SCALERS, as_inputs, last_step, rows_of
 from preimage.interop import machine_of
 
-# Support vector machines: every point in turn up to this many; the cost grows with the third power.
-MOST_POINTS = 2000
-# Refits: every point in turn up to this many, then as many folds as this.
+# Refits: every point in turn up to this many, then in folds.
 MOST_REFITS = 200
-N_FOLDS = 20
 
 
 class LeftOutValues:
@@ -33,7 +30,7 @@ class LeftOutValues:
     ----------
     train, left_out : arrays of shape (n, k)
         One column for two classes.
-    levels : array of shape (n, k)
+    levels : array of shape (n, k) or (k,)
         Mean decisions of the models without each row, over all rows, where they are known; else those of `train`.
     codes : integer array of shape (n,)
         Classes, as places in `classes_`.

@@ -6,14 +6,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from preimage._arrays import to_dense
 from preimage.calibration import (
-    TrainingSpan,
     gaussian_gamma,
     guard_correction,
     is_inflated,
     is_resolved,
-    left_out_distances,
     renormalize,
-    restore_lost_projection,
     steady_left_out,
 )
 from preimage.estimators._corrections import Calibration, Columns, Histogram, Orthogonal
@@ -79,11 +76,7 @@ def _correct(estimator, X, method, scores, choice):
 def _orthogonal(estimator, X, left_out):
     last, inputs, steps = last_step(estimator, X)
     gamma, constant, inputs = _gaussian_model(last, inputs)
-    # Affine hulls: centred points lie in the linear span of the others, which would leave nothing outside.
-    centered = inputs - inputs.mean(axis=0)
-    distances = left_out_distances(centered @ centered.T, affine=True)
-    corrected = restore_lost_projection(left_out, constant, distances, gamma)
-    return Orthogonal(steps, TrainingSpan(inputs, affine=True), gamma, constant), corrected
+    return Orthogonal.learned(inputs, steps, gamma, constant, left_out)
 
 
 def _gaussian_model(model, X):
