@@ -108,3 +108,18 @@ def test_rules_for_the_width_of_a_laplacian_follow_the_scale(rng):
     X = rng.normal(size=(50, 4))
     small, large = (Laplacian("median").resolve(c * X)(c * X) for c in (1, 1000))
     assert_allclose(small, large, rtol=1e-9)
+
+
+def with_long_indices(X):
+    """A CSR matrix whose indices are 64-bit numbers, as SciPy makes of large or stacked matrices."""
+    S = sparse.csr_matrix(X)
+    S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
+    return S
+
+
+def test_laplacian_takes_sparse_inputs_with_long_indices(rng):
+    X = np.where(rng.random((9, 5)) < 0.5, rng.normal(size=(9, 5)), 0)
+    S = with_long_indices(X)
+    for left, right in ((S, S), (S, X), (X, S), (S, sparse.csr_matrix(X))):
+        assert_allclose(Laplacian(0.4)(left, right), Laplacian(0.4)(X), rtol=1e-13)
+    assert S.indices.dtype == np.int64  # the caller's matrix stays as it was

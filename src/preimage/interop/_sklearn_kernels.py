@@ -11,8 +11,8 @@ from preimage.interop._gaussian_process_kernels import kernel_of_gaussian_proces
 from preimage.kernels import CallableKernel, Constant, Kernel, Precomputed, as_kernel
 
 # Names with a counterpart here, and what it takes of gamma, degree and coef0.
-_SCALED = ("rbf", "laplacian", "poly", "polynomial", "sigmoid")
-_UNSCALED = ("linear", "cosine")
+_SCALED = ("rbf", "laplacian", "chi2", "poly", "polynomial", "sigmoid")
+_UNSCALED = ("linear", "cosine", "additive_chi2")
 
 
 def kernel_of_svm(kernel, *, gamma, degree, coef0):
@@ -28,15 +28,15 @@ def kernel_of_svm(kernel, *, gamma, degree, coef0):
 def kernel_of_pairwise(metric, n_features, *, gamma=None, degree=3, coef0=1.0, parameters=None):
     """The kernel that `sklearn.metrics.pairwise.pairwise_kernels` means by `metric`.
 
-    A function there takes two rows and `parameters`. Names without a counterpart (chi2, additive_chi2, fractional
-    degrees) become calls of scikit-learn, without a gradient.
+    A function there takes two rows and `parameters`. Names without a counterpart (polynomials of a fractional degree)
+    become calls of scikit-learn, without a gradient.
     """
     if not isinstance(metric, str):
         return _given(metric) or CallableKernel(pairwise_kernels, {"metric": metric, **(parameters or {})})
     if metric in _UNSCALED or (metric in _SCALED and _has_counterpart(metric, degree)):
         return _named(metric, 1 / n_features if gamma is None else gamma, degree, coef0)
     arguments = {"metric": metric, "gamma": gamma, "degree": degree, "coef0": coef0, "filter_params": True}
-    return CallableKernel(pairwise_kernels, arguments, positive_semidefinite=metric == "chi2")
+    return CallableKernel(pairwise_kernels, arguments)
 
 
 def _given(kernel):

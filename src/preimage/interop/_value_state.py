@@ -14,6 +14,8 @@ from preimage.exceptions import UnsupportedKernelError
 DEEPEST = 32
 # What is named here can be written and read: parameters in, no code. CallableKernel holds a function and is absent.
 KERNELS = (
+    kernels.AdditiveChi2,
+    kernels.Chi2,
     kernels.Constant,
     kernels.Exponential,
     kernels.Gaussian,

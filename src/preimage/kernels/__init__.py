@@ -7,6 +7,7 @@ from preimage.kernels._bandwidth import (
     squared_distance_percentile,
     width_from_gamma,
 )
+from preimage.kernels._chi_squared import AdditiveChi2, Chi2
 from preimage.kernels._class_gram import ClassGram, ClassPairs, class_gram
 from preimage.kernels._class_width import class_width
 from preimage.kernels._combinations import (
@@ -25,7 +26,13 @@ from preimage.kernels._iterated import Iterated
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._names import KERNEL_NAMES, as_kernel
 from preimage.kernels._normalized import Cosine, Normalized
-from preimage.kernels._pairwise import InnerProduct, ManhattanDistance, PairwiseQuantity, SquaredDistance
+from preimage.kernels._pairwise import (
+    ChiSquaredDistance,
+    InnerProduct,
+    ManhattanDistance,
+    PairwiseQuantity,
+    SquaredDistance,
+)
 from preimage.kernels._patches import Patches
 from preimage.kernels._precomputed import CallableKernel, Precomputed
 from preimage.kernels._profile import ProfileKernel
@@ -43,7 +50,10 @@ from preimage.kernels._warped import Warped
 __all__ = [
     "CLASS_RULES",
     "KERNEL_NAMES",
+    "AdditiveChi2",
     "CallableKernel",
+    "Chi2",
+    "ChiSquaredDistance",
     "ClassGram",
     "ClassPairs",
     "Constant",

@@ -6,6 +6,7 @@ from numbers import Real
 
 import numpy as np
 from scipy.spatial.distance import pdist
+from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from preimage._arrays import array_namespace, is_sparse, take_rows, to_numpy
 
@@ -72,7 +73,7 @@ def _distance_percentile(X, percentile, metric):
     n = X.shape[0]
     if n > MAX_POINTS:
         X = take_rows(X, np.sort(np.random.default_rng(0).choice(n, MAX_POINTS, replace=False)))
-    pairs = pdist(to_numpy(X).astype(np.float64), metric)
+    pairs = _distances(to_numpy(X).astype(np.float64), metric)
     distinct = pairs[pairs > 0]
     if distinct.size == 0:
         raise ValueError(
@@ -80,6 +81,11 @@ def _distance_percentile(X, percentile, metric):
         )
     value = float(np.percentile(pairs, percentile))
     return value if value >= distinct.min() else float(distinct.min())
+
+
+def _distances(X, metric):
+    """Distances of pairs i < j; "chi2" is a word of scikit-learn, others are SciPy's."""
+    return -additive_chi2_kernel(X)[np.triu_indices(X.shape[0], 1)] if metric == "chi2" else pdist(X, metric)
 
 
 def gamma_from_width(width, convention, n_features=None):

@@ -138,6 +138,12 @@ class Kernel(BaseEstimator, ABC):
         return parts or is_class_rule(parameters.get("gamma"))
 
     @property
+    def lowest_input(self) -> float | None:
+        """The smallest value that inputs may have, None for any: solvers look for pre-images above it."""
+        parts = [part for part in self.get_params(deep=False).values() if isinstance(part, Kernel)]
+        return max((part.lowest_input for part in parts if part.lowest_input is not None), default=None)
+
+    @property
     def keeps_data(self):
         """Whether resolving the kernel, or a part of it, makes the data themselves a parameter."""
         parts = self.get_params(deep=False).values()

@@ -1,5 +1,6 @@
 """From names and functions to kernels: the one place where strings are understood."""
 
+from preimage.kernels._chi_squared import AdditiveChi2, Chi2
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._normalized import Cosine
@@ -20,6 +21,8 @@ _NAMED = {
     "rbf": lambda gamma, degree, coef0: Gaussian(gamma),
     "gaussian": lambda gamma, degree, coef0: Gaussian(gamma),
     "laplacian": lambda gamma, degree, coef0: Laplacian(gamma),
+    "chi2": lambda gamma, degree, coef0: Chi2(gamma),
+    "additive_chi2": lambda gamma, degree, coef0: AdditiveChi2(),
     "sigmoid": lambda gamma, degree, coef0: Sigmoid(gamma, coef0),
     "cosine": lambda gamma, degree, coef0: Cosine(),
     "exponential": lambda gamma, degree, coef0: Exponential(gamma),
@@ -39,8 +42,9 @@ def as_kernel(kernel, *, gamma=None, degree=3, coef0=1.0, kernel_params=None):
     Parameters
     ----------
     kernel : str, callable or Kernel
-        A name of scikit-learn ("rbf", "poly", "linear", "sigmoid", "cosine", "laplacian", "precomputed") or of this
-        library; a function; or a kernel, which carries its own parameters and is returned as it is.
+        A name of scikit-learn ("rbf", "poly" or "polynomial", "linear", "sigmoid", "cosine", "laplacian", "chi2",
+        "additive_chi2", "precomputed") or of this library; a function; or a kernel, which carries its own parameters
+        and is returned as it is.
     gamma, degree, coef0
         Parameters of named kernels, as in scikit-learn.
     kernel_params : dict or None

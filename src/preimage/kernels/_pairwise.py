@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from preimage._arrays import (
     array_namespace,
@@ -111,6 +111,37 @@ class ManhattanDistance(PairwiseQuantity):
         return xp.stack(columns, axis=1)
 
 
+class ChiSquaredDistance(PairwiseQuantity):
+    """s = Σ_f (x_f − y_f)²/(x_f + y_f) of non-negative inputs such as histograms; 0/0 counts as zero."""
+
+    def blocks(self, X, Y):
+        _require_non_negative(X)
+        if Y is not X:
+            _require_non_negative(Y)
+        return lambda rows, columns: _chi_squared(X[rows, :], Y[columns, :])
+
+    def against(self, Y):
+        _require_non_negative(Y)
+
+        def distances(Z):
+            _require_non_negative(Z)
+            return _chi_squared(Z, Y)
+
+        return distances
+
+    def gradient(self, Z, X, weights):
+        xp = array_namespace(weights)
+        Z, X = to_dense(Z), to_dense(X)
+        # d/dx (x − y)²/(x + y) = 1 − (2y/(x + y))², one feature at a time; zero at the corner x = y = 0, which has a
+        # derivative from one side only.
+        columns = []
+        for f in range(Z.shape[1]):
+            total = Z[:, f, None] + X[None, :, f]
+            share = 2 * X[None, :, f] / xp.where(total > 0, total, xp.ones_like(total))
+            columns.append(xp.sum(weights * xp.where(total > 0, 1 - share * share, xp.zeros_like(total)), axis=1))
+        return xp.stack(columns, axis=1)
+
+
 class _Lifted:
     """Points y prepared for distances: (y, 1, ‖y‖²), shifted by their median.
 
@@ -188,7 +219,7 @@ def _without_diagonal(s, rows, columns, n):
 
 def _manhattan(X, Y):
     if is_sparse(X) or is_sparse(Y):
-        return manhattan_distances(X, Y).astype(X.dtype, copy=False)
+        return manhattan_distances(_with_short_indices(X), _with_short_indices(Y)).astype(X.dtype, copy=False)
     xp = array_namespace(X, Y)
     if xp.__name__.endswith("numpy"):
         return cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
@@ -196,3 +227,44 @@ def _manhattan(X, Y):
     for f in range(1, X.shape[1]):
         total = total + xp.abs(X[:, f, None] - Y[None, :, f])
     return total
+
+
+def _with_short_indices(X):
+    """A sparse matrix with the 32-bit indices that scikit-learn's distances need; anything else as it is.
+
+    SciPy makes 64-bit indices of stacked, sliced or loaded matrices that could do with 32. One whose entries are too
+    many for these becomes dense: its rows are a block, chosen so that dense values of the same number fit.
+    """
+    if not is_sparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+        return X.toarray()
+    short = [part.astype(np.int32) for part in (X.indices, X.indptr)]
+    return type(X)((X.data, *short), shape=X.shape)
+
+
+def _chi_squared(X, Y):
+    X, Y = to_dense(X), to_dense(Y)
+    xp = array_namespace(X, Y)
+    if xp.__name__.endswith("numpy"):
+        X, Y = (np.require(points, requirements="W") for points in (X, Y))  # a copy of what is read-only
+        return -additive_chi2_kernel(X, Y).astype(X.dtype, copy=False)
+    parts = None
+    for f in range(X.shape[1]):
+        total, difference = X[:, f, None] + Y[None, :, f], X[:, f, None] - Y[None, :, f]
+        part = difference * difference / xp.where(total > 0, total, xp.ones_like(total))
+        parts = part if parts is None else parts + part
+    return parts
+
+
+def _require_non_negative(X):
+    values = X.data if is_sparse(X) else X
+    if 0 in values.shape:
+        return
+    lowest = float(array_namespace(values).min(values))
+    if lowest < 0:
+        raise ValueError(
+            f"Chi-squared kernels compare non-negative values, such as counts and histograms; the smallest input is "
+            f"{lowest:.3g}. Shift or rescale the columns to be non-negative, or take a kernel for any inputs, such as "
+            "'laplacian' or 'rbf'."
+        )

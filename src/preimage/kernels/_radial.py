@@ -12,7 +12,7 @@ from preimage.kernels._profile import ProfileKernel
 GAMMA = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "scale", "median"}), str, None]
 
 
-class _ExponentialDecay(ProfileKernel):
+class ExponentialDecay(ProfileKernel):
     """f(s) = exp(−γs) of a distance s."""
 
     is_positive_semidefinite = True
@@ -39,7 +39,7 @@ class _ExponentialDecay(ProfileKernel):
         return -array_namespace(v).log(v) / self.gamma
 
 
-class Gaussian(_ExponentialDecay):
+class Gaussian(ExponentialDecay):
     """k(x, y) = exp(−γ‖x − y‖²): smooth, local, one width.
 
     Parameters
@@ -58,7 +58,7 @@ class Gaussian(_ExponentialDecay):
     pairwise = SquaredDistance()
 
 
-class Laplacian(_ExponentialDecay):
+class Laplacian(ExponentialDecay):
     """k(x, y) = exp(−γ‖x − y‖₁), scikit-learn's Laplacian kernel; Matern(nu=0.5) is the Euclidean one.
 
     Parameters

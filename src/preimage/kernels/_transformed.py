@@ -85,6 +85,8 @@ class MappedInputs(_TransformedInputs):
 
     _parameter_constraints = {"kernel": [Kernel], "matrix": ["array-like"]}
 
+    lowest_input = None  # a bound on Ax is none on x
+
     def __init__(self, kernel, matrix):
         self.kernel = kernel
         self.matrix = matrix

@@ -72,7 +72,7 @@ class Gradient(TargetSolver):
         anchor = start if anchor is None else to_dense(anchor)
         model = distance_model(target.kernel, target.points)
         size = spread(target.points)
-        box = _Box(self.lower, self.upper, start)
+        box = _Box(_lower_bound(self.lower, target.kernel), self.upper, start)
         tolerance = max(float(self.tol), 4 * epsilon(start.dtype)) * size
         iterate = lambda W, norms, Z, anchor: _descend(
             model, W, norms, Z, anchor, box, float(self.penalty), tolerance, size, self.max_iter, self.memory
@@ -106,6 +106,13 @@ def minimize_rows(evaluate, start, *, size, tol, max_iter, memory=5):
     return _descend(
         lambda W: local, start, nothing, start, start, _Box(None, None, start), 0.0, tolerance, size, max_iter, memory
     )
+
+
+def _lower_bound(lower, kernel):
+    """`lower`, raised to the smallest input that the kernel accepts."""
+    if kernel.lowest_input is None:
+        return lower
+    return kernel.lowest_input if lower is None else np.maximum(np.asarray(lower, dtype=float), kernel.lowest_input)
 
 
 class _Box:
