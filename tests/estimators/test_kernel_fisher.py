@@ -17,6 +17,7 @@ from sklearn.model_selection import ShuffleSplit, cross_val_score
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, compress
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.invariances import FunctionTransformation
+from preimage.kernels import Gaussian
 from preimage.landmarks import KMeans, Uniform
 
 
@@ -187,6 +188,31 @@ def test_sparse_discriminants_have_few_points(moons, n_points):
     model = KernelFisherDiscriminant(gamma=2, alpha=0.01, sparsity=n_points).fit(X, y)
     assert n_points - 2 <= len(model.expansion_.points) <= n_points
     assert model.score(X, y) > (0.85 if n_points == 5 else 0.95)
+
+
+@pytest.mark.parametrize("landmarks", [None, 40])
+def test_sparse_discriminants_spend_no_coefficients_on_copies(moons, rng, landmarks):
+    X, y = moons[0][:60], moons[1][:60]
+    times = rng.integers(1, 12, size=60)
+    model = KernelFisherDiscriminant(gamma=1, alpha=0.1, sparsity=30, landmarks=X[:landmarks])
+    weighted = clone(model).fit(X, y, times)
+    many = np.repeat(X, times, axis=0)
+    repeated = clone(model).set_params(landmarks=landmarks and np.repeat(X[:40], 3, axis=0))
+    repeated.fit(many, np.repeat(y, times))
+    assert len(np.unique(repeated.expansion_.points, axis=0)) == len(repeated.expansion_.points) >= 28
+    assert_allclose(repeated.decision_function(X), weighted.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("gamma", [1e-6, 1e-3, 1.0, 100.0])
+def test_paths_of_sparse_discriminants_come_to_their_end(moons, gamma, scale):
+    X, y = moons[0][:120], moons[1][:120]
+    kernel = scale * Gaussian(gamma)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (path,) = KernelFisherDiscriminant(kernel=kernel, alpha=0.01, regularizer="identity").sparse_path(X, y)
+    assert path.n_nonzero.max() >= 118
+    assert path.penalties[-1] <= 1e-8 * path.penalties[0]
 
 
 def test_sparse_path_and_its_limits(moons):

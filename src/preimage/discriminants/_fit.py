@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from preimage._linalg import fix_signs
+from preimage.discriminants._copies import distinct_images
 from preimage.discriminants._rule import (
     NEED_VALUES,
     LinearRule,
@@ -91,9 +92,14 @@ def fit_discriminants(
 
 
 def sparse_paths(problem, ridge, max_nonzero=None):
-    """Paths of sparse discriminants with their noise and contrast: of two classes, or of each against the rest."""
+    """Paths of sparse discriminants with their noise and contrast: of two classes, or of each against the rest.
+
+    Points with the same image share one coefficient, that of the first of them; the others stay at zero. Least angle
+    regression would otherwise spend its coefficients on copies, and stop where it cannot tell them apart.
+    """
     n_classes = problem.n_classes
     classes = [1] if n_classes == 2 else range(n_classes)
+    first, _ = distinct_images(problem.gram)
     regularized, between = problem.regularized(ridge), problem.moments.between_factor
     for c in classes:
         groups = problem.moments.merged(np.arange(n_classes) == c)
@@ -102,7 +108,8 @@ def sparse_paths(problem, ridge, max_nonzero=None):
         if n_classes > 2:  # what other classes differ by counts as scatter within the rest
             share = np.prod(groups.counts) / groups.count
             noise = regularized + between @ between.T - share * np.outer(contrast, contrast)
-        yield sparse_fisher_path(noise, contrast, max_nonzero), noise, contrast
+        path = sparse_fisher_path(noise[np.ix_(first, first)], contrast[first], max_nonzero)
+        yield path.on(first, contrast.size), noise, contrast
 
 
 def _sparse(problem, ridge, sparsity):

@@ -37,7 +37,7 @@ class ScatterFisher:
     """
 
     def __init__(self, moments, gram, regularizer, *, is_relative=True, tangent=None, values_of=None, n_ridges=1):
-        self.moments, self.n_classes = moments, len(moments.classes)
+        self.moments, self.gram, self.n_classes = moments, gram, len(moments.classes)
         self.within = moments.within if tangent is None else moments.within + tangent
         self.penalty, self.basis, self.unit = _coordinates(moments, gram, regularizer, is_relative)
         self.between = self._reduced(moments.between_factor)

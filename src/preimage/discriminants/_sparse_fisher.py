@@ -11,6 +11,12 @@ from sklearn.linear_model import lars_path_gram
 
 # Means that differ by less than this share of the deviation within classes do not differ.
 SAME = 1e-12
+# Size of the linear term of the Lasso, whose quadratic term has diagonal entries around one. Least angle regression
+# ends at a penalty of 1e-7, which is then 1e-10 of the first one. With 1 it would end before small ridges matter, with
+# 1e6 it would follow rounding errors.
+LENGTH = 1e3
+# A path that ends above this fraction of its first penalty was broken off.
+END = 1e-5
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,12 @@ class SparseFisherPath:
         counts = np.where(self.n_nonzero <= n_nonzero, self.n_nonzero, 0)
         return np.flatnonzero(self.coefficients[:, counts.size - 1 - np.argmax(counts[::-1])])
 
+    def on(self, numbers, m):
+        """The same path among m points, of which it has those with the given numbers."""
+        coefficients = np.zeros((m, self.coefficients.shape[1]))
+        coefficients[numbers] = self.coefficients
+        return SparseFisherPath(self.penalties, coefficients, self.n_nonzero)
+
 
 def sparse_fisher_path(noise, contrast, max_nonzero=None):
     r"""The path of sparse discriminants between two classes, from one coefficient to all.
@@ -78,26 +90,46 @@ def sparse_fisher_path(noise, contrast, max_nonzero=None):
     >>> path.n_nonzero, path.coefficients[:, 0]
     (array([1, 2]), array([0.5, 0. ]))
     """
-    m = contrast.size
     if contrast @ contrast <= (SAME**2) * np.trace(noise):
         raise ValueError(
             "Two classes have the same mean in feature space, so no sparse discriminant tells them apart. Another "
             "kernel, or another width, may see a difference; sparsity=None predicts the more frequent class."
         )
-    scales = 1 / np.sqrt(np.trace(noise) / m), 1 / np.max(np.abs(contrast))
-    kappa = (scales[1] / scales[0]) ** 2
-    gram = noise + kappa * np.outer(contrast, contrast)
-    most = m if max_nonzero is None else min(m, max_nonzero)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the path ends before columns depend on each other
-        limits, _, b = lars_path_gram(kappa * contrast, gram, n_samples=1, method="lasso", max_iter=8 * most)
-    sums = contrast @ b
-    steps = np.flatnonzero(sums > 1e-12)  # all but the first, where b = 0
+    most = contrast.size if max_nonzero is None else min(contrast.size, max_nonzero)
+    # Tolerances of least angle regression are absolute, so the quadratic term gets diagonal entries around one, and
+    # the linear one a size that puts the absolute end of the path, ε of single precision, far below what matters.
+    scale, size = np.trace(noise) / contrast.size, np.max(np.abs(contrast))
+    direction = contrast / size
+    limits, b = _least_angles(noise / scale + np.outer(direction, direction), LENGTH * direction, most)
+    sums = direction @ b
+    steps = np.flatnonzero(sums > 1e-12 * LENGTH)  # all but the first, where b = 0
     counts = np.count_nonzero(b[:, steps], axis=0)
     beyond = np.flatnonzero(counts > most)
     steps = steps[: beyond[0]] if beyond.size else steps
-    coefficients = b[:, steps] / sums[steps]
-    return SparseFisherPath(2 * limits[steps] / sums[steps], coefficients, np.count_nonzero(coefficients, axis=0))
+    if not beyond.size and limits[-1] > END * limits[0]:
+        warnings.warn(
+            f"The path of sparse discriminants ended early, at {limits[-1] / limits[0]:.1g} of its first penalty and "
+            f"with {counts[-1] if counts.size else 0} of {most} coefficients: images of the points depend on each "
+            "other up to rounding. A larger alpha, a narrower kernel or fewer points may help.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    coefficients = b[:, steps] / (size * sums[steps])
+    penalties = 2 * scale * limits[steps] / (size * sums[steps])
+    return SparseFisherPath(penalties, coefficients, np.count_nonzero(coefficients, axis=0))
+
+
+def _least_angles(gram, products, most):
+    """Penalties and solutions of the Lasso, at least until more than `most` coefficients are nonzero."""
+    n_steps = 4 * most + 16  # coefficients come and go
+    while True:
+        with warnings.catch_warnings():
+            # Whether the path came to its end is seen from its last penalty.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            limits, _, b = lars_path_gram(products, gram, n_samples=1, method="lasso", max_iter=n_steps)
+        if len(limits) <= n_steps or np.any(np.count_nonzero(b, axis=0) > most):
+            return limits, b
+        n_steps *= 2
 
 
 def polished(noise, contrast, support):
