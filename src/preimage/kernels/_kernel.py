@@ -156,6 +156,14 @@ class Kernel(BaseEstimator, ABC):
         parts = [value.is_resolved for value in parameters.values() if isinstance(value, Kernel)]
         return all(parts) and not isinstance(parameters.get("gamma", 1.0), (str, type(None)))
 
+    def recentered(self, origin):
+        """A kernel with the same inner products of differences φ(x) − φ(y), evaluated about `origin`.
+
+        Linear kernels, and sums and multiples with them, can be shifted: k(x − c, y − c) differs from k(x, y) by
+        functions of x and of y alone, which centring in feature space removes. All others return themselves.
+        """
+        return self
+
     def is_same(self, other):
         """Whether `other` is a kernel of the same class with the same parameters."""
         if self is other:
