@@ -125,3 +125,21 @@ def _solve_in_fractions(D, G, v):
             if j != i:
                 rows[j] = [a - rows[j][i] * b for a, b in zip(rows[j], rows[i])]
     return np.array([float(row[-1]) for row in rows])
+
+
+@pytest.mark.parametrize("factor", [np.array([[1], [1]]), [[1], [1]], np.array([[True], [True]])], ids=str)
+def test_whole_numbers_are_numbers(factor):
+    A = lowrank_plus_diagonal(factor, 0.5)
+    dense = 0.5 * np.eye(2) + 1.0
+    assert A.dtype == np.float64
+    assert_allclose(A.solve(np.array([3, 4])), np.linalg.solve(dense, [3, 4]))
+    assert_allclose(A.solve([3, 4]), np.linalg.solve(dense, [3, 4]))
+    assert_allclose(A @ np.array([3, 4]), dense @ [3, 4])
+    assert_allclose(A.logdet(), np.linalg.slogdet(dense)[1])
+    assert_allclose(preconditioner(factor, 0.5) @ np.array([3, 4]), np.linalg.solve(dense, [3, 4]))
+
+
+def test_whole_numbers_of_other_libraries_are_numbers(xp):
+    A = lowrank_plus_diagonal(xp.asarray([[2], [1]], dtype=int), 0.5)
+    v = np.array([3.0, 4.0])
+    assert_allclose(to_numpy(A.solve(xp.asarray(v))), np.linalg.solve([[4.5, 2.0], [2.0, 1.5]], v))

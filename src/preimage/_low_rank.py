@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from preimage._arrays import array_namespace, device_kwargs, is_foreign, to_numpy
+from preimage._arrays import array_namespace, as_points, device_kwargs, is_foreign, to_numpy
 
 
 class LowRankPlusDiagonal:
@@ -63,7 +63,7 @@ class LowRankPlusDiagonal:
 
     def solve(self, v):
         """(D + GGᵀ)⁻¹v for a vector of shape (n,) or the columns of an array of shape (n, k)."""
-        self._check_sides(v)
+        v = self._checked_sides(v)
         xp = array_namespace(self.factor)
         x = self._project(v)
         residual = v - self @ x
@@ -92,12 +92,14 @@ class LowRankPlusDiagonal:
         u = v / roots
         return (u - self._Q @ (self._Q.T @ u)) / roots
 
-    def _check_sides(self, v):
+    def _checked_sides(self, v):
+        v = as_points(v)
         if v.ndim not in (1, 2) or v.shape[0] != self.factor.shape[0]:
             raise ValueError(
                 f"A matrix of {self.factor.shape[0]} rows needs right-hand sides of that length; got shape "
                 f"{tuple(v.shape)}."
             )
+        return v
 
 
 def lowrank_plus_diagonal(factor, diagonal):
@@ -166,7 +168,8 @@ def preconditioner(factor, mu):
 
 
 def _checked_factor(factor):
-    factor = factor if hasattr(factor, "shape") else np.asarray(factor, dtype=float)
+    # Integers would truncate D and all that is computed with it.
+    factor = as_points(factor)
     if factor.ndim != 2:
         raise ValueError(f"A factor is a matrix of shape (n, m); got shape {tuple(factor.shape)}.")
     return factor
