@@ -24,6 +24,8 @@ GROWTH_TOLERANCE = 1e-3
 MUCH_LEFT = 0.05
 # Rows from which widths of kernels are found.
 WIDTH_ROWS = 10_000
+# Rows of a Dask array that a kernel without such parameters is shown: enough to try a user's function on.
+TRIAL_ROWS = 32
 # Rows that stream through a device together.
 DEVICE_ROWS = 2**15
 
@@ -51,13 +53,13 @@ def as_selector(landmarks):
 
 
 def width_sample(kernel, X, rng):
-    """Rows of X, at most some thousands, from which a kernel finds its width; one row for a kernel that has it.
+    """Rows of X, at most some thousands, from which a kernel finds its width; a few for a kernel that has it.
 
     A kernel that keeps the rows gets some of its own: those who gave X may change it.
     """
     n = X.shape[0]
     if is_dask(X) and kernel.is_resolved:
-        return as_points(take_rows(X, np.arange(1)))
+        return as_points(take_rows(X, np.arange(min(n, TRIAL_ROWS))))
     if n <= WIDTH_ROWS and not is_dask(X):
         return own_copy(as_points(X), X) if kernel.keeps_data else as_points(X)
     rows = np.arange(n) if n <= WIDTH_ROWS else np.sort(rng.choice(n, WIDTH_ROWS, replace=False))

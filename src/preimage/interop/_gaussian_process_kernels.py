@@ -28,7 +28,7 @@ def kernel_of_gaussian_process(kernel):
 
 
 def _call(kernel):
-    return CallableKernel(kernel, positive_semidefinite=True)
+    return CallableKernel(kernel, positive_semidefinite=True, takes="matrices")
 
 
 def _radial(kernel, base):

@@ -22,7 +22,7 @@ def kernel_of_svm(kernel, *, gamma, degree, coef0):
     """
     if isinstance(kernel, str):
         return Precomputed() if kernel == "precomputed" else _named(kernel, gamma, degree, coef0)
-    return _given(kernel) or CallableKernel(_matrix_of_values, {"function": kernel})
+    return _given(kernel) or CallableKernel(_matrix_of_values, {"function": kernel}, takes="matrices")
 
 
 def kernel_of_pairwise(metric, n_features, *, gamma=None, degree=3, coef0=1.0, parameters=None):
@@ -32,11 +32,12 @@ def kernel_of_pairwise(metric, n_features, *, gamma=None, degree=3, coef0=1.0, p
     become calls of scikit-learn, without a gradient.
     """
     if not isinstance(metric, str):
-        return _given(metric) or CallableKernel(pairwise_kernels, {"metric": metric, **(parameters or {})})
+        options = {"metric": metric, **(parameters or {})}
+        return _given(metric) or CallableKernel(pairwise_kernels, options, takes="matrices")
     if metric in _UNSCALED or (metric in _SCALED and _has_counterpart(metric, degree)):
         return _named(metric, 1 / n_features if gamma is None else gamma, degree, coef0)
     arguments = {"metric": metric, "gamma": gamma, "degree": degree, "coef0": coef0, "filter_params": True}
-    return CallableKernel(pairwise_kernels, arguments)
+    return CallableKernel(pairwise_kernels, arguments, takes="matrices")
 
 
 def _given(kernel):

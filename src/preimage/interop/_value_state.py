@@ -38,7 +38,6 @@ KERNELS = (
     kernels.RationalQuadratic,
     kernels.Scaled,
     kernels.ScaledInputs,
-    kernels.ShiftedInputs,
     kernels.ScaledProfile,
     kernels.Sigmoid,
     kernels.Sum,

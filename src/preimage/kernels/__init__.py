@@ -7,6 +7,7 @@ from preimage.kernels._bandwidth import (
     squared_distance_percentile,
     width_from_gamma,
 )
+from preimage.kernels._callable import CallableKernel
 from preimage.kernels._chi_squared import AdditiveChi2, Chi2
 from preimage.kernels._class_gram import ClassGram, ClassPairs, class_gram
 from preimage.kernels._class_width import class_width
@@ -34,7 +35,7 @@ from preimage.kernels._pairwise import (
     SquaredDistance,
 )
 from preimage.kernels._patches import Patches
-from preimage.kernels._precomputed import CallableKernel, Precomputed
+from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._profile import ProfileKernel
 from preimage.kernels._radial import (
     Gaussian,
@@ -44,7 +45,7 @@ from preimage.kernels._radial import (
     Multiquadric,
     RationalQuadratic,
 )
-from preimage.kernels._transformed import MappedInputs, ScaledInputs, ShiftedInputs
+from preimage.kernels._transformed import MappedInputs, ScaledInputs
 from preimage.kernels._warped import Warped
 
 __all__ = [
@@ -85,7 +86,6 @@ __all__ = [
     "Scaled",
     "ScaledInputs",
     "ScaledProfile",
-    "ShiftedInputs",
     "Sigmoid",
     "SquaredDistance",
     "Sum",

@@ -13,10 +13,12 @@ class Iterated(Kernel):
     ----------
     kernel : Kernel
     reference : array of shape (m, d) or None, default=None
-        The points z; None takes the data on which the kernel is resolved, i.e. the training set.
+        The points z; None takes the data on which the kernel is resolved: the training set, at most 10,000 random
+        rows of it where landmarks are used, and the first batch of a stream.
     """
 
     is_positive_semidefinite = True
+    data_parameters = ("reference",)
     _parameter_constraints = {"kernel": [Kernel], "reference": ["array-like", "sparse matrix", None]}
 
     def __init__(self, kernel, reference=None):
@@ -43,11 +45,6 @@ class Iterated(Kernel):
     def diagonal_gradient(self, Z):
         values = self._map(Z)
         return 2 * self.kernel.gradient(Z, self._reference(Z), values / values.shape[1])
-
-    def _resolve_parameter(self, name, value, X):
-        if name == "reference":
-            return X if value is None else value
-        return value.resolve(X)
 
     def _map(self, X):
         return self.kernel(X, self._reference(X))

@@ -46,6 +46,9 @@ class Kernel(BaseEstimator, ABC):
     #: The distance, in SciPy's words, whose percentiles rules for `gamma` take.
     metric = "sqeuclidean"
 
+    #: Parameters that are the data themselves where they are None: a reference sample, the points of a graph.
+    data_parameters: tuple[str, ...] = ()
+
     #: Whether `gradient` and `diagonal_gradient` are implemented.
     has_gradient = True
 
@@ -84,8 +87,9 @@ class Kernel(BaseEstimator, ABC):
             )
         if not self.is_resolved:
             data = "X, y" if self.needs_labels else "X"
+            names = " and ".join(sorted(set(self._waiting())))
             raise ValueError(
-                f"{self!r} finds gamma from data: call `resolve({data})` first, and use the kernel it returns."
+                f"{self!r} finds {names} from data: call `resolve({data})` first, and use the kernel it returns."
             )
         return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
 
@@ -102,8 +106,12 @@ class Kernel(BaseEstimator, ABC):
 
     def _resolve_parameter(self, name, value, X):
         if isinstance(value, Kernel):
-            return value.resolve(X)
-        return resolve_gamma(value, X, self.metric) if name == "gamma" else value
+            return value.resolve(self.inputs_of_parts(X))
+        if name in self.data_parameters and value is None:
+            return X
+        if name == "gamma":
+            return resolve_gamma(value, X, self.metric)
+        return value
 
     def with_class_widths(self, X, y):
         """The same kernel with every width that class means decide fixed to its value; all else stays as it is.
@@ -133,36 +141,34 @@ class Kernel(BaseEstimator, ABC):
     @property
     def needs_labels(self):
         """Whether the width of the kernel, or of a part of it, is found from class means."""
-        parameters = self.get_params(deep=False)
-        parts = any(value.needs_labels for value in parameters.values() if isinstance(value, Kernel))
-        return parts or is_class_rule(parameters.get("gamma"))
+        return is_class_rule(getattr(self, "gamma", None)) or any(part.needs_labels for part in self._parts())
 
     @property
     def lowest_input(self) -> float | None:
         """The smallest value that inputs may have, None for any: solvers look for pre-images above it."""
-        parts = [part for part in self.get_params(deep=False).values() if isinstance(part, Kernel)]
-        return max((part.lowest_input for part in parts if part.lowest_input is not None), default=None)
+        return max((part.lowest_input for part in self._parts() if part.lowest_input is not None), default=None)
 
     @property
     def keeps_data(self):
         """Whether resolving the kernel, or a part of it, makes the data themselves a parameter."""
-        parts = self.get_params(deep=False).values()
-        return any(part.keeps_data for part in parts if isinstance(part, Kernel))
+        return bool(self._missing_data()) or any(part.keeps_data for part in self._parts())
 
     @property
     def is_resolved(self):
         """Whether no parameter waits for data."""
-        parameters = self.get_params(deep=False)
-        parts = [value.is_resolved for value in parameters.values() if isinstance(value, Kernel)]
-        return all(parts) and not isinstance(parameters.get("gamma", 1.0), (str, type(None)))
+        return not self._waiting()
 
-    def recentered(self, origin):
-        """A kernel with the same inner products of differences φ(x) − φ(y), evaluated about `origin`.
+    def _waiting(self):
+        """Names of parameters, also of parts, that data decide and have not decided yet."""
+        rules = ["gamma"] if isinstance(getattr(self, "gamma", 1.0), (str, type(None))) else []
+        return rules + self._missing_data() + [name for part in self._parts() for name in part._waiting()]
 
-        Linear kernels, and sums and multiples with them, can be shifted: k(x − c, y − c) differs from k(x, y) by
-        functions of x and of y alone, which centring in feature space removes. All others return themselves.
-        """
-        return self
+    def _missing_data(self):
+        return [name for name in self.data_parameters if getattr(self, name) is None]
+
+    def _parts(self):
+        """The kernels that this one is made of."""
+        return [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
 
     def is_same(self, other):
         """Whether `other` is a kernel of the same class with the same parameters."""

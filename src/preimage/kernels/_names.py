@@ -1,10 +1,11 @@
 """From names and functions to kernels: the one place where strings are understood."""
 
+from preimage.kernels._callable import CallableKernel
 from preimage.kernels._chi_squared import AdditiveChi2, Chi2
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._normalized import Cosine
-from preimage.kernels._precomputed import CallableKernel, Precomputed
+from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._radial import (
     Gaussian,
     InverseMultiquadric,

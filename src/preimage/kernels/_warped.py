@@ -82,6 +82,7 @@ class Warped(Kernel):
     True
     """
 
+    data_parameters = ("points",)
     _parameter_constraints = {
         "kernel": [Kernel],
         "points": ["array-like", "sparse matrix", object, None],
@@ -106,14 +107,6 @@ class Warped(Kernel):
     @property
     def has_gradient(self):
         return self.kernel.has_gradient
-
-    @property
-    def keeps_data(self):
-        return self.points is None or super().keeps_data
-
-    @property
-    def is_resolved(self):
-        return self.points is not None and self.kernel.is_resolved
 
     def resolve(self, X, y=None):
         check_parameters(self)
@@ -183,11 +176,6 @@ class Warped(Kernel):
 
     def __getstate__(self):
         return {name: value for name, value in super().__getstate__().items() if name != "_graph"}
-
-    def _resolve_parameter(self, name, value, X):
-        if name == "points":
-            return X if value is None else value
-        return super()._resolve_parameter(name, value, X)
 
     def _bent(self, X):
         """G k_x for every row, shape (n, r): the inner products that are taken away."""

@@ -1,0 +1,208 @@
+"""Kernels given as functions, of two rows or of two matrices."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+
+from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._validation import StrOptions
+from preimage.kernels._kernel import Kernel
+
+# Rows on whose pairs symmetry is tried: 16² calls of a function of rows, nothing against the n² of a fit.
+SYMMETRY_ROWS = 16
+# Values of one pair that differ by more than this multiple of the root of the machine precision, relative to the
+# largest value, are two values and not one with rounding errors (1.5e-7 in float64, 3.5e-3 in float32).
+DIFFERENT = 10.0
+
+
+class CallableKernel(Kernel):
+    """A kernel given as a function, of two rows or of two matrices.
+
+    The function must be symmetric, k(x, y) = k(y, x). `resolve`, hence every fit, tries it on pairs of a few rows
+    and refuses one that is not.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(x, y)`` → number for two rows, as in scikit-learn's KernelPCA, or ``function(X, Y)`` → matrix of
+        shape (n, m), as in its SVC. Rows of sparse matrices reach a function of rows as dense arrays.
+    parameters : dict or None, default=None
+        Further keyword arguments of `function`.
+    gradient_function : callable or None, default=None
+        ``gradient_function(Z, X, weights)`` → Σᵢ wⱼᵢ ∇₁k(zⱼ, xᵢ) of shape (q, d).
+    positive_semidefinite : bool, default=False
+        Say True to promise that no eigenvalue is negative.
+    takes : {"auto", "rows", "matrices"}, default="auto"
+        What `function` is called with. "auto" tries it on a few rows: it takes matrices if it answers different
+        numbers of rows and columns with a matrix whose entries are what it says of these rows one by one, and rows
+        otherwise. A function that says one thing of rows and another of matrices is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import CallableKernel
+    >>> CallableKernel(np.dot)([[1.0, 2.0], [3.0, 4.0]])
+    array([[ 5., 11.],
+           [11., 25.]])
+    """
+
+    _parameter_constraints = {
+        "function": [callable],
+        "parameters": [dict, None],
+        "gradient_function": [callable, None],
+        "positive_semidefinite": ["boolean"],
+        "takes": [StrOptions({"auto", "rows", "matrices"})],
+    }
+
+    def __init__(self, function, parameters=None, gradient_function=None, positive_semidefinite=False, takes="auto"):
+        self.function = function
+        self.parameters = parameters
+        self.gradient_function = gradient_function
+        self.positive_semidefinite = positive_semidefinite
+        self.takes = takes
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.positive_semidefinite
+
+    @property
+    def has_gradient(self):
+        return self.gradient_function is not None
+
+    def resolve(self, X, y=None):
+        """The kernel that knows what its function takes; ValueError if that is not symmetric on rows of X."""
+        kernel = super().resolve(X, y)
+        rows = take_rows(X, np.linspace(0, X.shape[0] - 1, min(SYMMETRY_ROWS, X.shape[0])).astype(int))
+        values = to_numpy(kernel(rows))
+        differences = np.abs(values - values.T)
+        if np.max(differences, initial=0.0) > _noise(values):
+            i, j = np.unravel_index(np.argmax(differences), differences.shape)
+            raise ValueError(
+                f"A kernel is symmetric, but {self.function!r} gives k(x, y) = {values[i, j]:.6g} and k(y, x) = "
+                f"{values[j, i]:.6g} for two rows of the data. Pass a symmetric function, for instance "
+                "(k(x, y) + k(y, x)) / 2; of a similarity that is meant to have a direction, use the values "
+                "k(x, z) with some points z as features."
+            )
+        return kernel
+
+    def _resolve_parameter(self, name, value, X):
+        if name == "takes" and value == "auto":
+            return self._found_takes(X, X)
+        return super()._resolve_parameter(name, value, X)
+
+    def blocks(self, X, Y):
+        takes = self._found_takes(X, Y) if self.takes == "auto" else self.takes
+        evaluate = self._matrix if takes == "matrices" else self._pairs
+        return lambda rows, columns: evaluate(X[rows, :], Y[columns, :])
+
+    def diagonal(self, X):
+        takes = self._found_takes(X, X) if self.takes == "auto" else self.takes
+        if takes == "matrices":
+            values = [self._matrix(X[i : i + 1, :], X[i : i + 1, :])[0, 0] for i in range(X.shape[0])]
+        else:
+            X = to_dense(X)
+            values = [self._number(X[i, :], X[i, :]) for i in range(X.shape[0])]
+        return from_numpy(np.asarray([float(value) for value in values]), X)
+
+    def gradient(self, Z, X, weights):
+        self.require_gradient("This")
+        return self.gradient_function(Z, X, weights)
+
+    def diagonal_gradient(self, Z):
+        # k is symmetric, so d/dz k(z, z) = 2 ∇₁k(z, z).
+        xp = array_namespace(Z)
+        rows = [
+            self.gradient(row, row, xp.ones((1, 1), dtype=Z.dtype)) for row in (Z[i : i + 1] for i in range(len(Z)))
+        ]
+        return 2 * xp.concat(rows, axis=0)
+
+    def _value(self, x, y):
+        return self.function(x, y, **(self.parameters or {}))
+
+    def _matrix(self, X, Y):
+        values = self._value(X, Y)
+        if tuple(getattr(values, "shape", ())) != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"{self.function!r} as a kernel of matrices must answer {X.shape[0]} and {Y.shape[0]} rows with a "
+                f"matrix of that shape; got {_described(values)}. If it takes two rows, say "
+                "CallableKernel(function, takes='rows')."
+            )
+        return array_namespace(X, Y).asarray(to_dense(values), dtype=X.dtype)
+
+    def _pairs(self, X, Y):
+        X, Y = to_dense(X), to_dense(Y)
+        values = [[self._number(X[i, :], Y[j, :]) for j in range(Y.shape[0])] for i in range(X.shape[0])]
+        return from_numpy(np.asarray(values).reshape(X.shape[0], Y.shape[0]), X)
+
+    def _number(self, x, y):
+        value = self._value(x, y)
+        if isinstance(value, Real):
+            return float(value)
+        if np.prod(getattr(value, "shape", (0,))) != 1:
+            raise ValueError(
+                f"{self.function!r} as a kernel of rows must answer two rows with a number; got {_described(value)}. "
+                "If it takes matrices, say CallableKernel(function, takes='matrices')."
+            )
+        return float(to_numpy(to_dense(value)).reshape(()))
+
+    def _found_takes(self, X, Y):
+        """ "rows" or "matrices", by trying the function on a few rows of X and Y.
+
+        The numbers of rows differ from each other and from the number of columns, so that no product of matrices of
+        the wrong sides fits by accident; and a matrix must agree with what the function says of its rows alone, which
+        one that normalises by the whole matrix does not.
+        """
+        X, Y = (X if X.shape[0] else Y), (Y if Y.shape[0] else X)
+        if X.shape[0] == 0:
+            return "rows"  # nothing to call the function with
+        few, more = [count for count in (2, 3, 4) if count != X.shape[1]][:2]
+        left = take_rows(X, np.arange(few) % X.shape[0])
+        right = take_rows(Y, np.arange(more) % Y.shape[0])
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            matrix, no_matrix = self._tried(self._matrix, left, right)
+            single, _ = self._tried(self._one_by_one, left, right)
+            pairs, no_pairs = self._tried(self._pairs, left, right)
+        of_matrices = matrix is not None and single is not None and _agree(matrix, single)
+        if of_matrices and (pairs is None or _agree(matrix, pairs)):
+            # NaN agrees with NaN and proves nothing; rows, one pair at a time, cannot be wrong.
+            return "matrices" if pairs is None or np.all(np.isfinite(matrix)) else "rows"
+        if of_matrices:
+            raise ValueError(
+                f"{self.function!r} says one thing of two rows, {pairs[0, 0]:.6g}, and another of two matrices, "
+                f"{matrix[0, 0]:.6g} for these rows. Say which is meant: CallableKernel(function, takes='rows') or "
+                "takes='matrices'."
+            )
+        if pairs is not None:
+            return "rows"
+        raise ValueError(
+            f"{self.function!r} is no kernel on these data: it takes neither two rows ({no_pairs}) nor two matrices "
+            f"({no_matrix or 'values of a pair of rows depend on the other rows'})."
+        ) from (no_pairs or no_matrix)
+
+    def _one_by_one(self, X, Y):
+        """The matrix that the function of matrices gives, one pair at a time."""
+        value = lambda i, j: float(self._matrix(X[i : i + 1, :], Y[j : j + 1, :])[0, 0])
+        return np.asarray([[value(i, j) for j in range(Y.shape[0])] for i in range(X.shape[0])])
+
+    def _tried(self, evaluate, X, Y):
+        """Values in NumPy and None, or None and the error that the function ended in."""
+        try:
+            return to_numpy(evaluate(X, Y)), None
+        except Exception as error:  # whatever a user's function raises on arguments that it was not made for
+            return None, error
+
+
+def _agree(matrix, others):
+    """Whether two matrices have the same values up to rounding errors."""
+    return bool(np.allclose(matrix, others, rtol=0, atol=_noise(matrix), equal_nan=True))
+
+
+def _noise(values):
+    finite = np.abs(values[np.isfinite(values)])
+    return DIFFERENT * np.sqrt(epsilon(values.dtype)) * np.max(finite, initial=0.0)
+
+
+def _described(value):
+    return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)[:80]
