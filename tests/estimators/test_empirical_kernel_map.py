@@ -1,5 +1,7 @@
 """Kernel values as features."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -8,6 +10,8 @@ from sklearn.svm import SVC
 
 from preimage import EmpiricalKernelMap
 from preimage._arrays import to_numpy
+from preimage.exceptions import IndefiniteKernelWarning
+from preimage.kernels import Gaussian, Linear, Multiquadric, Polynomial, Sigmoid
 
 
 @pytest.fixture
@@ -56,3 +60,23 @@ def test_precomputed_kernels_take_no_other_points(X):
     K = rbf_kernel(X, gamma=0.3)
     with pytest.raises(ValueError, match="leave `points` out"):
         EmpiricalKernelMap("precomputed", points=K[10:15]).fit(K)
+
+
+@pytest.mark.parametrize("kernel", [Sigmoid(1.0, -1.0), Multiquadric(1.0), "additive_chi2"], ids=str)
+def test_whitening_warns_of_negative_eigenvalues_and_keeps_the_positive_part(X, kernel):
+    X = np.abs(X)
+    with pytest.warns(IndefiniteKernelWarning, match=r"negative eigenvalues.*positive part"):
+        features = EmpiricalKernelMap(kernel, whiten=True).fit(X)
+    values, vectors = np.linalg.eigh(features.kernel_(X))
+    positive = (vectors * np.maximum(values, 0)) @ vectors.T
+    F = features.transform(X)
+    assert_allclose(F @ F.T, positive, atol=1e-7 * np.abs(values).max())
+
+
+def test_whitening_is_silent_where_the_kernel_is_positive(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kernel in (Gaussian(1e-3), Linear(), Polynomial(3)):
+            EmpiricalKernelMap(kernel, whiten=True).fit(np.vstack([X, X, 0 * X]))
+            EmpiricalKernelMap(kernel, whiten=True).fit(X.astype(np.float32))
+        EmpiricalKernelMap(Sigmoid(1.0, -1.0)).fit(X)

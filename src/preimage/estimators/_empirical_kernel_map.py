@@ -3,6 +3,7 @@
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from preimage._arrays import own_copy
 from preimage._validation import check_model_inputs, check_points
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -19,6 +20,11 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     The whitened map :math:`(K_{ZZ}^+)^{1/2} (k(z_1, x), \dots, k(z_m, x))` has inner products equal to k(x, y)
     whenever x or y is one of the points z; for others it is the inner product of projections on the span of
     :math:`\varphi(Z)`. It turns linear methods into kernel methods: a linear SVM on it is a kernel SVM.
+
+    Inner products of real features cannot be negative definite, so of a kernel with negative eigenvalues on the points
+    (a sigmoid, "additive_chi2", many similarities) the whitened map has the positive part alone,
+    :math:`K_+ = \sum_{\lambda_i > 0} \lambda_i u_i u_i^\top`, the nearest positive semidefinite matrix; `fit` warns
+    and says how much is left out. The plain map keeps the values as they are.
 
     Parameters
     ----------
@@ -75,7 +81,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if is_precomputed(self.kernel) and self.points is not None:
             raise ValueError("A precomputed kernel knows the training points only; leave `points` out.")
         self.kernel_, X = kernel_and_inputs(self, X, y)
-        points = X if self.points is None else check_points(self, self.points, reset=False)
+        points = X if self.points is None else own_copy(check_points(self, self.points, reset=False), self.points)
         self.expansion_: Expansion = empirical_map(self.kernel_, self.kernel_.inputs(points), whiten=self.whiten)
         return self
 

@@ -1,20 +1,43 @@
 """The empirical kernel map: kernel values with a set of points, as vectors of feature space."""
 
+import warnings
+
 from preimage._arrays import array_namespace, device_kwargs
-from preimage._linalg import orthonormal_factor
+from preimage._linalg import eigh_descending, numerical_rank, rank_tolerance
+from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram
 
 
 def empirical_map(kernel, points, *, whiten=False):
-    """The `Expansion` with values (k(z₁, x), …, k(z_m, x)) (K15), or (K⁺)^½ times that when whitened (K17)."""
+    """The `Expansion` with values (k(z₁, x), …, k(z_m, x)) (K15), or (K⁺)^½ times that when whitened (K17).
+
+    Of an indefinite K the whitened map has the positive part alone, and an `IndefiniteKernelWarning` says so.
+    """
     gram = Gram(kernel, points)
     xp = array_namespace(points)
     if not whiten:
         identity = xp.eye(points.shape[0], dtype=gram.dtype, **device_kwargs(points))
         return Expansion(kernel, points, identity)
-    K = gram.dense()
-    factor = orthonormal_factor(K)
-    # Columns of the factor are u/√λ, so F Fᵀ = K⁺ and its root is F (FᵀF)^(−½) Fᵀ = Σ u uᵀ/√λ.
-    lengths = xp.sqrt(xp.sum(factor * factor, axis=0))
-    return Expansion(kernel, points, (factor / lengths) @ factor.T)
+    values, vectors = eigh_descending(gram.dense())
+    _warn_of_negative(kernel, values)
+    # Dividing by the roots of rounding errors would destroy everything: eigenvalues below the tolerance are left out.
+    rank = numerical_rank(values, points.shape[0])
+    values, vectors = values[:rank], vectors[:, :rank]
+    return Expansion(kernel, points, (vectors / xp.sqrt(values)) @ vectors.T)
+
+
+def _warn_of_negative(kernel, values):
+    xp = array_namespace(values)
+    sizes = xp.abs(values)
+    negative = values < -rank_tolerance(values.shape[0], values.dtype) * xp.max(sizes)
+    count = int(xp.sum(xp.astype(negative, xp.int64)))
+    if count:
+        share = float(xp.sum(xp.where(negative, sizes, xp.zeros_like(sizes)))) / float(xp.sum(sizes))
+        warnings.warn(
+            f"{kernel!r} has {count} negative eigenvalues on the {values.shape[0]} points, {share:.1%} of the sum of "
+            "moduli. Whitened features have inner products equal to the positive part of K; what the negative part "
+            "says is lost. Iterated(kernel) is a positive semidefinite alternative, whiten=False keeps all values.",
+            IndefiniteKernelWarning,
+            stacklevel=4,
+        )
