@@ -20,6 +20,7 @@ from preimage.estimators._kernel_input import (
     kernel_and_inputs,
     labelled_kernel,
     named_kernel,
+    with_array_tag,
 )
 from preimage.feature_space import Expansion, nested_frame
 from preimage.interop import KernelMachine
@@ -217,7 +218,7 @@ class SparseGreedyModel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
+        return with_array_tag(tags)
 
 
 def _grid(estimator):

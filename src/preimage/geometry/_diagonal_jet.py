@@ -17,7 +17,6 @@ from preimage.kernels import (
     ProfileKernel,
     Scaled,
     ScaledInputs,
-    ShiftedInputs,
     SquaredDistance,
     Sum,
 )
@@ -126,11 +125,6 @@ def _(kernel, X, degrees):
 def _(kernel, X, degrees):
     matrix = input_map(kernel)
     return diagonal_jet(kernel.kernel, X @ matrix.T, degrees).pull_back(matrix)
-
-
-@diagonal_jet.register(ShiftedInputs)
-def _(kernel, X, degrees):
-    return diagonal_jet(kernel.kernel, X - np.asarray(to_numpy(kernel.origin), dtype=float), degrees)
 
 
 def input_map(kernel):

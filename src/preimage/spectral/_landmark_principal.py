@@ -79,7 +79,7 @@ class KernelMoments:
         xp = array_namespace(self.values.mean)
         gram = in_double(Gram(self.kernel, self.points).dense())
         cross = in_double(self.kernel(self.points, points))
-        factor = whitening_factor(gram, SHORTEST[itemsize(self.points.dtype)])
+        factor = whitening_factor(gram, SHORTEST[itemsize(self.kernel.value_type(self.points))])
         old = xp.eye(gram.shape[0], dtype=gram.dtype, **device_kwargs(gram))
         A = xp.concat([old, factor @ (factor.T @ cross)], axis=1)  # k̃_P'(x) = k_P(x) A
         values = Moments(self.values.count, self.values.mean @ A, A.T @ self.values.scatter @ A)
@@ -120,10 +120,10 @@ def landmark_subspace(moments, n_components):
     PrincipalSubspace
     """
     kernel, points = moments.kernel, moments.points
-    dtype = points.dtype if "float" in str(points.dtype) else None
+    dtype = kernel.value_type(points)
     gram = in_double(Gram(kernel, points).dense())
     xp = array_namespace(gram)
-    factor = whitening_factor(gram, SHORTEST[itemsize(points.dtype)])
+    factor = whitening_factor(gram, SHORTEST[itemsize(dtype)])
     mean, count = factor.T @ moments.values.mean, moments.values.count
     scatter = factor.T @ moments.values.scatter @ factor
     values, vectors = top_eigh(scatter, min(n_components, scatter.shape[0]) if isinstance(n_components, int) else None)
@@ -141,8 +141,7 @@ def landmark_subspace(moments, n_components):
     values, vectors = values[:keep], vectors[:, :keep]
     coefficients = factor @ vectors
     signs = fix_signs(gram @ coefficients - vectors.T @ mean)  # by coordinates, as in the exact route
-    like = points if dtype is not None else gram
-    narrow = lambda array: xp.astype(array, like.dtype, copy=False)
+    narrow = lambda array: xp.astype(array, dtype, copy=False)
     frame = Expansion(kernel, points, narrow(coefficients * signs))
     subspace = Subspace(
         frame,

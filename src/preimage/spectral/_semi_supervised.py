@@ -143,7 +143,7 @@ def semi_supervised_subspace(sample, targets, n_components, *, label_weight, sca
 
 def narrowed(subspace, points):
     """A subspace that was computed in double precision, on `points` of the precision of the data."""
-    dtype = points.dtype if "float" in str(points.dtype) else subspace.offset.dtype
+    dtype = subspace.frame.kernel.value_type(points)
     narrow = lambda array: array_namespace(array).astype(array, dtype, copy=False)
     vectors = lambda expansion: Expansion(expansion.kernel, points, narrow(expansion.coefficients))
     return Subspace(
