@@ -129,6 +129,15 @@ def in_double(array):
     return xp.astype(array, xp.float64, copy=False)
 
 
+def in_precision(array, dtype):
+    """`array` as float32 or float64, whichever the floating `dtype` of any namespace is."""
+    single = itemsize(dtype) == 4
+    if is_sparse(array):
+        return array.astype(np.float32 if single else np.float64)
+    xp = array_namespace(array)
+    return xp.astype(array, xp.float32 if single else xp.float64, copy=False)
+
+
 def itemsize(dtype):
     """Bytes of one number of a floating dtype of any namespace."""
     return 4 if "float32" in str(dtype) else 8

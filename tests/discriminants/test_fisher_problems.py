@@ -6,7 +6,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import cho_factor, cho_solve, eigh
 
-from preimage.discriminants import GramFisher, ScatterFisher, leave_one_out_values, polished, sparse_paths
+from preimage.discriminants import (
+    GramFisher,
+    PointCoordinates,
+    ScatterFisher,
+    leave_one_out_values,
+    polished,
+    sparse_paths,
+)
 from preimage.discriminants._refinement import refined_solution
 from preimage.feature_space import ClassMoments
 from preimage.kernels import Gaussian, Polynomial
@@ -22,8 +29,9 @@ def same_up_to_scale(A, B, tol=1e-7):
     assert_allclose(np.abs(np.sum(A * B, axis=0)), 1, atol=tol)
 
 
-def scatter_problem(K, codes, n_classes=2, regularizer="norm", weights=None, **options):
-    return ScatterFisher(ClassMoments.of(K, codes, n_classes, weights), K, regularizer, **options)
+def scatter_problem(K, codes, n_classes=2, regularizer="norm", weights=None, gram=None, **options):
+    coordinates = PointCoordinates(K if gram is None else gram, regularizer)
+    return ScatterFisher(ClassMoments.of(coordinates.of(K), codes, n_classes, weights), coordinates, **options)
 
 
 def test_quadratic_forms_are_those_of_the_feature_map(rng):
@@ -50,13 +58,13 @@ def test_cholesky_eigen_and_quadratic_program_agree(rng, regularizer):
     K = Gaussian(0.3)(X)
     few = scatter_problem(K, codes, regularizer=regularizer)
     many = scatter_problem(K, codes, regularizer=regularizer, n_ridges=100)
-    noise, means = few.regularized(0.01), few.moments.means
+    noise, means, between, _ = few.on_distinct_points(0.01)
     contrast = means[1] - means[0]
     ratios, alpha = few.directions(0.01)
     by_eigenvectors = many.directions(0.01)
     program = cho_solve(cho_factor(noise), contrast)
     program /= contrast @ program  # minimises αᵀN_μα subject to αᵀμ = 1
-    generalized = eigh(few.moments.between_factor @ few.moments.between_factor.T, noise)[1][:, -1:]
+    generalized = eigh(between @ between.T, noise)[1][:, -1:]
     assert_allclose(by_eigenvectors[0], ratios, rtol=1e-8)
     for other in (by_eigenvectors[1], program[:, None], generalized):
         same_up_to_scale(K @ alpha, K @ other)
@@ -117,8 +125,8 @@ def test_repeated_points_change_nothing_with_the_norm(rng):
     kernel = Gaussian(0.3)
     values = []
     for points in (X, Z):
-        moments = ClassMoments.of(kernel(X, points), codes, 2)
-        _, alpha = ScatterFisher(moments, kernel(points), "norm", is_relative=False).directions(0.1)
+        problem = scatter_problem(kernel(X, points), codes, gram=kernel(points), is_relative=False)
+        _, alpha = problem.directions(0.1)
         values.append(kernel(X, points) @ alpha)
     same_up_to_scale(*values)
 
@@ -136,7 +144,7 @@ def test_relative_ridges_do_not_see_the_scale_of_the_kernel(rng):
 def test_sparse_path_is_optimal_and_ends_at_the_discriminant(rng):
     X, codes = data(rng)
     problem = scatter_problem(Gaussian(0.3)(X), codes, regularizer="identity")
-    ((path, noise, contrast),) = sparse_paths(problem, 0.1)
+    ((path, noise, contrast, _),) = sparse_paths(problem, 0.1)
     for penalty in path.penalties[[1, 8, 20]] * 0.97:
         alpha = path.at(penalty)
         eta = 2 * alpha @ noise @ alpha + penalty * np.abs(alpha).sum()
@@ -153,11 +161,13 @@ def test_polished_support_is_the_discriminant_on_it(rng):
     X, codes = data(rng)
     kernel = Gaussian(0.3)
     problem = scatter_problem(kernel(X), codes, regularizer="identity", is_relative=False)
-    ((path, noise, contrast),) = sparse_paths(problem, 0.1, 10)
+    ((path, noise, contrast, _),) = sparse_paths(problem, 0.1, 10)
     support = path.support(10)
     assert 8 <= support.size <= 10
-    moments = ClassMoments.of(kernel(X, X[support]), codes, 2)
-    _, alpha = ScatterFisher(moments, kernel(X[support]), "identity", is_relative=False).directions(0.1)
+    few = scatter_problem(
+        kernel(X, X[support]), codes, regularizer="identity", gram=kernel(X[support]), is_relative=False
+    )
+    _, alpha = few.directions(0.1)
     same_up_to_scale(polished(noise, contrast, support)[support, None], alpha)
 
 
@@ -168,10 +178,11 @@ def test_tangent_term_never_raises_the_variation_along_the_transformation(rng):
     G = (kernel(X, X + shift) - kernel(X, X - shift)) / (2 * t * np.sqrt(50))
     variations = []
     for weight in (0, 0.1, 1, 10, 100):
-        problem = scatter_problem(kernel(X), codes, tangent=weight * 50 * G @ G.T)
-        means = problem.moments.means
+        B = PointCoordinates(kernel(X), "norm").basis
+        problem = scatter_problem(kernel(X), codes, tangent=weight * 50 * (B.T @ G) @ (B.T @ G).T)
         _, alpha = problem.directions(0.01)
-        gap = (means[1] - means[0]) @ alpha[:, 0]
+        means = problem.moments_of(alpha).means[:, 0]
+        gap = means[1] - means[0]
         variations.append(np.sum((G.T @ alpha) ** 2) / gap**2)
     assert np.all(np.diff(variations) <= 0)
 

@@ -6,9 +6,10 @@ from preimage.discriminants._cross_validation import (
     sparsity_by_cross_validation,
 )
 from preimage.discriminants._fit import FittedDiscriminants, fit_discriminants, sparse_paths
-from preimage.discriminants._gram_fisher import GramFisher
-from preimage.discriminants._leave_one_out import leave_one_out_values
+from preimage.discriminants._gram_fisher import GramFisher, absolute_ridge
+from preimage.discriminants._leave_one_out import LeastSquares, leave_one_out_values
 from preimage.discriminants._penalized import PenalizedFisher
+from preimage.discriminants._point_coordinates import PointCoordinates
 from preimage.discriminants._rule import (
     NEED_VALUES,
     THRESHOLDS,
@@ -32,10 +33,13 @@ __all__ = [
     "FittedDiscriminants",
     "GramFisher",
     "KernelTable",
+    "LeastSquares",
     "LinearRule",
     "PenalizedFisher",
+    "PointCoordinates",
     "ScatterFisher",
     "SparseFisherPath",
+    "absolute_ridge",
     "cross_validated_scores",
     "empirical_threshold",
     "fit_discriminants",

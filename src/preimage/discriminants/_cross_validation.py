@@ -1,12 +1,13 @@
 """Scores of discriminants on rows they were not fitted on, for many ridges at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from preimage.discriminants._fit import fit_discriminants
 from preimage.discriminants._gram_fisher import GramFisher
+from preimage.discriminants._point_coordinates import PointCoordinates
 from preimage.discriminants._scatter_fisher import ScatterFisher
 from preimage.feature_space import ClassMoments
 
@@ -34,22 +35,26 @@ class KernelTable:
     n_classes: int
     weights: Any = None
     tangent: Any = None
+    _known: dict = field(default_factory=dict, repr=False)
 
     def problem(self, rows, regularizer, *, short, is_relative, n_ridges):
         """The Fisher problem on some of the rows; `short` allows the form of `GramFisher`."""
         weights = None if self.weights is None else self.weights[rows]
-        values, gram = self.values[rows], self.gram
-        tangent = None if self.tangent is None else self.tangent * (len(rows) if weights is None else weights.sum())
-        if gram is None:
-            gram = values = values[:, rows]
-            tangent = None if tangent is None else tangent[np.ix_(rows, rows)]
-        if short and values is gram:
+        if short and self.gram is None:
             options = {"is_relative": is_relative, "n_ridges": n_ridges}
-            return GramFisher(values, self.codes[rows], self.n_classes, weights, **options)
+            return GramFisher(self.values[np.ix_(rows, rows)], self.codes[rows], self.n_classes, weights, **options)
+        if self.gram is None:
+            values = self.values[np.ix_(rows, rows)]
+            coordinates = PointCoordinates(values, regularizer, weights)
+            tangent = None if self.tangent is None else self.tangent[np.ix_(rows, rows)]
+        else:
+            values, coordinates, tangent = self.values[rows], self._coordinates(regularizer), self.tangent
+        if tangent is not None:
+            tangent = coordinates.basis.T @ tangent @ coordinates.basis
+            tangent *= len(rows) if weights is None else weights.sum()
         return ScatterFisher(
-            ClassMoments.of(values, self.codes[rows], self.n_classes, weights),
-            gram,
-            regularizer,
+            ClassMoments.of(coordinates.of(values), self.codes[rows], self.n_classes, weights),
+            coordinates,
             is_relative=is_relative,
             tangent=tangent,
             values_of=lambda A: values @ A,
@@ -59,6 +64,12 @@ class KernelTable:
     def held_out_values(self, rows, fitted):
         """Kernel values of some rows with the expansion points of a problem on others."""
         return self.values[rows] if self.gram is not None else self.values[np.ix_(rows, fitted)]
+
+    def _coordinates(self, regularizer):
+        """Of given expansion points, the same for all rows."""
+        if regularizer not in self._known:
+            self._known[regularizer] = PointCoordinates(self.gram, regularizer)
+        return self._known[regularizer]
 
 
 def cross_validated_scores(table, folds, ridges, regularizer, *, short, is_relative, **options):

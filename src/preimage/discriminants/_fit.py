@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from preimage._linalg import fix_signs
-from preimage.discriminants._copies import distinct_images
 from preimage.discriminants._rule import (
     NEED_VALUES,
     LinearRule,
@@ -92,30 +91,30 @@ def fit_discriminants(
 
 
 def sparse_paths(problem, ridge, max_nonzero=None):
-    """Paths of sparse discriminants with their noise and contrast: of two classes, or of each against the rest.
+    """Paths of sparse discriminants, noise, contrast and point numbers: of two classes, or of each against the rest.
 
     Points with the same image share one coefficient, that of the first of them; the others stay at zero. Least angle
     regression would otherwise spend its coefficients on copies, and stop where it cannot tell them apart.
     """
-    n_classes = problem.n_classes
-    classes = [1] if n_classes == 2 else range(n_classes)
-    first, _ = distinct_images(problem.gram)
-    regularized, between = problem.regularized(ridge), problem.moments.between_factor
-    for c in classes:
-        groups = problem.moments.merged(np.arange(n_classes) == c)
-        contrast = groups.means[1] - groups.means[0]
-        noise = regularized
+    n_classes, counts = problem.n_classes, problem.moments.counts
+    noise_within, means, between, first = problem.on_distinct_points(ridge)
+    for c in [1] if n_classes == 2 else range(n_classes):
+        rest = np.arange(n_classes) != c
+        contrast = means[c] - counts[rest] @ means[rest] / counts[rest].sum()
+        noise = noise_within
         if n_classes > 2:  # what other classes differ by counts as scatter within the rest
-            share = np.prod(groups.counts) / groups.count
-            noise = regularized + between @ between.T - share * np.outer(contrast, contrast)
-        path = sparse_fisher_path(noise[np.ix_(first, first)], contrast[first], max_nonzero)
-        yield path.on(first, contrast.size), noise, contrast
+            share = counts[c] * counts[rest].sum() / counts.sum()
+            noise = noise_within + between @ between.T - share * np.outer(contrast, contrast)
+        yield sparse_fisher_path(noise, contrast, max_nonzero), noise, contrast, first
 
 
 def _sparse(problem, ridge, sparsity):
     by_count = isinstance(sparsity, Integral)
     columns, paths = [], []
-    for path, noise, contrast in sparse_paths(problem, ridge, int(sparsity) if by_count else None):
-        columns.append(polished(noise, contrast, path.support(sparsity)) if by_count else path.at(sparsity))
-        paths.append(path)
+    m = problem.coordinates.gram.shape[0]
+    for path, noise, contrast, first in sparse_paths(problem, ridge, int(sparsity) if by_count else None):
+        column = np.zeros(m)
+        column[first] = polished(noise, contrast, path.support(sparsity)) if by_count else path.at(sparsity)
+        columns.append(column)
+        paths.append(path.on(first, m))
     return np.column_stack(columns), paths

@@ -5,7 +5,10 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
+from preimage._arrays import epsilon
+from preimage._linalg import rank_tolerance
 from preimage.discriminants._refinement import refined_solution
+from preimage.exceptions import UnsupportedKernelError
 from preimage.spectral import rayleigh
 
 # One eigendecomposition takes the time of about so many Cholesky factors.
@@ -14,48 +17,77 @@ EIGEN_COST = 16
 # Rows from which a factor in single precision and a few products are faster than a factor in double precision.
 LARGE = 1000
 
+# Ridges below this fraction of the trace are left to eigenvectors: a Cholesky factor loses as many digits as this has,
+# and cannot tell a direction without any signal, whose rounding errors a small ridge would blow up.
+SMALL_RIDGE = 1e-9
+
 
 class Ridged:
-    r"""A + αI for a symmetric positive semidefinite A and several ridges α, in NumPy.
+    r"""A + αI for a symmetric positive semidefinite A and several ridges α > 0, in NumPy.
 
     One ridge is one Cholesky factor, of a large A in single precision with the digits restored; many share the
-    eigenvectors of A, after which each costs :math:`O(m^2)` a right-hand side.
+    eigenvectors of A, after which each costs :math:`O(m^2)` a right-hand side. Small ridges take eigenvectors as well,
+    of which those with an eigenvalue within rounding of zero span the null space of A.
 
     Parameters
     ----------
     A : array of shape (m, m)
     n_ridges : int, default=1
         How many ridges will be asked for, on which the choice depends.
+    size : float, default=0.0
+        The largest modulus of numbers that A is a difference of: rounding errors are relative to it, or to A.
     """
 
-    def __init__(self, A, n_ridges=1):
+    def __init__(self, A, n_ridges=1, size=0.0):
         self.A = A
         self.n_ridges = n_ridges
+        self.size = size
 
     def solve(self, alpha, B):
         """(A + αI)⁻¹ B."""
-        if self._by_eigenvectors:
-            values, vectors = self._eigen
-            return vectors @ ((vectors.T @ B) / (values + alpha)[:, None])
-        if self.A.shape[0] >= LARGE and (solution := refined_solution(self.A, alpha, B)) is not None:
-            return solution
-        try:
-            # Its own transpose, in LAPACK's order of columns: nothing is copied.
-            factor = linalg.cho_factor(self.plus(alpha).T, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            raise np.linalg.LinAlgError(
-                f"A matrix of shape {self.A.shape} plus a ridge of {alpha:.2g} is not positive definite: the kernel is "
-                "indefinite on these data, or the ridge too small for rounding errors. Raise alpha, choose a positive "
-                "semidefinite kernel, or regularizer='identity', which works with any."
-            ) from None
-        return linalg.cho_solve(factor, B, check_finite=False)
+        if not self._takes_eigenvectors(alpha):
+            if self.A.shape[0] >= LARGE and (solution := refined_solution(self.A, alpha, B)) is not None:
+                return solution
+            try:
+                # Its own transpose, in LAPACK's order of columns: nothing is copied.
+                factor = linalg.cho_factor(self.plus(alpha).T, lower=True, overwrite_a=True, check_finite=False)
+                return linalg.cho_solve(factor, B, check_finite=False)
+            except np.linalg.LinAlgError:
+                pass  # eigenvalues tell whether it was rounding
+        values, vectors = self._eigen_with(alpha)
+        along = vectors.T @ B
+        return vectors @ (along / (values + alpha)[:, None]) + (B - vectors @ along) / alpha
+
+    def parts(self, alpha, B):
+        """(A + αI)⁻¹ B without its part in the null space of A, and how A and the ridge share BᵀB.
+
+        Returns
+        -------
+        solution : array of shape (m, k)
+            Equal to (A + αI)⁻¹ B up to vectors x with A x = 0, where those are told from others.
+        explained, rest : arrays of shape (k, k)
+            BᵀA(A + αI)⁻¹B and αBᵀ(A + αI)⁻¹B, whose sum is BᵀB; both accurate where they are small.
+        """
+        if not self._takes_eigenvectors(alpha):
+            solution = self.solve(alpha, B)
+            return solution, (self.A @ B).T @ solution, alpha * B.T @ solution
+        values, vectors = self._eigen_with(alpha)
+        along = vectors.T @ B
+        outside = B - vectors @ along
+        weights = 1 / (values + alpha)
+        explained = along.T @ ((values * weights)[:, None] * along)
+        rest = along.T @ ((alpha * weights)[:, None] * along) + outside.T @ outside
+        return vectors @ (weights[:, None] * along), explained, rest
 
     def rayleigh(self, alpha, signal_factor, n_components):
         """Ratios and directions of largest signal against the noise A + αI; see `preimage.spectral.rayleigh`."""
         if not self._by_eigenvectors:
-            return rayleigh(signal_factor, self.plus(alpha), n_components)
+            try:
+                return rayleigh(signal_factor, self.plus(alpha), n_components)
+            except np.linalg.LinAlgError:
+                pass  # eigenvalues tell whether it was rounding
         values, vectors = self._eigen
-        root = 1 / np.sqrt(values + alpha)
+        root = 1 / np.sqrt(np.maximum(values, 0) + alpha)
         U, singular, _ = np.linalg.svd(root[:, None] * (vectors.T @ signal_factor), full_matrices=False)
         return singular[:n_components] ** 2, vectors @ (root[:, None] * U[:, :n_components])
 
@@ -69,7 +101,22 @@ class Ridged:
     def _by_eigenvectors(self):
         return self.n_ridges > EIGEN_COST
 
+    def _takes_eigenvectors(self, alpha):
+        return self._by_eigenvectors or alpha < SMALL_RIDGE * np.trace(self.A)
+
     @cached_property
     def _eigen(self):
-        values, vectors = np.linalg.eigh(self.A)
-        return np.maximum(values, 0), vectors
+        return np.linalg.eigh(self.A)
+
+    def _eigen_with(self, alpha):
+        """Eigenpairs above rounding; a matrix that is indefinite beyond it and the ridge is refused."""
+        values, vectors = self._eigen
+        rounding = rank_tolerance(values.size, values.dtype) * max(np.max(np.abs(values)), self.size)
+        if values[0] < -max(rounding, alpha, np.sqrt(epsilon(values.dtype)) * values[-1]):
+            raise UnsupportedKernelError(
+                "Kernel Fisher discriminants need a positive semidefinite kernel, or a ridge above its negative "
+                f"eigenvalues; on these data eigenvalues are from {values[0]:.2g} to {values[-1]:.2g}, and the ridge "
+                f"is {alpha:.2g}. Raise alpha, choose another kernel, or regularizer='identity', which works with any."
+            )
+        keep = values > rounding
+        return values[keep], vectors[:, keep]

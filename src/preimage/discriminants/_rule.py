@@ -77,7 +77,9 @@ def two_class_rule(moments, threshold, values=None, signs=None, weights=None):
         Training values, their classes as ±1, and weights, for thresholds that need them.
     """
     means, counts = moments.means[:, 0], moments.counts
-    gap, pooled = means[1] - means[0], moments.within[0, 0] / moments.count
+    # Scatters of values that are constant within classes are rounding errors of either sign.
+    gap, scatters = means[1] - means[0], np.maximum(moments.scatters[:, 0, 0], 0)
+    pooled = scatters.sum() / moments.count
     if not counts.all() or abs(gap) <= SAME * (np.max(np.abs(means)) + np.sqrt(pooled)):
         return _constant_rule(counts)
     pooled = max(pooled, SMALLEST_VARIANCE * gap**2)
@@ -85,7 +87,7 @@ def two_class_rule(moments, threshold, values=None, signs=None, weights=None):
         cut = midpoint_threshold(means)
     elif threshold == "gaussian":
         # One more observation of the common variance: that of a class of one point is not zero.
-        variances = (moments.scatters[:, 0, 0] + pooled) / (counts + 1)
+        variances = (scatters + pooled) / (counts + 1)
         cut = gaussian_threshold(means, np.maximum(variances, SMALLEST_VARIANCE * gap**2), counts)
     else:
         rule = empirical_threshold if threshold == "empirical" else margin_threshold

@@ -7,41 +7,39 @@ import numpy as np
 from preimage._arrays import epsilon
 from preimage.discriminants._ridged import Ridged
 
-# Directions of points shorter than this share of the longest (squared) drown in rounding errors.
-SHORTEST = 1e-11
-
 
 class ScatterFisher:
     r"""Fisher's criterion in feature space, :math:`w = \sum_j \alpha_j \varphi(z_j)` on m points Z.
 
     Maximises :math:`\alpha^\top M \alpha / \alpha^\top (N + \lambda T + \mu P) \alpha` with the scatters M and N of the
     vectors :math:`k_Z(x)` between and within classes, a tangent covariance T, and the penalty :math:`P = K_Z` on
-    :math:`\|w\|^2`, :math:`P = I` on :math:`\|\alpha\|^2`, or their sum. In coordinates in which P is the identity,
-    :math:`\alpha = B g`, :math:`B^\top P B = I`, all of them are one problem (`preimage.spectral.rayleigh`).
+    :math:`\|w\|^2`, :math:`P = I` on :math:`\|\alpha\|^2`, or their sum. All of it is done in the coordinates g of
+    `PointCoordinates`, in which P is diagonal (`preimage.spectral.rayleigh`).
 
     Parameters
     ----------
-    moments : ClassMoments of the vectors k_Z(x)
-    gram : array of shape (m, m)
-        K_Z.
-    regularizer : {"norm", "identity", "both"}
+    moments : ClassMoments of the coordinates g
+    coordinates : PointCoordinates
     is_relative : bool
         Whether ridges are shares of the variance of the data: in feature space for the norm, of k_Z(x) on average
         over Z for the identity.
-    tangent : array of shape (m, m), optional
-        λT, a sum over data like N.
+    tangent : array of shape (r, r), optional
+        λT in the coordinates g, a sum over data like N.
     values_of : callable, optional
         From coefficients (m, k) to the values of discriminants at all data (n, k), for thresholds that need them.
     n_ridges : int, default=1
         How many ridges will be tried.
     """
 
-    def __init__(self, moments, gram, regularizer, *, is_relative=True, tangent=None, values_of=None, n_ridges=1):
-        self.moments, self.gram, self.n_classes = moments, gram, len(moments.classes)
-        self.within = moments.within if tangent is None else moments.within + tangent
-        self.penalty, self.basis, self.unit = _coordinates(moments, gram, regularizer, is_relative)
-        self.between = self._reduced(moments.between_factor)
-        noise = self.within if self.basis is None else self.basis.T @ self.within @ self.basis
+    def __init__(self, moments, coordinates, *, is_relative=True, tangent=None, values_of=None, n_ridges=1):
+        self.moments, self.coordinates, self.n_classes = moments, coordinates, len(moments.classes)
+        self.within = noise = moments.within if tangent is None else moments.within + tangent
+        self.of_norm, self.of_identity, self.unit = _penalty(moments, coordinates, is_relative)
+        # In the coordinates g the penalty is the identity, except for the sum of both penalties.
+        mixed = coordinates.regularizer == "both"
+        self.scale = 1 / np.sqrt(self.of_norm + self.of_identity / coordinates.values) if mixed else np.ones(len(noise))
+        self.between = self.scale[:, None] * moments.between_factor
+        noise = self.scale[:, None] * noise * self.scale
         self.noise = Ridged((noise + noise.T) / 2, n_ridges)
         self.values_of = values_of
 
@@ -60,18 +58,32 @@ class ScatterFisher:
         """
         counts = self.moments.counts
         offsets = np.where((counts > 0)[:, None], self.moments.means - self.moments.mean, 0.0)
-        return self._coefficients(self._total.solve(self._ridge(ridge), self._reduced(offsets.T)))
+        return self._coefficients(self._total.solve(self._ridge(ridge), self.scale[:, None] * offsets.T))
 
-    def regularized(self, ridge):
-        """N + λT + μP itself."""
-        noise = self.within + self._ridge(ridge) * self.penalty
+    def on_distinct_points(self, ridge):
+        """N + λT + μP for coefficients on points with distinct images, and means and between-class factor there.
+
+        Returns
+        -------
+        noise : array of shape (u, u)
+        means : array of shape (n_classes, u)
+        between : array of shape (u, n_classes)
+        first : integer array of shape (u,)
+            The numbers of these points.
+        """
+        first, numbers = self.coordinates.copies
+        ridge, lift = self._ridge(ridge), self.coordinates.lift[first]
+        noise = lift @ (self.within @ lift.T) + ridge * self.of_norm * self.coordinates.gram[np.ix_(first, first)]
+        # Copies of a point share its coefficient, which costs α²/c on c of them.
+        diagonal = ridge * self.of_identity / np.bincount(numbers, self.coordinates.weights)
         # Rounding errors of small eigenvalues of K_Z must not make it indefinite.
-        noise[np.diag_indices_from(noise)] += 8 * epsilon(noise.dtype) * np.trace(noise)
-        return noise
+        diagonal = diagonal + 8 * epsilon(noise.dtype) * np.trace(noise)
+        noise[np.diag_indices_from(noise)] += diagonal
+        return (noise + noise.T) / 2, self.moments.means @ lift.T, lift @ self.moments.between_factor, first
 
     def moments_of(self, coefficients):
         """Moments of the values of discriminants, by class."""
-        return self.moments.projected(coefficients)
+        return self.moments.projected(self.coordinates.lift.T @ coefficients)
 
     @cached_property
     def _total(self):
@@ -81,25 +93,18 @@ class ScatterFisher:
         rounding = 8 * epsilon(self.noise.A.dtype) * float(np.trace(self.noise.A) + np.sum(self.between**2))
         return max(ridge * self.unit, rounding) or epsilon(self.noise.A.dtype)  # zero for constant data
 
-    def _reduced(self, A):
-        return A if self.basis is None else self.basis.T @ A
-
     def _coefficients(self, reduced):
-        return reduced if self.basis is None else self.basis @ reduced
+        return self.coordinates.basis @ (self.scale[:, None] * reduced)
 
 
-def _coordinates(moments, gram, regularizer, is_relative):
-    """The penalty P, coordinates B with BᵀPB = I (None is the identity), and what ridges are multiples of."""
-    m = gram.shape[0]
-    total = moments.within + moments.between_factor @ moments.between_factor.T
-    mean_variance = (np.trace(total) / m if is_relative else 0.0) or 1.0
-    if regularizer == "identity":
-        return np.eye(m), None, mean_variance
-    values, vectors = np.linalg.eigh(gram)
-    keep = values > max(SHORTEST, m * epsilon(values.dtype)) * values[-1]
-    whitener = vectors[:, keep] / np.sqrt(values[keep])
-    variance = (np.sum(whitener * (total @ whitener)) / moments.count if is_relative else 0.0) or 1.0
-    if regularizer == "norm":
-        return gram, whitener, variance
-    penalty = variance * gram + mean_variance * np.eye(m)
-    return penalty, vectors / np.sqrt(variance * np.maximum(values, 0) + mean_variance), 1.0
+def _penalty(moments, coordinates, is_relative):
+    """P = norm · K_Z + identity · W⁻¹ by these two numbers, and what ridges are multiples of."""
+    totals = np.diagonal(moments.within) + np.sum(moments.between_factor**2, axis=1)
+    lengths = 1.0 if coordinates.values is None else coordinates.values
+    variance = (float(np.sum(totals)) / moments.count if is_relative else 0.0) or 1.0
+    of_values = (float(np.sum(lengths * totals) / coordinates.weights.sum()) if is_relative else 0.0) or 1.0
+    return {
+        "norm": (1.0, 0.0, variance),
+        "identity": (0.0, 1.0, of_values),
+        "both": (variance, of_values, 1.0),
+    }[coordinates.regularizer]

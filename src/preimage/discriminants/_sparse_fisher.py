@@ -15,6 +15,8 @@ SAME = 1e-12
 # ends at a penalty of 1e-7, which is then 1e-10 of the first one. With 1 it would end before small ridges matter, with
 # 1e6 it would follow rounding errors.
 LENGTH = 1e3
+# Coefficients on a path that count as zero, as a fraction of the largest beside them.
+ROUNDING = 1e-12
 # A path that ends above this fraction of its first penalty was broken off.
 END = 1e-5
 
@@ -127,6 +129,8 @@ def _least_angles(gram, products, most):
             # Whether the path came to its end is seen from its last penalty.
             warnings.simplefilter("ignore", ConvergenceWarning)
             limits, _, b = lars_path_gram(products, gram, n_samples=1, method="lasso", max_iter=n_steps)
+        # Where a coefficient reaches zero again it is a rounding error there.
+        b = np.where(np.abs(b) <= ROUNDING * np.abs(b).max(axis=0), 0.0, b)
         if len(limits) <= n_steps or np.any(np.count_nonzero(b, axis=0) > most):
             return limits, b
         n_steps *= 2

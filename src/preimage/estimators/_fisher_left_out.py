@@ -5,22 +5,21 @@ from copy import copy
 import numpy as np
 
 from preimage._arrays import is_foreign
-from preimage.discriminants import leave_one_out_values
+from preimage.discriminants import LeastSquares, absolute_ridge
 from preimage.estimators._fisher_data import LabelledData
 from preimage.estimators._fisher_problem import gram_matrix, solves_by_gram
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant
 
 # Share of their deviation by which decisions may differ from a line through least-squares values.
 AGREEMENT = 1e-4
-SMALLEST_RIDGE = 1e-12
 
 
 def fisher_left_out(model, X, y, sample_weight, decisions):
     r"""Decisions of a fitted discriminant for each training row, were it fitted without it; or None.
 
     On all points with a penalty on the norm, two-class discriminants are least squares with a constant on any two
-    targets, up to a line :math:`a f + c` that scales them and places the threshold. `leave_one_out_values` are exact
-    for least squares; the ridge in absolute terms and the line stay those of all rows. Without row n all values change
+    targets, up to a line :math:`a f + c` that scales them and places the threshold. `LeastSquares` leaves rows out
+    exactly; the ridge in absolute terms and the line stay those of all rows. Without row n all values change
     by :math:`H_{in} (f_{-n}(x_n) - y_n)`, with the matrix H that takes targets to fitted values. None for other
     discriminants.
 
@@ -48,25 +47,15 @@ def fisher_left_out(model, X, y, sample_weight, decisions):
     if len(data.codes) != len(decisions):
         return None  # rows of weight zero
     K = gram_matrix(model.kernel_, data.X)
+    ridge = absolute_ridge(model.alpha, K, data.weights, is_relative=model.alpha_scale == "relative")
     weights = np.ones(len(K)) if data.weights is None else data.weights
-    ridge = max(float(model.alpha), SMALLEST_RIDGE)
-    if model.alpha_scale == "relative":
-        count = weights.sum()
-        ridge *= float((weights @ np.diagonal(K) - weights @ K @ weights / count) / count)
-    signs = 2.0 * data.codes - 1
-    fitted, shares = _least_squares(K, signs, ridge, weights)
+    signs, regression = 2.0 * data.codes - 1, LeastSquares(K, data.weights)
+    fitted = regression.fitted(signs[:, None], ridge)[:, 0]
     slope, constant = np.polyfit(fitted, decisions, 1)
     if np.abs(slope * fitted + constant - decisions).max() > AGREEMENT * decisions.std():
         return None
-    left_out = leave_one_out_values(K, signs[:, None], [ridge], data.weights)[0, :, 0]
+    left_out = regression.left_out(signs[:, None], ridge)[:, 0]
+    # What each target adds to the mean of all fitted values: the column means of H = I − μW⁻¹B.
+    shares = (1 - regression.coefficients((ridge / weights)[:, None], ridge)[:, 0]) / len(K)
     levels = fitted.mean() + shares * (left_out - signs)
     return slope * left_out + constant, slope * levels + constant
-
-
-def _least_squares(K, targets, ridge, weights):
-    """Kernel ridge regression with a constant: values at its own points, and what each target adds to their mean."""
-    slack = ridge / weights
-    solved = np.linalg.solve(K + np.diag(slack), np.stack([targets, slack, np.ones(len(K))], axis=1))
-    constants = solved[:, :2].sum(axis=0) / solved[:, 2].sum()
-    alpha, beta = (solved[:, :2] - constants * solved[:, 2:]).T
-    return targets - slack * alpha, (1 - beta) / len(K)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from preimage._arrays import (
+    array_namespace,
     as_points,
     from_numpy,
     in_double,
@@ -20,7 +21,13 @@ from preimage._arrays import (
 from preimage._memory import memory_budget
 from preimage._random import generator
 from preimage._rows import map_rows
-from preimage.discriminants import GramFisher, KernelTable, ScatterFisher, sparsity_by_cross_validation
+from preimage.discriminants import (
+    GramFisher,
+    KernelTable,
+    PointCoordinates,
+    ScatterFisher,
+    sparsity_by_cross_validation,
+)
 from preimage.estimators._kernel_input import is_precomputed
 from preimage.estimators._landmark_route import as_selector
 from preimage.exceptions import UnsupportedKernelError
@@ -30,6 +37,8 @@ from preimage.landmarks import LandmarkSelector
 
 # Folds and candidates of a choice of the number of coefficients.
 N_FOLDS, N_COUNTS = 5, 16
+# Matrices of the size of the Gram matrix that a fit on all points holds: itself, centred, a factor, and temporaries.
+GRAM_COPIES = 3.5
 
 
 def expansion_points(estimator, data, chosen):
@@ -56,31 +65,43 @@ def expansion_points(estimator, data, chosen):
     return from_numpy(points, X) if not is_dask(X) and not is_foreign(points) else points, None
 
 
-def fisher_problem(estimator, data, points, *, moments=None, tangent=None):
-    """The problem whose solutions are the discriminants: on all points, or from moments of kernel values."""
-    is_relative = estimator.alpha_scale == "relative"
+def point_coordinates(estimator, data, points):
+    """What discriminants on the expansion points know of inputs; points that are the data count like these."""
+    weights = data.weights if points is data.X else None
+    return PointCoordinates(gram_matrix(data.kernel, points), estimator.regularizer, weights)
+
+
+def fisher_problem(estimator, data, points):
+    """The problem whose solutions are the discriminants: on all points, or from moments of their coordinates."""
     if points is data.X:
         require_memory(estimator, data.X)
-    if points is data.X and moments is None and solves_by_gram(estimator):
-        K = gram_matrix(data.kernel, points)
-        return GramFisher(K, data.codes, data.n_classes, data.weights, is_relative=is_relative)
-    if moments is None:
-        moments = class_moments(data, points)
+        if solves_by_gram(estimator):
+            K, is_relative = gram_matrix(data.kernel, points), estimator.alpha_scale == "relative"
+            return GramFisher(K, data.codes, data.n_classes, data.weights, is_relative=is_relative)
+    coordinates = point_coordinates(estimator, data, points)
+    moments = class_moments(data, points, coordinates)
+    return scatter_problem(
+        estimator, data, points, coordinates, moments, tangent_moment(estimator, data, points, coordinates)
+    )
+
+
+def scatter_problem(estimator, data, points, coordinates, moments, tangent):
+    """The problem of discriminants on the expansion points, from what is known of the data."""
     return ScatterFisher(
         moments,
-        gram_matrix(data.kernel, points),
-        estimator.regularizer,
-        is_relative=is_relative,
+        coordinates,
+        is_relative=estimator.alpha_scale == "relative",
         tangent=tangent,
         values_of=lambda A: values_at(coefficients_on(data.kernel, points, A), data.X),
     )
 
 
-def kernel_table(estimator, data, points, tangent):
+def kernel_table(estimator, data, points):
     """Kernel values of all rows with the expansion points, for cross-validation."""
     exact = points is data.X
     if exact:
         require_memory(estimator, data.X)
+    tangent = tangent_moment(estimator, data, points)
     return KernelTable(
         gram_matrix(data.kernel, points) if exact else gram_matrix(data.kernel, data.X, points),
         None if exact else gram_matrix(data.kernel, points),
@@ -97,7 +118,7 @@ def stratified_folds(data, n_folds):
     return list(folds.split(np.zeros((len(data.codes), 1)), data.codes))
 
 
-def chosen_sparsity(estimator, data, points, tangent):
+def chosen_sparsity(estimator, data, points):
     """The number of coefficients that `sparsity` means: itself, or the choice of cross-validation, with its scores."""
     if not isinstance(estimator.sparsity, str):
         return estimator.sparsity, None
@@ -105,7 +126,7 @@ def chosen_sparsity(estimator, data, points, tangent):
         raise TypeError("sparsity='cv' needs X in memory; a Dask array is not. Give a number of coefficients.")
     counts = np.unique(np.geomspace(1, max(1, points.shape[0] // 2), N_COUNTS).astype(int))
     count, scores = sparsity_by_cross_validation(
-        kernel_table(estimator, data, points, tangent),
+        kernel_table(estimator, data, points),
         stratified_folds(data, N_FOLDS),
         float(estimator.alpha),
         counts,
@@ -122,8 +143,11 @@ def solves_by_gram(estimator):
     return estimator.regularizer == "norm" and estimator.sparsity is None and estimator.invariances is None
 
 
-def class_moments(data, points):
-    moments = ClassMoments.of_kernel_values(data.kernel, points, data.X, data.codes, data.n_classes, data.weights)
+def class_moments(data, points, coordinates):
+    """Moments of the coordinates of the data, by class."""
+    moments = ClassMoments.of_kernel_values(
+        data.kernel, points, data.X, data.codes, data.n_classes, data.weights, factor=coordinates.factor
+    )
     if not np.all(np.isfinite(moments.means)):
         raise ValueError(
             "Input X contains NaN or infinity, or values so large that the kernel overflows. Impute or drop such rows, "
@@ -132,8 +156,11 @@ def class_moments(data, points):
     return moments
 
 
-def tangent_moment(estimator, data, points):
-    """λℓT on the expansion points: what transformations change, as a sum over data like the scatters; or None."""
+def tangent_moment(estimator, data, points, coordinates=None):
+    """λℓT: what transformations change, as a sum over data like the scatters; or None.
+
+    In the coordinates of the points, or of kernel values with them where None are given.
+    """
     invariances = estimator.invariances
     if invariances is None:
         return None
@@ -147,17 +174,20 @@ def tangent_moment(estimator, data, points):
     if not hasattr(invariances, "tangent_factor"):
         invariances = as_tangent_covariance(invariances)
     if isinstance(invariances, TangentCovariance):
-        moment = double(invariances.tangent_moment(data.kernel, points, data.X, data.weights))
+        basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
+        moment = double(invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
     else:
         X = data.X if data.weights is None else take_rows(data.X, np.flatnonzero(data.weights))
         factor = double(invariances.tangent_factor(data.kernel, points, X))
+        factor = factor if coordinates is None else coordinates.basis.T @ factor
         moment = factor @ factor.T
     return estimator.invariance_weight * data.count * moment
 
 
 def values_at(expansion, X):
     """Function values at rows that may be lazy, in NumPy."""
-    values = map_rows(lambda rows: expansion(as_points(rows)), X, rows=4096) if is_lazy(X) else expansion(X)
+    in_points = lambda rows: rows if is_precomputed(expansion.kernel) else in_double(as_points(rows))
+    values = map_rows(lambda rows: expansion(in_points(rows)), X, rows=4096) if is_lazy(X) else expansion(in_points(X))
     return to_numpy(values.compute() if is_dask(values) else values).astype(np.float64)
 
 
@@ -174,16 +204,21 @@ def gram_matrix(kernel, points, others=None):
 def require_memory(estimator, X):
     """Refuse a Gram matrix, and the factor of it, that do not fit."""
     n, budget = X.shape[0], memory_budget(estimator.max_memory, X)
-    if 2.5 * 8 * n * n > budget:
+    needed = GRAM_COPIES * 8 * n * n
+    if needed > budget:
         raise MemoryError(
-            f"{type(estimator).__name__} on all {n} points needs {2.5 * 8 * n * n / 1e9:.1f} GB; max_memory allows "
+            f"{type(estimator).__name__} on all {n} points needs {needed / 1e9:.1f} GB; max_memory allows "
             f"{budget / 1e9:.1f} GB. Give landmarks=1000, say: discriminants on a few points need little memory."
         )
 
 
 def coefficients_on(kernel, points, coefficients):
-    """The vectors with the given coefficients, beside the points and in the precision of the kernel on them."""
-    return Expansion(kernel, points, from_numpy(coefficients, points, dtype=kernel.value_type(points)))
+    """The vectors with the given coefficients, on the device of the points and in double precision.
+
+    Coefficients of a small ridge are large and cancel; in single precision nothing would be left of the values.
+    """
+    points = points if is_precomputed(kernel) else in_double(points)
+    return Expansion(kernel, points, from_numpy(coefficients, points, dtype=array_namespace(points).float64))
 
 
 def double(array):

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import from_numpy, to_numpy
+from preimage._arrays import from_numpy, in_precision, to_numpy
 from preimage._validation import Interval, StrOptions
 from preimage.discriminants import NEED_VALUES, THRESHOLDS, fit_discriminants, sparse_paths
 from preimage.estimators._fisher_data import LabelledData
@@ -17,6 +17,8 @@ from preimage.estimators._fisher_problem import (
     coefficients_on,
     expansion_points,
     fisher_problem,
+    point_coordinates,
+    scatter_problem,
     tangent_moment,
 )
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, with_kernel_tags
@@ -149,7 +151,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
     (True, (300, 1))
     >>> small = KernelFisherDiscriminant(gamma=2, alpha=0.01, sparsity=15).fit(X, y)
     >>> small.score(X, y) > 0.97, len(small.expansion_.points)
-    (True, 14)
+    (True, 15)
     """
 
     _parameter_constraints = {
@@ -219,9 +221,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         data = LabelledData.of(self, X, y, sample_weight)
         check_decisions(self, data.n_classes)
         points, landmarks = expansion_points(self, data, self.landmarks)
-        tangent = tangent_moment(self, data, points)
-        self.sparsity_, self.sparsity_results_ = chosen_sparsity(self, data, points, tangent)
-        problem = fisher_problem(self, data, points, tangent=tangent)
+        self.sparsity_, self.sparsity_results_ = chosen_sparsity(self, data, points)
+        problem = fisher_problem(self, data, points)
         self.__dict__.pop("_stream", None)
         return self._store(problem, data, points, landmarks)
 
@@ -253,21 +254,24 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
             data = LabelledData.of(self, X, y, sample_weight, classes)
             chosen = "auto" if self.landmarks is None else self.landmarks
             points, landmarks = expansion_points(self, data, chosen)
-            moments, tangent = class_moments(data, points), tangent_moment(self, data, points)
+            coordinates = point_coordinates(self, data, points)
+            moments = class_moments(data, points, coordinates)
+            tangent = tangent_moment(self, data, points, coordinates)
         else:
-            data, points, landmarks, moments, tangent = self._stream
+            data, points, landmarks, coordinates, moments, tangent = self._stream
             if classes is not None and not np.array_equal(np.unique(classes), data.classes):
                 raise ValueError(
                     f"`classes` is {np.unique(classes).tolist()!r}; the first call of partial_fit had "
                     f"{data.classes.tolist()!r}. Leave it out, or give the same."
                 )
             data = data.continued(self, X, y, sample_weight)
-            moments, change = moments + class_moments(data, points), tangent_moment(self, data, points)
+            moments = moments + class_moments(data, points, coordinates)
+            change = tangent_moment(self, data, points, coordinates)
             tangent = None if tangent is None else tangent + change
         check_decisions(self, data.n_classes)
-        problem = fisher_problem(self, data, points, moments=moments, tangent=tangent)
+        problem = scatter_problem(self, data, points, coordinates, moments, tangent)
         self.sparsity_, self.sparsity_results_ = self.sparsity, None
-        self._stream = (data.without_rows(), points, landmarks, moments, tangent)
+        self._stream = (data.without_rows(), points, landmarks, coordinates, moments, tangent)
         return self._store(problem, data, points, landmarks)
 
     def transform(self, X):
@@ -277,7 +281,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         discriminants against the rest are in the units of `decision_function`. Shape (q, n_components_); lazy for Dask.
         """
         X = self._check_inputs(X)
-        return self._map(self._features, X)
+        return self._map(lambda rows: in_precision(self._features(rows), self._dtype), X)
 
     def decision_function(self, X):
         """Decisions, shape (q,) for two classes, positive for the second; else (q, n_classes), the largest wins.
@@ -287,7 +291,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         """
         X = self._check_inputs(X)
         machine = self._kernel_machine()
-        return self._map(lambda rows: machine.output.decision(machine(rows)), X)
+        return self._map(lambda rows: in_precision(machine.output.decision(machine(rows)), self._dtype), X)
 
     def predict(self, X):
         """Class labels."""
@@ -320,9 +324,12 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         """
         data = LabelledData.of(self, X, y, sample_weight)
         points, _ = expansion_points(self, data, self.landmarks)
-        tangent = tangent_moment(self, data, points)
-        problem = fisher_problem(self, data, points, moments=class_moments(data, points), tangent=tangent)
-        return [path for path, _, _ in sparse_paths(problem, float(self.alpha))]
+        coordinates = point_coordinates(self, data, points)
+        moments = class_moments(data, points, coordinates)
+        tangent = tangent_moment(self, data, points, coordinates)
+        problem = scatter_problem(self, data, points, coordinates, moments, tangent)
+        m = points.shape[0]
+        return [path.on(first, m) for path, _, _, first in sparse_paths(problem, float(self.alpha))]
 
     def _store(self, problem, data, points, landmarks):
         result = fit_discriminants(
@@ -342,6 +349,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         self.class_means_, self.class_count_ = result.moments.means, result.moments.counts
         self.n_components_ = result.coefficients.shape[1]
         self._rule, self._center = result.rule, result.moments.mean
+        self._dtype = data.kernel.value_type(points)
         return self
 
     def _features(self, X):

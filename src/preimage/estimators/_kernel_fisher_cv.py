@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import is_dask, to_dense, to_numpy
 from preimage._validation import Interval, StrOptions
-from preimage.discriminants import cross_validated_scores, leave_one_out_values
+from preimage.discriminants import absolute_ridge, cross_validated_scores, leave_one_out_values
 from preimage.estimators._fisher_data import LabelledData
 from preimage.estimators._fisher_problem import (
     expansion_points,
@@ -18,7 +18,6 @@ from preimage.estimators._fisher_problem import (
     kernel_table,
     solves_by_gram,
     stratified_folds,
-    tangent_moment,
 )
 from preimage.estimators._kernel_fisher import FISHER_CONSTRAINTS, KernelFisherDiscriminant, check_decisions
 from preimage.estimators._kernel_input import with_kernel_tags
@@ -178,7 +177,7 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         points, _ = expansion_points(self, data, self.landmarks)
         if folds is None:
             return _leave_one_out_scores(gram_matrix(data.kernel, points), data, alphas, self.alpha_scale == "relative")
-        table = kernel_table(self, data, points, tangent_moment(self, data, points))
+        table = kernel_table(self, data, points)
         return cross_validated_scores(
             table,
             folds,
@@ -266,14 +265,10 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
 def _leave_one_out_scores(gram, data, alphas, is_relative):
     """Accuracies of least squares on targets ±1, each row left out in turn; shape (n_alphas, 1)."""
-    unit = 1.0
-    weights = np.ones(len(gram)) if data.weights is None else data.weights
-    if is_relative:
-        count = weights.sum()
-        unit = (weights @ np.diagonal(gram) - weights @ gram @ weights / count) / count
+    ridges = [absolute_ridge(alpha, gram, data.weights, is_relative=is_relative) for alpha in alphas]
     targets = 2.0 * np.eye(data.n_classes)[data.codes] - 1
-    values = leave_one_out_values(gram, targets, np.maximum(alphas, 1e-12) * unit, data.weights)
-    return np.average(np.argmax(values, axis=2) == data.codes, axis=1, weights=weights)[:, None]
+    values = leave_one_out_values(gram, targets, ridges, data.weights)
+    return np.average(np.argmax(values, axis=2) == data.codes, axis=1, weights=data.weights)[:, None]
 
 
 def _positive_numbers(estimator, name, values):

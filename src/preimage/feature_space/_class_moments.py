@@ -51,12 +51,17 @@ class ClassMoments:
         return cls(tuple(_moments(Y, codes == c, weights) for c in range(n_classes)))
 
     @classmethod
-    def of_kernel_values(cls, kernel, points, X, codes, n_classes, weights=None):
-        """Moments of k(points, x) over the labelled rows of X, an array, a memory map or a Dask array, in one pass."""
-        values_of = kernel.against(points)
+    def of_kernel_values(cls, kernel, points, X, codes, n_classes, weights=None, *, factor=None):
+        """Moments of k(points, x) over the labelled rows of X, an array, a memory map or a Dask array, in one pass.
+
+        A `factor` B in NumPy, shape (m, r), makes them those of the coordinates Bᵀk(points, x): each row is transformed
+        before it is summed. Kernel values are computed in double precision, whatever X has.
+        """
+        values_of = kernel.against(points if isinstance(kernel, Precomputed) else in_double(points))
 
         def block(rows, codes, weights):
-            return cls.of(_kernel_values(kernel, values_of, rows), codes, n_classes, weights)
+            Y = _kernel_values(kernel, values_of, rows)
+            return cls.of(Y if factor is None else Y @ from_numpy(factor, Y), codes, n_classes, weights)
 
         return sum_labelled_rows(block, X, codes, weights, home=points)
 
@@ -151,7 +156,7 @@ def _sum_labelled_chunks(function, X, codes, weights, rows):
 
 
 def _kernel_values(kernel, values_of, rows):
-    rows = rows if isinstance(kernel, Precomputed) else as_points(rows)
+    rows = rows if isinstance(kernel, Precomputed) else in_double(as_points(rows))
     step = TILE if is_host(rows) else max(1, rows.shape[0])
     tiles = [in_double(values_of(rows[tile, :])) for tile in cut(rows.shape[0], step)]
     return array_namespace(tiles[0]).concat(tiles, axis=0) if len(tiles) > 1 else tiles[0]

@@ -94,14 +94,15 @@ class TangentCovariance(BaseEstimator):
         """
         return self._moment(self._changes(kernel, in_double(points)), X, sample_weight)
 
-    def moment_of(self, vectors, X):
+    def moment_of(self, vectors, X, sample_weight=None):
         """⟨vᵢ, T vⱼ⟩ for the vectors of an `Expansion`, shape (k, k).
 
-        The diagonal is the mean squared change of each function along the transformations.
+        The diagonal is the mean squared change of each function along the transformations; with sample weights, a
+        weighted mean over patterns.
         """
         vectors = Expansion(vectors.kernel, in_double(vectors.points), in_double(vectors.coefficients))
         changes = self._changes(vectors.kernel, vectors.points)
-        return self._moment(lambda rows: [change @ vectors.coefficients for change in changes(rows)], X)
+        return self._moment(lambda rows: [change @ vectors.coefficients for change in changes(rows)], X, sample_weight)
 
     def displaced(self, X):
         """L_t x for every row of X and every transformation: with X, what an expansion needs to represent T."""
