@@ -1,17 +1,22 @@
-"""Timing side by side: the same rest before each run, medians, and a description of what it ran on."""
+"""Timing side by side, a description of what it ran on, and records of what was measured."""
 
+import datetime
 import gc
+import json
 import os
 import platform
+import shlex
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import scipy
 import sklearn
 from threadpoolctl import threadpool_info
 
-# Idle BLAS threads of the previous run spin for a while; both sides start from rest.
-REST = 0.1
+ROOT = Path(__file__).parents[1]
+RECORDS = ROOT / "docs" / "results" / "records"
 
 
 def describe_machine():
@@ -30,11 +35,54 @@ def timed(function, repeats=1):
     for _ in range(repeats):
         result = None
         gc.collect()
-        time.sleep(REST)
         start = time.perf_counter()
         result = function()
         seconds.append(time.perf_counter() - start)
     return float(np.median(seconds)), result
+
+
+def timed_in_turn(functions, repeats):
+    """Seconds of every run, {name: array of shape (repeats,)}, and last results, {name: result}.
+
+    Each round runs every function once, so that what slows the machine for a while slows all of them. There is no rest
+    between runs: any rest favours one side or the other.
+    """
+    seconds, results = {name: [] for name in functions}, {}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            results.pop(name, None)
+            elapsed, results[name] = timed(function)
+            seconds[name].append(elapsed)
+    return {name: np.array(values) for name, values in seconds.items()}, results
+
+
+def record(name, values, settings, folder=RECORDS):
+    """Keep measured numbers for the texts that quote them, with how they were obtained.
+
+    `docs/claims.toml` ties sentences of the README and the guide to these files, and `tests/test_claims.py` compares.
+
+    Parameters
+    ----------
+    name : str
+        The record's file is ``docs/results/records/<name>.json``.
+    values : dict of str to float
+        What was measured.
+    settings : dict
+        Sizes, seeds and whatever else is needed to obtain `values` again.
+    """
+    script = Path(sys.argv[0]).resolve()
+    contents = {
+        "script": str(script.relative_to(ROOT)),
+        "command": f"python {script.relative_to(ROOT)} {shlex.join(sys.argv[1:])}".strip(),
+        "machine": describe_machine(),
+        "date": datetime.date.today().isoformat(),
+        "settings": settings,
+        "values": {key: float(f"{value:.4g}") for key, value in values.items()},
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(contents, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"recorded in {path}")
 
 
 def peak_memory():

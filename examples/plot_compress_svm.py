@@ -36,7 +36,8 @@ plt.show()
 # Forty vectors, ordered by the length of their coefficients, under the digit for which each speaks most.
 
 small = compress(svc, 40, X=X_train)
-ReducedSetDisplay.from_estimator(small, image_shape=(8, 8))
+display = ReducedSetDisplay.from_estimator(small, image_shape=(8, 8))
+display.figure_.suptitle("Vectors of the small machine, each under the class of its largest coefficient")
 plt.show()
 
 print(small)

@@ -43,9 +43,11 @@ for ax, count in zip(axes, [1, 2, 8, 30]):
     ax.scatter(*denoised.T, s=22, color=COLORS[labels], linewidths=0, zorder=2)
     ax.scatter(*SOURCES.T, s=70, marker="+", color="black", linewidths=0.8, zorder=3)
     error = np.sqrt(np.mean(np.sum((denoised - SOURCES[labels]) ** 2, axis=1)))
-    ax.set_title(f"{count} component{'s' if count > 1 else ''}: {error:.3f}", fontsize="medium")
+    ax.set_title(f"{count} component{'s' if count > 1 else ''}: error {error:.3f}", fontsize="medium")
     ax.set(aspect="equal", xticks=[], yticks=[])
-figure.suptitle("Root mean squared distance to the source (crosses)", fontsize="medium")
+figure.suptitle(
+    "Denoised points; the error is the root mean squared distance to the source (crosses)", fontsize="medium"
+)
 plt.show()
 
 # %%

@@ -97,7 +97,7 @@ def distance_to(curve, Z):
 figure, axes = plt.subplots(2, 4, figsize=(11, 5.2), layout="constrained")
 for row, (name, curve) in zip(axes, CURVES.items()):
     X, truth = noisy[name], curve(np.linspace(0, 1, 1000, endpoint=False))
-    row[0].set_ylabel(f"{name}\n(noisy: {distance_to(curve, X):.3f})")
+    row[0].set_ylabel(f"{name}\n(noisy points: {distance_to(curve, X):.3f})")
     for ax, (title, method) in zip(row, METHODS.items()):
         Z = method(X)
         ax.plot(*truth.T, ".", color="#E69F00", markersize=1.5, zorder=1)
@@ -106,4 +106,5 @@ for row, (name, curve) in zip(axes, CURVES.items()):
         ax.scatter(*Z.T, s=9, color="#0072B2", linewidths=0, zorder=3)
         ax.set_title(f"{title}: {distance_to(curve, Z):.3f}", fontsize="medium")
         ax.set(xticks=[], yticks=[], aspect="equal", xlim=(-1.5, 1.5))
+figure.suptitle("Root mean squared distance from the curve, of noisy and of denoised (blue) points", fontsize="medium")
 plt.show()

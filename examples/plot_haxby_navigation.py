@@ -6,8 +6,8 @@ Patterns of brain activity while a person looks at pictures [1]_. Kernel PCA lea
 space from the mean of the face patterns to the mean of the house patterns, seen through its pre-images, shows what
 changes in between, and where.
 
-The volumes are not part of the library. `preimage.datasets.load_haxby` says where it looks for them; without them this
-page shows that message and nothing else.
+The volumes are not part of the library. `preimage.datasets.load_haxby` says where it looks for them; without them the
+same walk is drawn for made-up scans of a baseline and an active state (`preimage.datasets.make_scans`).
 
 .. [1] J. Haxby et al., "Distributed and overlapping representations of faces and objects in ventral temporal cortex",
    Science 293, 2001.
@@ -21,14 +21,27 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.signal import detrend
 from sklearn.decomposition import PCA
+from sklearn.utils import Bunch
 
 from preimage import KernelPCA
-from preimage.datasets import load_haxby
+from preimage.datasets import load_haxby, make_scans
 from preimage.kernels import resolve_gamma
 from preimage.plotting import NavigationDisplay
 
 STEPS = 9
-COLORS = {"face": "#D55E00", "house": "#0072B2"}
+
+
+def load_scans():
+    """Haxby's volumes, or made-up ones of the same form, and the names of both ends of the walk with their colours."""
+    try:
+        return load_haxby(), {"face": "#D55E00", "house": "#0072B2"}
+    except FileNotFoundError as absent:
+        print(absent, "Made-up scans take their place.")
+    made = make_scans(n_runs=12, n_times=60, snr=1.0)
+    rows, columns = np.divmod(np.arange(made.X.shape[1]), made.image_shape[1])
+    voxels = np.column_stack([columns, made.image_shape[0] - 1 - rows, np.zeros_like(rows)])
+    scans = Bunch(X=made.X, y=made.y, run=made.run, label_names=["baseline", "active"], voxel_ijk=voxels)
+    return scans, {"baseline": "#D55E00", "active": "#0072B2"}
 
 
 def standardized(volumes, runs):
@@ -39,11 +52,11 @@ def standardized(volumes, runs):
     return patterns
 
 
-def split(haxby):
+def split(scans):
     """Patterns of each kind of picture, for learning and for looking."""
-    X = standardized(haxby.X, haxby.run)
-    known = np.isin(haxby.run, np.unique(haxby.run)[:8])
-    kinds = {str(name): haxby.y == number for number, name in enumerate(haxby.label_names)}
+    X = standardized(scans.X, scans.run)
+    known = np.isin(scans.run, np.unique(scans.run)[:8])
+    kinds = {str(name): scans.y == number for number, name in enumerate(scans.label_names)}
     return (
         X[known],
         {name: X[known & rows] for name, rows in kinds.items()},
@@ -66,31 +79,36 @@ def seen_from_above(patterns, voxel_ijk):
     return np.where(count > 0, sums / np.maximum(count, 1), np.nan), shape
 
 
-def draw_walk(haxby):
-    X, known, kept = split(haxby)
+def draw_walk(scans, ends):
+    X, known, kept = split(scans)
     model = KernelPCA(30, gamma="median").fit(X)
-    walk = model.navigate(known["face"], known["house"], STEPS)
-    images, shape = seen_from_above(walk[::2], haxby.voxel_ijk)
+    first, last = ends
+    walk = model.navigate(known[first], known[last], STEPS)
+    images, shape = seen_from_above(walk[::2], scans.voxel_ijk)
     bound = np.nanmax(np.abs(images))
     colors = plt.get_cmap("PuOr_r").with_extremes(bad="0.9")
     style = {"cmap": colors, "vmin": -bound, "vmax": bound, "picture_size": 1.0}
-    NavigationDisplay.from_images(images, shape, names=("face", "house"), **style)
+    display = NavigationDisplay.from_images(images, shape, names=(first, last), **style)
+    display.figure_.suptitle(f"Pre-images on the line from {first} to {last}", fontsize="medium")
     plt.show()
-    draw_resemblance(walk, kept)
+    draw_resemblance(walk, kept, ends)
 
 
-def draw_resemblance(walk, kept):
+def draw_resemblance(walk, kept, ends):
     ax = plt.figure(figsize=(6.5, 4), layout="constrained").subplots()
     for name, patterns in kept.items():
         values = [np.corrcoef(step, patterns.mean(axis=0))[0, 1] for step in walk]
-        color, is_end = COLORS.get(name, "0.75"), name in COLORS
+        color, is_end = ends.get(name, "0.75"), name in ends
         ax.plot(np.linspace(0, 1, STEPS), values, "o-", color=color, zorder=3 if is_end else 2)
         if is_end:
             ax.annotate(name, (1, values[-1]), (8, 0), textcoords="offset points", va="center", color=color)
-    ax.plot([], [], "o-", color="0.75", label="other kinds of pictures")
-    ax.legend(frameon=False, loc="upper center")
+    if len(kept) > len(ends):
+        ax.plot([], [], "o-", color="0.75", label="other kinds of pictures")
+        ax.legend(frameon=False, loc="upper center")
     ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set(xlabel="Place on the line from faces to houses", ylabel="Correlation with mean patterns of other runs")
+    ax.set(
+        xlabel="Position on the line from {} to {}".format(*ends), ylabel="Correlation with mean patterns of other runs"
+    )
     ax.spines[["top", "right"]].set_visible(False)
     plt.show()
 
@@ -103,7 +121,7 @@ def draw_resemblance(walk, kept):
 
 
 def along_the_line(begin, end):
-    """Nine points from three deviations before one class mean to three beyond the other, and places along the line."""
+    """Nine points from three deviations before one class mean to three beyond the other, and their positions."""
     line = end.mean(axis=0) - begin.mean(axis=0)
     length = np.linalg.norm(line)
     unit = line / length
@@ -120,17 +138,18 @@ def walked(model, points):
     return np.concatenate([step.points for step in found]), np.concatenate([step.objective for step in found])
 
 
-def draw_beyond(haxby):
-    X, known, _ = split(haxby)
+def draw_beyond(scans, ends):
+    X, known, _ = split(scans)
+    first, last = ends
     plane = PCA(2).fit(X)
     figure = plt.figure(figsize=(9.2, 4), layout="constrained")
     picture, report = figure.subplots(1, 2)
-    for name, color in COLORS.items():
-        picture.scatter(*plane.transform(known[name]).T, s=6, color=color, alpha=0.3, linewidths=0, label=name)
+    for name, color in ends.items():
+        picture.scatter(*plane.transform(known[name]).T, s=12, color=color, alpha=0.5, linewidths=0, label=name)
     unit = resolve_gamma("median", X)
     for name, gamma, style in [("wide kernel", unit / 20, ".--"), ("narrow kernel", 2 * unit, ".-")]:
         model = KernelPCA(30, gamma=gamma).fit(X)
-        points, places = along_the_line(model.transform(known["face"]), model.transform(known["house"]))
+        points, places = along_the_line(model.transform(known[first]), model.transform(known[last]))
         patterns, residuals = walked(model, points)
         picture.plot(*plane.transform(patterns).T, style, color="0.1", label=name)
         gaps = np.linalg.norm(points[:, None] - model.transform(X)[None], axis=2).min(axis=1)
@@ -138,7 +157,7 @@ def draw_beyond(haxby):
         report.plot(places, gaps / scale, style, color="0.1", label=f"to the nearest scan, {name}")
         report.plot(places, np.sqrt(residuals) / scale, style, color="0.6", label=f"to the pre-image, {name}")
     picture.set(xlabel="First linear component", ylabel="Second linear component")
-    report.set(xlabel="Place on the line: faces at 0, houses at 1", ylabel="Distance in feature space")
+    report.set(xlabel=f"Position on the line: {first} at 0, {last} at 1", ylabel="Distance in feature space")
     report.set_ylim(0, 1.4 * report.get_ylim()[1])  # room for the legend
     for ax in (picture, report):
         ax.spines[["top", "right"]].set_visible(False)
@@ -147,12 +166,8 @@ def draw_beyond(haxby):
 
 
 # %%
-# Resemblance to faces falls and to houses rises along the way, in runs that the model has not seen.
+# Resemblance to one end falls and to the other rises along the way, in runs that the model has not seen.
 
-try:
-    draw_walk(load_haxby())
-    draw_beyond(load_haxby())
-except FileNotFoundError as absent:
-    print(absent)
-    plt.figtext(0.5, 0.5, "The volumes are not here;\nsee the message above.", ha="center")
-    plt.show()
+scans, ends = load_scans()
+draw_walk(scans, ends)
+draw_beyond(scans, ends)

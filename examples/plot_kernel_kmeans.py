@@ -41,7 +41,7 @@ for ax, (name, model) in zip(axes, models.items()):
         ax.plot(*X[labels == number].T, "o", color=color, markersize=2.5)
     if isinstance(model, KMeans):
         ax.plot(*model.cluster_centers_.T, "kX", markersize=10, markeredgecolor="white")
-    ax.set(title=f"{name}\nindex {index:.2f}", aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    ax.set(title=f"{name}\nadjusted Rand index {index:.2f}", aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
 plt.show()
 
 # %%
@@ -66,8 +66,8 @@ for column, number in zip(axes.T, order):
     for ax, image in zip(column, [preimages[number], images[members].mean(axis=0), *images[near]]):
         ax.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
         ax.set(xticks=[], yticks=[])
-    share = common[number].max() / members.size
-    column[0].set_title(f"{members.size} digits\n{share:.0%} are {np.argmax(common[number])}", fontsize=8)
+    majority = common[number].max() / members.size
+    column[0].set_title(f"{members.size} digits\n{majority:.0%} are {np.argmax(common[number])}", fontsize=8)
 for row, name in {0: "pre-image", 1: "average", 4: "nearest digits"}.items():
     axes[row, 0].set_ylabel(name, fontsize=9)
 plt.show()

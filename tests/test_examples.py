@@ -1,5 +1,6 @@
 """Every gallery example runs from its first line to its last, without a warning of ours."""
 
+import re
 import runpy
 import warnings
 from pathlib import Path
@@ -29,7 +30,21 @@ def test_example_runs_and_draws(path, capsys):
             warnings.simplefilter("error", ours)
         warnings.filterwarnings("ignore", message=".*non-interactive.*")  # plt.show() without a screen
         runpy.run_path(str(path), run_name="__main__")
+    check_figures()
+
+
+def test_the_walk_is_drawn_without_the_volumes(monkeypatch, tmp_path):
+    monkeypatch.setenv("PREIMAGE_DATA", str(tmp_path))
+    test_example_runs_and_draws(Path(__file__).parents[1] / "examples" / "plot_haxby_navigation.py", None)
+
+
+def check_figures():
+    """Every figure has data in it, and says what a number above a panel is."""
     assert plt.get_fignums()
+    for figure in map(plt.figure, plt.get_fignums()):
+        assert any(ax.has_data() for ax in figure.axes), "an empty figure"
+        bare = [title for ax in figure.axes if re.fullmatch(r"[-+\d.,%\s]+", title := ax.get_title())]
+        assert not bare or figure.get_suptitle(), f"titles that are bare numbers: {bare}"
 
 
 def test_examples_are_found():

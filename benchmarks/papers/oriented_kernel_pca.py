@@ -12,12 +12,14 @@ Set-up, digits: upright USPS digits to learn from, 1,000 others to choose parame
 choose on and to test on are turned by angles drawn uniformly up to ±40°. The nearest neighbour among the upright ones
 decides. Kernel PCA and oriented kernel PCA (one transformation: rotation) have the same kernels and numbers of features
 to choose from, oriented kernel PCA also its ridge; whitened components, which oriented features resemble in scale, are
-given to kernel PCA as a further choice. Images are smoothed with a Gaussian of 0.75 pixels for all. The widths were
-picked, and the ridges extended below 1e-6 because a first run chose that edge, with test errors in sight; choices
-within the grid are made on validation digits alone.
+given to kernel PCA as a further choice. The obvious alternative is the nearest neighbour among turned copies of the
+upright digits (`VirtualExamples`), in pixels and in the chosen oriented features; how many copies is chosen on
+validation digits. It stores and searches several times as many points. Images are smoothed with a Gaussian of 0.75
+pixels for all. The widths were picked, and the ridges extended below 1e-6 because a first run chose that edge, with
+test errors in sight; choices within the grid are made on validation digits alone.
 
-What to observe: on the rings, the variation along the transformation is at most 5 % of that of kernel PCA; on digits,
-oriented features miss fewer than kernel PCA features.
+What to observe: on the rings, how little the features vary along the transformation; on digits, that oriented
+features miss fewer than kernel PCA features, and turned copies far fewer than both.
 
 Run: python benchmarks/papers/oriented_kernel_pca.py --seeds 0 1 2 --output docs/results/oriented_kernel_pca.md
 """
@@ -32,18 +34,18 @@ from pathlib import Path
 import numpy as np
 import scipy
 import sklearn
+from joblib import Parallel, delayed
 from scipy.ndimage import gaussian_filter
 from sklearn.neighbors import KNeighborsClassifier
 
 import preimage
 from preimage import KernelPCA, OrientedKernelPCA
 from preimage.datasets import load_usps
-from preimage.invariances import Rotate, TangentCovariance
+from preimage.invariances import Rotate, TangentCovariance, VirtualExamples
 from preimage.kernels import Gaussian
 
 RIDGE = 1e-3
-BAR = 0.05
-# Our version of Figure 2 as measured before this library existed: two ratios, two correlations.
+# Figure 2 has no numbers; these were measured on another draw by a separate program: two ratios, two correlations.
 EXPECTED = {
     "kernel PCA": (1.13, 1.9, 0.10, 0.59),
     "oriented, rotation": (1.4e5, 0.81, 0.998, 0.12),
@@ -57,13 +59,16 @@ N_VALIDATION = 1000
 GAMMAS = (1 / 76.8, 1 / 300, 1 / 1200)
 RIDGES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 COMPONENTS = (16, 32, 64, 128, 256)
+# Turned copies at both sides of each digit, up to the largest angle.
+COPIES = (1, 2, 4, 8)
 
 
 def main():
     options = parse_options()
     started = time.perf_counter()
     toys = [toy_rows(seed) for seed in options.toy_seeds]
-    digits = [digit_errors(seed, options, started) for seed in options.seeds]
+    jobs = (delayed(digit_errors)(seed, options, started) for seed in options.seeds)
+    digits = Parallel(n_jobs=options.jobs)(jobs)
     report = "\n".join(report_lines(toys, digits, options, time.perf_counter() - started))
     print(report)
     if options.output is not None:
@@ -77,6 +82,7 @@ def parse_options():
     parser.add_argument("--train", type=int, default=1000, help="upright digits to learn from")
     parser.add_argument("--landmarks", type=int, default=1000, help="expansion points of oriented kernel PCA")
     parser.add_argument("--angle", type=float, default=40.0, help="largest angle in degrees")
+    parser.add_argument("--jobs", type=int, default=1, help="draws worked on at the same time")
     parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
@@ -145,7 +151,27 @@ def digit_errors(seed, options, started):
             features = [model.transform(each) for each in (X, held[0], test[0])]
             trials["oriented"] += numbers_of_features((gamma, alpha), features)
             progress(f"seed {seed}: gamma 1/{1 / gamma:g}, ridge {alpha:g}", started)
-    return {name: best_of(each, y, held[1], test[1]) for name, each in trials.items()}
+    results = {name: best_of(each, y, held[1], test[1]) for name, each in trials.items()}
+    gamma, alpha, n_features = results["oriented"][0]
+    model = OrientedKernelPCA(
+        n_features, kernel=Gaussian(gamma), noise=Rotate(SHAPE), alpha=alpha, landmarks=options.landmarks
+    ).fit(X)
+    for name, features in (("pixels, turned copies", lambda F: F), ("oriented, turned copies", model.transform)):
+        results[name] = best_of_copies(usps.X_train[train], y, held, test, features, options.angle)
+    return results
+
+
+def best_of_copies(images, y, held, test, features, angle):
+    """As `best_of`, for the nearest neighbour among turned copies: the choice is their number."""
+    turn, trials = Rotate(SHAPE, exact=True), []
+    for count in COPIES:
+        angles = angle * np.arange(1, count + 1) / count
+        virtual = VirtualExamples(turn, amounts=[turn.amount(each) for each in (*-angles, *angles)])
+        F, labels = virtual.augment(images.astype(np.float64), y)
+        F = features(smoothed(F))
+        errors = [nearest_neighbor_error(F, labels, features(Z), z) for Z, z in (held, test)]
+        trials.append(((f"{2 * count} copies",), *errors))
+    return min(trials, key=lambda trial: trial[1])
 
 
 def smoothed(images):
@@ -182,7 +208,11 @@ def report_lines(toys, digits, options, seconds):
 
 
 def toy_lines(toys):
-    yield f"## Rings: expected / ours, median of {len(toys)} draws\n"
+    yield f"## Rings: another program / ours, median of {len(toys)} draws\n"
+    yield (
+        "The paper has a picture and no numbers; the first number of each cell comes from a separate program and one "
+        "draw. "
+    )
     yield "Ratio: variance of the first feature over its mean squared derivative along the transformation.\n"
     yield "| feature | rotation ratio | x-translation ratio | \\|corr(f, radius)\\| | \\|corr(f, x₂)\\| |"
     yield "| --- | --- | --- | --- | --- |"
@@ -194,8 +224,7 @@ def toy_lines(toys):
     for column, name in enumerate(("rotation", "x-translation")):
         worst = max(toy["kernel PCA"][column] / toy[f"oriented, {name}"][column] for toy in toys)
         yield (
-            f"- Variation along the {name}, at equal variance, against kernel PCA's: at most {worst:.2g} in all draws. "
-            f"At most {BAR:.0%}: {yes(worst <= BAR)}."
+            f"- Variation along the {name}, at equal variance, against kernel PCA's: at most {worst:.2g} in all draws."
         )
     yield ""
 
@@ -205,9 +234,10 @@ def digit_lines(digits, options):
     yield (
         f"{options.train:,} upright training digits, {options.landmarks:,} expansion points. Parameters are chosen on "
         f"{N_VALIDATION:,} turned digits of the training set; errors in per cent, mean of draws "
-        f"{', '.join(map(str, options.seeds))}.\n"
+        f"{', '.join(map(str, options.seeds))}. Images are smoothed with a Gaussian of {SMOOTHING} pixels. The grid of "
+        "widths was picked, and that of ridges extended below 1e-6, with test errors in sight.\n"
     )
-    yield "| features | validation | test | chosen (1/gamma, ridge, features) |"
+    yield "| features | validation | test | chosen (1/gamma, ridge, features; copies of a digit) |"
     yield "| --- | --- | --- | --- |"
     for name in digits[0]:
         chosen = "; ".join(described(each[name][0]) for each in digits)
@@ -217,21 +247,25 @@ def digit_lines(digits, options):
     rivals = [min(each["kernel PCA"], each["kernel PCA, whitened"], key=lambda trial: trial[1])[2] for each in digits]
     gains = [rival - each["oriented"][2] for rival, each in zip(rivals, digits)]
     listed = ", ".join(f"{gain:.2f}" for gain in gains)
+    copies = [each["oriented"][2] - each["pixels, turned copies"][2] for each in digits]
     yield (
-        f"- Oriented features miss fewer test digits than kernel PCA's, by {listed} "
-        f"points (standard error of one error about 1): {yes(min(gains) > 0)}."
+        f"- Oriented features miss fewer test digits than kernel PCA's, by {listed} points (standard error of an error "
+        "about 1)."
+    )
+    yield (
+        "- The nearest neighbour among turned copies of the training digits, in pixels, misses fewer still, by "
+        f"{', '.join(f'{gain:.2f}' for gain in copies)} points. Where such copies can be made and stored, make them. "
+        "Oriented features are for what copies cannot do: they need derivatives or pairs only, also where a "
+        "transformation is known from samples alone; the number of stored points does not grow; and they are "
+        "functions that can be looked at."
     )
 
 
 def described(choice):
-    if not choice:
-        return "none"
+    if len(choice) < 2:
+        return "".join(choice) or "none"
     gamma, *ridge, features = choice
     return ", ".join([f"{1 / gamma:g}", *(f"{each:g}" for each in ridge), str(features)])
-
-
-def yes(holds):
-    return "yes" if holds else "**no**"
 
 
 def progress(message, started):

@@ -9,15 +9,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_digits, make_circles
+from sklearn.datasets import load_digits, make_circles, make_moons
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as Peer
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
@@ -150,13 +150,31 @@ class TestComponents:
         assert doubled.n_components_ == exact.n_components_ > 64
         assert_allclose(doubled.eigenvalues_, exact.eigenvalues_, rtol=1e-8)
 
+    def test_weak_components_mean_the_same_for_training_points_and_new_ones(self):
+        X, _ = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+        model = KernelPCA(gamma=1.0)
+        scores = model.fit_transform(X)
+        assert_allclose(model.transform(X), scores, atol=1e-6 * scores[:, -1].std())
+        assert_allclose(model.subspace_.frame.coefficients.sum(axis=0), 0, atol=1e-9 / np.sqrt(model.eigenvalues_[-1]))
+
+    def test_all_components_leave_novelties_apart(self):
+        X, _ = make_moons(400, noise=0.1, random_state=0)
+        model = KernelPCA().fit(X)
+        assert model.reconstruction_error(X + 3).min() > 1e3 * model.reconstruction_error(X).max()
+
+    def test_all_components_serve_a_classifier(self):
+        X, y = make_circles(400, factor=0.8, noise=0.1, random_state=0)
+        pipeline = make_pipeline(KernelPCA(gamma=1.0), SVC())
+        theirs = make_pipeline(Peer(kernel="rbf", gamma=1.0), SVC())
+        assert cross_val_score(pipeline, X, y).mean() >= cross_val_score(theirs, X, y).mean() - 0.01
+
     def test_none_keeps_all_that_are_nonzero(self, X):
         assert KernelPCA(gamma=0.1).fit(X).n_components_ == len(X) - 1
         assert KernelPCA(kernel="linear").fit(X).n_components_ == 4
 
     @pytest.mark.parametrize("options", [{}, ITERATIVE], ids=["dense", "krylov"])
     def test_more_than_the_rank_is_a_warning_and_fewer_components(self, X, options):
-        with pytest.warns(RankWarning, match="7 components were asked for, but the data have only 4"):
+        with pytest.warns(RankWarning, match="7 components were asked for, but the data determine only 4"):
             model = KernelPCA(7, kernel="linear", **options).fit(X)
         assert model.n_components_ == 4
         assert model.transform(X).shape == (60, 4)

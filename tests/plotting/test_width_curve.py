@@ -20,7 +20,7 @@ def _close_figures():
     plt.close("all")
 
 
-def test_every_curve_is_drawn_as_a_share_of_its_peak():
+def test_every_curve_is_drawn_as_a_fraction_of_its_peak():
     display = WidthCurveDisplay.from_search(SEARCH)
     assert set(display.lines_) == set(SEARCH.criteria_)
     for name, line in display.lines_.items():
@@ -30,22 +30,32 @@ def test_every_curve_is_drawn_as_a_share_of_its_peak():
     assert len(display.ax_.get_legend().get_texts()) == len(SEARCH.criteria_)
 
 
-def test_the_chosen_width_is_marked_and_its_curve_in_front():
+def test_the_chosen_width_is_marked_and_its_curve_hides_no_other():
     display = WidthCurveDisplay.from_search(SEARCH, criteria=["alignment"])
     assert set(display.lines_) == {"enclosing_ball", "alignment"}
     chosen, other = display.lines_["enclosing_ball"], display.lines_["alignment"]
     assert chosen.get_linewidth() > other.get_linewidth()
     lines = list(display.ax_.lines)
-    assert lines.index(chosen) > lines.index(other)
+    assert lines.index(chosen) < lines.index(other)
     assert any(np.all(np.asarray(line.get_xdata()) == SEARCH.best_gamma_) for line in lines)
 
 
-def test_scores_have_an_axis_of_their_own():
+def test_equal_curves_can_be_told_apart():
+    display = WidthCurveDisplay.from_search(SEARCH)
+    styles = {(line.get_linewidth(), str(line._dash_pattern)) for line in display.lines_.values()}
+    assert len(styles) == len(display.lines_)
+
+
+def test_scores_have_a_panel_of_their_own_that_covers_nothing():
     scores = ([0.1, 1.0], [0.9, 0.95])
     display = WidthCurveDisplay.from_search(SEARCH, criteria=[], scores=scores)
     np.testing.assert_array_equal(display.lines_["scores"].get_ydata(), [0.9, 0.95])
-    assert display.score_ax_ is not None and display.score_ax_ is not display.ax_
+    display.figure_.canvas.draw()
+    assert not display.ax_.bbox.overlaps(display.score_ax_.bbox)
+    assert display.ax_.get_xlim() == display.score_ax_.get_xlim()
     assert WidthCurveDisplay.from_search(SEARCH).score_ax_ is None
+    with pytest.raises(ValueError, match="draws 2 panels"):
+        WidthCurveDisplay.from_search(SEARCH, scores=scores, ax=plt.figure().subplots())
 
 
 def test_it_draws_in_given_axes_with_given_style():

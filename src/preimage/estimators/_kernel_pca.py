@@ -30,6 +30,7 @@ from preimage._validation import (
 )
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
+    about_data,
     is_precomputed,
     kernel_and_inputs,
     labelled_kernel,
@@ -345,7 +346,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             rng = generator(self.random_state)
             self._adopt(fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device), X)
             return None
-        self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2)
+        kernel, X = kernel_and_inputs(self, X, y, min_samples=2)
+        self.kernel_ = about_data(kernel, X)
         host = X
         if self.device is not None and not is_foreign(X):
             X = on_device(to_dense(X), self.device)
@@ -406,7 +408,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             kernel = kernel.resolve(check_gram(self, X))
             return kernel, kernel.inputs(X)
         kernel = labelled_kernel(self, kernel, X, y)
-        return kernel.resolve(width_sample(kernel, X, generator(self.random_state))), X
+        sample = width_sample(kernel, X, generator(self.random_state))
+        return about_data(kernel.resolve(sample), X), X
 
     def _adopt(self, model, X):
         self.kernel_ = model.kernel

@@ -1,8 +1,12 @@
 """Gram matrices as operators: held in memory, or computed again block by block in each product."""
 
-from preimage._arrays import array_namespace, copy_transposed, device_kwargs, is_host, itemsize, take_rows
+import numpy as np
+
+from preimage._arrays import array_namespace, copy_transposed, device_kwargs, epsilon, is_host, itemsize, take_rows
 from preimage._rows import block_shape, cut, for_blocks, map_rows, sum_rows
 
+# Rows on either side whose kernel values are computed twice, to measure their rounding errors.
+ASYMMETRY_ROWS = 16
 # Row blocks are gathered so that a symmetric product adds few partial results of the size of the whole product.
 ROW_BLOCKS_A_SUM = 8
 
@@ -73,9 +77,26 @@ class Gram:
         """The same matrix with its entries in memory."""
         return Gram(self.kernel, self.X, self.Y, values=self.dense())
 
-    def centered(self):
-        """H K H for a symmetric K, with H = I − 11ᵀ/n."""
-        return CenteredGram(self)
+    def centered(self, weights=None):
+        """H K H for a symmetric K, with H = I − 11ᵀ/n; with weights of the points, see `CenteredGram`."""
+        return CenteredGram(self, weights)
+
+    def rounding_error(self):
+        """Spectral norm, estimated, of the rounding errors in a symmetric K.
+
+        Errors of single entries are as good as random, so their matrix has a norm of about √n times their size. That
+        size is at least one unit in the last place of k(x, x). Kernels that subtract large numbers (squared distances
+        of points far from the origin) lose more, and differently for k(x, y) and k(y, x): the difference measures it.
+        """
+        xp = array_namespace(self.diagonal())
+        size = epsilon(self.dtype) * float(xp.max(xp.abs(self.diagonal())))
+        n = self.shape[0]
+        few = np.linspace(0, n - 1, min(n, 2 * ASYMMETRY_ROWS)).astype(int)
+        left, right = take_rows(self.X, few[::2]), take_rows(self.X, few[1::2])
+        if right.shape[0]:
+            there, back = self.kernel.against(right)(left), self.kernel.against(left)(right)
+            size = max(size, float(xp.max(xp.abs(there - back.T))))
+        return size * n**0.5
 
     def diagonal(self):
         """k(xᵢ, xᵢ) of a symmetric matrix."""
@@ -171,14 +192,21 @@ class Gram:
 class CenteredGram:
     """H K H as an operator: inner products of φ(xᵢ) − mean, without a centred copy of K.
 
+    With weights w the mean is Σ wᵢφ(xᵢ)/Σw, and the operator is R H K Hᵀ R with H = I − 1wᵀ/Σw and R = diag(√w): it has
+    the eigenvalues of the Gram matrix in which point i is repeated wᵢ times.
+
     Parameters
     ----------
     gram : symmetric Gram
+    weights : array of shape (n,), optional
+        Positive; all one when left out.
     """
 
-    def __init__(self, gram):
+    def __init__(self, gram, weights=None):
         self.gram = gram
+        self.weights = weights
         self._row_means = None
+        self._rounding_error = None
 
     @property
     def shape(self):
@@ -198,45 +226,93 @@ class CenteredGram:
         return self.gram.home
 
     @property
+    def count(self):
+        """Number of points, each counted with its weight."""
+        return self.shape[0] if self.weights is None else float(array_namespace(self.weights).sum(self.weights))
+
+    @property
+    def mean_coefficients(self):
+        """The mean in feature space as coefficients of the points, shape (n, 1)."""
+        xp = array_namespace(self.gram.X)
+        if self.weights is not None:
+            return (self.weights / self.count)[:, None]
+        return xp.full((self.shape[0], 1), 1 / self.shape[0], dtype=self.dtype, **device_kwargs(self.gram.X))
+
+    @property
     def row_means(self):
-        """(1/n) Σⱼ k(xᵢ, xⱼ) for every i."""
+        """⟨φ(xᵢ), mean⟩ for every i: (1/n) Σⱼ k(xᵢ, xⱼ) without weights."""
         if self._row_means is None:
-            self._set_row_means((self.gram @ self._ones())[:, 0])
+            self._set_row_means((self.gram @ self.mean_coefficients)[:, 0])
         return self._row_means
 
     def trace(self):
         """tr(HKH) = Σ k(xᵢ, xᵢ) − (1/n) Σ K, the total variance times n  (S8)."""
-        xp = array_namespace(self.row_means)
-        return float(xp.sum(self.gram.diagonal()) - xp.sum(self.row_means))
+        xp, means = array_namespace(self.row_means), self.row_means
+        own = self.gram.diagonal()
+        if self.weights is None:
+            return float(xp.sum(own) - xp.sum(means))
+        return float(xp.sum(self.weights * own) - xp.sum(self.weights * means))
+
+    def centered_coefficients(self, vectors):
+        """Coefficients of Σ √wᵢ uᵢ (φ(xᵢ) − mean) on the points, shape (n, k); every column adds up to zero.
+
+        In exact arithmetic eigenvectors u need no centring. Computed ones do: a remainder along the constant vector is
+        multiplied by kernel values that are not centred, and divided by a small √λ.
+        """
+        return self._centered_sum(vectors if self.weights is None else vectors * self._roots)
 
     def __matmul__(self, V):
+        coefficients = self.centered_coefficients(V)
         if self._row_means is None:
             # Row sums of K cost a pass of their own when K is not held: let the first product carry them.
             xp = array_namespace(V)
-            product = self.gram @ xp.concat([_center(V), self._ones()], axis=1)
+            product = self.gram @ xp.concat([coefficients, self.mean_coefficients], axis=1)
             self._set_row_means(product[:, -1])
-            return _center(product[:, :-1])
-        return _center(self.gram @ _center(V))
+            return self._centered_values(product[:, :-1])
+        return self._centered_values(self.gram @ coefficients)
 
     def dense(self):
         """The centred matrix as a new array  (S1)."""
         means = self.row_means
         xp = array_namespace(means)
-        return self.gram.dense() - means[None, :] - (means - xp.mean(means))[:, None]
+        average = xp.mean(means) if self.weights is None else self.weights @ means / self.count
+        centered = self.gram.dense() - means[None, :] - (means - average)[:, None]
+        return centered if self.weights is None else centered * self._roots * self._roots.T
+
+    def rounding_error(self):
+        """Norm of the rounding errors, see `Gram.rounding_error`; measured once."""
+        if self._rounding_error is None:
+            heaviest = 1.0 if self.weights is None else float(array_namespace(self.weights).max(self.weights))
+            self._rounding_error = heaviest * self.gram.rounding_error()
+        return self._rounding_error
 
     def sketch(self, weights, stride):
         """H K S weights with S the columns `stride` apart of the identity: a product for the price of a few columns."""
         if self.is_held:
-            return _center(self.gram.values[::stride, :].T @ weights)
-        return _center(Gram(self.gram.kernel, self.gram.X, self.gram.X[::stride, :]) @ weights)
+            return self._centered_values(self.gram.values[::stride, :].T @ weights)
+        return self._centered_values(Gram(self.gram.kernel, self.gram.X, self.gram.X[::stride, :]) @ weights)
 
-    def _set_row_means(self, row_sums):
-        require_finite(row_sums, self.gram.kernel)
-        self._row_means = row_sums / self.shape[0]
+    @property
+    def _roots(self):
+        return array_namespace(self.weights).sqrt(self.weights)[:, None]
 
-    def _ones(self):
-        xp = array_namespace(self.gram.X)
-        return xp.ones((self.shape[0], 1), dtype=self.dtype, **device_kwargs(self.gram.X))
+    def _centered_sum(self, coefficients):
+        """H acting on coefficients: they add up to zero afterwards."""
+        xp = array_namespace(coefficients)
+        if self.weights is None:
+            return coefficients - xp.mean(coefficients, axis=0)
+        return coefficients - self.mean_coefficients * xp.sum(coefficients, axis=0)
+
+    def _centered_values(self, values):
+        """H acting on values at the points, whose weighted mean is zero afterwards; times √w."""
+        xp = array_namespace(values)
+        if self.weights is None:
+            return values - xp.mean(values, axis=0)
+        return self._roots * (values - (self.weights / self.count) @ values)
+
+    def _set_row_means(self, row_means):
+        require_finite(row_means, self.gram.kernel)
+        self._row_means = row_means
 
 
 def require_finite(values, kernel):
@@ -247,7 +323,3 @@ def require_finite(values, kernel):
             f"The kernel {kernel!r} gives NaN or infinite values on these data. Scale the data, or lower gamma or the "
             "degree (for polynomials of many variables, gamma = 1/n_features keeps values near one)."
         )
-
-
-def _center(V):
-    return V - array_namespace(V).mean(V, axis=0)

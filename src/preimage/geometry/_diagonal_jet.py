@@ -17,6 +17,7 @@ from preimage.kernels import (
     ProfileKernel,
     Scaled,
     ScaledInputs,
+    ShiftedInputs,
     SquaredDistance,
     Sum,
 )
@@ -125,6 +126,11 @@ def _(kernel, X, degrees):
 def _(kernel, X, degrees):
     matrix = input_map(kernel)
     return diagonal_jet(kernel.kernel, X @ matrix.T, degrees).pull_back(matrix)
+
+
+@diagonal_jet.register(ShiftedInputs)
+def _(kernel, X, degrees):
+    return diagonal_jet(kernel.kernel, X - np.asarray(to_numpy(kernel.origin), dtype=float), degrees)
 
 
 def input_map(kernel):

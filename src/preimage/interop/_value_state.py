@@ -38,6 +38,7 @@ KERNELS = (
     kernels.RationalQuadratic,
     kernels.Scaled,
     kernels.ScaledInputs,
+    kernels.ShiftedInputs,
     kernels.ScaledProfile,
     kernels.Sigmoid,
     kernels.Sum,

@@ -45,7 +45,7 @@ from preimage.kernels._radial import (
     Multiquadric,
     RationalQuadratic,
 )
-from preimage.kernels._transformed import MappedInputs, ScaledInputs
+from preimage.kernels._transformed import MappedInputs, ScaledInputs, ShiftedInputs
 from preimage.kernels._warped import Warped
 
 __all__ = [
@@ -86,6 +86,7 @@ __all__ = [
     "Scaled",
     "ScaledInputs",
     "ScaledProfile",
+    "ShiftedInputs",
     "Sigmoid",
     "SquaredDistance",
     "Sum",

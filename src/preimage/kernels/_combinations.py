@@ -57,6 +57,14 @@ class _Pair:
         return self.left.pairwise
 
 
+class _OfTwoTerms(_Pair):
+    """A sum: what shifts one term shifts the sum."""
+
+    def recentered(self, origin):
+        left, right = self.left.recentered(origin), self.right.recentered(origin)
+        return self if left is self.left and right is self.right else add(left, right)
+
+
 class _Multiple(OfOneKernel):
     """A kernel times a number."""
 
@@ -70,6 +78,10 @@ class _Multiple(OfOneKernel):
     def is_positive_semidefinite(self):
         return self.kernel.is_positive_semidefinite and self.factor >= 0
 
+    def recentered(self, origin):
+        kernel = self.kernel.recentered(origin)
+        return self if kernel is self.kernel else multiply(kernel, self.factor)
+
 
 class _IntegerPower(OfOneKernel):
     """A kernel to an integer power."""
@@ -81,7 +93,7 @@ class _IntegerPower(OfOneKernel):
         self.exponent = exponent
 
 
-class Sum(_Pair, Kernel):
+class Sum(_OfTwoTerms, Kernel):
     """k(x, y) = k₁(x, y) + k₂(x, y)."""
 
     def blocks(self, X, Y):
@@ -154,7 +166,7 @@ class Power(_IntegerPower, Kernel):
         return _power_slope(values, self.exponent)
 
 
-class ProfileSum(_Pair, ProfileKernel):
+class ProfileSum(_OfTwoTerms, ProfileKernel):
     """The sum of two profiles of one pairwise quantity, itself a profile of it."""
 
     def profile(self, s):

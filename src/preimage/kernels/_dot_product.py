@@ -9,6 +9,7 @@ from preimage.kernels._derivatives import affine_power_derivatives
 from preimage.kernels._pairwise import InnerProduct
 from preimage.kernels._profile import ProfileKernel
 from preimage.kernels._radial import GAMMA
+from preimage.kernels._transformed import ShiftedInputs
 
 
 class Linear(ProfileKernel):
@@ -31,6 +32,9 @@ class Linear(ProfileKernel):
 
     def inverse_profile(self, v):
         return v
+
+    def recentered(self, origin):
+        return ShiftedInputs(self, origin)
 
 
 class Polynomial(ProfileKernel):

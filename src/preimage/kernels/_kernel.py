@@ -170,6 +170,14 @@ class Kernel(BaseEstimator, ABC):
         """The kernels that this one is made of."""
         return [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
 
+    def recentered(self, origin):
+        """A kernel with the same inner products of differences φ(x) − φ(y), evaluated about `origin`.
+
+        Linear kernels, and sums and multiples with them, can be shifted: k(x − c, y − c) differs from k(x, y) by
+        functions of x and of y alone, which centring in feature space removes. All others return themselves.
+        """
+        return self
+
     def is_same(self, other):
         """Whether `other` is a kernel of the same class with the same parameters."""
         if self is other:

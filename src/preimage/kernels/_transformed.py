@@ -1,4 +1,4 @@
-"""Kernels on linearly transformed inputs."""
+"""Kernels on transformed inputs: weighted, mapped linearly, or shifted."""
 
 from abc import abstractmethod
 
@@ -9,7 +9,7 @@ from preimage.kernels._kernel import Kernel, OfOneKernel
 
 
 class _TransformedInputs(OfOneKernel, Kernel):
-    """k(Ax, Ay) for a linear map A: transform the inputs once, then use the base kernel."""
+    """k(Ax, Ay) for an affine map A: transform the inputs once, then use the base kernel."""
 
     def blocks(self, X, Y):
         left = self._map(X)
@@ -33,7 +33,7 @@ class _TransformedInputs(OfOneKernel, Kernel):
 
     @abstractmethod
     def _pull_back(self, gradients):
-        """Aᵀ g for every row: gradients with respect to the original inputs."""
+        """The derivative of A, transposed, times g for every row: gradients with respect to the original inputs."""
 
 
 class ScaledInputs(_TransformedInputs):
@@ -98,3 +98,38 @@ class MappedInputs(_TransformedInputs):
 
     def _pull_back(self, gradients):
         return gradients @ from_numpy(self.matrix, gradients)
+
+
+class ShiftedInputs(_TransformedInputs):
+    """k(x − c, y − c): inner products about a point of the data instead of zero.
+
+    Methods that centre in feature space do not notice the shift of a linear kernel, but its rounding errors do: kernel
+    PCA takes this kernel by itself where rows lie far from the origin (`Kernel.recentered`).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    origin : array of shape (d,)
+        The point c.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Linear, ShiftedInputs
+    >>> ShiftedInputs(Linear(), [1.0, 1.0])([[1.0, 3.0]], [[2.0, 2.0]])
+    array([[2.]])
+    """
+
+    _parameter_constraints = {"kernel": [Kernel], "origin": ["array-like"]}
+
+    def __init__(self, kernel, origin):
+        self.kernel = kernel
+        self.origin = origin
+
+    def _map(self, X):
+        origin = from_numpy(self.origin, X)
+        if origin.shape[0] != X.shape[1]:
+            raise ValueError(f"ShiftedInputs has {origin.shape[0]} columns; the inputs have {X.shape[1]}.")
+        return to_dense(X) - origin
+
+    def _pull_back(self, gradients):
+        return gradients

@@ -15,12 +15,14 @@ _LABELS = {
     "primal_dual_ball": "enclosing ball, primal–dual",
     "randomized_ball": "enclosing ball, randomised",
 }
-# The chosen curve is drawn in the first colour, thick; the others behind it.
+# Criteria often agree, and their curves then cover each other: the one that chose is a broad band, the others are thin
+# lines on top of it with dashes of their own.
+_DASHES = {name: (0, dashes) for name, dashes in zip(_LABELS, [(), (4, 2), (1, 2), (6, 2, 1, 2), (2, 1), (8, 3)])}
 _COLORS = {name: f"C{number}" for number, name in enumerate(_LABELS)}
 
 
 class WidthCurveDisplay:
-    """Curves of `WidthSearch` over γ, each as a share of its largest value, and the width that was chosen.
+    """Curves of `WidthSearch` over γ, each as a fraction of its largest value, and the width that was chosen.
 
     Parameters
     ----------
@@ -37,9 +39,9 @@ class WidthCurveDisplay:
     ----------
     ax_ : matplotlib Axes
     score_ax_ : matplotlib Axes or None
-        A second vertical axis, for scores.
+        The panel below, for scores.
     lines_ : dict of str to matplotlib line
-        One a criterion, and "scores".
+        One per criterion, and "scores".
     figure_ : matplotlib Figure
 
     Examples
@@ -67,9 +69,9 @@ class WidthCurveDisplay:
         ----------
         search : WidthSearch
         criteria : list of str or None, default=None
-            Curves to draw beside that of the criterion that chose; None is all that the search has.
+            Curves to draw in addition to that of the criterion that chose; None is all that the search has.
         scores : two arrays of shape (m,) or None, default=None
-            Widths and accuracies, on an axis of their own.
+            Widths and accuracies, in a panel of their own below the curves.
         ax, **line_kw
             As in `plot`.
 
@@ -94,11 +96,11 @@ class WidthCurveDisplay:
         return display.plot(ax=ax, **line_kw)
 
     def plot(self, ax=None, **line_kw):
-        """Draw all curves in one panel.
+        """Draw all curves in one panel, and scores in another one below it.
 
         Parameters
         ----------
-        ax : matplotlib Axes or None, default=None
+        ax : matplotlib Axes, two of them where there are scores, or None, default=None
             None makes a new figure.
         **line_kw
             Passed to every curve.
@@ -107,21 +109,25 @@ class WidthCurveDisplay:
         -------
         self
         """
-        (self.ax_,) = panels("WidthCurveDisplay", ax, 1, n_columns=1, panel_size=(6.2, 3.8))
-        self.figure_, self.score_ax_, self.lines_ = self.ax_.figure, None, {}
-        # The curve that chose comes last, so that nothing covers it.
-        for name in sorted(self.criteria, key=lambda name: name == self.criterion):
+        n_panels = 1 if self.scores is None else 2
+        axes = panels("WidthCurveDisplay", ax, n_panels, n_columns=1, panel_size=(6.2, 3.2), sharex=True)
+        self.ax_, self.score_ax_ = axes[0], axes[1] if n_panels == 2 else None
+        self.figure_, self.lines_ = self.ax_.figure, {}
+        for name in sorted(self.criteria, key=lambda name: name != self.criterion):
             self.lines_[name] = self._draw(name, line_kw)
-        self.ax_.axvline(self.best_gamma, color=_COLORS.get(self.criterion, "k"), linewidth=0.9, linestyle=":")
-        self.ax_.set_xscale("log", base=2)
-        self.ax_.set(xlabel="γ", ylabel="Share of the largest value", ylim=(0, 1.06))
-        self.ax_.grid(True, color="0.9", linewidth=0.6)
-        self.ax_.set_axisbelow(True)
-        self.ax_.spines[["top", "right"]].set_visible(False)
+        self.ax_.set(ylabel="Fraction of the largest value", ylim=(0, 1.06))
+        self.ax_.legend(
+            handles=[self.lines_[name] for name in self.criteria], frameon=False, fontsize="small", loc="lower center"
+        )
         if self.scores is not None:
             self._draw_scores()
-        handles = [self.lines_[name] for name in (*self.criteria, *(["scores"] if self.scores is not None else []))]
-        self.ax_.legend(handles=handles, frameon=False, fontsize="small", loc="lower center")
+        for each in axes:
+            each.axvline(self.best_gamma, color=_COLORS.get(self.criterion, "k"), linewidth=0.9, linestyle=":")
+            each.set_xscale("log", base=2)
+            each.grid(True, color="0.9", linewidth=0.6)
+            each.set_axisbelow(True)
+            each.spines[["top", "right"]].set_visible(False)
+        axes[-1].set_xlabel("γ")
         return self
 
     def _draw(self, name, line_kw):
@@ -129,9 +135,10 @@ class WidthCurveDisplay:
         is_chosen = name == self.criterion
         style = {
             "color": _COLORS.get(name),
-            "linewidth": 2.2 if is_chosen else 1.2,
-            "marker": "o",
-            "markersize": 4 if is_chosen else 2.5,
+            "linewidth": 6 if is_chosen else 1.4,
+            "linestyle": "-" if is_chosen else _DASHES.get(name, "-"),
+            "alpha": 0.35 if is_chosen else 1.0,
+            "solid_capstyle": "round",
             "label": _LABELS.get(name, name),
         } | line_kw
         largest = curve.max()
@@ -140,9 +147,5 @@ class WidthCurveDisplay:
 
     def _draw_scores(self):
         gammas, values = self.scores
-        self.score_ax_ = self.ax_.twinx()
-        (line,) = self.score_ax_.plot(gammas, values, color="0.35", linestyle="--", marker="s", markersize=3)
-        line.set_label("accuracy")
-        self.score_ax_.set_ylabel("Accuracy", color="0.35")
-        self.score_ax_.spines[["top"]].set_visible(False)
-        self.lines_["scores"] = line
+        (self.lines_["scores"],) = self.score_ax_.plot(gammas, values, color="0.25", marker="s", markersize=3)
+        self.score_ax_.set_ylabel("Accuracy")

@@ -7,7 +7,13 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from preimage._arrays import is_host
 from preimage._validation import Interval
-from preimage.spectral._eigensolver import Eigensolver, leading_order, measured_result, relative_tolerance
+from preimage.spectral._eigensolver import (
+    Eigensolver,
+    leading_order,
+    measured_result,
+    product_rounding,
+    relative_tolerance,
+)
 
 
 class Arpack(Eigensolver):
@@ -52,4 +58,6 @@ class Arpack(Eigensolver):
         order = leading_order(values, by_modulus)
         values, vectors = values[order], np.ascontiguousarray(vectors[:, order])
         tolerance = relative_tolerance(None, operator.dtype)
-        return measured_result(values, vectors, operator @ vectors, tolerance, len(products) + len(values), reason)
+        n_products = len(products) + len(values)
+        rounding = product_rounding(operator)
+        return measured_result(values, vectors, operator @ vectors, tolerance, n_products, reason, rounding)

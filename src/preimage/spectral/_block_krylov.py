@@ -7,7 +7,14 @@ from numbers import Integral, Real
 from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows
 from preimage._linalg import eigh_descending, orthogonalize
 from preimage._validation import Interval
-from preimage.spectral._eigensolver import Eigensolver, leading_order, measured_result, relative_tolerance
+from preimage.spectral._eigensolver import (
+    SOLVER_ROUNDING,
+    Eigensolver,
+    leading_order,
+    measured_result,
+    product_rounding,
+    relative_tolerance,
+)
 
 # Spare directions beyond the wanted ones: convergence is governed by the first eigenvalue outside the block.
 OVERSAMPLING = 8
@@ -19,8 +26,6 @@ NARROWEST_COMPUTED_BLOCK = 48
 SKETCH_COLUMNS = 512
 # Blocks of the basis before a restart; most problems need five to ten.
 BASIS_BLOCKS = 12
-# Rounding errors of a product, in units of ε‖A‖: directions shorter than that are none.
-NOISE = 10
 # Rayleigh–Ritz is not free next to a product with a held matrix, and the first blocks hardly ever suffice.
 FIRST_LOOK = 4
 
@@ -35,7 +40,9 @@ class BlockKrylov(Eigensolver):
     Parameters
     ----------
     tol : float or None, default=None
-        Relative residual ‖Au − λu‖/|λ₁| to reach; None is 1e-6 in float64 and 5e-5 in float32.
+        Relative residual ‖Au − λu‖/|λ₁| to reach; None is 1e-6 in float64 and 5e-5 in float32. Weak pairs must in
+        addition be accurate against their own eigenvalue, ‖Au − λu‖ ≤ 1e-6·|λ| (1e-2 in float32), or `tol`·|λ| where
+        `tol` is larger.
     max_iter : int or None, default=None
         Largest number of block products; None is 300.
     block_size : int or None, default=None
@@ -71,7 +78,7 @@ class BlockKrylov(Eigensolver):
         krylov = _KrylovBasis(operator, min(n, max(BASIS_BLOCKS * width, k + 3 * width)))
         max_products = self.max_iter or 300
         next_look = 1 if not getattr(operator, "is_held", True) else FIRST_LOOK
-        worst = None
+        excess = None
         block = orthogonalize(_start(operator, width, rng), krylov.vectors)
 
         for step in range(1, max_products + 1):
@@ -87,8 +94,8 @@ class BlockKrylov(Eigensolver):
                     return replace(result, reason="converged")
                 if last:
                     return result
-                worst, before = _worst(result), worst
-                next_look = step + _steps_to_wait(worst, before, tolerance)
+                excess, before = result.excess, excess
+                next_look = step + _steps_to_wait(excess, before)
             block = krylov.next_block()
         raise ValueError(
             f"BlockKrylov needs {k} basis vectors for {k} eigenpairs, but max_iter={max_products} blocks of {width} "
@@ -109,6 +116,7 @@ class _KrylovBasis:
         self.size = 0
         self.n_products = 0
         self._scale = 0.0
+        self._rounding = product_rounding(operator)
         self._blocks = []
         self._vectors, self._images = empty(), empty()
 
@@ -132,7 +140,8 @@ class _KrylovBasis:
     def next_block(self):
         """What the last image adds to the span; no columns when the span is invariant."""
         product = self._images[:, self._blocks[-1]]
-        floor = NOISE * epsilon(product.dtype) * self._scale
+        # Directions shorter than this are rounding errors and are dropped.
+        floor = SOLVER_ROUNDING * epsilon(product.dtype) * self._scale
         # Lanczos: in exact arithmetic the image of a block meets only that block, the one before it, and, for a
         # while after a restart, the Ritz vectors. The second pass over everything removes rounding errors.
         recent = self._vectors[:, self._blocks[0].start : self.size] if self._blocks[0].start else None
@@ -147,7 +156,7 @@ class _KrylovBasis:
 
     def result(self, values, weights, tolerance):
         vectors, products = self.vectors @ weights, self.images @ weights
-        return measured_result(values, vectors, products, tolerance, self.n_products, "iteration limit")
+        return measured_result(values, vectors, products, tolerance, self.n_products, "iteration limit", self._rounding)
 
     def restart(self, weights):
         """Keep only the given Ritz vectors; the pending block stays orthogonal to them."""
@@ -164,15 +173,10 @@ def _block_width(operator, k):
     return max(width, NARROWEST_COMPUTED_BLOCK)
 
 
-def _worst(result):
-    xp = array_namespace(result.residuals)
-    return max(float(xp.max(result.relative_residuals)), epsilon(result.values.dtype))
-
-
-def _steps_to_wait(worst, before, tolerance):
+def _steps_to_wait(excess, before):
     """Half of the steps that the last reduction of the residual predicts: convergence only gets faster."""
-    reduction = 10.0 if before is None else max(before / worst, 2.0)
-    return max(1, int(math.log(max(worst / tolerance, 1.0)) / math.log(reduction) / 2))
+    reduction = 10.0 if before is None else max(before / excess, 2.0)
+    return max(1, int(math.log(max(excess, 1.0)) / math.log(reduction) / 2))
 
 
 def _start(operator, width, rng):

@@ -4,13 +4,13 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, itemsize
-from preimage._linalg import fix_signs, rank_tolerance
+from preimage._arrays import array_namespace, epsilon, itemsize
+from preimage._linalg import determined_count, fix_signs, rank_tolerance
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Expansion, Subspace, require_finite
 from preimage.spectral._auto import as_eigensolver
 from preimage.spectral._dense import Dense
-from preimage.spectral._eigensolver import EigenResult
+from preimage.spectral._eigensolver import SOLVER_ROUNDING, EigenResult
 
 # Components tried first when a share of the variance is asked for; doubled until the share is reached.
 FIRST_COUNT = 64
@@ -59,18 +59,23 @@ class PrincipalSubspace:
         return self.eigenvalues / self.total
 
 
-def principal_subspace(gram, n_components, rng, *, eigensolver="auto", tol=None, max_iter=None, max_bytes=None):
+def principal_subspace(
+    gram, n_components, rng, *, weights=None, eigensolver="auto", tol=None, max_iter=None, max_bytes=None
+):
     """Exact kernel PCA of the points of a symmetric `Gram`.
 
-    Solves H K H u = λ u (S2) and scales α = u/√|λ| (S3), so that the axes V = Σ αᵢ φ(xᵢ) have length one.
+    Solves H K H u = λ u (S2) and scales α = Hu/√|λ| (S3), so that the axes V = Σ αᵢ φ(xᵢ) have length one. Components
+    whose coordinates rounding errors would decide are left out (`determined_count`).
 
     Parameters
     ----------
     gram : Gram
         Held or not.
     n_components : int, float in (0, 1), or None
-        A number, a share of the variance, or as many as there are.
+        A number, a fraction of the variance, or as many as there are.
     rng : numpy.random.Generator
+    weights : array of shape (n,), optional
+        Positive weights of the points; the result is that of points repeated so often.
     eigensolver, tol, max_iter
         See `as_eigensolver`.
 
@@ -79,30 +84,31 @@ def principal_subspace(gram, n_components, rng, *, eigensolver="auto", tol=None,
     PrincipalSubspace
     """
     require_finite(gram.diagonal(), gram.kernel)
-    centered = gram.centered()
+    centered = gram.centered(weights)
     by_modulus = not gram.kernel.is_positive_semidefinite
     eigen = _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes)
     total = centered.trace()
-    _warn_if_diagonal(centered)
+    _warn_if_diagonal(gram, centered)
     values, vectors, products = _significant(eigen, n_components, total, centered, by_modulus)
 
     xp = array_namespace(vectors)
-    signs = fix_signs(vectors)
-    roots = xp.sqrt(xp.abs(values))
-    coefficients = vectors * (signs / roots)  # (S3)
+    coefficients = centered.centered_coefficients(vectors)
+    signs = fix_signs(coefficients)
+    scale = signs / xp.sqrt(xp.abs(values))
+    coefficients = coefficients * scale  # (S3)
     negative = values < 0
-    frame = Expansion(gram.kernel, gram.X, coefficients)
-    mean = xp.full((gram.shape[0], 1), 1 / gram.shape[0], dtype=gram.dtype, **device_kwargs(vectors))
+    means, mean = centered.row_means, centered.mean_coefficients
     subspace = Subspace(
-        frame,
+        Expansion(gram.kernel, gram.X, coefficients),
         Expansion(gram.kernel, gram.X, mean),
-        offset=centered.row_means @ coefficients,  # (S7)
-        origin_squared_norm=float(xp.mean(centered.row_means)),
+        offset=means @ coefficients,  # (S7)
+        origin_squared_norm=float(means @ mean[:, 0]),
         signature=xp.where(negative, -xp.ones_like(values), xp.ones_like(values)) if bool(xp.any(negative)) else None,
     )
     # The products as computed, not √λ u: then fit_transform is what transform gives, to the last digits.
+    scores = products * scale if weights is None else None
     report = replace(eigen, values=values, residuals=eigen.residuals[: len(subspace)], vectors=None, products=None)
-    return PrincipalSubspace(subspace, values, products * (signs / roots), total, gram.shape[0], report)
+    return PrincipalSubspace(subspace, values, scores, total, centered.count, report)
 
 
 def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes):
@@ -154,8 +160,7 @@ def _significant(eigen, n_components, total, centered, by_modulus):
             "equal; inner products of rows far from the origin leave their differences to rounding). Center and "
             "scale the data, or choose another gamma, for instance gamma='median'."
         )
-    threshold = max(rank_tolerance(centered.shape[0], moduli.dtype) * largest, epsilon(moduli.dtype) * scale)
-    keep = int(xp.sum(xp.astype((moduli if by_modulus else eigen.values) > threshold, xp.int64)))
+    keep = min(_determined(eigen, centered, largest), moduli.shape[0] if by_modulus else _positive(eigen.values))
     wanted = (
         wanted_count(moduli, n_components, float(xp.sum(moduli)))
         if by_modulus
@@ -163,8 +168,8 @@ def _significant(eigen, n_components, total, centered, by_modulus):
     )
     if isinstance(n_components, int) and keep < wanted:
         warnings.warn(
-            f"{n_components} components were asked for, but the data have only {keep} with a variance above rounding "
-            f"errors (of {centered.shape[0]} points); {keep} are kept.",
+            f"{n_components} components were asked for, but the data determine only {keep} (of {centered.shape[0]} "
+            f"points): rounding errors decide the coordinates along further ones. {keep} are kept.",
             RankWarning,
             stacklevel=4,
         )
@@ -172,6 +177,24 @@ def _significant(eigen, n_components, total, centered, by_modulus):
     values = eigen.values[:keep]
     _warn(eigen, values, xp)
     return values, eigen.vectors[:, :keep], eigen.products[:, :keep]
+
+
+def _determined(eigen, centered, largest):
+    """How many components rounding errors of the matrix and of the solver leave determined; at least one.
+
+    Residuals of an iteration that stopped at its tolerance say nothing about rounding: they count up to the size that
+    rounding errors of a product have.
+    """
+    xp = array_namespace(eigen.values)
+    solver_error = float(xp.max(eigen.residuals))
+    if not eigen.is_direct:
+        solver_error = min(solver_error, SOLVER_ROUNDING * epsilon(eigen.values.dtype) * largest)
+    return max(1, determined_count(eigen.values, centered.rounding_error() + solver_error))
+
+
+def _positive(values):
+    xp = array_namespace(values)
+    return int(xp.sum(xp.astype(values > 0, xp.int64)))
 
 
 def wanted_count(values, n_components, total):
@@ -204,14 +227,14 @@ def _warn(eigen, values, xp):
         )
 
 
-def _warn_if_diagonal(centered):
+def _warn_if_diagonal(gram, centered):
     """A diagonal kernel matrix says that every point is unlike every other: components mean nothing then."""
-    n, diagonal = centered.shape[0], centered.gram.diagonal()
+    n, diagonal = centered.shape[0], gram.diagonal()
     xp = array_namespace(diagonal)
-    beside = xp.max(xp.abs(n * centered.row_means - diagonal))
+    beside = xp.max(xp.abs(centered.row_means / centered.mean_coefficients[:, 0] - diagonal))
     if n > 2 and float(beside) <= n * epsilon(diagonal.dtype) * float(xp.max(xp.abs(diagonal))):
         warnings.warn(
-            f"All kernel values between different points vanish ({centered.gram.kernel!r}): no point is like another, "
+            f"All kernel values between different points vanish ({gram.kernel!r}): no point is like another, "
             "and components are arbitrary. A smaller gamma is needed, for instance gamma='median'.",
             UserWarning,
             stacklevel=4,

@@ -17,6 +17,7 @@ from preimage.kernels import (
     ProfileKernel,
     Scaled,
     ScaledInputs,
+    ShiftedInputs,
     Sum,
 )
 
@@ -168,6 +169,7 @@ _RULES = {
     Normalized: (_normalized_values, _normalized_diagonal),
     ScaledInputs: _before(lambda graph, kernel, X: graph.add("Mul", X, kernel._roots(np.zeros(1))[None, :])),
     MappedInputs: _before(lambda graph, kernel, X: graph.add("MatMul", X, np.asarray(to_numpy(kernel.matrix)).T)),
+    ShiftedInputs: _before(lambda graph, kernel, X: graph.add("Sub", X, np.asarray(to_numpy(kernel.origin))[None, :])),
     Patches: (_patch_values, _patch_diagonal),
     Iterated: (_iterated_values, _iterated_diagonal),
     Precomputed: (_precomputed_values, _precomputed_diagonal),
