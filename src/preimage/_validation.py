@@ -171,20 +171,25 @@ def check_model_inputs(estimator, X, *, like):
 
 
 def check_coordinates(estimator, Y, n_components, *, like):
-    """Validate coordinates for a fitted model: finite, `n_components` columns, same library and precision."""
+    """Validate coordinates for a fitted model: finite, at most `n_components` columns, same library and precision."""
     name = type(estimator).__name__
     if not is_foreign(Y):
         Y = check_array(Y, dtype=[np.float64, np.float32], input_name="Y")
     check_same_home(estimator, Y, like)
-    if Y.ndim != 2 or Y.shape[1] != n_components:
-        raise ValueError(
-            f"{name} has {n_components} components; the coordinates have shape {tuple(Y.shape)}. "
-            "inverse_transform takes what transform returns."
-        )
+    check_coordinate_shape(estimator, Y, n_components)
     xp = array_namespace(Y)
     if not bool(xp.all(xp.isfinite(Y))):
         raise ValueError(f"The coordinates given to {name} contain NaN or infinity.")
     return xp.astype(Y, like.dtype, copy=False)
+
+
+def check_coordinate_shape(estimator, Y, n_components):
+    """Refuse coordinates that are not along the first of `n_components` axes."""
+    if Y.ndim != 2 or not 1 <= Y.shape[1] <= n_components:
+        raise ValueError(
+            f"{type(estimator).__name__} has {n_components} components; the coordinates have shape {tuple(Y.shape)}. "
+            "inverse_transform takes what transform returns, or the first columns of it."
+        )
 
 
 def check_gram(estimator, K):

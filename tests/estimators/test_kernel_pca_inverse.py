@@ -1,19 +1,36 @@
 """Kernel PCA and back."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
+from sklearn.decomposition import KernelPCA as SklearnKernelPCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from preimage import KernelPCA
+from preimage import KernelKMeans, KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA
 from preimage._arrays import to_numpy
-from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
-from preimage.kernels import Exponential, Sigmoid
-from preimage.solvers import SOLVER_NAMES, FixedPoint, Gradient
+from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, UnsupportedKernelError
+from preimage.kernels import (
+    Constant,
+    Cosine,
+    Exponential,
+    Gaussian,
+    Iterated,
+    Laplacian,
+    Linear,
+    MappedInputs,
+    Normalized,
+    Patches,
+    Polynomial,
+    ScaledInputs,
+    Sigmoid,
+)
+from preimage.solvers import SOLVER_NAMES, FittedMap, FixedPoint, Gradient, LearnedMap
 
 
 @pytest.fixture
@@ -82,7 +99,8 @@ def test_walks_begin_and_end_at_the_preimages_of_the_ends(X):
     model = KernelPCA(8, gamma=0.1).fit(X)
     walk = model.navigate(X[:1], X[1:2], steps=7)
     assert walk.shape == (7, 4)
-    ends = model.inverse_transform(model.transform(X[:2]))
+    Y = model.transform(X[:2])
+    ends = model.find_preimages(Y, start=model.inverse_transform(Y)).points
     assert_allclose(walk[0], ends[0], atol=1e-4)
     coordinates = model.transform(walk[-1:])
     residual = np.linalg.norm(coordinates - model.transform(X[1:2]))
@@ -110,7 +128,7 @@ def test_precomputed_kernels_have_no_way_back(X):
         model.inverse_transform(np.ones((1, 2)))
 
 
-@pytest.mark.parametrize("Y", [np.ones((3, 4)), np.full((3, 5), np.nan)], ids=["columns", "nan"])
+@pytest.mark.parametrize("Y", [np.ones((3, 6)), np.full((3, 5), np.nan)], ids=["columns", "nan"])
 def test_bad_coordinates_are_refused(X, Y):
     with pytest.raises(ValueError, match=r"5 components|NaN"):
         KernelPCA(5, gamma=0.1).fit(X).inverse_transform(Y)
@@ -166,3 +184,132 @@ def test_distances_out_of_the_range_of_the_kernel_give_no_nan(kernel):
         result = model.find_preimages(model.transform(A))
         assert (np.isfinite(result.points).all(axis=1) | ~result.converged).all()
         assert np.isfinite(result.points).mean() > 0.9
+
+
+def _bump(x, y):
+    return float(np.exp(-0.1 * np.sum((x - y) ** 2)))
+
+
+EVERY_KERNEL = [
+    Cosine(),
+    Laplacian(0.2),
+    _bump,
+    Patches((2, 2), patch=2),
+    ScaledInputs(Gaussian(0.1), np.array([1.0, 2.0, 0.5, 1.0])),
+    MappedInputs(Gaussian(0.1), np.diag([1.0, 2.0, 3.0, 4.0])),
+    Normalized(Polynomial(2)),
+    Iterated(Sigmoid(0.1)),
+    Linear() + Constant(1.0),
+    Gaussian(0.1) + 0.1 * Linear(),
+    Sigmoid(0.5, 0.0),
+    Polynomial(3),
+]
+
+
+@pytest.mark.parametrize("kernel", EVERY_KERNEL, ids=lambda kernel: getattr(kernel, "__name__", repr(kernel)))
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.IndefiniteKernelWarning")
+def test_the_default_goes_back_for_every_kernel_and_stays_near_the_data(kernel, X):
+    model = KernelPCA(3, kernel=kernel).fit(X)
+    answers = [
+        model.inverse_transform(model.transform(X)),
+        model.denoise(X + 0.1),
+        model.navigate(X[:3], X[3:6], steps=4),
+        model.component_preimages(),
+        KernelKMeans(2, kernel=kernel, n_init=1).fit(X).cluster_preimages(),
+    ]
+    middle = X.mean(axis=0)
+    radius = np.linalg.norm(X - middle, axis=1).max()
+    for points in answers:
+        assert np.isfinite(points).all()
+        assert np.linalg.norm(points - middle, axis=1).max() <= 2.2 * radius
+    # Coordinates tell more than the mean does.
+    assert np.mean((answers[0] - X) ** 2) < 0.8 * np.mean((X - middle) ** 2)
+
+
+@pytest.mark.parametrize(
+    "estimator", [OrientedKernelPCA(3, gamma=0.1), SemiSupervisedKernelPCA(3, gamma=0.1)], ids=repr
+)
+def test_the_default_of_other_transformers_answers_both_questions(estimator, X):
+    model = estimator.fit(X)
+    assert isinstance(model.preimage_.reconstruction, FittedMap)
+    assert isinstance(model.preimage_.projection, Gradient)
+    Y = model.transform(X)
+    assert np.isfinite(model.inverse_transform(Y)).all() and np.isfinite(model.denoise(X)).all()
+    assert_allclose(model.inverse_transform(Y[:, :2]), model.inverse_transform(Y, n_components=2))
+
+
+def test_the_default_says_which_solver_answers_which_question(X):
+    model = KernelPCA(3, gamma=0.1).fit(X)
+    assert repr(model.preimage_) == "Auto: reconstruction by LearnedMap(), projection by FixedPoint()"
+    assert isinstance(model.preimage_.projection, FixedPoint)
+    assert "Gradient" in repr(KernelPCA(3, kernel="laplacian").fit(X).preimage_)
+    assert repr(KernelPCA(3, kernel=_bump).fit(X).preimage_).count("LearnedMap") == 2
+
+
+def test_models_that_are_never_asked_learn_no_map(X):
+    model = KernelPCA(3, gamma=0.1).fit(X)
+    model.denoise(X)
+    assert model.preimage_.reconstruction.maps == {}
+    assert model.preimage_.reconstruction.rows is model.subspace_.frame.points
+    first = model.inverse_transform(model.transform(X))
+    assert_allclose(model.inverse_transform(model.transform(X)), first, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("solver", ["auto", "fixed_point", "learned"])
+def test_the_first_components_of_one_fit(solver, X):
+    """`n_components` and fewer columns mean a fit with fewer components."""
+    many, few = (KernelPCA(k, gamma=0.05, preimage=solver, eigensolver="dense").fit(X) for k in (6, 3))
+    Y = few.transform(X)
+    signs = np.sign(np.sum(many.transform(X)[:, :3] * Y, axis=0))
+    expected = few.inverse_transform(Y)
+    assert_allclose(many.inverse_transform(Y * signs), expected, atol=1e-4)
+    padded = np.hstack([Y * signs, np.ones((60, 3))])
+    assert_allclose(many.inverse_transform(padded, n_components=3), expected, atol=1e-4)
+    assert_allclose(many.denoise(X, n_components=3), few.denoise(X), atol=1e-4)
+    assert_allclose(many.reconstruction_error(X, n_components=3), few.reconstruction_error(X), atol=1e-8)
+    assert_allclose(many.score_samples(X, n_components=3), few.score_samples(X), atol=1e-8)
+    assert_allclose(many.find_preimages(padded, X, n_components=3).points, few.denoise(X), atol=1e-4)
+    for wrong in (0, 7, 2.5):
+        with pytest.raises(ValueError, match="between 1 and 6"):
+            many.denoise(X, n_components=wrong)
+
+
+def test_a_learned_map_can_be_that_of_scikit_learn(X):
+    for kernel, ours in (("rbf", Gaussian(0.05)), ("poly", Polynomial(3, 0.05, 1.0)), ("linear", Linear())):
+        theirs = SklearnKernelPCA(4, kernel=kernel, gamma=0.05, fit_inverse_transform=True, alpha=0.3).fit(X)
+        settings = LearnedMap(kernel=ours, ridge=0.3, center=False, max_rows=None)
+        model = KernelPCA(4, kernel=ours, preimage=settings, eigensolver="dense").fit(X)
+        signs = np.sign(np.sum(model.transform(X) * theirs.transform(X), axis=0))
+        Y = theirs.transform(X)
+        assert_allclose(model.inverse_transform(Y * signs), theirs.inverse_transform(Y), atol=1e-7)
+
+
+def test_ridges_are_added_to_the_diagonal_of_indefinite_kernels_too(X):
+    model = KernelPCA(4, gamma=0.05, preimage=LearnedMap(Sigmoid(0.5, -1.0), ridge=0.3, center=False)).fit(X)
+    Y = model.transform(X)
+    L = Sigmoid(0.5, -1.0)(Y)
+    assert np.linalg.eigvalsh(L)[0] < 0
+    assert_allclose(model.inverse_transform(Y), L @ np.linalg.solve(L + 0.3 * np.eye(60), X), atol=1e-8)
+
+
+def test_maps_learn_from_a_sample_of_many_rows(rng):
+    X = rng.normal(size=(700, 3))
+    model = KernelPCA(3, gamma=0.1, preimage=LearnedMap(max_rows=200)).fit(X)
+    assert model.preimage_.coordinates.shape == (200, 3)
+    again = KernelPCA(3, gamma=0.1, preimage=LearnedMap(max_rows=200)).fit(X)
+    Y = model.transform(X)
+    assert_allclose(again.inverse_transform(Y), model.inverse_transform(Y), rtol=0, atol=0)
+    assert np.mean((model.inverse_transform(Y) - X) ** 2) < 0.1
+
+
+def test_unbounded_objectives_fall_back_to_the_learned_map(rng):
+    X = StandardScaler().fit_transform(load_wine().data)
+    noisy = X + 0.5 * rng.normal(size=X.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        model = KernelPCA(5, kernel="sigmoid").fit(X)
+    result = model.find_preimages(model.transform(noisy), start=noisy)
+    assert "no nearest image near the data; learned map instead" in set(result.reason)
+    linear = PCA(5).fit(X)
+    assert np.mean((result.points - X) ** 2) < np.mean((linear.inverse_transform(linear.transform(noisy)) - X) ** 2)
+    assert np.abs(model.inverse_transform(model.transform(X))).max() < 2 * np.abs(X).max()

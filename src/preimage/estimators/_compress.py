@@ -110,5 +110,5 @@ def _template(estimator):
 
 
 def _way_back(estimator):
-    preimage = getattr(estimator, "preimage", "fixed_point")
-    return preimage if isinstance(as_preimage(preimage), TargetSolver) else "fixed_point"
+    preimage = getattr(estimator, "preimage", "auto")
+    return preimage if isinstance(as_preimage(preimage), TargetSolver) else "auto"

@@ -363,8 +363,9 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
 
     Parameters
     ----------
-    preimage : str or Preimage, default="fixed_point"
+    preimage : str or Preimage, default="auto"
         A solver that works on vectors of feature space: "fixed_point", "gradient", "exact", "sparse", or an object.
+        "auto" is the fixed point where the kernel has one, and descent otherwise.
 
     Examples
     --------
@@ -390,7 +391,7 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         shared=True,
         dtype=None,
         random_state=0,
-        preimage="fixed_point",
+        preimage="auto",
     ):
         super().__init__(
             estimator,
@@ -425,7 +426,7 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
                 "This model has no way back: only KernelPCA with a definite kernel and inputs of its own has one. "
                 "`transform` works."
             )
-        solver = as_preimage(self.preimage)
+        solver = as_preimage(self.preimage).for_vectors(expansion.kernel)
         if not isinstance(solver, TargetSolver):
             raise TypeError(
                 f"preimage={self.preimage!r} learns from training points, which a compressed model does not keep. "

@@ -94,8 +94,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         it comes, and that centre on to the mean of its rows. Cheaper, and worse: it depends on the order.
     landmarks : None, int, str or LandmarkSelector, default=None
         As in `KernelPCA`: None is exact, "auto" decides by the number of rows and `max_memory`.
-    preimage : str or Preimage, default="fixed_point"
-        How `cluster_preimages` goes back to input space.
+    preimage : str or Preimage, default="auto"
+        How `cluster_preimages` goes back to input space; names as in `KernelPCA`.
     max_iter : int, default=300
         Iterations of a run.
     tol : float, default=1e-6
@@ -176,7 +176,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         n_init=10,
         algorithm="lloyd",
         landmarks=None,
-        preimage="fixed_point",
+        preimage="auto",
         max_iter=300,
         tol=1e-6,
         max_memory=None,
@@ -306,7 +306,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise UnsupportedKernelError(
                 "A precomputed kernel has no inputs to go back to. Give KernelKMeans the kernel itself and the inputs."
             )
-        solver, centers = as_preimage(self.preimage), self.centers_
+        solver, centers = as_preimage(self.preimage).for_vectors(self.kernel_), self.centers_
         if isinstance(solver, TargetSolver):
             result = solver.solve(centers)
         else:

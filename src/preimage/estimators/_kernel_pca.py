@@ -51,11 +51,11 @@ from preimage.feature_space import Gram
 from preimage.kernels import Precomputed
 from preimage.landmarks import LandmarkSelector
 from preimage.solvers import (
-    FixedPoint,
     Preimage,
     TargetSolver,
     as_preimage,
     free_length_preimages,
+    training_sample,
     values_at_basis,
 )
 from preimage.spectral import Eigensolver, principal_subspace
@@ -105,10 +105,12 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         the Gram matrix fits `max_memory`, and 1,000 landmarks otherwise; `route_` says which.
     eigensolver : {"auto", "dense", "block_krylov", "arpack"} or Eigensolver, default="auto"
         "auto" takes the dense solver for small matrices and for a large part of all components.
-    preimage : str or Preimage, default="fixed_point"
-        How `inverse_transform` and `denoise` go back to input space: "fixed_point", "gradient", "distance_constraint",
-        "weighted_mean", "conformal", "learned", "sparse", "exact", or a solver of `preimage.solvers` with its
-        parameters, such as ``FixedPoint(penalty=0.01)``.
+    preimage : str or Preimage, default="auto"
+        How `inverse_transform` and `denoise` go back to input space. "auto" works for every kernel that has inputs:
+        reconstruction by a learned map, denoising by the fixed point where the kernel has one, by descent where it has
+        a gradient, by the learned map otherwise. Or one solver for both: "fixed_point", "gradient",
+        "distance_constraint", "weighted_mean", "conformal", "learned", "sparse", "exact", or a solver of
+        `preimage.solvers` with its parameters, such as ``FixedPoint(penalty=0.01)``.
     tol : float or None, default=None
         Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-6 in float64 and 5e-5 in
         float32 (errors of eigenvalues are about the square of it).
@@ -138,7 +140,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     kernel_ : Kernel
         The kernel with its parameters fixed.
     preimage_ : Preimage
-        The pre-image solver, with what it learned from the training set.
+        The pre-image solver, with what it learns from the training set; for "auto", its `reconstruction` and
+        `projection` say which solver answers which question.
     route_ : {"exact", "landmarks"}
     landmarks_ : Landmarks or None
         The landmarks and what they leave of the kernel; None for the exact route.
@@ -198,7 +201,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         kernel_params=None,
         landmarks=None,
         eigensolver="auto",
-        preimage="fixed_point",
+        preimage="auto",
         tol=None,
         max_iter=None,
         max_memory=None,
@@ -299,11 +302,14 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._map(self.subspace_.coordinates, X)
 
     def component_preimages(self, n_components=None):
-        """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components."""
+        """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components.
+
+        For a kernel without a gradient, the training points whose images do so best.
+        """
         check_is_fitted(self)
         self._require_inputs()
         axes = self._leading_axes(n_components)
-        solver = self.preimage_ if isinstance(self.preimage_, TargetSolver) else FixedPoint()
+        solver = self.preimage_ if isinstance(self.preimage_, TargetSolver) else None
         return free_length_preimages(axes, solver)[0]
 
     def component_images(self, n_components=None):
@@ -316,7 +322,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         axes = self._leading_axes(n_components)
         return values_at_basis(axes, self.n_features_in_).T
 
-    def reconstruction_error(self, X, diagonal=None):
+    def reconstruction_error(self, X, diagonal=None, *, n_components=None):
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.
 
         :math:`\|\varphi(x) - P\varphi(x)\|^2 = \tilde k(x, x) - \sum_j \beta_j(x)^2`; zero for training points when all
@@ -327,18 +333,20 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X : array of shape (q, d)
         diagonal : array of shape (q,), optional
             k(x, x), needed for precomputed kernels only.
+        n_components : int or None, default=None
+            How many of the leading components span the subspace; None is all.
         """
         X = self._check_inputs(X)
         if diagonal is not None and is_lazy(X):
             raise TypeError("`diagonal` is for precomputed kernels, whose values must be in memory; X is lazy.")
-        subspace = self.subspace_
+        subspace = self._leading_subspace(n_components)
         settle = clamp_at_zero if subspace.signature is None else lambda residuals: residuals
         return self._map(lambda rows: settle(subspace.residuals(rows, diagonal)), X)
 
     @available_if(_knows_new_points)
-    def score_samples(self, X):
+    def score_samples(self, X, *, n_components=None):
         """Minus `reconstruction_error`: the higher, the more like the training set, as in scikit-learn's detectors."""
-        return -self.reconstruction_error(X)
+        return -self.reconstruction_error(X, n_components=n_components)
 
     def _fit(self, X, y=None):
         if self._wants_landmarks(X):
@@ -413,7 +421,9 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _adopt(self, model, X):
         self.kernel_ = model.kernel
-        self._store(model.principal, model.landmarks.points if is_lazy(X) else X)
+        if is_lazy(X):
+            X = training_sample(X) if as_preimage(self.preimage).learns else model.landmarks.points
+        self._store(model.principal, X)
         self._landmark_model = model
         self.route_, self.landmarks_ = "landmarks", model.landmarks
 
@@ -440,9 +450,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return check_queries(self, X, self.subspace_.frame.coefficients)
 
     def _leading_axes(self, n_components):
-        if n_components is not None and not 1 <= n_components <= self.n_components_:
-            raise ValueError(f"n_components must be between 1 and {self.n_components_}; got {n_components!r}.")
-        return self.subspace_.frame[:n_components]
+        return self._leading_subspace(n_components).frame
 
     @property
     def _n_features_out(self):

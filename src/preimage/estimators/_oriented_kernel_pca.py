@@ -16,7 +16,7 @@ from preimage.feature_space import Expansion, Subspace
 from preimage.interop import Coordinates, KernelMachine
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector, as_landmarks
-from preimage.solvers import Preimage, as_preimage
+from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 from preimage.spectral import coordinate_moments, oriented_features, pair_moment, span_of_points
 
 
@@ -55,9 +55,10 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
         noise samples, partners; on these the maximum is that of all of feature space (for transformations up to the
         step of differences), and its price grows with the third power of their number. A number or a selector
         chooses among the same rows; an array is taken as it is, for instance ``VirtualExamples(...).centers(X, 500)``.
-    preimage : str or Preimage, default="gradient"
-        How `inverse_transform` and `denoise` go back to input space; names as in `KernelPCA`. "fixed_point" is slow
-        here: features that forget are made of large coefficients of both signs, between which its steps get short.
+    preimage : str or Preimage, default="auto"
+        How `inverse_transform` and `denoise` go back to input space; names as in `KernelPCA`, but "auto" denoises by
+        descent. "fixed_point" is slow here: features that forget are made of large coefficients of both signs, between
+        which its steps get short.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the choice of landmarks. Selectors given as objects have a seed of their own.
 
@@ -131,7 +132,7 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
         noise=None,
         alpha=1e-3,
         landmarks=None,
-        preimage="gradient",
+        preimage="auto",
         random_state=0,
     ):
         self.n_components = n_components
@@ -237,11 +238,14 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
             origin_squared_norm=space.origin_squared_norm,
         )
         self.n_components_ = len(self.expansion_)
-        self.preimage_ = as_preimage(self.preimage).fit(self.subspace_, X)
+        self.preimage_ = as_preimage(self.preimage, Auto(Gradient())).fit(self.subspace_, X)
 
-    def _in_frame(self):
-        """Features are not orthogonal: the point of their span with values Y has coordinates β with βR = Y."""
-        mixing = self.mixing_
+    def _in_frame(self, count):
+        """Features are not orthogonal: the point of their span with values Y has coordinates β with βR = Y.
+
+        R is triangular, so that its leading part serves the first features.
+        """
+        mixing = self.mixing_[:count, :count]
         return lambda Y: array_namespace(Y).linalg.solve(mixing.T, Y.T).T
 
     def _kernel_machine(self):

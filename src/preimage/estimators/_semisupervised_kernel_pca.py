@@ -19,7 +19,7 @@ from preimage.estimators._partial_labels import ENCODINGS, component_targets, pa
 from preimage.estimators._way_back import WayBack, axes_machine
 from preimage.exceptions import UnsupportedKernelError
 from preimage.landmarks import LandmarkSelector, as_landmarks
-from preimage.solvers import Preimage, as_preimage
+from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 from preimage.spectral import FeatureSample, narrowed, semi_supervised_subspace
 
 
@@ -67,9 +67,10 @@ class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, Transfor
     landmarks : None, int, str or LandmarkSelector, default=None
         None is exact, with a Gram matrix of all rows. Otherwise functions lie in the span of a few rows, chosen as in
         `KernelPCA`, in one pass over the data.
-    preimage : str or Preimage, default="gradient"
-        How `inverse_transform` and `denoise` go back to input space; names as in `KernelPCA`. "fixed_point" works as
-        well, but takes many steps where coefficients have both signs, and with `Warped` kernels.
+    preimage : str or Preimage, default="auto"
+        How `inverse_transform` and `denoise` go back to input space; names as in `KernelPCA`, but "auto" denoises by
+        descent. "fixed_point" works as well, but takes many steps where coefficients have both signs, and with
+        `Warped` kernels.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the choice of landmarks. Selectors given as objects have a seed of their own.
 
@@ -153,7 +154,7 @@ class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, Transfor
         first_class=None,
         center_codes=False,
         landmarks=None,
-        preimage="gradient",
+        preimage="auto",
         random_state=0,
     ):
         self.n_components = n_components
@@ -230,7 +231,7 @@ class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, Transfor
         self.explained_variance_ratio_ = self.explained_variance_ / result.total
         self.multipliers_ = result.multipliers
         self.n_components_ = len(self.subspace_)
-        solver = as_preimage(self.preimage)
+        solver = as_preimage(self.preimage, Auto(Gradient()))
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
         self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(self.subspace_, X)
 

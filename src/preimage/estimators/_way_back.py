@@ -1,9 +1,11 @@
 """The way back of fitted transformers: from coordinates in a subspace of feature space to inputs."""
 
+from numbers import Integral
+
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, is_dask, is_lazy, to_numpy
-from preimage._validation import check_coordinates
+from preimage._validation import check_coordinate_shape, check_coordinates
 from preimage.estimators._kernel_input import is_precomputed
 from preimage.estimators._preimages import points_of
 from preimage.estimators._queries import map_queries
@@ -16,15 +18,19 @@ from preimage.solvers import navigate
 class WayBack:
     """Mixed into transformers with a `kernel_`, a `subspace_` of feature space and a fitted solver `preimage_`."""
 
-    def inverse_transform(self, Y):
-        r"""Inputs whose images are nearest to the points of the subspace with coordinates Y.
+    def inverse_transform(self, Y, *, n_components=None):
+        r"""Inputs with the coordinates Y: reconstruction.
 
-        Minimises :math:`\|\varphi(z) - (\bar\varphi + \sum_j y_j V_j)\|^2` with the solver `preimage`, from the
-        training point that is nearest in feature space. To denoise, use `denoise`, which starts at the noisy inputs.
+        With ``preimage="auto"`` a map from coordinates to inputs, learned from the training rows at the first call.
+        Other solvers minimise :math:`\|\varphi(z) - (\bar\varphi + \sum_j y_j V_j)\|^2` from the training point that is
+        nearest in feature space. To denoise, use `denoise`, which starts at the noisy inputs.
 
         Parameters
         ----------
-        Y : array of shape (q, n_components_)
+        Y : array of shape (q, n_components_), or of fewer columns
+            Fewer columns are the coordinates along the first components.
+        n_components : int or None, default=None
+            How many of the leading components to use; None is all columns of Y.
 
         Returns
         -------
@@ -32,24 +38,24 @@ class WayBack:
             Lazy for a Dask array.
         """
         if not is_dask(Y):
-            return points_of(self.find_preimages(Y))
+            return points_of(self.find_preimages(Y, n_components=n_components))
         check_is_fitted(self)
         self._require_inputs()
-        if Y.ndim != 2 or Y.shape[1] != self.n_components_:
-            raise ValueError(
-                f"{type(self).__name__} has {self.n_components_} components; the coordinates have shape "
-                f"{tuple(Y.shape)}. inverse_transform takes what transform returns."
-            )
+        check_coordinate_shape(self, Y, self.n_components_)
+        count = self._leading(Y.shape[1] if n_components is None else n_components, Y.shape[1])
         # Not the whole estimator, which would travel to workers.
-        solver, subspace, place = self.preimage_, self.subspace_, self._in_frame()
-        return self._map(lambda rows: solver.inverse(subspace, place(rows), None).points, Y)
+        subspace, place = self.subspace_.leading(count), self._in_frame(count)
+        solver = self.preimage_.ready(subspace, with_start=False)
+        return self._map(lambda rows: solver.inverse(subspace, place(rows[:, :count]), None).points, Y)
 
-    def denoise(self, X):
+    def denoise(self, X, *, n_components=None):
         r"""Project X on the subspace, through the mean, and go back to input space, starting at X.
 
         Parameters
         ----------
         X : array of shape (q, d)
+        n_components : int or None, default=None
+            How many of the leading components to project on; None is all.
 
         Returns
         -------
@@ -58,19 +64,23 @@ class WayBack:
         """
         X = self._check_inputs(X)
         self._require_inputs()
-        solver, subspace = self.preimage_, self.subspace_
+        solver, subspace = self.preimage_, self._leading_subspace(n_components)
         if is_lazy(X):
+            solver = solver.ready(subspace, with_start=True)
             return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
         return points_of(solver.inverse(subspace, subspace.coordinates(X), X))
 
-    def find_preimages(self, Y, start=None):
+    def find_preimages(self, Y, start=None, *, n_components=None):
         """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
 
         Parameters
         ----------
-        Y : array of shape (q, n_components_)
+        Y : array of shape (q, n_components_), or of fewer columns
         start : array of shape (q, d), optional
-            Where to start, and what penalties pull towards.
+            Where to start, and what penalties pull towards. With ``preimage="auto"`` a start asks for the image nearest
+            to the target, near the start, as in `denoise`; none asks for a reconstruction, as in `inverse_transform`.
+        n_components : int or None, default=None
+            How many of the leading components to use; None is all columns of Y.
 
         Returns
         -------
@@ -89,7 +99,8 @@ class WayBack:
             raise ValueError(
                 f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
             )
-        return self.preimage_.inverse(self.subspace_, self._in_frame()(Y), start)
+        count = self._leading(Y.shape[1] if n_components is None else n_components, Y.shape[1])
+        return self.preimage_.inverse(self.subspace_.leading(count), self._in_frame(count)(Y[:, :count]), start)
 
     def navigate(self, A, B, steps=10):
         """Inputs along the straight line between two points of the subspace.
@@ -111,9 +122,21 @@ class WayBack:
         self._require_inputs()
         return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
 
-    def _in_frame(self):
-        """The function from what `transform` returns to coordinates in the orthonormal frame of `subspace_`."""
+    def _in_frame(self, count):
+        """The function from the first columns of what `transform` returns to coordinates in `subspace_`."""
         return lambda Y: Y
+
+    def _leading(self, n_components, most):
+        """A number of leading components, validated."""
+        if not isinstance(n_components, Integral) or not 1 <= n_components <= most:
+            raise ValueError(f"n_components must be between 1 and {most}; got {n_components!r}.")
+        return int(n_components)
+
+    def _leading_subspace(self, n_components):
+        """The subspace of the first components; all of it for None."""
+        if n_components is None:
+            return self.subspace_
+        return self.subspace_.leading(self._leading(n_components, self.n_components_))
 
     def _map(self, function, X):
         return map_queries(self, function, X, self.subspace_.frame.coefficients)

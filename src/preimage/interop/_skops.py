@@ -11,6 +11,8 @@ _VALUES = (
     *SOLVERS,
     solvers.LearnedMap,
     solvers.FittedMap,
+    solvers.FittedAuto,
+    solvers.CoordinateMap,
     reduced_sets.Construct,
     reduced_sets.Distill,
     reduced_sets.Refine,

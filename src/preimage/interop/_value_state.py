@@ -45,6 +45,7 @@ KERNELS = (
     kernels.Warped,
 )
 SOLVERS = (
+    solvers.Auto,
     solvers.ConformalMap,
     solvers.DistanceConstraint,
     solvers.ExactInverse,

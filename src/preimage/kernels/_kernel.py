@@ -205,7 +205,7 @@ class Kernel(BaseEstimator, ABC):
             raise UnsupportedKernelError(
                 f"{who} needs the gradient of the kernel; {self!r} has none. "
                 "Every kernel of preimage.kernels except Precomputed has one; a CallableKernel takes "
-                "`gradient_function=`."
+                "`gradient_function=`. For the way back, preimage='learned' and 'auto' need no gradient."
             )
 
     def __add__(self, other):

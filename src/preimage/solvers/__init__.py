@@ -1,5 +1,6 @@
 """Pre-images: from feature space back to input space."""
 
+from preimage.solvers._auto import Auto, FittedAuto
 from preimage.solvers._basis import values_at_basis
 from preimage.solvers._conformal import ConformalMap
 from preimage.solvers._distance_constraint import DistanceConstraint
@@ -7,7 +8,7 @@ from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._free_length import free_length_preimages
 from preimage.solvers._gradient import Gradient, minimize_rows
-from preimage.solvers._learned import FittedMap, LearnedMap
+from preimage.solvers._learned import CoordinateMap, FittedMap, LearnedMap, training_sample
 from preimage.solvers._multistart import MultiStart
 from preimage.solvers._names import SOLVER_NAMES, as_preimage
 from preimage.solvers._navigation import navigate
@@ -19,9 +20,12 @@ from preimage.solvers._weighted_mean import WeightedMean
 
 __all__ = [
     "SOLVER_NAMES",
+    "Auto",
     "ConformalMap",
+    "CoordinateMap",
     "DistanceConstraint",
     "ExactInverse",
+    "FittedAuto",
     "FittedMap",
     "FixedPoint",
     "Gradient",
@@ -39,5 +43,6 @@ __all__ = [
     "navigate",
     "objective_at",
     "spread",
+    "training_sample",
     "values_at_basis",
 ]

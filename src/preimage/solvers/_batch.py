@@ -1,19 +1,15 @@
 """Many small problems iterated together: blocks of them, and the rows that are still in work."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, take_rows, to_dense, to_numpy, transposed
+from preimage._arrays import concat_rows, take_rows, transposed
 from preimage._rows import for_blocks
 from preimage.solvers._blocks import query_blocks
-from preimage.solvers._preimage import CONVERGED, DIVERGED, ITERATION_LIMIT, VANISHING, PreimageResult
-from preimage.solvers._starts import nearest_points, spread
+from preimage.solvers._preimage import CONVERGED, ITERATION_LIMIT, VANISHING, PreimageResult
+from preimage.solvers._starts import nearest_points
 
 # Finished rows are only cleared away in such shares, because the others must be copied.
 CLEARING_SHARE = 0.05
-# Points this many spreads of the data away from it were not found but lost.
-FAR = 100
 
 
 def solve_in_blocks(iterate, target, start, anchor):
@@ -27,18 +23,7 @@ def solve_in_blocks(iterate, target, start, anchor):
         part = target.take(lost)
         again = _solve_in_blocks(iterate, part, nearest_points(part), take_rows(anchor, lost))
         result = result.replaced(lost, again.better_of(result.take(lost)))
-    return result if target.kernel.is_positive_semidefinite else _with_divergence(result, target, start)
-
-
-def _with_divergence(result, target, start):
-    """Mark problems that ran away: for an indefinite kernel the objective may have no minimum."""
-    points = to_dense(target.points)
-    xp = array_namespace(points)
-    center = xp.mean(points, axis=0)
-    distance = lambda Z: to_numpy(xp.sqrt(xp.sum((Z - center) ** 2, axis=1)))
-    far = (distance(result.points) > FAR * spread(points)) & (distance(result.points) > 2 * distance(start))
-    reason = np.where(far, DIVERGED, result.reason).astype(object)
-    return replace(result, converged=result.converged & ~far, reason=reason)
+    return result
 
 
 def _solve_in_blocks(iterate, target, start, anchor):

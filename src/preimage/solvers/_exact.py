@@ -74,8 +74,8 @@ class ExactInverse(TargetSolver):
 def _formula(kernel):
     if not isinstance(kernel, ProfileKernel):
         raise UnsupportedKernelError(
-            f"ExactInverse needs a kernel with an invertible profile; got {kernel!r}. FixedPoint and Gradient find "
-            "the nearest image instead."
+            f"ExactInverse needs a kernel with an invertible profile; got {kernel!r}. preimage='gradient' finds the "
+            "nearest image instead, 'learned' works with any kernel, and 'auto' finds a way for each."
         )
     if kernel.pairwise == SquaredDistance():
         return _by_polarisation
@@ -83,7 +83,10 @@ def _formula(kernel):
         return _by_two_probes if kernel.coef0 > 0 else _up_to_sign
     if kernel.pairwise == InnerProduct():
         return _by_probes
-    raise UnsupportedKernelError(f"ExactInverse has no formula for {kernel!r}; FixedPoint and Gradient may work.")
+    raise UnsupportedKernelError(
+        f"ExactInverse has no formula for {kernel!r}. preimage='gradient' finds the nearest image instead, 'learned' "
+        "works with any kernel, and 'auto' finds a way for each."
+    )
 
 
 def _typical_coordinate(target):

@@ -8,7 +8,9 @@ from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.solvers._batch import Batch, solve_in_blocks
+from preimage.solvers._box import Box, within_reach
 from preimage.solvers._distance_model import distance_model, has_fixed_point
+from preimage.solvers._gradient import descend_in_blocks
 from preimage.solvers._preimage import TargetSolver
 from preimage.solvers._starts import nearest_points, spread
 
@@ -81,7 +83,8 @@ class FixedPoint(TargetSolver):
         if not has_fixed_point(target.kernel):
             raise UnsupportedKernelError(
                 f"FixedPoint needs a kernel of the squared distance or of the inner product; got {target.kernel!r}. "
-                "Gradient works with any kernel that has a gradient."
+                "preimage='gradient' works with any kernel that has a gradient, 'learned' with any kernel, and 'auto' "
+                "finds a way for each."
             )
         start = nearest_points(target) if start is None else to_dense(start)
         anchor = start if anchor is None else to_dense(anchor)
@@ -90,7 +93,11 @@ class FixedPoint(TargetSolver):
         iterate = lambda W, norms, Z, anchor: _iterate(
             model, W, norms, Z, anchor, float(self.penalty), tolerance, self.max_iter
         )
-        return solve_in_blocks(iterate, target, start, anchor)
+        inside = lambda box, target, start, anchor: descend_in_blocks(
+            target, start, anchor, box, float(self.penalty), self.tol, self.max_iter
+        )
+        result = solve_in_blocks(iterate, target, start, anchor)
+        return within_reach(result, target, start, anchor, Box(None, None, start), inside)
 
 
 def _iterate(model, W, norms, Z, anchor, penalty, tolerance, max_iter):

@@ -2,17 +2,38 @@
 
 import numpy as np
 
-from preimage._arrays import array_namespace, take_rows, to_dense
+from preimage._arrays import array_namespace, concat_rows, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage.feature_space import Expansion, Gram
+from preimage.solvers._batch import solve_in_blocks
+from preimage.solvers._box import Box, ball_of, beyond_reach
+from preimage.solvers._fixed_point import FixedPoint
+from preimage.solvers._gradient import MEMORY, Gradient, descend
+from preimage.solvers._local_distance import LocalDistance
+from preimage.solvers._objective import values_at
+from preimage.solvers._starts import spread
 
+# Turns of scale and point for solvers that minimise something else than (P1).
 ROUNDS = 20
+# Images shorter than this fraction of a typical one have no direction to speak of: ψ(z)²/k(z, z) is 0/0 there. For an
+# indefinite kernel k(z, z) may also pass through zero where ψ does not, and the ratio has a pole; the floor is then the
+# typical length itself.
+SHORTEST = 1e-6
 
 
-def free_length_preimages(vectors, solver):
+def free_length_preimages(vectors, solver=None):
     """Inputs z and factors β that minimise ‖Ψ − βφ(z)‖² for each vector Ψ, of either sign  (P3).
 
-    The best β for a given z is ψ(z)/k(z, z) (P4), and for a given β the problem is that of the pre-image of Ψ/β; the
-    two are solved in turns, from the training points where ψ is largest and smallest, until β settles.
+    The best β for a given z is ψ(z)/k(z, z) (P4), which leaves the maximum of J(z) = ψ(z)²/k(z, z) (P5). It is climbed
+    directly, all vectors together, from the training points where ψ/√k is largest and smallest; where it leads far out
+    of the data, the direction is kept and the length is that of the farthest point. Without a gradient the best of the
+    points themselves are returned.
+
+    Parameters
+    ----------
+    vectors : Expansion of k vectors
+    solver : TargetSolver or None, default=None
+        `FixedPoint` and `Gradient` give tolerances and bounds to the ascent. Any other solver takes turns with β: the
+        pre-image of Ψ/β for the present β, then the best β for it.
 
     Returns
     -------
@@ -22,41 +43,119 @@ def free_length_preimages(vectors, solver):
         ‖Ψ − βφ(z)‖².
     """
     xp = array_namespace(vectors.coefficients)
-    values = Gram(vectors.kernel, vectors.points) @ vectors.coefficients  # (n, k)
-    relative = values / xp.sqrt(xp.abs(vectors.kernel.diagonal(vectors.points)))[:, None]
-    candidates = [_alternate(vectors, xp.argmax(sign * relative, axis=0), solver) for sign in (1, -1)]
-    (first, beta, left), (second, other_beta, other_left) = candidates
-    better = left <= other_left
-    return (
-        xp.where(better[:, None], first, second),
-        xp.where(better, beta, other_beta),
-        xp.where(better, left, other_left),
-    )
+    floor = _shortest_length(vectors)
+    doubled = vectors.take(np.tile(np.arange(len(vectors)), 2))
+    Z = concat_rows(*_starts(vectors, floor))
+    if vectors.kernel.has_gradient:
+        climbs = solver is None or type(solver) in (FixedPoint, Gradient)
+        Z = _climb(doubled, Z, floor, solver or Gradient()) if climbs else _alternate(doubled, Z, floor, solver)
+    factors, distances = _factors(doubled, Z, floor)
+    k = len(vectors)
+    better = distances[:k] <= distances[k:]
+    pick = lambda array: xp.where(better if array.ndim == 1 else better[:, None], array[:k, ...], array[k:, ...])
+    return pick(Z), pick(factors), pick(distances)
 
 
-def _alternate(vectors, numbers, solver):
+def _shortest_length(vectors):
+    """The smallest k(z, z) that counts as a length."""
+    kernel = vectors.kernel
     xp = array_namespace(vectors.coefficients)
-    Z = to_dense(take_rows(vectors.points, np.asarray([int(number) for number in numbers])))
+    typical = float(xp.mean(xp.abs(kernel.diagonal(vectors.points))))
+    floor = SHORTEST * typical if kernel.is_positive_semidefinite else typical
+    return floor if floor > 0 else 1.0
+
+
+def _starts(vectors, floor):
+    """The points where ψ/√k is largest, and where it is smallest; points without length have no direction."""
+    xp = array_namespace(vectors.coefficients)
+    values = Gram(vectors.kernel, vectors.points) @ vectors.coefficients  # (n, k)
+    lengths = xp.clip(vectors.kernel.diagonal(vectors.points), min=floor)
+    relative = values / xp.sqrt(lengths)[:, None]
+    row = lambda numbers: to_dense(take_rows(vectors.points, to_numpy(numbers)))
+    return row(xp.argmax(relative, axis=0)), row(xp.argmin(relative, axis=0))
+
+
+def _climb(vectors, Z, floor, solver):
+    kernel, points = vectors.kernel, vectors.points
+    size = spread(points)
+    lower, upper = getattr(solver, "lower", None), getattr(solver, "upper", None)
+    box = Box.of_inputs(lower, upper, kernel, Z)
+    tolerance = max(float(solver.tol), 4 * epsilon(Z.dtype)) * size
+    model = _direction_model(kernel, points, floor)
+    memory = getattr(solver, "memory", MEMORY)
+
+    climb = lambda W, norms, Z, anchor: descend(
+        model, W, norms, Z, anchor, box, 0.0, tolerance, size, solver.max_iter, memory
+    )
+    return _pulled_back(solve_in_blocks(climb, vectors, Z, Z).points, vectors, Z, floor)
+
+
+def _pulled_back(Z, vectors, start, floor):
+    """Z, with points far outside the data moved towards its middle, as far away as the farthest point.
+
+    The ratio (P5) may grow for ever along a ray, as with a constant added to a kernel of the inner product: the
+    direction counts then, and the length is free.
+    """
+    lost = beyond_reach(Z, vectors.points, start)
+    if not lost.size:
+        return Z
+    xp = array_namespace(Z)
+    middle, radius = ball_of(vectors.points)
+    shift = Z - middle
+    lengths = xp.sqrt(xp.sum(shift * shift, axis=1))
+    far = from_numpy(np.isin(np.arange(Z.shape[0]), lost), Z, dtype=xp.bool)
+    factors = xp.where(far & (lengths > 0), radius / xp.where(lengths > 0, lengths, xp.ones_like(lengths)), 1.0)
+    nearer = xp.where(far[:, None], middle + factors[:, None] * shift, Z)
+    better = _factors(vectors, nearer, floor)[1] <= _factors(vectors, start, floor)[1]
+    return xp.where((better | ~far)[:, None], nearer, start)
+
+
+def _direction_model(kernel, points, floor):
+    """−ψ(z)²/k(z, z) at one point per problem, with its gradient (P15)."""
+    evaluate = kernel.evaluator(points)
+
+    def with_coefficients(W):
+        xp = array_namespace(W)
+        moduli = xp.abs(W)
+
+        def local(Z):
+            values, contracted = evaluate(Z)
+            psi = xp.vecdot(W, values)
+            lengths = kernel.diagonal(Z)
+            long = lengths > floor
+            lengths = xp.where(long, lengths, xp.full_like(lengths, floor))
+            ratio = psi / lengths
+            own = kernel.diagonal_gradient(Z) * xp.astype(long, Z.dtype)[:, None]
+            gradient = (ratio * ratio)[:, None] * own - 2 * ratio[:, None] * contracted(W)
+            noise = 8 * epsilon(Z.dtype) * xp.abs(ratio) * xp.vecdot(moduli, xp.abs(values))
+            return LocalDistance(-ratio * psi, gradient, None, None, noise)
+
+        return local
+
+    return with_coefficients
+
+
+def _alternate(vectors, Z, floor, solver):
+    xp = array_namespace(vectors.coefficients)
     norms = vectors.squared_norms()
-    factors, distances = _factors(vectors, Z, norms)
+    factors, distances = _factors(vectors, Z, floor)
     for _ in range(ROUNDS):
         safe = xp.where(factors == 0, xp.ones_like(factors), factors)
         scaled = Expansion(vectors.kernel, vectors.points, vectors.coefficients / safe, squared_norms=norms / safe**2)
         new_Z = solver.solve(scaled, Z).points
-        new_factors, new_distances = _factors(vectors, new_Z, norms)
+        new_factors, new_distances = _factors(vectors, new_Z, floor)
         better = new_distances <= distances
         settled = bool(xp.all(~better | (distances - new_distances <= 1e-9 * xp.abs(norms))))
         Z = xp.where(better[:, None], new_Z, Z)
         factors, distances = xp.where(better, new_factors, factors), xp.where(better, new_distances, distances)
         if settled:
             break
-    return Z, factors, distances
+    return Z
 
 
-def _factors(vectors, Z, norms):
+def _factors(vectors, Z, floor):
     """β = ψ(z)/k(z, z) and what is left, ‖Ψ‖² − ψ(z)²/k(z, z)."""
     xp = array_namespace(Z)
-    values = xp.linalg.diagonal(vectors(Z))
-    lengths = vectors.kernel.diagonal(Z)
-    safe = xp.where(lengths > 0, lengths, xp.ones_like(lengths))
-    return values / safe, norms - values**2 / safe
+    values = values_at(vectors, Z)
+    lengths = xp.clip(vectors.kernel.diagonal(Z), min=floor)
+    return values / lengths, vectors.squared_norms() - values**2 / lengths

@@ -2,11 +2,11 @@
 
 from numbers import Integral, Real
 
-import numpy as np
-
 from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage._validation import Interval, check_parameters
+from preimage.exceptions import UnsupportedKernelError
 from preimage.solvers._batch import Batch, solve_in_blocks
+from preimage.solvers._box import Box, within_reach
 from preimage.solvers._distance_model import distance_model
 from preimage.solvers._local_distance import LocalDistance
 from preimage.solvers._preimage import TargetSolver
@@ -15,6 +15,8 @@ from preimage.solvers._starts import nearest_points, spread
 # Share of the decrease promised by the gradient that a step must bring (Armijo).
 SUFFICIENT = 1e-4
 SMALLEST_STEP = 2.0**-40
+# Past steps that approximate the curvature: L-BFGS gains little from more.
+MEMORY = 8
 
 
 class Gradient(TargetSolver):
@@ -58,7 +60,7 @@ class Gradient(TargetSolver):
         "memory": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, penalty=0.0, lower=None, upper=None, tol=1e-6, max_iter=500, memory=8):
+    def __init__(self, penalty=0.0, lower=None, upper=None, tol=1e-6, max_iter=500, memory=MEMORY):
         self.penalty = penalty
         self.lower = lower
         self.upper = upper
@@ -68,16 +70,28 @@ class Gradient(TargetSolver):
 
     def solve(self, target, start=None, anchor=None):
         check_parameters(self)
+        if not target.kernel.has_gradient:
+            raise UnsupportedKernelError(
+                f"Gradient needs the gradient of the kernel; {target.kernel!r} has none. preimage='learned' needs "
+                "none, and 'auto' finds a way for every kernel; a CallableKernel takes `gradient_function=`."
+            )
         start = nearest_points(target) if start is None else to_dense(start)
         anchor = start if anchor is None else to_dense(anchor)
-        model = distance_model(target.kernel, target.points)
-        size = spread(target.points)
-        box = _Box(_lower_bound(self.lower, target.kernel), self.upper, start)
-        tolerance = max(float(self.tol), 4 * epsilon(start.dtype)) * size
-        iterate = lambda W, norms, Z, anchor: _descend(
-            model, W, norms, Z, anchor, box, float(self.penalty), tolerance, size, self.max_iter, self.memory
+        box = Box.of_inputs(self.lower, self.upper, target.kernel, start)
+        solve = lambda box, target, start, anchor: descend_in_blocks(
+            target, start, anchor, box, float(self.penalty), self.tol, self.max_iter, self.memory
         )
-        return solve_in_blocks(iterate, target, start, anchor)
+        return within_reach(solve(box, target, start, anchor), target, start, anchor, box, solve)
+
+
+def descend_in_blocks(target, start, anchor, box, penalty, tol, max_iter, memory=MEMORY):
+    """Minimise ρ(z) + λ‖z − anchor‖² in a box, block by block."""
+    model, size = distance_model(target.kernel, target.points), spread(target.points)
+    tolerance = max(float(tol), 4 * epsilon(start.dtype)) * size
+    iterate = lambda W, norms, Z, anchor: descend(
+        model, W, norms, Z, anchor, box, penalty, tolerance, size, max_iter, memory
+    )
+    return solve_in_blocks(iterate, target, start, anchor)
 
 
 def minimize_rows(evaluate, start, *, size, tol, max_iter, memory=5):
@@ -103,46 +117,12 @@ def minimize_rows(evaluate, start, *, size, tol, max_iter, memory=5):
 
     nothing = xp.zeros_like(start[:, 0])
     tolerance = max(float(tol), 4 * epsilon(start.dtype)) * size
-    return _descend(
-        lambda W: local, start, nothing, start, start, _Box(None, None, start), 0.0, tolerance, size, max_iter, memory
+    return descend(
+        lambda W: local, start, nothing, start, start, Box(None, None, start), 0.0, tolerance, size, max_iter, memory
     )
 
 
-def _lower_bound(lower, kernel):
-    """`lower`, raised to the smallest input that the kernel accepts."""
-    if kernel.lowest_input is None:
-        return lower
-    return kernel.lowest_input if lower is None else np.maximum(np.asarray(lower, dtype=float), kernel.lowest_input)
-
-
-class _Box:
-    """Bounds on inputs, or none."""
-
-    def __init__(self, lower, upper, like):
-        bound = lambda value, default: from_numpy(
-            np.broadcast_to(np.asarray(default if value is None else value, dtype=float), like.shape[1:]), like
-        )
-        self.is_open = lower is None and upper is None
-        self.lower, self.upper = bound(lower, -np.inf), bound(upper, np.inf)
-        if not self.is_open and bool(array_namespace(like).any(self.lower > self.upper)):
-            raise ValueError("Gradient needs lower ≤ upper in every coordinate.")
-
-    def clip(self, Z):
-        if self.is_open:
-            return Z
-        xp = array_namespace(Z)
-        return xp.where(self.lower > Z, self.lower, xp.where(self.upper < Z, self.upper, Z))
-
-    def free(self, Z, gradient):
-        """One where a coordinate may follow −gradient, zero where it would leave the box."""
-        xp = array_namespace(Z)
-        if self.is_open:
-            return xp.ones_like(Z[:, :1])
-        held = ((self.lower >= Z) & (gradient > 0)) | ((self.upper <= Z) & (gradient < 0))
-        return xp.astype(~held, Z.dtype)
-
-
-def _descend(model, W, norms, Z, anchor, box, penalty, tolerance, size, max_iter, memory):
+def descend(model, W, norms, Z, anchor, box, penalty, tolerance, size, max_iter, memory):
     xp = array_namespace(Z)
     local = model(W)
     evaluate = lambda Z: local(Z).penalized(Z, anchor, penalty)

@@ -1,30 +1,42 @@
 """Pre-images by a map learned from coordinates to inputs (Bakır, Weston and Schölkopf)."""
 
-from numbers import Real
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, to_dense, to_numpy
-from preimage._linalg import eigh_descending
+from preimage._arrays import array_namespace, as_points, take_rows, to_dense, to_numpy
+from preimage._linalg import eigh_descending, rank_tolerance
+from preimage._random import generator
 from preimage._rows import map_rows
 from preimage._validation import Interval, check_parameters
 from preimage.kernels import Kernel, as_kernel
 from preimage.solvers._blocks import target_parts
+from preimage.solvers._box import Box
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
 
 # Ridges tried by leave-one-out, as shares of the largest eigenvalue of the kernel matrix of coordinates.
 RIDGES = np.logspace(-8, 1, 28)
+# Rows that a map learns from unless told otherwise: their kernel matrix has 72 MB, and its eigenvectors take seconds.
+MAX_ROWS = 3000
+# Entries of the weights, rows by columns: 256 MB in float64, for inputs of very many columns.
+MOST_WEIGHTS = 2**25
 
 
 class LearnedMap(Preimage):
     r"""Pre-images by kernel ridge regression from coordinates to inputs.
 
     Fits :math:`r(\beta) = \bar x + l(\beta, B) (L + \lambda I)^{-1} (X - \bar x)` on the coordinates B of the training
-    points [1]_. One product a query, no iteration; not a minimiser of the distance in feature space. The kernel l
+    points [1]_. One product per query, no iteration; not a minimiser of the distance in feature space. The kernel l
     lives on coordinates and has a width of its own, the mean of the inputs is kept, and the ridge is chosen by exact
     leave-one-out unless given. Leave-one-out judges reconstruction; for denoising a larger ridge is better, and
     `FixedPoint` better still.
+
+    ``LearnedMap(kernel=model_kernel, ridge=alpha, center=False, max_rows=None)`` is exactly the estimate of
+    scikit-learn's ``KernelPCA(fit_inverse_transform=True, alpha=alpha)``: the kernel of the model, with the same
+    parameters, on coordinates; the ridge added to the diagonal; no mean.
 
     Parameters
     ----------
@@ -34,56 +46,141 @@ class LearnedMap(Preimage):
         Its width, when `kernel` is a name.
     ridge : float or None, default=None
         λ ≥ 0; None chooses by leave-one-out.
+    center : bool, default=True
+        Whether the mean of the inputs is kept and only deviations from it are regressed.
+    max_rows : int or None, default=3000
+        Most training rows to learn from, a random sample of all of them (always the same one); None takes all.
 
     References
     ----------
     .. [1] G. H. Bakır, J. Weston, B. Schölkopf, "Learning to find pre-images", NIPS 16, 2004.
     """
 
+    learns = True
     _parameter_constraints = {
         "kernel": [str, Kernel],
         "gamma": [Interval(Real, 0, None, closed="neither"), str, None],
         "ridge": [Interval(Real, 0, None, closed="left"), None],
+        "center": ["boolean"],
+        "max_rows": [Interval(Integral, 2, None, closed="left"), None],
     }
 
-    def __init__(self, kernel="rbf", gamma="median", ridge=None):
+    def __init__(self, kernel="rbf", gamma="median", ridge=None, center=True, max_rows=MAX_ROWS):
         self.kernel = kernel
         self.gamma = gamma
         self.ridge = ridge
+        self.center = center
+        self.max_rows = max_rows
 
     def fit(self, subspace, X):
+        fitted = self.postponed(subspace, X)
+        fitted.of(subspace)
+        return fitted
+
+    def postponed(self, subspace, X):
+        """The map with its training rows, learned when it is first asked."""
         check_parameters(self)
-        coordinates = subspace.coordinates(X)
+        # The points of the model are its own; other inputs may change under it.
+        same = X is subspace.frame.points and training_rows(X.shape, self.max_rows).size == X.shape[0]
+        return FittedMap(self, X if same else training_sample(X, self.max_rows))
+
+    def regress(self, subspace, rows):
+        """The map from coordinates in `subspace` to inputs, learned from the inputs `rows`."""
+        coordinates = subspace.coordinates(rows)
         gamma = self.gamma if isinstance(self.kernel, str) else None
         kernel = as_kernel(self.kernel, gamma=gamma).resolve(coordinates)
-        X = to_dense(X)
+        X = to_dense(rows)
         xp = array_namespace(X)
-        mean = xp.mean(X, axis=0)
+        mean = xp.mean(X, axis=0) if self.center else xp.zeros_like(X[0, :])
         values, vectors = eigh_descending(kernel(coordinates))
         projected = vectors.T @ (X - mean)
         ridge = self.ridge if self.ridge is not None else _best_ridge(values, vectors, projected, X - mean)
-        safe = xp.where(values + ridge > 0, values + ridge, xp.ones_like(values))
-        return FittedMap(kernel, coordinates, vectors @ (projected / safe[:, None]), mean, ridge)
+        # Without a ridge, directions of no length have no weight; an indefinite kernel may have negative ones.
+        raised = values + ridge
+        felt = xp.abs(raised) > rank_tolerance(1, raised.dtype) * float(xp.max(xp.abs(values)))
+        inverse = xp.where(felt, 1 / xp.where(felt, raised, xp.ones_like(raised)), xp.zeros_like(raised))
+        return CoordinateMap(kernel, coordinates, vectors @ (projected * inverse[:, None]), mean, ridge)
 
     def inverse(self, subspace, Y, start=None):
         raise ValueError("LearnedMap learns from data: call `fit(subspace, X)` and use the map it returns.")
 
 
-class FittedMap(Preimage):
-    """A learned map from coordinates to inputs: mean + kernel(Y, coordinates) @ weights."""
+@dataclass(frozen=True)
+class CoordinateMap:
+    """A function from coordinates to inputs: mean + kernel(Y, coordinates) @ weights."""
 
-    def __init__(self, kernel, coordinates, weights, mean, ridge):
-        self.kernel = kernel
-        self.coordinates = coordinates
-        self.weights = weights
-        self.mean = mean
-        self.ridge = ridge
+    kernel: Kernel
+    coordinates: Any
+    weights: Any
+    mean: Any
+    ridge: float
+
+    def __call__(self, Y):
+        return map_rows(lambda rows: self.mean + self.kernel(rows, self.coordinates) @ self.weights, Y)
+
+
+class FittedMap(Preimage):
+    """Maps from coordinates to inputs, learned from training rows: one for each number of leading components asked for.
+
+    Each is learned when it is first needed and kept; the result depends on the settings and the rows only.
+
+    Attributes
+    ----------
+    settings : LearnedMap
+    rows : array of shape (n, d)
+        The training inputs.
+    maps : dict of int to CoordinateMap
+        By the number of components.
+    kernel, coordinates, weights, mean, ridge
+        Those of the map with most components.
+    """
+
+    def __init__(self, settings, rows, maps=None):
+        self.settings = settings
+        self.rows = rows
+        self.maps = {} if maps is None else maps
+
+    def __repr__(self):
+        return f"FittedMap from {self.rows.shape[0]} rows: {self.settings!r}"
+
+    def of(self, subspace):
+        """The map for coordinates in `subspace`, whose frame begins like that of the model."""
+        size = len(subspace)
+        if size not in self.maps:
+            self.maps[size] = self.settings.regress(subspace, self.rows)
+        return self.maps[size]
+
+    def ready(self, subspace, *, with_start):
+        return FittedMap(self.settings, self.rows[:0, :], {len(subspace): self.of(subspace)})
 
     def inverse(self, subspace, Y, start=None):
-        Z = map_rows(lambda rows: self.mean + self.kernel(rows, self.coordinates) @ self.weights, Y)
+        # A regression may leave the inputs that a kernel is defined on, such as counts.
+        Z = Box.of_inputs(None, None, subspace.frame.kernel, self.of(subspace).weights).clip(self.of(subspace)(Y))
         parts = target_parts(Y, subspace.frame.points)
         results = [direct_result(Z[part, :], objective_at(subspace.embed(Y[part, :]), Z[part, :])) for part in parts]
         return PreimageResult.join(results)
+
+    kernel = property(lambda self: self._largest().kernel)
+    coordinates = property(lambda self: self._largest().coordinates)
+    weights = property(lambda self: self._largest().weights)
+    mean = property(lambda self: self._largest().mean)
+    ridge = property(lambda self: self._largest().ridge)
+
+    def _largest(self):
+        return self.maps[max(self.maps)]
+
+
+def training_sample(X, max_rows=MAX_ROWS):
+    """The rows of X that a map learns from, held in arrays of their own."""
+    return as_points(take_rows(X, training_rows(X.shape, max_rows)))
+
+
+def training_rows(shape, max_rows):
+    """Numbers of the rows that a map learns from: all, or a random choice in the order of the data."""
+    n, d = shape
+    most = n if max_rows is None else min(n, max_rows, max(MOST_WEIGHTS // d, 100))
+    # One seed, and the number of rows alone: data in memory and in chunks give the same map.
+    return np.arange(n) if most == n else np.sort(generator(0).choice(n, size=most, replace=False))
 
 
 def _best_ridge(values, vectors, projected, targets):

@@ -1,5 +1,6 @@
 """From names to solvers."""
 
+from preimage.solvers._auto import Auto
 from preimage.solvers._conformal import ConformalMap
 from preimage.solvers._distance_constraint import DistanceConstraint
 from preimage.solvers._exact import ExactInverse
@@ -11,6 +12,7 @@ from preimage.solvers._sparse_path import SparsePath
 from preimage.solvers._weighted_mean import WeightedMean
 
 _NAMED = {
+    "auto": Auto,
     "fixed_point": FixedPoint,
     "gradient": Gradient,
     "exact": ExactInverse,
@@ -24,8 +26,13 @@ _NAMED = {
 SOLVER_NAMES = tuple(_NAMED)
 
 
-def as_preimage(preimage):
-    """The solver that a name means, with its default parameters; a solver is returned as it is."""
+def as_preimage(preimage, auto=None):
+    """The solver that a name means, with its default parameters; a solver is returned as it is.
+
+    `auto` is what "auto" means for a model that knows better than `Auto()`.
+    """
+    if auto is not None and isinstance(preimage, str) and preimage == "auto":
+        return auto
     if isinstance(preimage, Preimage):
         return preimage
     if isinstance(preimage, str) and preimage in _NAMED:

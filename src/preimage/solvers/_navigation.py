@@ -13,7 +13,9 @@ def navigate(subspace, solver, A, B, steps):
     xp = array_namespace(A)
     mean = lambda X: xp.mean(subspace.coordinates(X), axis=0)
     begin, end = mean(A), mean(B)
-    results, here = [], None
+    # One question for all of the walk: from the first point on, each is the image nearest to the line, near the last.
+    here = solver.inverse(subspace, begin[None, :], None).points
+    results = []
     for share in np.linspace(0, 1, steps):
         Y = (1 - float(share)) * begin + float(share) * end
         results.append(solver.inverse(subspace, Y[None, :], here))

@@ -24,7 +24,8 @@ def require_profile(kernel, who, *, radial=False):
     if not (isinstance(kernel, ProfileKernel) and kernel.pairwise in allowed):
         kinds = "the squared distance" if radial else "the squared distance or the inner product"
         raise UnsupportedKernelError(
-            f"{who} needs a kernel of {kinds}; got {kernel!r}. Gradient works with any kernel that has a gradient."
+            f"{who} needs a kernel of {kinds}; got {kernel!r}. preimage='gradient' works with any kernel that has a "
+            "gradient, 'learned' with any kernel, and 'auto' finds a way for each."
         )
 
 

@@ -1,11 +1,11 @@
-"""Distances of given inputs to their targets."""
+"""Given inputs against their targets: values and distances, one pair per row."""
 
 from preimage._arrays import array_namespace
 from preimage._rows import map_rows
 
 
-def objective_at(target, Z):
-    """ρⱼ(zⱼ) = ‖φ(zⱼ) − ψⱼ‖², the j-th row of Z against the j-th vector of `target`, shape (q,)."""
+def values_at(target, Z):
+    """⟨ψⱼ, φ(zⱼ)⟩, the j-th row of Z against the j-th vector of `target`, shape (q,)."""
     xp = array_namespace(Z)
     block = target.kernel.blocks(Z, target.points)
     coefficients = target.coefficients
@@ -14,4 +14,9 @@ def objective_at(target, Z):
         rows = slice(rows.start, rows.stop)
         return xp.sum(block(rows, slice(None)) * coefficients[:, rows].T, axis=1)
 
-    return target.kernel.diagonal(Z) - 2 * map_rows(paired, range(Z.shape[0]), home=Z) + target.squared_norms()
+    return map_rows(paired, range(Z.shape[0]), home=Z)
+
+
+def objective_at(target, Z):
+    """ρⱼ(zⱼ) = ‖φ(zⱼ) − ψⱼ‖², the j-th row of Z against the j-th vector of `target`, shape (q,)."""
+    return target.kernel.diagonal(Z) - 2 * values_at(target, Z) + target.squared_norms()

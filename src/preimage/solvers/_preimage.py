@@ -14,7 +14,8 @@ from preimage.solvers._starts import nearest_in_subspace
 CONVERGED = "converged"
 ITERATION_LIMIT = "iteration limit"
 VANISHING = "vanishing kernel values"
-DIVERGED = "diverged"
+# Of an objective without a minimum: the best point within the range of the data.
+RESTRICTED = "objective unbounded; restricted to the range of the data"
 DIRECT = "direct formula"
 NOT_FINITE = "formula undefined"
 
@@ -100,8 +101,19 @@ class Preimage(BaseEstimator, ABC):
 
     _parameter_constraints: dict = {}
 
+    #: Whether `fit` looks at the training inputs.
+    learns = False
+
     def fit(self, subspace, X):
         """The solver with what it learns from the training inputs X; itself when it learns nothing."""
+        return self
+
+    def ready(self, subspace, *, with_start):
+        """The solver that answers for coordinates in `subspace`, with no more than that takes: copies of it travel."""
+        return self
+
+    def for_vectors(self, kernel):
+        """The solver for vectors of feature space outside any subspace: itself, unless the kernel decides."""
         return self
 
     @abstractmethod
@@ -126,7 +138,7 @@ class TargetSolver(Preimage):
 
     @abstractmethod
     def solve(self, target, start=None, anchor=None):
-        """Inputs whose images are near the vectors of `target`, one problem a vector.
+        """Inputs whose images are near the vectors of `target`, one problem per vector.
 
         Parameters
         ----------

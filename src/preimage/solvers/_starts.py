@@ -15,6 +15,13 @@ def spread(points):
     return squared**0.5 if squared > 0 else 1.0
 
 
+def range_of(points):
+    """The smallest and the largest value of each column, two arrays of shape (d,)."""
+    points = to_dense(points)
+    xp = array_namespace(points)
+    return xp.min(points, axis=0), xp.max(points, axis=0)
+
+
 def nearest_in_subspace(subspace, Y):
     """The training points whose images are nearest to the points of `subspace` with coordinates Y."""
     return to_dense(take_rows(subspace.frame.points, ranked_in_subspace(subspace, Y, 1)[:, 0]))

@@ -1,0 +1,126 @@
+"""The default way back: each question is answered by the solver that answers it best."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from preimage._arrays import take_rows
+from preimage._validation import check_parameters
+from preimage.kernels import Linear, Warped
+from preimage.solvers._box import beyond_reach, led_away
+from preimage.solvers._distance_model import has_fixed_point
+from preimage.solvers._fixed_point import FixedPoint
+from preimage.solvers._gradient import Gradient
+from preimage.solvers._learned import LearnedMap
+from preimage.solvers._preimage import RESTRICTED, Preimage, TargetSolver
+
+FALLBACK = "no nearest image near the data; learned map instead"
+
+
+class Auto(Preimage):
+    r"""Pre-images for every kernel that has inputs, by two solvers for two different questions.
+
+    - *Projection*, when a start is given (`denoise`): which input near x has its image nearest to
+      :math:`P\varphi(x)`? Minimises :math:`\rho(z) = \|\varphi(z) - \Psi\|^2` (P1) from x: `FixedPoint` where the
+      kernel has a fixed point, `Gradient` where it has a gradient.
+    - *Reconstruction*, without a start (`inverse_transform`): which input had these coordinates? The answer with the
+      smallest expected error in input space is a regression of inputs on coordinates: `LearnedMap`. It is learned from
+      the training rows at the first question, so that models that are never asked cost nothing.
+
+    A kernel without a gradient, such as a function, has both questions answered by the learned map; so have projections
+    whose nearest image would lie far outside the data, as happens with indefinite kernels (the result's reason says
+    so). For the linear kernel the nearest image answers both: it is the reconstruction of PCA.
+
+    Parameters
+    ----------
+    projection : TargetSolver or None, default=None
+        The solver for projections, such as ``FixedPoint(penalty=0.01)`` or ``Gradient(lower=0, upper=1)``; None
+        decides by the kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> KernelPCA(2, kernel="laplacian").fit(X).preimage_
+    Auto: reconstruction by LearnedMap(), projection by Gradient()
+    """
+
+    learns = True
+    _parameter_constraints = {"projection": [TargetSolver, None]}
+
+    def __init__(self, projection=None):
+        self.projection = projection
+
+    def fit(self, subspace, X):
+        check_parameters(self)
+        kernel = subspace.frame.kernel
+        projection, learned = self._nearest_image_solver(kernel), LearnedMap().postponed(subspace, X)
+        return FittedAuto(projection if type(kernel) is Linear else learned, projection or learned)
+
+    def inverse(self, subspace, Y, start=None):
+        raise ValueError("Auto learns from data: call `fit(subspace, X)` and use the solver it returns.")
+
+    def for_vectors(self, kernel):
+        return self._nearest_image_solver(kernel) or LearnedMap()
+
+    def _nearest_image_solver(self, kernel):
+        """The solver of (P1) that suits a kernel, or None for a kernel without a gradient."""
+        if not kernel.has_gradient or self.projection is not None:
+            return self.projection if kernel.has_gradient else None
+        # Along a graph the fixed point changes with z and needs many steps; descent is faster there.
+        return FixedPoint() if has_fixed_point(kernel) and not isinstance(kernel, Warped) else Gradient()
+
+
+class FittedAuto(Preimage):
+    """What `Auto` became for one model.
+
+    Attributes
+    ----------
+    reconstruction : Preimage
+        Answers without a start: `inverse_transform`.
+    projection : Preimage
+        Answers with a start: `denoise`, and walks.
+    """
+
+    def __init__(self, reconstruction, projection):
+        self.reconstruction = reconstruction
+        self.projection = projection
+
+    def __repr__(self):
+        name = lambda solver: repr(getattr(solver, "settings", solver))
+        return f"Auto: reconstruction by {name(self.reconstruction)}, projection by {name(self.projection)}"
+
+    def inverse(self, subspace, Y, start=None):
+        if start is None:
+            return self.reconstruction.inverse(subspace, Y)
+        result = self.projection.inverse(subspace, Y, start)
+        if self.reconstruction is self.projection or _stays_near(subspace.frame.kernel, self.projection):
+            return result
+        # Also for definite kernels: those that see directions only may have their nearest image at infinity.
+        points, kernel = subspace.frame.points, subspace.frame.kernel
+        far = beyond_reach(result.points, points, start)
+        if not kernel.is_positive_semidefinite:
+            far = np.union1d(far, led_away(result.points, points, start))
+        lost = np.union1d(np.flatnonzero(result.reason == RESTRICTED), far)
+        if not lost.size:
+            return result
+        # The nearest image is nowhere near the data: the expected input is the better answer (wine with noise of half a
+        # deviation, sigmoid kernel, five components: squared error 0.23; at the edge of the data 4.0, PCA 0.30).
+        learned = self.reconstruction.inverse(subspace, take_rows(Y, lost))
+        return result.replaced(lost, replace(learned, reason=np.full(lost.size, FALLBACK, dtype=object)))
+
+    def ready(self, subspace, *, with_start):
+        if not with_start:
+            return self.reconstruction.ready(subspace, with_start=False)
+        if self.projection is self.reconstruction or _stays_near(subspace.frame.kernel, self.projection):
+            return self.projection.ready(subspace, with_start=True)
+        return FittedAuto(self.reconstruction.ready(subspace, with_start=False), self.projection)
+
+    def for_vectors(self, kernel):
+        return self.projection.for_vectors(kernel)
+
+
+def _stays_near(kernel, solver):
+    """Whether a solver cannot leave the data far behind: the fixed point of a radial kernel is a mean of points."""
+    return type(solver) is FixedPoint and kernel.is_positive_semidefinite and getattr(kernel, "is_radial", False)
