@@ -12,7 +12,7 @@ from preimage.kernels._kernel import Kernel
 
 
 class Patches(Kernel):
-    """k(x, y) = (Σᵢ kᵢ(x, y)^d)^e with kᵢ the inner product on region i of an image.
+    """k(x, y) = (Σᵢ kᵢ(x, y)^d)^e with kᵢ the inner product on region i of an image  (K13).
 
     Products of d pixels enter only when the pixels lie in one region, so features are local; e > 1 adds products of
     regions. Images are rows, flattened in C order.

@@ -1,0 +1,58 @@
+"""Documentation that is true: its code runs, its labels exist, its map is the one that imports obey."""
+
+import re
+from pathlib import Path
+
+import pytest
+from test_layers import LAYERS
+
+import preimage
+
+SOURCE = Path(preimage.__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
+LABEL = re.compile(r"\(([A-Z]\d+[a-z]?)\)")
+# Pages whose code is a program of its own on any machine; those about clusters need one.
+RUNNABLE = ["guide.md", "extending.md"]
+NOT_RUNNABLE = ["clusters.md"]
+
+
+def code_blocks(page):
+    return re.findall(r"^```python\n(.*?)^```$", (DOCS / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def test_every_page_with_code_is_looked_at():
+    assert {page.name for page in DOCS.glob("*.md") if code_blocks(page.name)} == {*RUNNABLE, *NOT_RUNNABLE}
+
+
+@pytest.mark.parametrize("page", RUNNABLE)
+@pytest.mark.filterwarnings("ignore")
+def test_code_of_a_page_runs(page, capsys):
+    names = {"__name__": "__main__"}
+    for block in code_blocks(page):
+        exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.parametrize("page", NOT_RUNNABLE)
+def test_code_of_other_pages_is_python(page):
+    for block in code_blocks(page):
+        compile(block, page, "exec")
+
+
+def defined_labels():
+    """Those of the list of equations, where a label is followed by what it says."""
+    text = (DOCS / "notation.md").read_text().partition("## Equations")[2]
+    return set(LABEL.findall(text))
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_labels_that_code_cites_are_defined(path):
+    cited = set(LABEL.findall(path.read_text()))
+    # (R9)–(R11) cites what is between as well.
+    for first, last in re.findall(r"\(([A-Z]\d+)\)\s*[–-]\s*\(([A-Z]\d+)\)", path.read_text()):
+        cited |= {f"{first[0]}{number}" for number in range(int(first[1:]), int(last[1:]) + 1)}
+    assert cited <= defined_labels(), f"undefined in docs/notation.md: {sorted(cited - defined_labels())}"
+
+
+def test_the_map_of_layers_is_the_one_that_imports_obey():
+    drawn = re.search(r"an import points down only:\n\n```\n(.*?)```", (DOCS / "design.md").read_text(), re.DOTALL)
+    assert [set(line.split()) for line in drawn[1].splitlines()] == LAYERS
