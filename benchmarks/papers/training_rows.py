@@ -1,0 +1,191 @@
+"""How should rows of the training set be denoised: in their own basis, or by models that have not seen them?
+
+Question: noisy rows are all there is, a model is fitted to them, and the same rows are to be denoised. Their noise is
+in the basis. Is it better to denoise them by models fitted on other rows (cross-fitting, five folds), or by the model
+of all rows with parameters chosen for that?
+
+Set-up: data with added Gaussian noise; kernel PCA with all combinations of five widths, powers of two for the number of
+components, and two penalties. For every candidate: the error of both ways, and Stein's estimate of it with the known
+deviation of the noise, which for the model of all rows includes how the model changes with its rows.
+
+What to observe: neither way is always better. Many components need cross-fitting; with few components relative to the
+rows, and with more columns than rows, the basis of all rows is better than a basis of fewer rows. Stein's estimate
+tells which.
+
+Run: python benchmarks/papers/training_rows.py --jobs 16 --output table.md
+"""
+
+import argparse
+import os
+import shlex
+import sys
+import time
+import warnings
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _measure import describe_machine
+
+import preimage
+from preimage import KernelPCA
+from preimage.datasets import load_usps
+from preimage.kernels import squared_distance_percentile
+from preimage.solvers import FixedPoint
+
+WIDTHS = (1 / 8, 1 / 4, 1 / 2, 1, 4)  # multiples of the median squared distance
+COMPONENTS = (2, 4, 8, 16, 32, 64, 128, 256)
+PENALTIES = (0.0, 0.1)  # multiples of γ
+FOLDS = 5
+
+
+def digits(rng, n):
+    X = load_digits().data / 16
+    return X[rng.permutation(len(X))[:n]]
+
+
+def usps(rng, n):
+    X = load_usps().X_train
+    return (X[rng.permutation(len(X))[:n]] + 1) / 2
+
+
+def scans(rng, n, d, rank, amplitude):
+    """A few slow time courses times maps: more columns than rows."""
+    courses = np.cumsum(rng.normal(size=(n, rank)), axis=0)
+    return amplitude * ((courses - courses.mean(axis=0)) / courses.std(axis=0)) @ rng.normal(size=(rank, d))
+
+
+def spectra(rng, n):
+    """Two peaks each."""
+    t = np.linspace(0, 1, 100)
+    places, widths = rng.uniform(0.2, 0.8, (2, n, 1)), rng.uniform(0.03, 0.1, (2, n, 1))
+    return np.exp(-((t - places) ** 2) / 2 / widths**2).sum(axis=0)
+
+
+def half_circle(rng, n):
+    angle = rng.uniform(0, np.pi, n)
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def sheet(rng, n):
+    """A surface of two parameters in ten dimensions."""
+    a, b, k = rng.uniform(0, 4, (n, 1)), rng.uniform(0, 1, (n, 1)), np.arange(1, 6)
+    return np.hstack([np.cos(k * a), np.sin(k * a) * b])
+
+
+# Clean data from a generator, and the deviation of the noise.
+CASES = {
+    "digits, 300 rows": (lambda rng: digits(rng, 300), 0.25),
+    "digits, 600 rows": (lambda rng: digits(rng, 600), 0.3),
+    "digits, 1,200 rows": (lambda rng: digits(rng, 1200), 0.25),
+    "USPS, 600 rows": (lambda rng: usps(rng, 600), 0.3),
+    "spectra, 200 × 100": (lambda rng: spectra(rng, 200), 0.15),
+    "scans, 60 × 800": (lambda rng: scans(rng, 60, 800, 3, 1.0), 1.0),
+    "scans, 150 × 500": (lambda rng: scans(rng, 150, 500, 5, 1.0), 1.0),
+    "scans, 100 × 2,000, weak": (lambda rng: scans(rng, 100, 2000, 4, 0.3), 1.0),
+    "sheet, 400 × 10": (lambda rng: sheet(rng, 400), 0.3),
+    "half circle, 300 × 2": (lambda rng: half_circle(rng, 300), 0.1),
+}
+QUICK = ("spectra, 200 × 100", "scans, 60 × 800", "half circle, 300 × 2")
+
+
+def main():
+    options = parse_options()
+    started = time.perf_counter()
+    names = QUICK if options.quick else tuple(CASES)
+    tasks = list(product(names, options.seeds, WIDTHS))
+    tasks.sort(key=lambda task: "1,200" not in task[0])  # the longest first
+    rows = defaultdict(list)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for (name, seed, _), found in zip(tasks, pool.map(candidates, tasks), strict=True):
+            rows[name, seed] += found
+    report = "\n".join(report_lines(rows, names, options, time.perf_counter() - started))
+    print(report)
+    if options.output is not None:
+        options.output.write_text(report + "\n", encoding="utf-8")
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="one draw of data and noise for each")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes, with OMP_NUM_THREADS=1 each")
+    parser.add_argument("--quick", action="store_true", help="small data only")
+    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
+    return parser.parse_args()
+
+
+def candidates(task):
+    """{parameters, errors and estimates of both ways} for all candidates of one width."""
+    warnings.simplefilter("ignore")
+    name, seed, width = task
+    make, deviation = CASES[name]
+    rng = np.random.default_rng(seed)
+    clean = make(rng)
+    noisy = clean + deviation * rng.normal(size=clean.shape)
+    probe, step = rng.choice([-1.0, 1.0], clean.shape), 0.1 * deviation
+    fold = rng.permutation(len(clean)) % FOLDS
+    gamma = 1 / (width * squared_distance_percentile(noisy, 50))
+    counts = [count for count in COMPONENTS if count < 0.75 * len(clean)]
+    moved = noisy + step * probe
+    fit = lambda X: KernelPCA(counts[-1], gamma=gamma).fit(X)
+    model, moved_model = fit(noisy), fit(moved)
+    fold_models = [fit(noisy[fold != number]) for number in range(FOLDS)]
+    found = []
+    for count, penalty in product(counts, PENALTIES):
+        solver = FixedPoint(penalty * gamma, tol=1e-4, max_iter=100)
+        denoise = lambda model, X, count=count, solver=solver: denoised(model, solver, count, X)
+        inside, inside_moved = denoise(model, noisy), denoise(moved_model, moved)
+        outside, outside_moved = np.empty_like(noisy), np.empty_like(noisy)
+        for number, other in enumerate(fold_models):
+            outside[fold == number] = denoise(other, noisy[fold == number])
+            outside_moved[fold == number] = denoise(other, moved[fold == number])
+        entry = {"width": width, "components": count, "penalty": penalty, "noise": mean_square(noisy - clean)}
+        for way, here, there in (("in", inside, inside_moved), ("cross", outside, outside_moved)):
+            divergence = np.mean(probe * (there - here)) / step
+            entry[way] = mean_square(here - clean)
+            entry[way + " estimate"] = mean_square(here - noisy) + deviation**2 * (2 * divergence - 1)
+        found.append(entry)
+    return found
+
+
+def denoised(model, solver, count, X):
+    subspace = model.subspace_.leading(min(count, model.n_components_))
+    return solver.inverse(subspace, subspace.coordinates(X), X).points
+
+
+def mean_square(difference):
+    return float(np.mean(difference**2))
+
+
+def report_lines(rows, names, options, seconds):
+    yield "# Denoising the training rows\n"
+    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
+    yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
+    yield "Mean squared error per column, mean over draws; `own`: with the parameters that its estimate chooses.\n"
+    yield "| data | noise | in, best | in, own | cross, best | cross, own | in, cross's | by estimate | wrong way |"
+    yield "| --- " * 9 + "|"
+    for name in names:
+        table = defaultdict(list)
+        for seed in options.seeds:
+            found = rows[name, seed]
+            inside, cross = (min(found, key=lambda row, way=way: row[way + " estimate"]) for way in ("in", "cross"))
+            choice = ("in", inside) if inside["in estimate"] < cross["cross estimate"] else ("cross", cross)
+            table["noise"].append(found[0]["noise"])
+            table["in, best"].append(min(row["in"] for row in found))
+            table["in, own"].append(inside["in"])
+            table["cross, best"].append(min(row["cross"] for row in found))
+            table["cross, own"].append(cross["cross"])
+            table["in, cross's"].append(cross["in"])
+            table["by estimate"].append(choice[1][choice[0]])
+            table["wrong"].append(choice[1][choice[0]] > min(inside["in"], cross["cross"]))
+        cells = " | ".join(f"{np.mean(table[key]):.4f}" for key in list(table)[:-1])
+        yield f"| {name} | {cells} | {sum(table['wrong'])} of {len(options.seeds)} |"
+
+
+if __name__ == "__main__":
+    main()
