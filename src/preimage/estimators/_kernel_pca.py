@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import (
+    as_points,
     clamp_at_zero,
     is_dask,
     is_dask_frame,
@@ -28,6 +29,8 @@ from preimage._validation import (
     check_points,
     count_rows,
 )
+from preimage.estimators._cross_fit import cross_fitted
+from preimage.estimators._cross_fit_landmarks import FoldMoments, denoised_by_folds, require_training_set
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -45,6 +48,7 @@ from preimage.estimators._landmark_route import (
     update_landmarks,
     width_sample,
 )
+from preimage.estimators._preimages import points_of
 from preimage.estimators._queries import check_queries
 from preimage.estimators._way_back import WayBack, axes_machine
 from preimage.feature_space import Gram
@@ -301,6 +305,41 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return through_device(self.subspace_, self.device)(X)
         return self._map(self.subspace_.coordinates, X)
 
+    def denoise(self, X, *, cross_fit=None):
+        r"""Project X on the subspace, through the mean, and go back to input space, starting at X.
+
+        Rows of the training set have their own noise in the subspace, and the more components there are, the less of it
+        goes: with all of them, rows come back as they are. ``cross_fit=5`` denoises those rows by five models with the
+        same kernel and parameters, each fitted to the other four fifths; other rows are new to the model, and their
+        results do not change. With components that are many for the number of rows this is much better, with few it is
+        worse, because models of fewer rows are: `preimage.model_selection.DenoisingSearch` estimates which.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+        cross_fit : int, array of shape (n,) or None, default=None
+            Number of folds, drawn with `random_state`; or a label for each row of the training set, such as the run of
+            a scan, and each label is a fold. Copies of a row are in one fold. Models of folds are fitted anew at each
+            call, those that X needs. None projects all rows on the one subspace.
+
+            On landmarks the model has no rows to recognise: X must then be the whole training set, in memory or lazy,
+            is read once more, and `cross_fit` is a number.
+
+        Returns
+        -------
+        array of shape (q, d)
+            Lazy for a Dask array, without a warning where solvers do not converge.
+        """
+        if cross_fit is None:
+            return super().denoise(X)
+        X = self._check_inputs(X)
+        self._require_inputs()
+        if self.route_ == "landmarks":
+            return self._cross_fitted_on_landmarks(X, cross_fit)
+        X = as_points(X)
+        solve = lambda model, rows: model.find_preimages(model.transform(rows), start=rows)
+        return points_of(cross_fitted(self, X, cross_fit, solve))
+
     def component_preimages(self, n_components=None):
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components.
 
@@ -377,6 +416,16 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         result = result if host is X else on_host(result)
         self._store(result, host)
         return result.scores
+
+    def _cross_fitted_on_landmarks(self, X, n_folds):
+        if not isinstance(n_folds, Integral) or n_folds < 2:
+            raise ValueError(f"cross_fit must be a number of folds, at least 2, on landmarks; got {n_folds!r}.")
+        model, solver, n_folds = self._landmark_model, self.preimage_, int(n_folds)
+        found = FoldMoments.of(model.kernel, model.landmarks.points, X, n_folds)
+        require_training_set(found, model, type(self).__name__)
+        subspaces = found.subspaces(self._wanted())
+        solve = lambda rows: denoised_by_folds(solver, subspaces, n_folds, rows)
+        return self._map(lambda rows: solve(rows).points, X) if is_lazy(X) else points_of(solve(X))
 
     def _fit_stream(self, blocks):
         """Learn from an iterator of blocks, from the start."""

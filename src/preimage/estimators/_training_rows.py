@@ -72,6 +72,11 @@ def same_rows(X):
     return np.array([numbers.setdefault(key, len(numbers)) for key in _digests(X)], dtype=np.intp)
 
 
+def row_numbers(X):
+    """A pseudorandom number for each row of X that depends on its values only: for equal rows the same. Shape (n,)."""
+    return np.array([int.from_bytes(key[:7], "little") for key in _digests(X)], dtype=np.int64)
+
+
 def _digests(X):
     if sparse.issparse(X):
         X = X.tocsr().copy()

@@ -1,0 +1,146 @@
+"""Training rows denoised out of their own basis: a loop over folds, whatever the route, and nothing else changes."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+from preimage import KernelPCA
+from preimage.estimators._cross_fit import fold_of_rows
+from preimage.estimators._cross_fit_landmarks import row_folds
+from preimage.solvers import FixedPoint, Gradient
+
+SOLVER = FixedPoint(tol=1e-10, max_iter=2000)
+MODEL = KernelPCA(6, gamma="median", preimage=SOLVER)
+
+
+@pytest.fixture
+def X(rng):
+    angle = rng.uniform(0, np.pi, 60)
+    return np.column_stack([np.cos(angle), np.sin(angle), angle]) + 0.1 * rng.normal(size=(60, 3))
+
+
+def by_hand(model, X, folds):
+    """Each fold denoised by a model of the others."""
+    out = np.empty_like(X)
+    for fold in np.unique(folds):
+        other = clone(model).set_params(kernel=model.kernel_, gamma=None).fit(X[folds != fold])
+        out[folds == fold] = other.denoise(X[folds == fold])
+    return out
+
+
+def test_a_number_is_a_loop_over_that_many_folds(X):
+    model = clone(MODEL).fit(X)
+    folds = fold_of_rows(X, 4, model.random_state)
+    assert_array_equal(np.bincount(folds), [15, 15, 15, 15])
+    assert_allclose(model.denoise(X, cross_fit=4), by_hand(model, X, folds), atol=1e-8)
+    assert abs(model.denoise(X, cross_fit=4) - model.denoise(X)).max() > 1e-3
+
+
+def test_labels_are_folds(X):
+    model, runs = clone(MODEL).fit(X), np.repeat(["first", "second", "third"], [10, 20, 30])
+    assert_allclose(model.denoise(X, cross_fit=runs), by_hand(model, X, runs), atol=1e-8)
+    order = np.random.default_rng(0).permutation(len(X))  # the same folds, rows in another order
+    permuted = clone(MODEL).fit(X[order]).denoise(X[order], cross_fit=runs[order])
+    assert_allclose(permuted, model.denoise(X, cross_fit=runs)[order], atol=1e-6)
+
+
+def test_new_rows_are_denoised_by_the_whole_model_and_order_does_not_matter(X, rng):
+    model, new = clone(MODEL).fit(X), X[:7] + 0.05 * rng.normal(size=(7, 3))
+    assert_array_equal(model.denoise(new, cross_fit=5), model.denoise(new))
+    training = model.denoise(X, cross_fit=5)
+    mixed = model.denoise(np.vstack([X[9:4:-1], new, X[3:5]]), cross_fit=5)
+    assert_allclose(mixed, np.vstack([training[9:4:-1], model.denoise(new), training[3:5]]), atol=1e-8)
+    assert_allclose(model.denoise(X[11:12], cross_fit=5), training[11:12], atol=1e-8)
+
+
+def test_copies_of_a_row_are_in_one_fold(X):
+    X = np.vstack([X, X[:30], X[:5]])
+    folds = fold_of_rows(X, 5, 0)
+    assert_array_equal(folds[60:90], folds[:30])
+    assert_array_equal(folds[90:], folds[:5])
+    runs = np.arange(len(X)) // 20
+    assert_array_equal(fold_of_rows(X, runs, 0)[60:90], runs[:30])
+    model = clone(MODEL).fit(X)
+    assert_allclose(model.denoise(X, cross_fit=5)[60:90], model.denoise(X, cross_fit=5)[:30], atol=1e-10)
+
+
+def test_many_components_keep_the_noise_of_their_own_rows():
+    rng = np.random.default_rng(0)
+    digits = load_digits().data
+    clean = digits[rng.permutation(len(digits))[:300]] / 16
+    noisy = clean + rng.normal(0, 0.25, clean.shape)
+    model = KernelPCA(250, gamma=0.2).fit(noisy)
+    plain, crossed = (np.mean((model.denoise(noisy, cross_fit=folds) - clean) ** 2) for folds in (None, 5))
+    assert plain > 0.8 * 0.25**2  # nearly all of it is still there
+    assert crossed < 0.45 * 0.25**2
+
+
+@pytest.mark.parametrize("n_components", [0.9, None, 59])
+def test_fewer_rows_may_have_fewer_components_without_a_warning(X, n_components):
+    model = KernelPCA(n_components, gamma="median", preimage=SOLVER).fit(X)
+    assert np.isfinite(model.denoise(X, cross_fit=3)).all()
+
+
+def test_single_precision_and_other_solvers(X):
+    model = clone(MODEL).fit(X)
+    single = KernelPCA(6, gamma="median").fit(X.astype(np.float32))
+    assert single.denoise(X.astype(np.float32), cross_fit=5).dtype == np.float32
+    assert_allclose(single.denoise(X, cross_fit=5), model.denoise(X, cross_fit=5), atol=1e-2)
+    boxed = KernelPCA(6, gamma="median", preimage=Gradient(lower=0, upper=1)).fit(X)
+    Z = boxed.denoise(X, cross_fit=5)
+    assert Z.min() >= 0 and Z.max() <= 1
+
+
+def test_tensors_and_pickles(X):
+    torch = pytest.importorskip("torch")
+    model = clone(MODEL).fit(X)
+    expected = model.denoise(X, cross_fit=5)
+    assert_array_equal(pickle.loads(pickle.dumps(model)).denoise(X, cross_fit=5), expected)
+    tensor = clone(MODEL).fit(torch.asarray(X)).denoise(torch.asarray(X), cross_fit=5)
+    assert_allclose(tensor.numpy(), expected, atol=1e-6)
+
+
+def test_landmarks_take_all_rows_of_the_training_set(X, rng):
+    model = KernelPCA(6, gamma="median", landmarks=60, preimage=SOLVER).fit(X)
+    folds = row_folds(X, 5)
+    exact = clone(MODEL).fit(X)
+    assert_allclose(model.denoise(X, cross_fit=5), by_hand(exact, X, folds), atol=1e-5)
+    for other in (X[:-1], X + 0.01 * rng.normal(size=X.shape)):
+        with pytest.raises(ValueError, match=r"keeps no rows to recognise.*60 rows; got"):
+            model.denoise(other, cross_fit=5)
+
+
+def test_lazy_rows_are_denoised_as_in_memory(X, tmp_path):
+    array = pytest.importorskip("dask.array")
+    lazy = array.from_array(X, chunks=(17, 3))
+    model = KernelPCA(6, gamma=1.0, landmarks=30, preimage=SOLVER).fit(X)
+    result = model.denoise(lazy, cross_fit=5)
+    assert isinstance(result, array.Array)
+    assert_allclose(result.compute(), model.denoise(X, cross_fit=5), atol=1e-6)
+    stream = KernelPCA(6, gamma=1.0, landmarks=30, preimage=SOLVER).fit(iter([X[:40], X[40:]]))
+    assert np.isfinite(stream.denoise(X, cross_fit=5)).all()
+
+
+@pytest.mark.parametrize(
+    ("cross_fit", "message"),
+    [
+        (1, "at least 2 folds"),
+        ([0, 1], "2 labels for 60 rows"),
+        (np.zeros(60), "same label for all rows"),
+        ("five", "number of folds, or one label"),
+        (2.5, "number of folds, or one label"),
+    ],
+    ids=str,
+)
+def test_impossible_folds_are_named(cross_fit, message, X):
+    with pytest.raises(ValueError, match=message):
+        clone(MODEL).fit(X).denoise(X, cross_fit=cross_fit)
+
+
+def test_labels_need_rows_that_can_be_told_apart(X):
+    with pytest.raises(ValueError, match="number of folds, at least 2, on landmarks"):
+        KernelPCA(3, gamma="median", landmarks=20).fit(X).denoise(X, cross_fit=np.arange(60))
