@@ -185,6 +185,19 @@ def report_lines(rows, names, options, seconds):
             table["wrong"].append(choice[1][choice[0]] > min(inside["in"], cross["cross"]))
         cells = " | ".join(f"{np.mean(table[key]):.4f}" for key in list(table)[:-1])
         yield f"| {name} | {cells} | {sum(table['wrong'])} of {len(options.seeds)} |"
+    yield "\n## By the number of components\n"
+    yield "Errors in / cross, means over draws, each with the best width and penalty for that number.\n"
+    yield "| data | " + " | ".join(str(count) for count in COMPONENTS) + " |"
+    yield "| --- " * (len(COMPONENTS) + 1) + "|"
+    for name in names:
+        yield f"| {name} | " + " | ".join(by_count(rows, name, count, options.seeds) for count in COMPONENTS) + " |"
+
+
+def by_count(rows, name, count, seeds):
+    found = [[row for row in rows[name, seed] if row["components"] == count] for seed in seeds]
+    if not found[0]:
+        return ""
+    return " / ".join(f"{np.mean([min(row[way] for row in draw) for draw in found]):.4f}" for way in ("in", "cross"))
 
 
 if __name__ == "__main__":

@@ -115,12 +115,17 @@ def test_landmarks_take_all_rows_of_the_training_set(X, rng):
 
 
 def test_lazy_rows_are_denoised_as_in_memory(X, tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    exact = clone(MODEL).fit(X)
+    mapped = exact.denoise(np.load(tmp_path / "X.npy", mmap_mode="r"), cross_fit=5)
+    assert_allclose(mapped, exact.denoise(X, cross_fit=5), atol=1e-8)
     array = pytest.importorskip("dask.array")
     lazy = array.from_array(X, chunks=(17, 3))
     model = KernelPCA(6, gamma=1.0, landmarks=30, preimage=SOLVER).fit(X)
     result = model.denoise(lazy, cross_fit=5)
     assert isinstance(result, array.Array)
     assert_allclose(result.compute(), model.denoise(X, cross_fit=5), atol=1e-6)
+    assert_allclose(exact.denoise(lazy, cross_fit=5).compute(), exact.denoise(X, cross_fit=5), atol=1e-8)
     stream = KernelPCA(6, gamma=1.0, landmarks=30, preimage=SOLVER).fit(iter([X[:40], X[40:]]))
     assert np.isfinite(stream.denoise(X, cross_fit=5)).all()
 

@@ -9,7 +9,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import (
-    as_points,
     clamp_at_zero,
     is_dask,
     is_dask_frame,
@@ -29,7 +28,7 @@ from preimage._validation import (
     check_points,
     count_rows,
 )
-from preimage.estimators._cross_fit import cross_fitted
+from preimage.estimators._cross_fit import OutOfFold
 from preimage.estimators._cross_fit_landmarks import FoldMoments, denoised_by_folds, require_training_set
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -320,7 +319,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         cross_fit : int, array of shape (n,) or None, default=None
             Number of folds, drawn with `random_state`; or a label for each row of the training set, such as the run of
             a scan, and each label is a fold. Copies of a row are in one fold. Models of folds are fitted anew at each
-            call, those that X needs. None projects all rows on the one subspace.
+            call, those that X needs. None projects all rows on the same subspace.
 
             On landmarks the model has no rows to recognise: X must then be the whole training set, in memory or lazy,
             is read once more, and `cross_fit` is a number.
@@ -336,9 +335,11 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._require_inputs()
         if self.route_ == "landmarks":
             return self._cross_fitted_on_landmarks(X, cross_fit)
-        X = as_points(X)
-        solve = lambda model, rows: model.find_preimages(model.transform(rows), start=rows)
-        return points_of(cross_fitted(self, X, cross_fit, solve))
+        others = OutOfFold(self, cross_fit)
+        if is_lazy(X):
+            others = others.prepared()
+            return self._map(lambda rows: others.solve(rows).points, X)
+        return points_of(others.solve(X))
 
     def component_preimages(self, n_components=None):
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components.
