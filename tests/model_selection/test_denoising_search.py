@@ -32,8 +32,8 @@ def test_clean_data_and_known_noise(digits):
     worst = KernelPCA(4, gamma=search.best_params_["gamma"]).fit(train)
     assert search.criterion_ == "added noise"
     assert error(search, noisy, test) < 0.6 * error(worst, noisy, test)
-    assert_allclose(search.best_score_, error(search, noisy, test), rtol=0.3)
-    assert search.best_score_ == search.cv_results_["error"].min()
+    assert_allclose(search.best_error_, error(search, noisy, test), rtol=0.3)
+    assert search.best_error_ == search.cv_results_["error"].min()
     assert len(search.cv_results_["error"]) == 12
 
 
@@ -55,7 +55,7 @@ def test_noisy_data_alone(criterion, digits):
 def test_stein_estimates_the_error_it_cannot_see(digits):
     _, test, noisy_train, noisy = digits
     search = DenoisingSearch(criterion="sure", **FEW).fit(noisy_train)
-    assert_allclose(search.best_score_, error(search, noisy, test), rtol=0.35)
+    assert_allclose(search.best_error_, error(search, noisy, test), rtol=0.35)
 
 
 def test_auto_masks_columns_when_rows_are_few(rng):
@@ -72,7 +72,7 @@ def test_noise_may_be_a_function(digits):
         return np.where(rng.random(X.shape) < 0.1, 1.0, X)
 
     search = DenoisingSearch(speckle, **FEW).fit(train)
-    assert search.best_score_ < np.mean((speckle(train, np.random.default_rng(1)) - train) ** 2)
+    assert search.best_error_ < np.mean((speckle(train, np.random.default_rng(1)) - train) ** 2)
 
 
 @pytest.mark.parametrize("deviation", [0.1, 0.25, 0.5])
@@ -111,7 +111,7 @@ def test_noise_functions_may_work_in_place(digits):
         return X
 
     copying = DenoisingSearch(lambda X, rng: X + 0.25 * rng.normal(size=X.shape), **FEW).fit(train)
-    assert_allclose(DenoisingSearch(in_place, **FEW).fit(train).best_score_, copying.best_score_)
+    assert_allclose(DenoisingSearch(in_place, **FEW).fit(train).best_error_, copying.best_error_)
 
 
 @pytest.mark.parametrize(
@@ -165,3 +165,58 @@ def test_bounds_are_kept_and_help_with_noisy_training_data(digits):
     Z = boxed.denoise(noisy)
     assert Z.min() >= 0 and Z.max() <= 1
     assert error(boxed, noisy, test) < error(free, noisy, test)
+
+
+def test_a_higher_score_is_better_as_in_scikit_learn(digits):
+    train, *_ = digits
+    search = DenoisingSearch(0.25, **FEW).fit(train)
+    scores = search.cv_results_["mean_test_score"]
+    assert search.best_score_ == scores.max() == scores[search.best_index_] == -search.best_error_
+    assert search.cv_results_["gamma"][search.best_index_] == search.best_params_["gamma"]
+
+
+def test_noisy_training_rows_are_denoised_out_of_their_own_basis(digits):
+    """Many components: the recipe fit(X).denoise(X) must be as good as denoising rows that are new."""
+    train, test, noisy_train, noisy = digits
+    search = DenoisingSearch(widths=(0.25,), n_components=(128,), penalties=(0.0,)).fit(noisy_train)
+    assert search.cross_fit_ == 5
+    assert error(search, noisy_train, train) < 1.1 * error(search, noisy, test)
+    assert error(search, noisy_train, train) < 0.85 * error(search.best_estimator_, noisy_train, train)
+    np.testing.assert_array_equal(search.denoise(noisy), search.best_estimator_.denoise(noisy))
+    ten = DenoisingSearch(widths=(0.25,), n_components=(128,), penalties=(0.0,), cross_fit=10).fit(noisy_train)
+    expected = ten.best_estimator_.denoise(noisy_train, cross_fit=10)
+    np.testing.assert_array_equal(ten.denoise(noisy_train), expected)
+
+
+def test_few_components_and_clean_data_need_no_folds(digits):
+    train, _, noisy_train, _ = digits
+    few = DenoisingSearch(widths=(0.25,), n_components=(16,), penalties=(0.0,)).fit(noisy_train)
+    clean = DenoisingSearch(0.25, widths=(0.25,), n_components=(128,), penalties=(0.0,)).fit(train)
+    off = DenoisingSearch(widths=(0.25,), n_components=(128,), penalties=(0.0,), cross_fit=None).fit(noisy_train)
+    for search, X in ((few, noisy_train), (clean, train), (off, noisy_train)):
+        assert search.cross_fit_ is None
+        np.testing.assert_array_equal(search.denoise(X), search.best_estimator_.denoise(X))
+
+
+def test_groups_judge_and_are_folds(rng):
+    X = rng.normal(size=(60, 3))
+    runs = np.repeat(list("abc"), 20)
+    search = DenoisingSearch(widths=(1.0,), n_components=(12,), cross_fit=5).fit(X, groups=runs)
+    expected = search.best_estimator_.denoise(X, cross_fit=runs)
+    np.testing.assert_array_equal(search.denoise(X), expected)
+    with pytest.raises(ValueError, match="60 rows and groups of shape"):
+        DenoisingSearch().fit(X, groups=runs[1:])
+    with pytest.raises(ValueError, match="one group"):
+        DenoisingSearch().fit(X, groups=np.zeros(60))
+
+
+def test_data_frames_go_in_without_warnings_and_come_out(rng, recwarn):
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"], index=np.arange(60) + 5)
+    search = DenoisingSearch(widths=(1.0,), n_components=(4, 12)).fit(frame)
+    values = search.denoise(frame)
+    assert not [str(warning.message) for warning in recwarn if "feature names" in str(warning.message)]
+    assert list(search.feature_names_in_) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        search.denoise(frame[["b", "a", "c"]])
+    out = search.set_output(transform="pandas").transform(frame)
+    pd.testing.assert_frame_equal(out, pd.DataFrame(values, columns=frame.columns, index=frame.index))

@@ -86,17 +86,17 @@ def fit(X, request, advance=lambda: None):
 
 def choose(X, request, advance=lambda: None):
     """Width, components and penalty; one search a width, so that a bar can move, all on the same split."""
-    best_score, best = np.inf, None
+    best_error, best = np.inf, None
     for width in request.widths(X):
         if request.is_open:
             search = _search(X, width, request)
-            score, found = search.best_score_, search.best_params_
+            error, found = search.best_error_, search.best_params_
             # The search knows widths as multiples of the median distance of its part of X, and penalties likewise.
             found = (width, found["n_components"], found["penalty"] / found["gamma"] / width)
         else:
-            score, found = 0.0, (width, request.components, request.penalty)
-        if score < best_score:
-            best_score, best = score, found
+            error, found = 0.0, (width, request.components, request.penalty)
+        if error < best_error:
+            best_error, best = error, found
         advance()
     width, components, penalty = best
     return (

@@ -4,7 +4,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import take_rows
@@ -12,6 +12,8 @@ from preimage._random import generator
 from preimage._rows import for_blocks
 from preimage._validation import Interval, StrOptions, check_parameters, check_points
 from preimage.estimators import KernelPCA
+from preimage.estimators._cross_fit import FOLDS, needs_folds
+from preimage.estimators._queries import check_queries
 from preimage.exceptions import RankWarning
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection._denoising_criteria import AddedNoise, MaskedColumns, SteinEstimate
@@ -29,7 +31,7 @@ SEARCH_TOLERANCE = 1e-4
 SEARCH_STEPS = 100
 
 
-class DenoisingSearch(BaseEstimator):
+class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Choose kernel PCA for denoising, with or without clean data.
 
     A part of the rows is held out; models of every width are fitted on the rest and denoise the held-out rows with
@@ -43,6 +45,9 @@ class DenoisingSearch(BaseEstimator):
     - Noisy data, "masked": some columns of a held-out row are replaced by their means, and the denoised row
       must predict their noisy values. Right for any noise that is independent between columns; blind to penalties,
       which stay zero.
+
+    Noisy rows of the training set have their own noise in the model. Where components are many for the number of rows,
+    `denoise` gives these rows models that have not seen them, fitted with the best parameters to other folds.
 
     Parameters
     ----------
@@ -64,11 +69,15 @@ class DenoisingSearch(BaseEstimator):
         Range of clean values, such as (0, 1) for pixels; pre-images then stay within it (`Gradient` instead of
         `FixedPoint`), which helps most when the training data are noisy.
     held_out : float, default=0.2
-        Share of the rows that judge.
+        Fraction of the rows that judge.
     max_queries : int, default=300
         Most rows that judge.
+    cross_fit : "auto", int or None, default="auto"
+        Folds in which noisy rows of the training set are denoised. "auto" is five, the size for which the parameters
+        were chosen, when there are more components than an eighth of the rows, and none otherwise: a model of all rows
+        is then better for them. With clean data (`noise`) there are none: the model has no noise in it.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of the split, of added noise and of probes.
+        Seed of the split, of added noise, of probes and of folds.
 
     Attributes
     ----------
@@ -76,13 +85,21 @@ class DenoisingSearch(BaseEstimator):
         Fitted on all rows.
     best_params_ : dict
         "gamma", "n_components" and "penalty".
+    best_error_ : float
+        Estimated mean squared error per column ("masked": plus the variance of the noise).
     best_score_ : float
-        Estimated mean squared error a column ("masked": plus the variance of the noise).
+        Minus `best_error_`: higher is better, as in scikit-learn's searches.
+    best_index_ : int
+        Of the best candidate in `cv_results_`.
     cv_results_ : dict of arrays
-        "gamma", "n_components", "penalty" and "error" of every candidate.
+        "gamma", "n_components", "penalty", "error" and "mean_test_score", minus the error, of every candidate.
+    cross_fit_ : int, array of shape (n,) or None
+        Folds in which rows of the training set are denoised, or the group of each.
     criterion_ : str
     noise_ : float or None
         Deviation of the noise that "sure" worked with.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------
@@ -95,6 +112,8 @@ class DenoisingSearch(BaseEstimator):
     >>> search = DenoisingSearch(noise=0.1).fit(curve)
     >>> bool(np.mean((search.denoise(noisy) - curve) ** 2) < 0.6 * np.mean((noisy - curve) ** 2))
     True
+
+    It is a transformer too: ``DenoisingSearch().set_output(transform="pandas").fit_transform(frame)`` is a data frame.
     """
 
     _parameter_constraints = {
@@ -107,6 +126,7 @@ class DenoisingSearch(BaseEstimator):
         "bounds": [tuple, list, None],
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "max_queries": [Interval(Integral, 1, None, closed="left")],
+        "cross_fit": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), None],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -122,6 +142,7 @@ class DenoisingSearch(BaseEstimator):
         bounds=None,
         held_out=0.2,
         max_queries=300,
+        cross_fit="auto",
         random_state=0,
     ):
         self.noise = noise
@@ -133,27 +154,55 @@ class DenoisingSearch(BaseEstimator):
         self.bounds = bounds
         self.held_out = held_out
         self.max_queries = max_queries
+        self.cross_fit = cross_fit
         self.random_state = random_state
 
-    def fit(self, X, y=None):
-        """Choose parameters on X, clean or noisy as `noise` says, and fit the best model on all of it."""
+    def fit(self, X, y=None, *, groups=None):
+        """Choose parameters on X, clean or noisy as `noise` says, and fit the best model on all of it.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        y : ignored
+        groups : array of shape (n,), optional
+            Groups of rows whose noise may be alike, such as the runs of scans. Whole groups judge, and are the folds of
+            `cross_fit`.
+        """
         check_parameters(self)
         X = check_points(self, X, reset=True, min_samples=8, accept_sparse=False)
         self._check_candidates()
+        groups = None if groups is None else _group_codes(groups, X.shape[0])
         rng = generator(self.random_state)
-        rest, judge = self._split(X, rng)
+        rest, judge = self._split(X, groups, rng)
         error = self._criterion(X, judge, rest, rng)
         # Widths in parallel, each on one core: better than threads inside many small problems.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankWarning)  # more components than there are make no candidate
             rows = for_blocks(lambda gamma: self._errors(rest, gamma, error), self._gammas(rest), X)
         self._keep_best(X, [row for part in rows for row in part])
+        self.cross_fit_ = self._folds(groups)
         return self
 
     def denoise(self, X):
-        """Denoise X with the best model."""
+        """Denoise X with the best model; noisy rows of the training set with models of other folds, if `cross_fit_`.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+
+        Returns
+        -------
+        array of shape (q, d)
+            Lazy for a Dask array.
+        """
         check_is_fitted(self)
-        return self.best_estimator_.denoise(X)
+        model = self.best_estimator_
+        X = check_queries(self, X, model.subspace_.frame.coefficients)
+        return model.denoise(X, cross_fit=self.cross_fit_)
+
+    def transform(self, X):
+        """The same as `denoise`: for pipelines, and for data frames with ``set_output(transform="pandas")``."""
+        return self.denoise(X)
 
     def _errors(self, rest, gamma, error):
         """(gamma, n_components, penalty, error) of all candidates of one width, from one fit."""
@@ -180,11 +229,28 @@ class DenoisingSearch(BaseEstimator):
                 bound = "not be negative" if name == "penalties" else "be positive"
                 raise ValueError(f"DenoisingSearch: every candidate in {name} must {bound}; got {tuple(values)!r}.")
 
-    def _split(self, X, rng):
+    def _split(self, X, groups, rng):
         n = X.shape[0]
         order = rng.permutation(n)
         held = min(max(int(self.held_out * n), 1), self.max_queries, n - 4)
-        return take_rows(X, np.sort(order[held:])), take_rows(X, np.sort(order[:held]))
+        if groups is None:
+            return take_rows(X, np.sort(order[held:])), take_rows(X, np.sort(order[:held]))
+        # Whole groups, as many as it takes and at least one; of them, as many rows as may judge.
+        shuffled = rng.permutation(groups.max() + 1)
+        sizes = np.cumsum(np.bincount(groups)[shuffled])
+        judging = shuffled[: max(1, int(np.searchsorted(sizes, self.held_out * n, side="right")))]
+        apart = np.isin(groups, judging)
+        return take_rows(X, np.flatnonzero(~apart)), take_rows(X, np.sort(order[apart[order]][: self.max_queries]))
+
+    def _folds(self, groups):
+        if self.noise is not None or self.cross_fit is None:
+            return None
+        model = self.best_estimator_
+        if self.cross_fit == "auto" and not needs_folds(model.n_components_, model.n_samples_seen_):
+            return None
+        if groups is not None:
+            return groups
+        return FOLDS if self.cross_fit == "auto" else int(self.cross_fit)
 
     def _gammas(self, X):
         median = squared_distance_percentile(X, 50)
@@ -221,12 +287,33 @@ class DenoisingSearch(BaseEstimator):
         if not np.isfinite(error).any():
             raise ValueError("No candidate has a finite error; does the noise function return finite values?")
         best = int(np.nanargmin(error))
-        self.cv_results_ = {"gamma": gamma, "n_components": count, "penalty": penalty, "error": error}
-        self.best_score_ = float(error[best])
+        self.cv_results_ = {
+            "gamma": gamma,
+            "n_components": count,
+            "penalty": penalty,
+            "error": error,
+            "mean_test_score": -error,
+        }
+        self.best_index_, self.best_error_ = best, float(error[best])
+        self.best_score_ = -self.best_error_
         self.best_params_ = {
             "gamma": float(gamma[best]),
             "n_components": int(count[best]),
             "penalty": float(penalty[best]),
         }
         solver = self._solver(self.best_params_["penalty"])
-        self.best_estimator_ = KernelPCA(int(count[best]), gamma=float(gamma[best]), preimage=solver).fit(X)
+        seed = self.random_state if isinstance(self.random_state, Integral) else 0  # the folds are the same each time
+        self.best_estimator_ = KernelPCA(
+            int(count[best]), gamma=float(gamma[best]), preimage=solver, random_state=seed
+        ).fit(X)
+
+
+def _group_codes(groups, n):
+    """Groups as numbers from 0."""
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(f"There are {n} rows and groups of shape {groups.shape}; each row needs one.")
+    codes = np.unique(groups, return_inverse=True)[1]
+    if codes.max() == 0:
+        raise ValueError("All rows are of one group; some must judge what is learned from others. Leave groups out.")
+    return codes
