@@ -12,9 +12,11 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.interop import (
     Binary,
+    Calibrated,
     Coordinates,
     Detection,
     KernelMachine,
+    Logistic,
     OneVsOne,
     OneVsRest,
     Regression,
@@ -96,6 +98,24 @@ OUTPUTS = {
     "detection": Detection(0.5),
     "coordinates": Coordinates(3),
 }
+CURVES = (np.linspace(-0.4, 0.4, 8), np.array([0, 0.3, 0, 0.2, 0.6, 0.1, 0.5, 1]), np.array([2.0, 3.0, 1.0, 2.0]))
+LINKED = {
+    "softmax": Logistic(STRINGS),
+    "sigmoid": Logistic(np.array([3, 8])),
+    "sigmoids": Logistic(np.arange(4), "one_vs_rest"),
+    "clipped": Logistic(np.arange(4), "clipped"),
+    "two clipped": Logistic(STRINGS[:2], "clipped"),
+    "calibrated": Calibrated(Binary(STRINGS[:2]), "sigmoid", np.array([-4.0]), np.array([0.5]), np.ones(1)),
+    "calibrated classes": Calibrated(OneVsRest(np.arange(4)), "sigmoid", -np.arange(1.0, 5), np.zeros(4), np.ones(4)),
+    "calibrated pairs": Calibrated(
+        OneVsOne(np.arange(4), "ovo"), "sigmoid", -np.arange(1.0, 5), np.zeros(4), np.ones(4)
+    ),
+    "isotonic": Calibrated(OneVsRest(STRINGS), "isotonic", *CURVES),
+    "isotonic votes": Calibrated(OneVsOne(STRINGS), "isotonic", *CURVES),
+    "two isotonic": Calibrated(Binary(np.arange(2)), "isotonic", CURVES[0], np.sort(CURVES[1]), np.array([8.0])),
+    "temperature": Calibrated(OneVsRest(STRINGS), "temperature", np.array([2.5]), np.zeros(1), np.ones(1)),
+    "two temperatures": Calibrated(Binary(STRINGS[:2]), "temperature", np.array([2.5]), np.zeros(1), np.ones(1)),
+}
 
 
 def run(proto, X):
@@ -117,7 +137,8 @@ def machine(kernel, output, seed=0):
 def assert_same(found, machine, X, tolerance):
     F = machine(X)
     output = machine.output
-    names = {"regressor": {"prediction"}, "transformer": {"coordinates"}}.get(output.kind, {"label", "decision"})
+    answers = {"label", "decision"} if output.has_decision else {"label"}
+    names = {"regressor": {"prediction"}, "transformer": {"coordinates"}}.get(output.kind, answers)
     assert set(found) == names | ({"probabilities"} if output.has_probabilities else set())
     values = found.get("decision", found.get("prediction", found.get("coordinates")))
     decision = output.decision(F)
@@ -132,6 +153,23 @@ def assert_same(found, machine, X, tolerance):
     if "probabilities" in found:
         assert found["probabilities"].shape == output.probabilities(F).shape
         np.testing.assert_allclose(found["probabilities"], output.probabilities(F), atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("output", LINKED.values(), ids=LINKED)
+def test_links_and_curves(output, dtype):
+    small = machine(KERNELS["Gaussian"], output)
+    F, found = small(QUERIES), run(to_onnx(small, dtype=dtype), QUERIES)
+    assert set(found) == ({"label", "decision"} if output.has_decision else {"label"}) | {"probabilities"}
+    P = output.probabilities(F)
+    # Votes jump where a value is zero to within rounding, and so do their curves; classes may be equally probable.
+    steady = np.min(np.abs(F), axis=1) > 1e-4
+    best = np.sort(P, axis=1)
+    clear = steady & (best[:, -1] - best[:, -2] > 1e-3)
+    assert clear.mean() > 0.5
+    np.testing.assert_allclose(found["probabilities"][steady], P[steady], atol=1e-4 if dtype == "float32" else 1e-9)
+    np.testing.assert_array_equal(found["label"][clear], output.predict(F)[clear])
+    assert set(run(to_onnx(small, probabilities=False), QUERIES)) == set(found) - {"probabilities"}
 
 
 @pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS)

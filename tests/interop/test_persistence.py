@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.svm import SVR
 
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
@@ -20,6 +21,7 @@ from preimage.interop import (
     OneVsRest,
     Regression,
     machine_from_bytes,
+    machine_of,
     machine_to_bytes,
 )
 from preimage.kernels import (
@@ -337,3 +339,15 @@ def test_a_small_file_cannot_ask_for_all_the_memory():
     kernel = {"class": "Patches", "parameters": kernel | {"window_width": None, "smoothing": 1.0}}
     with pytest.raises(ValueError, match="at most 16384 pixels"):
         machine_from_bytes(with_document(data, document_of(data) | {"kernel": kernel}))
+
+
+@pytest.mark.parametrize("start", [b"\x80\x04", b"\x80\x05", b"PK"])
+def test_headers_of_every_length_are_read(start):
+    """A header of 1,152 bytes begins as a pickle does, one of 19,280 bytes as a ZIP archive."""
+    machine = machine_of(SVR(kernel="linear").fit([[0.0], [1.0]], [0.0, 1.0]))
+    shortest = int.from_bytes(machine_to_bytes(machine, {"padding": ""})[:8], "little")
+    wanted = int.from_bytes(start, "little")
+    # Headers are padded to multiples of eight bytes.
+    data = machine_to_bytes(machine, {"padding": "x" * (wanted - shortest)})
+    assert data[:2] == start
+    assert machine_from_bytes(data)[0].expansion.kernel.is_same(machine.expansion.kernel)

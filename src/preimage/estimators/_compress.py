@@ -1,16 +1,14 @@
 """One function that makes any kernel machine small."""
 
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from preimage.estimators._compressed import (
-    Compressed,
     CompressedClassifier,
     CompressedDetector,
     CompressedRegressor,
     CompressedTransformer,
 )
-from preimage.interop import KernelMachine, machine_of
+from preimage.interop import fold, multiplications
 from preimage.solvers import TargetSolver, as_preimage
 
 _CLASSES = {
@@ -87,26 +85,19 @@ def compress(
         "dtype": dtype,
         "random_state": random_state,
     }
-    if isinstance(estimator, Pipeline):
-        front = estimator[:-1]
-        X = X if X is None or len(front) == 0 else front.transform(X)
-        name, last = estimator.steps[-1]
-        small = (name, compress(last, n_points, X=X, y=y, **options))
-        return Pipeline([*estimator.steps[:-1], small], memory=estimator.memory, verbose=estimator.verbose)
-    if hasattr(estimator, "best_estimator_"):
-        return compress(estimator.best_estimator_, n_points, X=X, y=y, **options)
-    machine = machine_of(estimator)
-    model = _CLASSES[machine.output.kind](_template(estimator), n_points, **options)
+    folded = fold(estimator)
+    front = [step for _, step in folded.front]
+    for step in front:
+        X = None if X is None else step.transform(X)
+    machine = folded.machine
+    model = _CLASSES[machine.output.kind](folded.template, n_points, **options)
     if isinstance(model, CompressedTransformer):
-        model.preimage = _way_back(estimator)
-    return model._compress(estimator, X, y)
-
-
-def _template(estimator):
-    """The original unfitted: its parameters are worth keeping, its points are not."""
-    if isinstance(estimator, Compressed):
-        return estimator.estimator
-    return None if isinstance(estimator, KernelMachine) else clone(estimator)
+        model.preimage = _way_back(folded.template)
+    model._compress(machine, X, y, work=(multiplications(estimator), sum(map(multiplications, front))))
+    if not front:
+        return model
+    outer = estimator if isinstance(estimator, Pipeline) else Pipeline([])
+    return Pipeline([*folded.front, (folded.name, model)], memory=outer.memory, verbose=outer.verbose)
 
 
 def _way_back(estimator):

@@ -4,6 +4,7 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -15,6 +16,7 @@ from sklearn.base import (
 )
 from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,11 +33,13 @@ from preimage._validation import (
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
 from preimage.feature_space import Expansion
-from preimage.interop import compress_machine, machine_of, to_onnx
+from preimage.interop import compress_machine, machine_of, multiplications, to_onnx
 from preimage.kernels import Precomputed
 from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
+# The score of classifiers and detectors without labels.
+AGREEMENT = "agreement with the original"
 # How much a score may drop where neither a size nor a tolerance is given.
 DEFAULT_TOLERANCE = 0.005
 
@@ -85,7 +89,8 @@ class Compressed(BaseEstimator):
         X : array or sparse matrix of shape (n, d)
         y : array of shape (n,)
         **fit_params
-            Passed to the original, such as `sample_weight`.
+            Passed to the `fit` of the original, such as `sample_weight`; with metadata routing enabled, what it
+            requests.
 
         Returns
         -------
@@ -93,8 +98,8 @@ class Compressed(BaseEstimator):
         """
         check_parameters(self)
         _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
-        original = self._original().fit(X, y, **fit_params)
-        return self._compress(original, X, y)
+        original = self._original().fit(X, y, **self._routed_to_fit(fit_params))
+        return self._compress(machine_of(original), X, y, work=(multiplications(original), 0))
 
     @property
     def expansion_(self):
@@ -113,12 +118,16 @@ class Compressed(BaseEstimator):
     def __repr__(self, N_CHAR_MAX=700):
         if not hasattr(self, "machine_"):
             return super().__repr__(N_CHAR_MAX)
-        ratio = self.n_original_points_ / self.n_points_
-        text = f"{type(self).__name__}: {self.n_points_} points for {self.n_original_points_}, {ratio:.3g} × less work"
+        text = (
+            f"{type(self).__name__}: {self.n_points_} points for {self.n_original_points_}, "
+            f"{self.work_ratio_:.3g} × less work"
+        )
         if np.isfinite(self.error_):
             text += f"; relative error in feature space {self.error_:.2g}"
         if self.scores_ is not None:
-            text += f"; {self._score_name()} {self.scores_[0]:.4f} → {self.scores_[1]:.4f}"
+            # The agreement of the original with itself says nothing.
+            before = "" if self.is_scored_by_original_ else f"{self.scores_[0]:.4f} → "
+            text += f"; {self._score_name()} {before}{self.scores_[1]:.4f}"
         return text
 
     def save(self, path):
@@ -141,14 +150,16 @@ class Compressed(BaseEstimator):
     def _original(self):
         return type(self)._default() if self.estimator is None else clone(self.estimator)
 
-    def _compress(self, original, X, y):
-        """Adopt a fitted original, made small on the data X, y (which may be None)."""
+    def _compress(self, machine, X, y, work):
+        """Adopt the machine of an original, made small on the data X, y (which may be None).
+
+        `work` is what a prediction of the original costs, and of what stays beside the machine.
+        """
         check_parameters(self)
-        machine = machine_of(original)
         if machine.output.kind != self.kind:
             raise TypeError(
-                f"{type(self).__name__} is for a {self.kind}; got a {machine.output.kind}, "
-                f"{type(original).__name__}. `compress(model, ...)` chooses the class by itself."
+                f"{type(self).__name__} is for a {self.kind}; got a {machine.output.kind}. `compress(model, ...)` "
+                "chooses the class by itself."
             )
         self._adopt(machine)
         X = None if X is None else check_points(self, X, reset=False)
@@ -173,6 +184,8 @@ class Compressed(BaseEstimator):
         self.n_original_points_ = result.n_original_points
         self.error_ = result.error
         self.scores_ = result.scores
+        self.is_scored_by_original_ = result.scores is not None and y is None
+        self.work_ratio_ = work[0] / (multiplications(self.machine_) + work[1])
         self.converged_ = result.converged
         self.reason_ = result.reason
         return self
@@ -208,12 +221,29 @@ class Compressed(BaseEstimator):
         tags.target_tags.multi_output = get_tags(self._original()).target_tags.multi_output
         return tags
 
+    def get_metadata_routing(self):
+        """What `fit` passes on: metadata that the original requests, such as ``sample_weight``.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._original(), method_mapping=to_fit)
+
+    def _routed_to_fit(self, fit_params):
+        """Parameters for the fit of the original; without routing they are all for it."""
+        if not get_config()["enable_metadata_routing"] or not fit_params:
+            return fit_params
+        return process_routing(self, "fit", **fit_params).estimator.fit
+
     def _score_name(self):
-        return "R²"
+        """What `scores_` are."""
+        return "R² against the original" if self.is_scored_by_original_ else "R²"
 
 
 class CompressedClassifier(ClassifierMixin, Compressed):
-    """A classifier on few points: SVC, NuSVC or one-vs-rest of them, made small and fast.
+    """A classifier on few points: SVC, NuSVC, one-vs-rest of them, or kernel PCA and a linear classifier, made small.
 
     Usually made by `compress`; `fit` trains the original first, for pipelines and grid searches over `n_points`.
 
@@ -240,7 +270,12 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     error_ : float
         Relative squared error Σ‖Ψ − Ψ′‖²/Σ‖Ψ‖² of the functions in feature space; NaN for indefinite kernels.
     scores_ : tuple of two floats, or None
-        Accuracy of the original and of this model on the data it was compressed with.
+        Of the original and of this model, on the data it was compressed with: accuracy where there were labels, and
+        otherwise agreement with the original (`is_scored_by_original_`), which itself has 1.
+    is_scored_by_original_ : bool
+        Whether predictions of the original took the place of labels in `scores_`.
+    work_ratio_ : float
+        Multiplications of a prediction before, over those now, all steps of a pipeline counted.
     converged_, reason_
         Of the reduction.
     classes_, n_features_in_, feature_names_in_, points_, expansion_, intercept_
@@ -266,6 +301,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     def classes_(self):
         return self._fitted_machine().output.classes
 
+    @available_if(lambda self: self._fitted_machine().output.has_decision)
     def decision_function(self, X):
         """Decision values, in the shape that the original returns."""
         return self._fitted_machine().output.decision(self._values(X))
@@ -287,7 +323,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
             return np.log(self.predict_proba(X))
 
     def _score_name(self):
-        return "accuracy"
+        return AGREEMENT if self.is_scored_by_original_ else "accuracy"
 
 
 class CompressedRegressor(RegressorMixin, Compressed):
@@ -352,7 +388,7 @@ class CompressedDetector(OutlierMixin, Compressed):
         return self.machine_.output.predict(values)
 
     def _score_name(self):
-        return "agreement"
+        return AGREEMENT
 
 
 class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compressed):
@@ -441,6 +477,9 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     @property
     def _n_features_out(self):
         return self.machine_.output.n_components
+
+    def _score_name(self):
+        return "reproduced fraction of the variance"
 
 
 def _with_known_gram(machine, X):

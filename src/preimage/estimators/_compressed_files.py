@@ -22,6 +22,8 @@ _CLASSES = {
 # Parameters that a file keeps, where they are words or numbers.
 _PARAMETERS = ("n_points", "method", "tolerance", "shared", "dtype", "random_state")
 _FACTS = {"n_original_points", "error", "scores", "converged", "reason", "parameters", "preimage"}
+# Facts that files of the first release lack.
+_LATER_FACTS = {"is_scored_by_original", "work_ratio"}
 
 
 def save(model, path):
@@ -82,6 +84,8 @@ def _facts(model):
         "n_original_points": int(model.n_original_points_),
         "error": _number_or_none(model.error_),
         "scores": None if model.scores_ is None else [_number_or_none(score) for score in model.scores_],
+        "is_scored_by_original": bool(model.is_scored_by_original_),
+        "work_ratio": float(model.work_ratio_),
         "converged": bool(model.converged_),
         "reason": str(model.reason_),
         "parameters": {name: _plain(value) for name, value in parameters.items() if _is_plain(value)},
@@ -90,8 +94,8 @@ def _facts(model):
 
 
 def _model(machine, facts):
-    if set(facts) != _FACTS:
-        odd = ", ".join(sorted(_FACTS.symmetric_difference(facts)))[:200]
+    if set(facts) - _LATER_FACTS != _FACTS:
+        odd = ", ".join(sorted(_FACTS.symmetric_difference(set(facts) - _LATER_FACTS)))[:200]
         raise ValueError(f"It holds a kernel machine, but no compressed model: it lacks or has unknown facts: {odd}.")
     parameters = facts["parameters"]
     if not isinstance(parameters, dict) or not set(parameters) <= set(_PARAMETERS):
@@ -105,7 +109,14 @@ def _model(machine, facts):
     model.error_ = _float(_checked(facts, "error", _is_score, "a number or null"))
     scores = _checked(facts, "scores", _are_scores, "two numbers or null")
     model.scores_ = None if scores is None else tuple(map(_float, scores))
-    model.converged_ = _checked(facts, "converged", lambda flag: isinstance(flag, bool), "true or false")
+    # Files of the first release do not say; a perfect score of the original was agreement with itself.
+    facts = {
+        "is_scored_by_original": model.scores_ is not None and model.scores_[0] == 1,
+        "work_ratio": model.n_original_points_ / model.n_points_,
+    } | facts
+    model.is_scored_by_original_ = _checked(facts, "is_scored_by_original", _is_flag, "true or false")
+    model.work_ratio_ = float(_checked(facts, "work_ratio", _is_ratio, "a positive number"))
+    model.converged_ = _checked(facts, "converged", _is_flag, "true or false")
     model.reason_ = _checked(facts, "reason", lambda text: isinstance(text, str), "text")
     return model
 
@@ -135,6 +146,14 @@ def _checked(facts, name, is_right, wanted):
 
 def _is_count(value):
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**63
+
+
+def _is_flag(value):
+    return isinstance(value, bool)
+
+
+def _is_ratio(value):
+    return value is not None and _is_score(value) and value > 0
 
 
 def _is_score(value):

@@ -3,7 +3,7 @@
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import own_copy
+from preimage._arrays import array_namespace, own_copy
 from preimage._validation import check_model_inputs, check_points
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -12,6 +12,7 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.feature_space import Expansion, Gram, empirical_map
+from preimage.interop import Coordinates, KernelMachine
 
 
 class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -91,6 +92,18 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X = check_model_inputs(self, X, like=self.expansion_.coefficients)
         # The plain map is the kernel matrix itself; a product with the identity would double its price.
         return self.expansion_(X) if self.whiten else Gram(self.kernel_, X, self.expansion_.points).dense()
+
+    def _kernel_machine(self):
+        """The features as the functions of a machine."""
+        check_is_fitted(self)
+        expansion = self.expansion_
+        return KernelMachine(
+            expansion,
+            array_namespace(expansion.coefficients).zeros_like(expansion.coefficients[0, :]),
+            Coordinates(len(expansion)),
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+        )
 
     @property
     def _n_features_out(self):

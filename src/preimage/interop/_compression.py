@@ -152,11 +152,11 @@ def _with_thresholds(machine, small, X, y):
 
     Not fewest errors on labels: weights of classes and examples have moved the original's thresholds for a reason.
     """
-    if machine.output.kind == "transformer":
-        return small  # the origin of coordinates stays
+    if machine.output.fitted_constants == "origin":
+        return small
     values = to_numpy(small.expansion(X))
     intercept = to_numpy(small.intercept).astype(float)
-    if machine.output.kind == "regressor":
+    if machine.output.fitted_constants == "values":
         shift = np.mean(to_numpy(machine.expansion(X)) - values, axis=0)
         return _shifted(small, from_numpy(shift, small.intercept))
     # Examples of other classes do not matter to a function that tells two apart.

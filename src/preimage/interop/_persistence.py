@@ -7,7 +7,7 @@ import numpy as np
 from preimage._arrays import is_sparse, to_numpy
 from preimage.feature_space import Expansion
 from preimage.interop._machine import KernelMachine
-from preimage.interop._outputs import output_from_state
+from preimage.interop._outputs import Output, output_from_state
 from preimage.interop._tensors import Tensors, from_bytes, to_bytes
 from preimage.interop._value_state import kernel_from_state, value_state
 from preimage.kernels import Kernel, Patches, Precomputed, Warped
@@ -108,27 +108,33 @@ def machine_from_bytes(data):
     return machine, document["facts"]
 
 
-def _output_state(output, tensors):
+def _output_state(output, tensors, prefix="output"):
     state = {}
     for name, value in output.state().items():
-        if isinstance(value, np.ndarray):
+        if isinstance(value, Output):
+            state[name] = _output_state(value, tensors, f"{prefix}.{name}")
+        elif isinstance(value, np.ndarray):
             is_text = value.dtype.kind == "U"
-            state[name] = {"strings": value.tolist()} if is_text else tensors.put(f"output.{name}", value)
+            state[name] = {"strings": value.tolist()} if is_text else tensors.put(f"{prefix}.{name}", value)
         else:
             state[name] = value
     return {"class": type(output).__name__, "state": state}
 
 
-def _output(stored, tensors):
+def _output(stored, tensors, depth=0):
+    if depth > 1:  # a calibrated classifier has an output inside, and that is a plain one
+        raise ValueError("The outputs of the file are nested deeper than any that we write.")
     if not isinstance(stored, dict) or set(stored) != {"class", "state"} or not isinstance(stored["state"], dict):
         raise ValueError(f"A stored output has a class and a state; got {stored!r:.100}.")
-    state = {name: _field(value, tensors) for name, value in stored["state"].items()}
+    state = {name: _field(value, tensors, depth) for name, value in stored["state"].items()}
     return output_from_state(stored["class"], state)
 
 
-def _field(value, tensors):
+def _field(value, tensors, depth):
     if not isinstance(value, dict):
         return value
+    if "class" in value:
+        return _output(value, tensors, depth + 1)
     if set(value) != {"strings"}:
         return tensors.get(value)
     strings = value["strings"]

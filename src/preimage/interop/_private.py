@@ -1,8 +1,19 @@
 """What we read of scikit-learn that is not public, all of it."""
 
+from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 from sklearn.multiclass import _ConstantPredictor as ConstantPredictor
 
-__all__ = ["ConstantPredictor", "platt_parameters", "resolved_gamma", "target_scaling", "training_inputs"]
+__all__ = [
+    "ConstantPredictor",
+    "LinearClassifierMixin",
+    "LinearModel",
+    "centring_of",
+    "is_multilabel",
+    "platt_parameters",
+    "resolved_gamma",
+    "target_scaling",
+    "training_inputs",
+]
 
 
 def resolved_gamma(svm):
@@ -23,3 +34,15 @@ def training_inputs(svm):
 def target_scaling(gaussian_process):
     """Mean and scale that normalize_y took from the targets; zero and one without it."""
     return gaussian_process._y_train_mean, gaussian_process._y_train_std
+
+
+def centring_of(kernel_pca):
+    """Column means of the training matrix and their mean, which scikit-learn's kernel PCA subtracts."""
+    centerer = kernel_pca._centerer
+    return centerer.K_fit_rows_, centerer.K_fit_all_
+
+
+def is_multilabel(classifier):
+    """Whether a linear classifier was fitted on several labels per row; only ridge classifiers can be."""
+    binarizer = getattr(classifier, "_label_binarizer", None)
+    return binarizer is not None and binarizer.y_type_.startswith("multilabel")

@@ -27,8 +27,9 @@ from preimage.interop._sklearn_kernels import kernel_of_pairwise, kernel_of_svm
 from preimage.kernels import CallableKernel, Precomputed
 
 SUPPORTED = (
-    "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor, "
-    "OneVsRestClassifier of SVC or NuSVC, and the kernel estimators of preimage"
+    "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor, scikit-learn's KernelPCA and Nystroem, "
+    "OneVsRestClassifier of SVC or NuSVC, CalibratedClassifierCV with ensemble=False, pipelines in which kernel PCA "
+    "feeds a linear machine, and the kernel estimators of preimage"
 )
 
 
@@ -38,9 +39,10 @@ def expansion_of(estimator):
     Parameters
     ----------
     estimator : fitted estimator, KernelMachine or Expansion
-        SVC, NuSVC (one function for two classes, one a pair of classes for more), SVR, NuSVR, OneClassSVM, KernelRidge
-        and GaussianProcessRegressor (one function an output), OneVsRestClassifier of SVC or NuSVC (one a class), or an
-        estimator of this library.
+        SVC, NuSVC (one function for two classes, one per pair of classes for more), SVR, NuSVR, OneClassSVM, KernelRidge
+        and GaussianProcessRegressor (one function per output), OneVsRestClassifier of SVC or NuSVC (one per class),
+        scikit-learn's KernelPCA and Nystroem (one per coordinate), a pipeline in which kernel PCA feeds a linear
+        machine, CalibratedClassifierCV with ensemble=False of one of them, or an estimator of this library.
 
     Returns
     -------
@@ -124,7 +126,7 @@ def _(ridge: KernelRidge):
         kernel = Precomputed(np.asarray(to_dense(ridge.X_fit_), dtype=np.float64))
         points = kernel.inputs(kernel.gram)
     else:
-        points = _double(ridge.X_fit_)
+        points = double_points(ridge.X_fit_)
         kernel = kernel_of_pairwise(
             ridge.kernel,
             points.shape[1],
@@ -144,7 +146,7 @@ def _(process: GaussianProcessRegressor):
     mean, scale = target_scaling(process)
     kernel = kernel_of_gaussian_process(process.kernel_)
     intercept = np.broadcast_to(np.asarray(mean, dtype=np.float64), alpha.shape[1:]).copy()
-    return _machine(process, kernel, _double(process.X_train_), alpha * scale, intercept, Regression(alpha.shape[1]))
+    return _machine(process, kernel, double_points(process.X_train_), alpha * scale, intercept, Regression(alpha.shape[1]))
 
 
 @machine_of.register
@@ -189,9 +191,9 @@ def _support(svm):
     if isinstance(svm.kernel, str) and svm.kernel == "precomputed":
         return np.asarray(numbers, dtype=np.int64)[:, None]
     if callable(svm.kernel):
-        return _double(training_inputs(svm))[numbers]
+        return double_points(training_inputs(svm))[numbers]
     if svm.support_.size:
-        return _double(svm.support_vectors_)
+        return double_points(svm.support_vectors_)
     return np.zeros((1, svm.n_features_in_))
 
 
@@ -250,7 +252,7 @@ def _machine(estimator, kernel, points, coefficients, intercept, output):
     )
 
 
-def _double(X):
+def double_points(X):
     """Points in double precision, CSR if sparse, whatever precision the model was fitted in."""
     X = as_points(X).astype(np.float64, copy=False)
     return X.tocsr() if is_sparse(X) else X
@@ -261,10 +263,8 @@ def _describe(estimator):
     if isinstance(estimator, type):
         return f"the class {estimator.__name__}; pass a fitted object"
     name = type(estimator).__name__
-    if type(estimator).__module__.startswith("sklearn.decomposition") and name == "KernelPCA":
-        return "scikit-learn's KernelPCA; fit preimage.KernelPCA instead"
     if hasattr(estimator, "best_estimator_"):
         return f"{name}; pass its best_estimator_"
     if hasattr(estimator, "refit"):
         return f"{name} without a best_estimator_; fit it with refit=True"
-    return f"{name}; pass its last step, and transformed inputs" if hasattr(estimator, "steps") else name
+    return name

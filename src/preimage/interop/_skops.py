@@ -1,45 +1,32 @@
 """The types that skops may load in our models: values without code."""
 
-from preimage import landmarks, reduced_sets, solvers, spectral
-from preimage.feature_space import Expansion, Moments, Subspace
-from preimage.interop._machine import KernelMachine
-from preimage.interop._outputs import Binary, Coordinates, Detection, OneVsOne, OneVsRest, Regression
-from preimage.interop._value_state import KERNELS, SOLVERS
+from functools import cache
+from importlib import import_module
+from inspect import isclass
 
-_VALUES = (
-    *KERNELS,
-    *SOLVERS,
-    solvers.LearnedMap,
-    solvers.FittedMap,
-    solvers.FittedAuto,
-    solvers.CoordinateMap,
-    reduced_sets.Construct,
-    reduced_sets.Distill,
-    reduced_sets.Refine,
-    reduced_sets.Select,
-    reduced_sets.SelectL1,
-    spectral.Arpack,
-    spectral.BlockKrylov,
-    spectral.Dense,
-    spectral.EigenResult,
-    spectral.KernelMoments,
-    spectral.PrincipalSubspace,
-    landmarks.KMeans,
-    landmarks.Landmarks,
-    landmarks.PivotedCholesky,
-    landmarks.RandomlyPivotedCholesky,
-    landmarks.SparseGreedy,
-    landmarks.Uniform,
-    Expansion,
-    Moments,
-    Subspace,
-    KernelMachine,
-    Binary,
-    Coordinates,
-    Detection,
-    OneVsOne,
-    OneVsRest,
-    Regression,
+# Packages whose public classes may be in a fitted model. By name: estimators are a layer above this one.
+_PACKAGES = (
+    "kernels",
+    "feature_space",
+    "solvers",
+    "landmarks",
+    "reduced_sets",
+    "spectral",
+    "clustering",
+    "discriminants",
+    "calibration",
+    "invariances",
+    "interop",
+    "estimators",
+    "model_selection",
+)
+# Public classes that hold a function, which is code: trust those yourself.
+_HOLD_FUNCTIONS = {"CallableKernel", "FunctionTransformation"}
+# Private parts of fitted models.
+_PARTS = (
+    "preimage._enclosing_ball.Ball",
+    "preimage._ridge.Ridge",
+    "preimage.estimators._landmark_route.LandmarkModel",
 )
 # Values of others that are not on skops's own list: sparse points, and kernels of Gaussian processes, which a
 # compressed model keeps among the parameters of its original.
@@ -57,23 +44,20 @@ _THEIRS = (
     "sklearn.gaussian_process.kernels.Sum",
     "sklearn.gaussian_process.kernels.WhiteKernel",
 )
-# By name: estimators are a layer above this one.
-_ESTIMATORS = (
-    "preimage._ridge.Ridge",
-    "preimage.estimators._compressed.CompressedClassifier",
-    "preimage.estimators._compressed.CompressedDetector",
-    "preimage.estimators._compressed.CompressedRegressor",
-    "preimage.estimators._compressed.CompressedTransformer",
-    "preimage.estimators._empirical_kernel_map.EmpiricalKernelMap",
-    "preimage.discriminants._rule.LinearRule",
-    "preimage.estimators._kernel_fisher.KernelFisherDiscriminant",
-    "preimage.estimators._kernel_kmeans.KernelKMeans",
-    "preimage.estimators._kernel_pca.KernelPCA",
-    "preimage.estimators._oriented_kernel_pca.OrientedKernelPCA",
-    "preimage.estimators._landmark_route.LandmarkModel",
-    "preimage.estimators._sparse_greedy_classification.SparseGreedyClassifier",
-    "preimage.estimators._sparse_greedy_regression.SparseGreedyRegressor",
-)
 
-#: For ``skops.io.load(path, trusted=SKOPS_TYPES)``. Functions as kernels are not among them: trust those yourself.
-SKOPS_TYPES = tuple(sorted((*_ESTIMATORS, *_THEIRS, *(f"{each.__module__}.{each.__qualname__}" for each in _VALUES))))
+
+@cache
+def skops_types():
+    """Names for ``skops.io.load(path, trusted=SKOPS_TYPES)``: every public class of ours that holds no function.
+
+    A new estimator, kernel or solver is among them as soon as its package lists it.
+    """
+    public = (
+        getattr(package, name)
+        for package in (import_module(f"preimage.{name}") for name in _PACKAGES)
+        for name in package.__all__
+        # The list asks for itself.
+        if name not in _HOLD_FUNCTIONS | {"SKOPS_TYPES"}
+    )
+    ours = {f"{each.__module__}.{each.__qualname__}" for each in public if isclass(each)}
+    return tuple(sorted({*ours, *_PARTS, *_THEIRS}))

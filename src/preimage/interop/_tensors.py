@@ -94,7 +94,8 @@ def to_bytes(document, tensors):
 def from_bytes(data):
     """Document and `Tensors` of safetensors bytes; ValueError, and nothing executed, for any other bytes."""
     safetensors = _safetensors()
-    if data[:2] in (b"\x80\x04", b"\x80\x05", b"PK"):
+    # safetensors begins with the length of its header, which may look like anything, and then has a brace.
+    if data[:2] in (b"\x80\x04", b"\x80\x05", b"PK") and data[8:9] != b"{":
         kind = "a ZIP archive, such as skops or PyTorch write" if data[:2] == b"PK" else "a pickle, which may hold code"
         raise ValueError(f"The file is {kind}, not safetensors; it was not opened. Files of `save` can be loaded.")
     try:

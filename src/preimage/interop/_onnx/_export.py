@@ -18,10 +18,10 @@ ACCURACY = 1e-5
 def to_onnx(model, *, dtype="float32", compute_dtype=None, probabilities=True):
     """A kernel machine as an ONNX model of standard operators, for onnxruntime and other runtimes.
 
-    The input "X" has shape (N, d). Outputs of classifiers are "label" (int64 or string), "decision" and, where the
-    original has them, "probabilities"; of regressors "prediction"; of detectors "label" and "decision"; of transformers
-    "coordinates"; of an `Expansion` "values". They equal those of the model to 1e-5, or to the
-    rounding of float32 where values exceed 100.
+    The input "X" has shape (N, d). Outputs of classifiers are "label" (int64 or string) and, where the original has
+    them, "decision" and "probabilities"; of regressors "prediction"; of detectors "label" and "decision"; of
+    transformers "coordinates"; of an `Expansion` "values". They equal those of the model to 1e-5, or to the rounding of
+    float32 where values exceed 100.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def to_onnx(model, *, dtype="float32", compute_dtype=None, probabilities=True):
         Type of the numbers in between. None is `dtype`, or float64 where coefficients of both signs are so large that
         single precision would lose the fifth digit behind the point. Say "float32" for hardware without the other.
     probabilities : bool, default=True
-        Whether to export probabilities where the model has them: their coupling is a loop in double precision, and
-        several times the work of the rest.
+        Whether to export probabilities where the model has them: those of support vector machines are coupled by a
+        loop in double precision, several times the work of the rest.
 
     Returns
     -------
@@ -47,7 +47,8 @@ def to_onnx(model, *, dtype="float32", compute_dtype=None, probabilities=True):
     Notes
     -----
     Labels of rows whose decision is zero to within rounding may differ, and so may probabilities of single rows by
-    some thousandths: libsvm stops its iteration at a threshold, and so do we.
+    some thousandths: libsvm stops its iteration at a threshold, and so do we. Curves of isotonic calibration are steep
+    in places, where single precision shows as well; ``compute_dtype="float64"`` helps there.
 
     Examples
     --------

@@ -4,8 +4,18 @@ from itertools import combinations
 
 import numpy as np
 
+from preimage.interop._onnx._calibration import calibrated_probabilities, sum_to_one
 from preimage.interop._onnx._coupling import class_probabilities
-from preimage.interop._outputs import Binary, Coordinates, Detection, OneVsOne, OneVsRest, Regression
+from preimage.interop._outputs import (
+    Binary,
+    Calibrated,
+    Coordinates,
+    Detection,
+    Logistic,
+    OneVsOne,
+    OneVsRest,
+    Regression,
+)
 from preimage.interop._outputs._one_vs_rest import NOT_CONSTANT
 
 
@@ -42,6 +52,38 @@ def _one_vs_rest(graph, output, F):
         chosen = _column(graph, above) if k == 1 else _first_largest(graph, F)
         label = _labels(graph, output.classes, chosen)
     return {"label": label, "decision": decision}
+
+
+def _logistic(graph, output, F):
+    if output.n_functions > 1:
+        decision = (F, graph.dtype, output.n_functions)
+        return {"label": _labels(graph, output.classes, _first_largest(graph, F)), "decision": decision}
+    second = graph.cast(graph.add("Greater", _column(graph, F), 0.0), "int64")
+    return {"label": _labels(graph, output.classes, second), "decision": (_column(graph, F), graph.dtype, None)}
+
+
+def _calibrated(graph, output, F):
+    # There is no decision function: the most probable class is the label, so probabilities are computed in any case.
+    P, _, _ = _calibrated_probabilities(graph, output, F)
+    return {"label": _labels(graph, output.classes, _first_largest(graph, P))}
+
+
+def _logistic_probabilities(graph, output, F):
+    n = output.classes.size
+    if output.link == "softmax" and n > 2:
+        return graph.add("Softmax", F, axis=1), graph.dtype, n
+    if output.link == "clipped":
+        P = graph.add("Clip", graph.add("Mul", graph.add("Add", F, 1.0), 0.5), *map(graph.constant, (0.0, 1.0)))
+    else:
+        P = graph.add("Sigmoid", F)
+    return sum_to_one(graph, P, n), graph.dtype, n
+
+
+def _calibrated_probabilities(graph, output, F):
+    n = output.classes.size
+    tensor, _, columns = _OUTPUTS[type(output.classifier)](graph, output.classifier, F)["decision"]
+    D = graph.add("Unsqueeze", tensor, np.array([1])) if columns is None else tensor
+    return calibrated_probabilities(graph, output, D), graph.dtype, n
 
 
 def _binary_probabilities(graph, output, F):
@@ -126,6 +168,8 @@ def _labels(graph, classes, numbers):
 
 _OUTPUTS = {
     Binary: _binary,
+    Calibrated: _calibrated,
+    Logistic: _logistic,
     OneVsOne: _one_vs_one,
     OneVsRest: _one_vs_rest,
     Regression: _regression,
@@ -135,6 +179,8 @@ _OUTPUTS = {
 
 _PROBABILITIES = {
     Binary: _binary_probabilities,
+    Calibrated: _calibrated_probabilities,
+    Logistic: _logistic_probabilities,
     OneVsOne: _one_vs_one_probabilities,
     OneVsRest: _one_vs_rest_probabilities,
 }

@@ -21,6 +21,13 @@ class Output(ABC):
     #: Whether `probabilities` is available.
     has_probabilities = False
 
+    #: Whether the original has a `decision_function`.
+    has_decision = True
+
+    #: How the constants of a reduced machine are chosen: for the "signs" of its functions, for their mean "values", or
+    #: not at all, because coordinates keep their "origin".
+    fitted_constants = "signs"
+
     @property
     @abstractmethod
     def n_functions(self):
@@ -57,7 +64,7 @@ class Output(ABC):
         return self
 
     def state(self):
-        """The fields: numbers, strings, flags, lists of strings, NumPy arrays of plain dtypes, or None."""
+        """The fields: numbers, strings, flags, lists of strings, arrays of plain dtypes, outputs, or None."""
         return {field.name: _portable(getattr(self, field.name)) for field in fields(self)}
 
     def _columns(self, F):

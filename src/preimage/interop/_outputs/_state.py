@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from preimage.interop._outputs._binary import Binary
+from preimage.interop._outputs._calibrated import Calibrated
+from preimage.interop._outputs._logistic import Logistic
 from preimage.interop._outputs._one_vs_one import OneVsOne
 from preimage.interop._outputs._one_vs_rest import OneVsRest
 from preimage.interop._outputs._values import Coordinates, Detection, Regression
 
-_OUTPUTS = {output.__name__: output for output in (Binary, OneVsOne, OneVsRest, Regression, Detection, Coordinates)}
+OUTPUTS = (Binary, Calibrated, Coordinates, Detection, Logistic, OneVsOne, OneVsRest, Regression)
+_BY_NAME = {output.__name__: output for output in OUTPUTS}
 
 
 def output_from_state(name, state):
@@ -26,9 +29,9 @@ def output_from_state(name, state):
     >>> output_from_state("Detection", Detection(0.5).state())
     Detection(offset=0.5)
     """
-    if not isinstance(name, str) or name not in _OUTPUTS:
-        raise ValueError(f"No output has the name {name!r:.60}; known: {', '.join(_OUTPUTS)}.")
-    output = _OUTPUTS[name]
+    if not isinstance(name, str) or name not in _BY_NAME:
+        raise ValueError(f"No output has the name {name!r:.60}; known: {', '.join(_BY_NAME)}.")
+    output = _BY_NAME[name]
     expected = {field.name for field in fields(output)}
     if not isinstance(state, Mapping) or set(state) != expected:
         found = ", ".join(sorted(map(str, state)))[:200] if isinstance(state, Mapping) else type(state).__name__

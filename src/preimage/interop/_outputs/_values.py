@@ -23,6 +23,7 @@ class Regression(Output):
     flat: bool = True
 
     kind = "regressor"
+    fitted_constants = "values"
 
     def __post_init__(self):
         self._set(
@@ -86,6 +87,7 @@ class Coordinates(Output):
     n_components: int
 
     kind = "transformer"
+    fitted_constants = "origin"
 
     def __post_init__(self):
         self._set(n_components=check_count("Coordinates", "n_components", self.n_components))
