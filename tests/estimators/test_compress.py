@@ -6,17 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, make_moons, make_multilabel_classification
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning, NotFittedError, UnsetMetadataPassedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from preimage import (
     CompressedClassifier,
@@ -284,8 +289,137 @@ def test_repr_tells_what_was_gained(moons):
     X, y = moons
     small = compress(SVC(gamma=2).fit(X, y), 10, X=X, y=y)
     text = repr(small)
-    assert "10 points for" in text and "× less work" in text and "accuracy" in text and "error" in text
+    assert "10 points for" in text and "× less work" in text and "error" in text
+    assert f"accuracy {small.scores_[0]:.4f} → {small.scores_[1]:.4f}" in text and "agreement" not in text
     assert repr(clone(small)).startswith("CompressedClassifier(")
+
+
+@pytest.mark.parametrize(
+    ("original", "name"),
+    [
+        (SVC(gamma=2), "agreement with the original"),
+        (SVR(gamma=2), "R² against the original"),
+        (OneClassSVM(gamma=0.5), "agreement with the original"),
+        (KernelPCA(3, gamma=1), "reproduced fraction of the variance"),
+    ],
+)
+def test_without_labels_scores_are_not_called_accuracy(moons, original, name):
+    X, y = moons
+    small = compress(original.fit(X, y), 4, X=X)
+    assert small.is_scored_by_original_ and small.scores_[0] == 1
+    assert repr(small).endswith(f"{name} {small.scores_[1]:.4f}")
+    assert not compress(SVC(gamma=2).fit(X, y), 4).is_scored_by_original_
+
+
+def test_kernel_pca_and_a_linear_machine_become_one(digits):
+    X, y, Z, t = digits
+    pipeline = make_pipeline(StandardScaler(), KernelPCA(32, gamma=0.005), StandardScaler(), LinearSVC()).fit(X, y)
+    small = compress(pipeline, 100, X=X, y=y)
+    assert [name for name, _ in small.steps] == ["standardscaler-1", "linearsvc"]
+    assert small[-1].n_points_ == 100 and small[-1].n_original_points_ == len(X)
+    assert np.mean(small.predict(Z) == pipeline.predict(Z)) > 0.97
+    assert small.score(Z, t) > pipeline.score(Z, t) - 0.01
+    again = clone(small[-1]).fit(StandardScaler().fit_transform(X), y)
+    assert again.n_points_ == 100
+
+
+@pytest.mark.parametrize(
+    "last", [LogisticRegression(), LinearDiscriminantAnalysis(), RidgeClassifier(), SVC(kernel="linear")]
+)
+def test_all_points_reproduce_the_pipeline(digits, last):
+    X, y, Z, _ = digits
+    pipeline = make_pipeline(KernelPCA(16, gamma=0.02), last).fit(X, y)
+    small = compress(pipeline, len(X), method="select")
+    assert isinstance(small, CompressedClassifier)
+    assert np.allclose(small.decision_function(Z), pipeline.decision_function(Z), atol=1e-6)
+    assert hasattr(small, "predict_proba") == hasattr(pipeline, "predict_proba")
+    if hasattr(small, "predict_proba"):
+        assert np.allclose(small.predict_proba(Z), pipeline.predict_proba(Z), atol=1e-6)
+    assert np.array_equal(small.predict(Z), pipeline.predict(Z))
+
+
+def test_regression_on_kernel_pca(rng):
+    X = rng.uniform(-2, 2, size=(200, 2))
+    Y = np.stack([np.sin(2 * X[:, 0]), 100 * X[:, 1] ** 2], axis=1)
+    pipeline = make_pipeline(KernelPCA(30, gamma=1.0), Ridge(1e-3)).fit(X, Y)
+    for method in METHODS:
+        small = compress(pipeline, 60, X=X, y=Y, method=method)
+        assert isinstance(small, CompressedRegressor) and small.predict(X).shape == Y.shape
+        assert small.score(X, Y) > pipeline.score(X, Y) - 0.02, method
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_calibrated_classifiers_keep_their_probabilities(digits, method, n_classes):
+    X, y, Z, _ = digits
+    X, y = X[:300], y[:300] % n_classes
+    model = CalibratedClassifierCV(SVC(gamma=0.05, C=5), method=method, ensemble=False, cv=3).fit(X, y)
+    same = compress(model, len(X), method="select")
+    assert np.allclose(same.predict_proba(Z), model.predict_proba(Z), atol=1e-6)
+    assert not hasattr(same, "decision_function")
+    for reduction in ("distill", "select"):
+        small = compress(model, 100, X=X, method=reduction)
+        assert np.abs(small.predict_proba(Z) - model.predict_proba(Z)).mean() < 0.03, reduction
+        assert np.mean(small.predict(Z) == model.predict(Z)) > 0.95
+
+
+def test_work_of_a_pipeline_counts_what_stays(digits):
+    """A machine that is not linear leaves kernel PCA, and its points, as they are."""
+    X, y, _, _ = digits
+    pipeline = make_pipeline(KernelPCA(8, gamma=0.02), SVC()).fit(X, y)
+    small = compress(pipeline, 20, X=X)
+    assert small[-1].n_original_points_ / small[-1].n_points_ > 15
+    assert small[-1].work_ratio_ < 2
+    assert f"{small[-1].work_ratio_:.3g} × less work" in repr(small[-1])
+
+
+@pytest.fixture
+def routing():
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+def weights_of(X):
+    return 0.1 + (X[:, 0] > 0)
+
+
+def test_weights_are_routed_to_the_original(moons, routing):
+    X, y = moons
+    weights = weights_of(X)
+    svc = SVC(gamma=2).set_fit_request(sample_weight=True)
+    expected = compress(clone(svc).fit(X, y, sample_weight=weights), 10, X=X, y=y)
+    model = CompressedClassifier(svc, 10)
+    assert np.allclose(model.fit(X, y, sample_weight=weights).intercept_, expected.intercept_)
+    # Through a pipeline of the original, and through a search around the compressed model.
+    inner = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), svc)
+    CompressedClassifier(make_pipeline(KernelPCA(5), LinearSVC().set_fit_request(sample_weight=True)), 10).fit(
+        X, y, sample_weight=weights
+    )
+    with pytest.raises(TypeError, match="pass its last step"):
+        CompressedClassifier(inner, 10).fit(X, y, sample_weight=weights)
+    scored = model.set_score_request(sample_weight=True)
+    search = GridSearchCV(scored, {"n_points": [2, 10]}, cv=2).fit(X, y, sample_weight=weights)
+    assert search.best_estimator_.n_points_ in (2, 10)
+    request = get_routing_for_object(scored)
+    assert request.consumes("fit", ["sample_weight"]) == {"sample_weight"}
+    assert request.consumes("score", ["sample_weight"]) == {"sample_weight"}
+
+
+def test_metadata_that_nobody_asked_for_is_refused(moons, routing):
+    X, y = moons
+    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+        CompressedClassifier(SVC(), 5).fit(X, y, sample_weight=weights_of(X))
+    ignoring = CompressedClassifier(SVC().set_fit_request(sample_weight=False), 5)
+    with pytest.raises(TypeError, match="sample_weight"):
+        ignoring.fit(X, y, sample_weight=weights_of(X))
+
+
+def test_without_routing_weights_go_to_the_original(moons):
+    X, y = moons
+    weights = weights_of(X)
+    expected = compress(SVR(gamma=2).fit(X, y, sample_weight=weights), 10, X=X, y=y)
+    model = CompressedRegressor(SVR(gamma=2), 10).fit(X, y, sample_weight=weights)
+    assert np.allclose(model.intercept_, expected.intercept_)
 
 
 def test_pickle_and_clone(digits, digit_svc):

@@ -6,19 +6,22 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 import preimage
-from preimage import EmpiricalKernelMap, KernelPCA, compress
+from preimage import KernelPCA, compress
 from preimage.interop import SKOPS_TYPES
 from preimage.kernels import Gaussian, Laplacian, ScaledInputs
 from preimage.reduced_sets import Construct
-from preimage.solvers import FixedPoint, Gradient
+from preimage.solvers import FixedPoint
 
 pytest.importorskip("safetensors", reason="files are safetensors")
 
@@ -43,6 +46,12 @@ MODELS = {
     "detector": lambda: small(OneClassSVM(gamma=0.05), method=Construct(n_starts=2)),
     "transformer": lambda: small(KernelPCA(3, gamma=0.05)),
     "solver": lambda: small(KernelPCA(3, gamma=0.05, preimage=FixedPoint(penalty=0.01))),
+    "folded": lambda: small(make_pipeline(KernelPCA(5, gamma=0.05), LogisticRegression()), NAMES),
+    "outputs": lambda: small(make_pipeline(KernelPCA(5, gamma=0.05), Ridge()), X[:, 20:23]),
+    "calibrated": lambda: small(CalibratedClassifierCV(SVC(gamma=0.05), ensemble=False, cv=2), NAMES, dtype="float32"),
+    "isotonic": lambda: small(
+        CalibratedClassifierCV(OneVsRestClassifier(SVC()), method="isotonic", ensemble=False, cv=2), Y
+    ),
     "sparse": lambda: compress(SVC(gamma=0.05).fit(sparse.csr_matrix(X), Y), 8, method="select"),
     "precomputed": lambda: compress(SVC(kernel="precomputed").fit(X @ X.T, Y), 8, X=X @ X.T),
 }
@@ -55,7 +64,7 @@ def model(request):
 
 def answers(model):
     inputs = X @ X.T if model.n_features_in_ == len(X) else X
-    methods = ("predict", "decision_function", "transform", "denoise", "score_samples")
+    methods = ("predict", "decision_function", "predict_proba", "transform", "denoise", "score_samples")
     # Few queries and many go different ways.
     sets = [np.concatenate([inputs] * 4), inputs[:3]]
     return {(name, len(rows)): getattr(model, name)(rows) for name in methods if hasattr(model, name) for rows in sets}
@@ -65,7 +74,8 @@ def assert_same(loaded, model):
     assert type(loaded) is type(model) and repr(loaded) == repr(model)
     for (name, found), expected in zip(answers(loaded).items(), answers(model).values(), strict=True):
         np.testing.assert_array_equal(found, expected, err_msg=str(name))
-    for name in ("n_points_", "n_original_points_", "error_", "scores_", "converged_", "reason_", "n_features_in_"):
+    facts = ("n_points_", "n_original_points_", "error_", "scores_", "is_scored_by_original_", "work_ratio_")
+    for name in (*facts, "converged_", "reason_", "n_features_in_"):
         np.testing.assert_equal(getattr(loaded, name), getattr(model, name))
 
 
@@ -89,32 +99,6 @@ def test_pickling_and_cloning_work(model):
     assert not hasattr(clone(model), "machine_")
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        KernelPCA(3, gamma=0.05),
-        KernelPCA(3, gamma=0.05, preimage="learned"),
-        KernelPCA(3, gamma=0.05, landmarks=40),
-        KernelPCA(3, gamma=0.05, preimage=Gradient(), eigensolver="block_krylov"),
-        EmpiricalKernelMap(gamma=0.05, whiten=True),
-    ],
-)
-def test_other_estimators_are_declared_for_skops(estimator):
-    skops = pytest.importorskip("skops.io", reason="skops files need skops")
-    estimator.fit(X)
-    data = skops.dumps(estimator)
-    assert set(skops.get_untrusted_types(data=data)) <= set(SKOPS_TYPES)
-    loaded = skops.loads(data, trusted=SKOPS_TYPES)
-    np.testing.assert_array_equal(loaded.transform(X), estimator.transform(X))
-
-
-def test_declared_types_exist_and_hold_no_functions():
-    for name in SKOPS_TYPES:
-        module, _, attribute = name.rpartition(".")
-        assert hasattr(__import__(module, fromlist=[attribute]), attribute), name
-    assert not any("Callable" in name for name in SKOPS_TYPES)
-
-
 def test_a_failing_save_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "small.safetensors"
     path.write_text("precious")
@@ -134,6 +118,8 @@ def test_machines_without_facts_and_wrong_facts_are_refused(tmp_path):
         {"error": "small"},
         {"scores": [1]},
         {"converged": 1},
+        {"is_scored_by_original": 0},
+        {"work_ratio": -2.0},
         {"reason": None},
         {"n_original_points": 0},
         {"parameters": {"estimator": None}},
@@ -149,6 +135,18 @@ def test_machines_without_facts_and_wrong_facts_are_refused(tmp_path):
     path.write_bytes(machine_to_bytes(model.machine_))
     with pytest.raises(ValueError, match="no compressed model"):
         preimage.load(path)
+
+
+def test_files_of_the_first_release_are_read(tmp_path):
+    from preimage.estimators._compressed_files import _LATER_FACTS, _facts
+    from preimage.interop import machine_to_bytes
+
+    model, path = MODELS["classifier"](), tmp_path / "old.safetensors"
+    facts = {name: value for name, value in _facts(model).items() if name not in _LATER_FACTS}
+    path.write_bytes(machine_to_bytes(model.machine_, facts))
+    loaded = preimage.load(path)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.is_scored_by_original_ and loaded.work_ratio_ == model.n_original_points_ / model.n_points_
 
 
 def test_a_pickle_is_not_opened(tmp_path):

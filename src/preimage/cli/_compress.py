@@ -106,11 +106,11 @@ def summarize(model, small, X, y):
     last = small[-1] if isinstance(small, Pipeline) else small
     before, after = last.n_original_points_, last.n_points_
     rows: list[tuple[str, Any, Any, str]] = [("points", str(before), str(after), f"{before / after:.1f} × fewer")]
+    rows.append(("multiplications per row", "", "", f"{last.work_ratio_:.1f} × fewer"))
     if np.isfinite(last.error_):
         rows.append(("relative error", "", f"{last.error_:.3g}", ""))
     if last.scores_ is not None:
-        name = last._score_name() if y is not None or last.kind in ("regressor", "transformer") else "agreement"
-        rows.append((name, f"{last.scores_[0]:.4f}", f"{last.scores_[1]:.4f}", ""))
+        rows.append((last._score_name(), f"{last.scores_[0]:.4f}", f"{last.scores_[1]:.4f}", ""))
     if X is not None:
         slow, fast = seconds_to_predict(model, X), seconds_to_predict(small, X)
         rows.append(

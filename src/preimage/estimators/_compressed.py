@@ -38,8 +38,6 @@ from preimage.kernels import Precomputed
 from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
-# The score of classifiers and detectors without labels.
-AGREEMENT = "agreement with the original"
 # How much a score may drop where neither a size nor a tolerance is given.
 DEFAULT_TOLERANCE = 0.005
 
@@ -238,8 +236,7 @@ class Compressed(BaseEstimator):
         return process_routing(self, "fit", **fit_params).estimator.fit
 
     def _score_name(self):
-        """What `scores_` are."""
-        return "R² against the original" if self.is_scored_by_original_ else "R²"
+        return score_name(self.kind, not self.is_scored_by_original_)
 
 
 class CompressedClassifier(ClassifierMixin, Compressed):
@@ -322,9 +319,6 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _score_name(self):
-        return AGREEMENT if self.is_scored_by_original_ else "accuracy"
-
 
 class CompressedRegressor(RegressorMixin, Compressed):
     """A regressor on few points: SVR, NuSVR, KernelRidge or the mean of a Gaussian process.
@@ -386,9 +380,6 @@ class CompressedDetector(OutlierMixin, Compressed):
         """+1 for inliers, −1 for the rest."""
         values = self._values(X)
         return self.machine_.output.predict(values)
-
-    def _score_name(self):
-        return AGREEMENT
 
 
 class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compressed):
@@ -478,8 +469,14 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     def _n_features_out(self):
         return self.machine_.output.n_components
 
-    def _score_name(self):
+
+def score_name(kind, has_labels):
+    """What scores are called; without labels, the predictions of the original stand for them."""
+    if kind == "transformer":
         return "reproduced fraction of the variance"
+    if kind == "regressor":
+        return "R²" if has_labels else "R² against the original"
+    return "accuracy" if has_labels and kind == "classifier" else "agreement with the original"
 
 
 def _with_known_gram(machine, X):

@@ -85,7 +85,7 @@ def _digests(X):
         return [_digest(X.indices[start:stop], X.data[start:stop]) for start, stop in bounds]
     X = np.asarray(X)
     if X.dtype.kind not in "biuf":
-        return [blake2b(repr(row.tolist()).encode(), digest_size=16).digest() for row in X]
+        return [blake2b(repr(row.tolist()).encode(), digest_size=16).hexdigest() for row in X]
     return [_digest(np.flatnonzero(row), row[row != 0]) for row in X]
 
 
@@ -94,7 +94,7 @@ def _digest(positions, values):
     nonzero = values != 0
     key = blake2b(np.asarray(positions, dtype=np.int64)[nonzero].tobytes(), digest_size=16)
     key.update(np.asarray(values, dtype=np.float64)[nonzero].tobytes())
-    return key.digest()
+    return key.hexdigest()  # text: skops files have no keys of bytes
 
 
 def _projections(X):

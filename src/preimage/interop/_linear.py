@@ -58,9 +58,7 @@ class LinearMachine:
             points = points.astype(np.float64) if points.dtype.kind == "f" else points
         W, b = from_numpy(self.weights, coefficients), from_numpy(self.intercept, coefficients)
         expansion = Expansion(features.expansion.kernel, points, coefficients @ W)
-        return KernelMachine(
-            expansion, offsets @ W + b, self.output, features.n_features_in, features.feature_names_in
-        )
+        return KernelMachine(expansion, offsets @ W + b, self.output, features.n_features_in, features.feature_names_in)
 
 
 @singledispatch

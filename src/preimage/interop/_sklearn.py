@@ -27,7 +27,7 @@ from preimage.interop._sklearn_kernels import kernel_of_pairwise, kernel_of_svm
 from preimage.kernels import CallableKernel, Precomputed
 
 SUPPORTED = (
-    "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor, scikit-learn's KernelPCA and Nystroem, "
+    "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor, KernelPCA, Nystroem, "
     "OneVsRestClassifier of SVC or NuSVC, CalibratedClassifierCV with ensemble=False, pipelines in which kernel PCA "
     "feeds a linear machine, and the kernel estimators of preimage"
 )
@@ -39,8 +39,8 @@ def expansion_of(estimator):
     Parameters
     ----------
     estimator : fitted estimator, KernelMachine or Expansion
-        SVC, NuSVC (one function for two classes, one per pair of classes for more), SVR, NuSVR, OneClassSVM, KernelRidge
-        and GaussianProcessRegressor (one function per output), OneVsRestClassifier of SVC or NuSVC (one per class),
+        SVC, NuSVC (one function for two classes, one per pair of classes for more), SVR, NuSVR, OneClassSVM,
+        KernelRidge and GaussianProcessRegressor (one function per output), OneVsRestClassifier of SVC or NuSVC (one per class),
         scikit-learn's KernelPCA and Nystroem (one per coordinate), a pipeline in which kernel PCA feeds a linear
         machine, CalibratedClassifierCV with ensemble=False of one of them, or an estimator of this library.
 
@@ -146,7 +146,9 @@ def _(process: GaussianProcessRegressor):
     mean, scale = target_scaling(process)
     kernel = kernel_of_gaussian_process(process.kernel_)
     intercept = np.broadcast_to(np.asarray(mean, dtype=np.float64), alpha.shape[1:]).copy()
-    return _machine(process, kernel, double_points(process.X_train_), alpha * scale, intercept, Regression(alpha.shape[1]))
+    return _machine(
+        process, kernel, double_points(process.X_train_), alpha * scale, intercept, Regression(alpha.shape[1])
+    )
 
 
 @machine_of.register

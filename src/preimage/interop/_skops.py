@@ -3,9 +3,12 @@
 from functools import cache
 from importlib import import_module
 from inspect import isclass
+from pkgutil import iter_modules
 
-# Packages whose public classes may be in a fitted model. By name: estimators are a layer above this one.
-_PACKAGES = (
+# Whatever a fitted model is made of comes from here. By name: estimators are a layer above this one.
+_MODULES = (
+    "_enclosing_ball",
+    "_ridge",
     "kernels",
     "feature_space",
     "solvers",
@@ -20,14 +23,8 @@ _PACKAGES = (
     "estimators",
     "model_selection",
 )
-# Public classes that hold a function, which is code: trust those yourself.
+# These hold a function, which is code: trust them yourself.
 _HOLD_FUNCTIONS = {"CallableKernel", "FunctionTransformation"}
-# Private parts of fitted models.
-_PARTS = (
-    "preimage._enclosing_ball.Ball",
-    "preimage._ridge.Ridge",
-    "preimage.estimators._landmark_route.LandmarkModel",
-)
 # Values of others that are not on skops's own list: sparse points, and kernels of Gaussian processes, which a
 # compressed model keeps among the parameters of its original.
 _THEIRS = (
@@ -48,16 +45,23 @@ _THEIRS = (
 
 @cache
 def skops_types():
-    """Names for ``skops.io.load(path, trusted=SKOPS_TYPES)``: every public class of ours that holds no function.
+    """Names for ``skops.io.load(path, trusted=SKOPS_TYPES)``: every class of ours that holds no function.
 
-    A new estimator, kernel or solver is among them as soon as its package lists it.
+    A new estimator, or a new part of one, is among them as soon as it is written. Loading an object of these classes
+    sets its fields and runs nothing; functions and classes of others among the fields are for skops to ask about.
     """
-    public = (
-        getattr(package, name)
-        for package in (import_module(f"preimage.{name}") for name in _PACKAGES)
-        for name in package.__all__
-        # The list asks for itself.
-        if name not in _HOLD_FUNCTIONS | {"SKOPS_TYPES"}
-    )
-    ours = {f"{each.__module__}.{each.__qualname__}" for each in public if isclass(each)}
-    return tuple(sorted({*ours, *_PARTS, *_THEIRS}))
+    modules = (module for name in _MODULES for module in _with_submodules(f"preimage.{name}"))
+    ours = {
+        f"{each.__module__}.{each.__qualname__}"
+        for module in modules
+        for each in vars(module).values()
+        if isclass(each) and each.__module__ == module.__name__ and each.__name__ not in _HOLD_FUNCTIONS
+    }
+    return tuple(sorted({*ours, *_THEIRS}))
+
+
+def _with_submodules(name):
+    module = import_module(name)
+    yield module
+    for _, inner, _ in iter_modules(getattr(module, "__path__", [])):
+        yield from _with_submodules(f"{name}.{inner}")

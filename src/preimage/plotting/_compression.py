@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from preimage.estimators import compress
+from preimage.estimators._compressed import score_name
 from preimage.plotting._matplotlib import panels
 
 # Of Okabe and Ito; with markers, so that lines can be told apart without colours.
@@ -188,9 +189,8 @@ def _scores(estimator, small, X, y):
 
 
 def _score_name(model, y):
-    if model.kind == "transformer":
-        return "share of the variance"
-    return "agreement with the original" if y is None else model._score_name()
+    """What scores on data with labels y are, or on data without."""
+    return score_name(model.kind, y is not None)
 
 
 def _last(model):
