@@ -38,7 +38,10 @@ def compress(
     estimator : fitted estimator
         SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor (its mean), OneVsRestClassifier of
         SVC; `preimage.KernelPCA` and the other kernel estimators of this library (a learned pre-image map becomes
-        "fixed_point"); a compressed model; a Pipeline that ends in one of them, or a search that found one.
+        "fixed_point"), scikit-learn's KernelPCA and Nystroem; a compressed model; CalibratedClassifierCV with
+        ``ensemble=False`` of one of them, a Pipeline that ends in one, or a search that found one. In a Pipeline,
+        kernel PCA or another kernel map that feeds a linear machine (LinearSVC, LogisticRegression, Ridge, ...) becomes
+        one machine together with it and the scalers between them.
     n_points : int or None, default=None
         Points to keep. None finds the smallest number whose score on X (and y) drops by at most `tolerance`.
     X : array of shape (n, d), optional
@@ -61,7 +64,8 @@ def compress(
     Returns
     -------
     CompressedClassifier, CompressedRegressor, CompressedDetector or CompressedTransformer
-        With `error_`, `n_points_`, `scores_`, and `save`. A Pipeline comes back as a Pipeline.
+        With `error_`, `n_points_`, `scores_`, `work_ratio_`, and `save`. A Pipeline comes back as a Pipeline of the
+        steps before the machine, and the machine as its last step, ``small[-1]``; alone, where no step stays.
 
     Examples
     --------
@@ -74,6 +78,19 @@ def compress(
     >>> small.n_original_points_, small.n_points_
     (77, 8)
     >>> bool((small.predict(X) == svc.predict(X)).mean() > 0.98)
+    True
+
+    Kernel PCA and a linear machine become one; the scaler before them stays:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from preimage import KernelPCA
+    >>> model = make_pipeline(StandardScaler(), KernelPCA(20, gamma=1), LogisticRegression(C=10)).fit(X, y)
+    >>> small = compress(model, 10, X=X)
+    >>> [name for name, _ in small.steps], small[-1].n_original_points_, small[-1].n_points_
+    (['standardscaler', 'logisticregression'], 500, 10)
+    >>> bool(abs(small.predict_proba(X) - model.predict_proba(X)).max() < 0.1)
     True
     """
     if y is not None and X is None:

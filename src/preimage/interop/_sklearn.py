@@ -40,9 +40,9 @@ def expansion_of(estimator):
     ----------
     estimator : fitted estimator, KernelMachine or Expansion
         SVC, NuSVC (one function for two classes, one per pair of classes for more), SVR, NuSVR, OneClassSVM,
-        KernelRidge and GaussianProcessRegressor (one function per output), OneVsRestClassifier of SVC or NuSVC (one per class),
-        scikit-learn's KernelPCA and Nystroem (one per coordinate), a pipeline in which kernel PCA feeds a linear
-        machine, CalibratedClassifierCV with ensemble=False of one of them, or an estimator of this library.
+        KernelRidge and GaussianProcessRegressor (one function per output), OneVsRestClassifier of SVC or NuSVC (one per
+        class), scikit-learn's KernelPCA and Nystroem (one per coordinate), a pipeline in which kernel PCA feeds a
+        linear machine, CalibratedClassifierCV with ensemble=False of one of them, or an estimator of this library.
 
     Returns
     -------

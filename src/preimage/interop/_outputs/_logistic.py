@@ -21,8 +21,8 @@ class Logistic(Output):
     - "softmax": :math:`P_c = e^{F_c} / \sum_j e^{F_j}`, as multinomial logistic regression and linear discriminants;
     - "one_vs_rest": :math:`P_c = \sigma(F_c) / \sum_j \sigma(F_j)`, as one logistic regression per class.
 
-    With "clipped", (1 + F)/2 between zero and one stands for σ(F): the loss "modified_huber" of `SGDClassifier`. Rows in
-    which all classes have probability zero get equal ones, as in scikit-learn.
+    With "clipped", (1 + F)/2 between zero and one stands for σ(F): the loss "modified_huber" of `SGDClassifier`. Where
+    all classes have probability zero they get equal ones, as in scikit-learn.
 
     Parameters
     ----------
