@@ -38,7 +38,7 @@ def compress(
     estimator : fitted estimator
         SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor (its mean), OneVsRestClassifier of
         SVC; `preimage.KernelPCA` and the other kernel estimators of this library (a learned pre-image map becomes
-        "fixed_point"), scikit-learn's KernelPCA and Nystroem; a compressed model; CalibratedClassifierCV with
+        "auto"), scikit-learn's KernelPCA and Nystroem; a compressed model; CalibratedClassifierCV with
         ``ensemble=False`` of one of them, a Pipeline that ends in one, or a search that found one. In a Pipeline,
         kernel PCA or another kernel map that feeds a linear machine (LinearSVC, LogisticRegression, Ridge, ...) becomes
         one machine together with it and the scalers between them.
