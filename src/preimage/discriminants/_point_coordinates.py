@@ -8,9 +8,10 @@ from preimage._arrays import epsilon
 from preimage.discriminants._copies import distinct_images
 from preimage.exceptions import UnsupportedKernelError
 
-# Directions of points shorter than this fraction of the longest (squared) are left out. Kernel values have errors of ε,
-# so coordinates along such a direction have a relative error of √m ε / SHORTEST, a per cent here.
-SHORTEST = 1e-13
+# Directions whose eigenvalue is below so many ε of the largest are left out: as low as eigenvalues are determined,
+# and lower than the rank of a matrix is commonly decided by: other inputs may reach far along a direction in which the
+# points hardly differ. What rounding errors add along it is below the smallest ridge (`PointCoordinates.rounding`).
+SHORTEST = 4
 
 INDEFINITE = (
     "Kernel Fisher discriminants with regularizer={!r} need a positive semidefinite kernel; on these data it has an "
@@ -55,7 +56,7 @@ class PointCoordinates:
             self.values, self.basis, self.lift = None, np.diag(root), np.diag(1 / root)
             return
         values, vectors = np.linalg.eigh(root[:, None] * gram * root)
-        shortest = max(SHORTEST, values.size * epsilon(values.dtype)) * np.max(np.abs(values))
+        shortest = SHORTEST * epsilon(values.dtype) * np.max(np.abs(values))
         if values[0] < -max(shortest, np.sqrt(epsilon(values.dtype)) * values[-1]):
             raise UnsupportedKernelError(INDEFINITE.format(regularizer, values[0], values[-1]))
         keep = values > shortest
@@ -63,6 +64,16 @@ class PointCoordinates:
             keep[-1], values = True, np.ones_like(values)
         self.values, roots = values[keep], np.sqrt(values[keep])
         self.basis, self.lift = root[:, None] * vectors[:, keep] / roots, vectors[:, keep] * roots / root[:, None]
+
+    @property
+    def rounding(self):
+        """What rounding errors of kernel values add to the mean square of a coordinate, at most.
+
+        Their error is ε‖φ‖², that of a whitened coordinate √m times as much over √λ, and λ ≥ 4 ε λ₁ ≥ 4 ε‖φ‖².
+        """
+        if self.values is None:
+            return 0.0
+        return epsilon(self.gram.dtype) * float(np.max(np.abs(np.diagonal(self.gram))))
 
     @property
     def factor(self):

@@ -90,8 +90,10 @@ class ScatterFisher:
         return Ridged(self.noise.A + self.between @ self.between.T, self.noise.n_ridges)
 
     def _ridge(self, ridge):
-        rounding = 8 * epsilon(self.noise.A.dtype) * float(np.trace(self.noise.A) + np.sum(self.between**2))
-        return max(ridge * self.unit, rounding) or epsilon(self.noise.A.dtype)  # zero for constant data
+        total = float(np.trace(self.noise.A) + np.sum(self.between**2))
+        of_values = self.coordinates.rounding * self.moments.count * float(np.max(self.scale)) ** 2
+        rounding = 8 * max(epsilon(self.noise.A.dtype) * total, of_values)
+        return max(ridge * self.unit, rounding) or 1.0  # any, for constant data
 
     def _coefficients(self, reduced):
         return self.coordinates.basis @ (self.scale[:, None] * reduced)
@@ -100,11 +102,9 @@ class ScatterFisher:
 def _penalty(moments, coordinates, is_relative):
     """P = norm · K_Z + identity · W⁻¹ by these two numbers, and what ridges are multiples of."""
     totals = np.diagonal(moments.within) + np.sum(moments.between_factor**2, axis=1)
-    lengths = 1.0 if coordinates.values is None else coordinates.values
     variance = (float(np.sum(totals)) / moments.count if is_relative else 0.0) or 1.0
+    if coordinates.regularizer == "norm":
+        return 1.0, 0.0, variance
+    lengths = 1.0 if coordinates.values is None else coordinates.values
     of_values = (float(np.sum(lengths * totals) / coordinates.weights.sum()) if is_relative else 0.0) or 1.0
-    return {
-        "norm": (1.0, 0.0, variance),
-        "identity": (0.0, 1.0, of_values),
-        "both": (variance, of_values, 1.0),
-    }[coordinates.regularizer]
+    return (0.0, 1.0, of_values) if coordinates.regularizer == "identity" else (variance, of_values, 1.0)
