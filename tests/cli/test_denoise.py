@@ -26,8 +26,8 @@ def run(*arguments):
     return CliRunner().invoke(_app.app, ["denoise", *map(str, arguments)])
 
 
-def denoised(X, width="median"):
-    return KernelPCA(3, gamma=width, preimage=FixedPoint()).fit(X).denoise(X)
+def denoised(X, width="median", cross_fit=None):
+    return KernelPCA(3, gamma=width, preimage=FixedPoint()).fit(X).denoise(X, cross_fit=cross_fit)
 
 
 @pytest.fixture
@@ -100,7 +100,8 @@ def test_a_folder_of_pictures_comes_back_with_its_names(pictures, tmp_path):
     assert [file.name for file in files] == sorted(file.name for file in pictures.iterdir())
     noisy = np.stack([np.asarray(image.open(file)).ravel() for file in sorted(pictures.iterdir())]) / 255
     clean = np.stack([np.asarray(image.open(file)).ravel() for file in files]) / 255
-    np.testing.assert_allclose(clean, denoised(noisy), atol=0.51 / 255)
+    # Three components of twelve pictures: each picture gets a model that has not seen it.
+    np.testing.assert_allclose(clean, denoised(noisy, cross_fit=5), atol=0.51 / 255)
     assert (tmp_path / "clean.png").exists() and (tmp_path / "clean.json").exists()
 
 
@@ -251,3 +252,52 @@ def test_pictures_must_be_grey_and_of_one_size(pictures, tmp_path):
     assert "9 × 9 pixels" in run(pictures, tmp_path / "clean", *FAST).output
     image.new("RGB", (5, 4)).save(pictures / "z.png")
     assert "convert it to grey" in run(pictures, tmp_path / "clean", *FAST).output
+
+
+def test_training_rows_are_denoised_by_models_without_them(table, tmp_path):
+    many = ["--components", "20", "--width", "median", "--penalty", "0", "--no-figure"]
+    model = KernelPCA(20, gamma="median", preimage=FixedPoint()).fit(X)
+    for name, option, folds in (
+        ("auto", [], 5),
+        ("three", ["--cross-fit", "3"], 3),
+        ("off", ["--cross-fit", "none"], None),
+    ):
+        result = run(table, tmp_path / f"{name}.csv", *many, *option)
+        assert result.exit_code == 0, result.output
+        assert ("fitted without them" in result.output) == (folds is not None)
+        assert json.loads((tmp_path / f"{name}.json").read_text())["cross_fit"] == folds
+        clean = np.loadtxt(tmp_path / f"{name}.csv", delimiter=",", skiprows=1)
+        np.testing.assert_allclose(clean, model.denoise(X, cross_fit=folds), atol=1e-8)
+    assert run(table, tmp_path / "clean.csv", "--cross-fit", "1").exit_code == 2
+
+
+def test_few_components_and_clean_training_data_need_no_folds(table, tmp_path):
+    assert run(table, tmp_path / "few.csv", *FAST, "--no-figure").exit_code == 0
+    assert json.loads((tmp_path / "few.json").read_text())["cross_fit"] is None
+    clean = ["--components", "20", "--width", "median", "--penalty", "0", "--noise", "0.05", "--no-figure"]
+    assert run(table, tmp_path / "clean.csv", *clean).exit_code == 0
+    assert json.loads((tmp_path / "clean.json").read_text())["cross_fit"] is None
+
+
+def test_rows_of_another_file_are_recognised(table, tmp_path):
+    np.save(tmp_path / "some.npy", np.vstack([X[:4], X[:2] + 0.01]))
+    many = ["--components", "20", "--width", "median", "--penalty", "0", "--no-figure"]
+    assert run(tmp_path / "some.npy", tmp_path / "clean.npy", "--fit", table, *many).exit_code == 0
+    model = KernelPCA(20, gamma="median", preimage=FixedPoint()).fit(X)
+    expected = np.vstack([model.denoise(X, cross_fit=5)[:4], model.denoise(X[:2] + 0.01)])
+    np.testing.assert_allclose(np.load(tmp_path / "clean.npy"), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("in_chunks", [[], ["--landmarks", "20"]], ids=["memory", "chunks"])
+def test_inputs_are_never_replaced(table, pictures, tmp_path, in_chunks):
+    before = table.read_bytes()
+    (tmp_path / "link.csv").symlink_to(table)
+    for output in (table, tmp_path / "link.csv"):
+        result = run(table, output, *FAST, "--force", "--no-figure", *in_chunks)
+        assert result.exit_code == 1 and "is an input" in result.output
+    other = tmp_path / "other.npy"
+    np.save(other, X)
+    assert "is an input" in run(other, table, "--fit", table, *FAST, "--force", *in_chunks).output
+    assert table.read_bytes() == before
+    assert "is an input" in run(pictures, pictures, *FAST, "--force").output
+    assert len(list(pictures.iterdir())) == 12

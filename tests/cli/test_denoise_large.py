@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from preimage import KernelPCA
 from preimage.cli import _app, _denoise_large
+from preimage.estimators._cross_fit_landmarks import row_folds
 from preimage.solvers import FixedPoint
 
 RNG = np.random.default_rng(0)
@@ -92,3 +93,26 @@ def test_mistakes_are_named_and_leave_nothing(table, tmp_path):
         result = run(*arguments, *FIXED, "--landmarks", "10")
         assert result.exit_code == 1 and message in result.output, result.output
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("landmarks", ["90", "auto"])
+def test_training_rows_are_denoised_by_models_without_them(table, tmp_path, landmarks):
+    """Twelve components of 90 rows: folds by the values of rows, whatever the chunks."""
+    many = ["--components", "12", "--width", "median", "--penalty", "0", "--no-figure", "--landmarks", landmarks]
+    for rows in (25, 90):
+        result = run(table, tmp_path / f"{rows}.csv", *many, "--chunk-rows", rows)
+        assert result.exit_code == 0, result.output
+        assert "fitted without them, in 5 folds" in result.output
+        clean = np.loadtxt(tmp_path / f"{rows}.csv", delimiter=",", skiprows=1)
+        model = KernelPCA(12, gamma="median", preimage=FixedPoint()).fit(X)
+        np.testing.assert_allclose(clean, model.denoise(X, cross_fit=row_folds(X, 5)), atol=1e-3)
+    assert json.loads((tmp_path / "25.json").read_text())["cross_fit"] == 5
+    result = run(table, tmp_path / "off.csv", *many, "--cross-fit", "none")
+    assert json.loads((tmp_path / "off.json").read_text())["cross_fit"] is None
+
+
+def test_rows_of_another_file_are_new_to_the_model(table, tmp_path):
+    np.save(tmp_path / "few.npy", X[:5] + 0.01)
+    many = ["--components", "12", "--width", "median", "--penalty", "0", "--no-figure", "--landmarks", "90"]
+    assert run(tmp_path / "few.npy", tmp_path / "clean.npy", "--fit", table, *many).exit_code == 0
+    assert json.loads((tmp_path / "clean.json").read_text())["cross_fit"] is None

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("nilearn", reason="brain images need nilearn")
 import nibabel
 from nilearn.maskers import NiftiMasker
+from sklearn.base import clone
 
 from preimage import KernelPCA
 from preimage.datasets import load_haxby
@@ -51,7 +52,7 @@ def test_the_way_agrees_with_nilearns():
 
 
 def test_denoised_voxels_are_those_of_the_estimator(tmp_path):
-    result = denoise_image(SCAN, MASK, MODEL)
+    result = denoise_image(SCAN, MASK, MODEL, cross_fit=None)
     X = SCAN.get_fdata()[INSIDE].T
     expected = KernelPCA(4, gamma="median").fit(X).denoise(X)
     np.testing.assert_allclose(result.get_fdata()[INSIDE].T, expected, rtol=1e-6)
@@ -74,7 +75,7 @@ def test_paths_will_do_and_scale_factors_are_undone(tmp_path):
     scaled = nibabel.load(tmp_path / "scan.nii")
     result = denoise_image(tmp_path / "scan.nii", str(tmp_path / "mask.nii.gz"), MODEL)
     X = scaled.get_fdata()[INSIDE].T
-    np.testing.assert_allclose(result.get_fdata()[INSIDE].T, MODEL.fit(X).denoise(X), rtol=1e-5)
+    np.testing.assert_allclose(result.get_fdata()[INSIDE].T, MODEL.fit(X).denoise(X, cross_fit=5), rtol=1e-5)
     nibabel.save(result, tmp_path / "out.nii")
     np.testing.assert_allclose(nibabel.load(tmp_path / "out.nii").get_fdata(), result.get_fdata())
 
@@ -87,6 +88,23 @@ def test_noise_goes_and_the_choice_may_be_left_open():
         result = denoise_image(scan(noisy, np.float32), MASK, estimator)
         error = np.mean((result.get_fdata() - clean)[INSIDE] ** 2)
         assert error < 0.6 * np.mean((noisy - clean)[INSIDE] ** 2)
+
+
+def test_many_components_leave_scans_or_runs_out_of_their_own_basis():
+    X = SCAN.get_fdata()[INSIDE].T
+    model, runs = KernelPCA(4, gamma="median").fit(X), np.repeat([1, 2, 3], 10)
+    automatic = denoise_image(SCAN, MASK, MODEL)  # four components of thirty scans
+    np.testing.assert_allclose(automatic.get_fdata()[INSIDE].T, model.denoise(X, cross_fit=5), rtol=1e-5)
+    few = denoise_image(SCAN, MASK, KernelPCA(2, gamma="median"))
+    expected = KernelPCA(2, gamma="median").fit(X).denoise(X)
+    np.testing.assert_allclose(few.get_fdata()[INSIDE].T, expected, rtol=1e-5)
+    by_runs = denoise_image(SCAN, MASK, MODEL, runs=runs).get_fdata()[INSIDE].T
+    means = np.repeat([X[runs == run].mean(axis=0) for run in (1, 2, 3)], 10, axis=0)
+    centred = clone(MODEL).fit(X - means)
+    np.testing.assert_allclose(by_runs, centred.denoise(X - means, cross_fit=runs) + means, rtol=1e-5)
+    chosen = DenoisingSearch(widths=(1,), n_components=(8,)).fit(X - means, groups=runs)
+    by_search = denoise_image(SCAN, MASK, DenoisingSearch(widths=(1,), n_components=(8,)), runs=runs)
+    np.testing.assert_allclose(by_search.get_fdata()[INSIDE].T, chosen.denoise(X - means) + means, rtol=1e-5)
 
 
 def test_a_masker_has_its_own_way():

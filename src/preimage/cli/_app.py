@@ -14,7 +14,7 @@ import preimage
 from preimage.cli import _options
 from preimage.cli._compress_command import compress_command
 from preimage.cli._console import console, plain_errors
-from preimage.cli._denoise import AUTO, DataError, Request, check_rows, denoise, fit, summarize
+from preimage.cli._denoise import AUTO, DataError, Request, check_rows, denoise, fit, solver_of, summarize
 from preimage.cli._denoise_large import denoise_file, is_large
 from preimage.cli._embed_command import embed_command
 from preimage.cli._figure import draw
@@ -22,6 +22,7 @@ from preimage.cli._files import (
     FORMATS,
     Dataset,
     FileError,
+    check_not_inputs,
     check_writable,
     format_of,
     read,
@@ -89,6 +90,15 @@ def denoise_command(
             help="How to judge candidates without clean data: Stein's estimate, or guesses of hidden columns."
         ),
     ] = "auto",
+    cross_fit: Annotated[
+        object,
+        typer.Option(
+            parser=_options.cross_fit,
+            metavar="auto|N|none",
+            help="Denoise training rows by models fitted without them, in N folds; auto: in 5 where components are "
+            "many for the number of rows.",
+        ),
+    ] = AUTO,
     landmarks: Annotated[
         object,
         typer.Option(
@@ -123,9 +133,10 @@ def denoise_command(
         figure = None if no_figure else _figure_path(figure, output)
         summary = summary or _beside(output, ".json")
         outputs = [path for path in (output, figure, summary) if path is not None]
+        check_not_inputs(outputs, (input, fit_to, mask))
         _check_outputs(outputs, kind, force)
         started = time.perf_counter()
-        request = Request(components, width, penalty, noise, criterion, seed)
+        request = Request(components, width, penalty, noise, criterion, seed, cross_fit)
         in_chunks = _is_for_chunks(landmarks, input, fit_to)
         if in_chunks and mask is not None:
             raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
@@ -138,9 +149,9 @@ def denoise_command(
             train = data if fit_to is None else _read_training(fit_to, array, mask, data)
             _check_fit(data, train, input, fit_to, kind)
             check_rows(train.values, request, fit_to or input)
-            model, result = _run(train.values, data.values, request, quiet)
+            model, folds, result = _run(train.values, data.values, request, quiet)
             cleaned = data.with_values(result.points)
-            found = {"rows": len(data.values), "training_rows": len(train.values), **summarize(model, result)}
+            found = {"rows": len(data.values), "training_rows": len(train.values), **summarize(model, result, folds)}
         report = {
             "input": str(input),
             "output": str(output),
@@ -169,7 +180,8 @@ def _run(X_train, X, request, quiet):
         choosing = bar.add_task("Choosing the model", total=len(request.widths(X_train)))
         model = fit(X_train, request, lambda: bar.advance(choosing))
         denoising = bar.add_task("Denoising rows", total=len(X))
-        return model, denoise(model, X, lambda rows: bar.advance(denoising, rows))
+        folds = request.folds(model.n_components_, len(X_train))
+        return model, folds, denoise(solver_of(model, folds), X, lambda rows: bar.advance(denoising, rows))
 
 
 def _read_training(fit_to, array, mask, data):
@@ -249,6 +261,8 @@ def _print_report(report, outputs, quiet=False):
         f"Denoised {report['rows']} rows of {report['columns']} columns in {report['seconds']:.1f} s: "
         f"{chosen['components']} components, width {chosen['width']:.4g}, penalty {chosen['penalty']:.3g}."
     )
+    if report["cross_fit"] is not None:
+        say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
     if report["converged"] < report["rows"]:
         left = report["rows"] - report["converged"]
         console.print(f"Warning: {left} rows did not converge ({', '.join(report['not_converged'])}).", style="yellow")

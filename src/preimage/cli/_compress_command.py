@@ -22,7 +22,7 @@ from preimage.cli._compress import (
 from preimage.cli._console import console, plain_errors
 from preimage.cli._denoise import DataError
 from preimage.cli._figure import draw_compression
-from preimage.cli._files import FORMATS, FileError, check_writable, read, replacing
+from preimage.cli._files import FORMATS, FileError, check_not_inputs, check_writable, read, replacing
 
 
 def compress_command(
@@ -65,7 +65,8 @@ def compress_command(
     with plain_errors(2):
         kind = format_of_model(output, OUTPUT_FORMATS, "OUT")
         outputs = [output] if plot is None else [output, plot]
-        _check_outputs(outputs, [path for path in (model, data) if path is not None], force)
+        check_not_inputs(outputs, (model, data))
+        _check_outputs(outputs, force)
         original = read_model(model)
         table = None if data is None else read(data, array, labels)
         if table is None and (labels is not None or plot is not None):
@@ -85,7 +86,7 @@ def compress_command(
     console.print("Wrote " + ", ".join(str(path) for path in outputs) + ".", markup=False)
 
 
-def _check_outputs(outputs, inputs, force):
+def _check_outputs(outputs, force):
     """Refuse, before any work is done, what could not or should not be written."""
     if len({path.absolute() for path in outputs}) < len(outputs):
         raise FileError("OUT and --plot need different names.")
@@ -95,13 +96,7 @@ def _check_outputs(outputs, inputs, force):
         if path.suffix.lower() not in {".png", ".pdf", ".svg"}:
             raise FileError(f"{path} is not a figure file. Use .png, .pdf or .svg.")
     for path in outputs:
-        if path.absolute() in {other.absolute() for other in inputs} or any(_is_same_file(path, o) for o in inputs):
-            raise FileError(f"{path} is an input; it is not replaced, even with --force. Choose another name.")
         check_writable(path, force)
-
-
-def _is_same_file(path, other):
-    return path.exists() and other.exists() and path.samefile(other)
 
 
 def _print_table(rows):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage.estimators import KernelPCA
+from preimage.estimators._cross_fit import FOLDS, OutOfFold, needs_folds
 from preimage.kernels import resolve_gamma, squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint, PreimageResult
@@ -33,6 +34,8 @@ class Request:
     criterion : str
         How to judge candidates when they are not, as in `DenoisingSearch`.
     seed : int
+    cross_fit : "auto", int or None
+        Folds in which rows of the training data are denoised; "auto" is `DenoisingSearch`'s.
     """
 
     components: object = AUTO
@@ -41,10 +44,19 @@ class Request:
     noise: object = None
     criterion: str = AUTO
     seed: int = 0
+    cross_fit: object = AUTO
 
     @property
     def is_open(self):
         return AUTO in (self.components, self.width, self.penalty)
+
+    def folds(self, n_components, n_rows):
+        """In how many folds rows of the training data are denoised by models of others; None is no folds."""
+        if self.noise is not None:  # the training data are clean, and so is their basis
+            return None
+        if self.cross_fit == AUTO:
+            return FOLDS if needs_folds(n_components, n_rows) else None
+        return self.cross_fit
 
     def widths(self, X):
         """Candidates for c."""
@@ -106,17 +118,28 @@ def choose(X, request, advance=lambda: None):
     )
 
 
-def denoise(model, X, advance=lambda: None):
-    """Denoised rows of X, with what the solver says about each; `advance(rows)` is called after each block."""
+def denoise(solve, X, advance=lambda rows: None):
+    """Denoised rows of X, with what the solver says about each; `advance(rows)` is called after each block.
+
+    `solve` takes rows and returns their `PreimageResult`.
+    """
     results = []
     for first in range(0, len(X), BLOCK):
         rows = X[first : first + BLOCK]
-        results.append(model.find_preimages(model.transform(rows), start=rows))
+        results.append(solve(rows))
         advance(len(rows))
     return PreimageResult.join(results)
 
 
-def summarize(model, result):
+def solver_of(model, n_folds):
+    """What `denoise` needs of a fitted model: rows that it was fitted to are left out of their model, in folds."""
+    if n_folds is None:
+        return lambda rows: model.find_preimages(model.transform(rows), start=rows)
+    others, dtype = OutOfFold(model, n_folds), model.subspace_.frame.points.dtype
+    return lambda rows: others.solve(rows.astype(dtype, copy=False))
+
+
+def summarize(model, result, n_folds=None):
     """What to tell about a model and its pre-images, as plain numbers."""
     gamma = float(model.kernel_.gamma)
     return {
@@ -126,6 +149,7 @@ def summarize(model, result):
             "gamma": gamma,
             "penalty": float(model.preimage_.penalty),
         },
+        "cross_fit": n_folds,
         "explained_variance": float(np.sum(model.explained_variance_ratio_)),
         "objective": float(np.mean(result.objective)),
         "converged": int(np.sum(result.converged)),

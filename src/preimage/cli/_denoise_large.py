@@ -1,7 +1,6 @@
 """Denoising of files that do not fit into memory: parameters from a sample, landmarks, chunk by chunk."""
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, replace
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from preimage.cli._learning import LearningNotes
 from preimage.cli._partial import partial_output
 from preimage.cli._source_parquet import parquet_bytes
 from preimage.cli._sources import can_be_chunked
+from preimage.estimators._cross_fit_landmarks import denoised_by_folds
 from preimage.kernels import Gaussian
 from preimage.solvers import FixedPoint
 
@@ -33,20 +33,6 @@ def is_large(path):
         return path.stat().st_size > budget or (path.suffix.lower() == ".parquet" and parquet_bytes(path) > budget)
     except (OSError, ValueError):  # whoever reads it will say what is wrong
         return False
-
-
-@dataclass(frozen=True)
-class Denoiser:
-    """A subspace and a solver as `denoise` wants them."""
-
-    subspace: Any
-    solver: Any
-
-    def transform(self, X):
-        return self.subspace.coordinates(X)
-
-    def find_preimages(self, Y, start):
-        return self.solver.inverse(self.subspace, Y, start)
 
 
 def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, resume, bars, tell=lambda text: None):
@@ -83,15 +69,16 @@ def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, re
     }
     with partial_output(output, inputs, resume) as partial:
         if not partial.is_begun:
-            n_rows, model = _fitted(train, request, landmarks, chunk_rows, bars, partial)
+            folds_for = request.folds if train.identity() == source.identity() else lambda n_components, n_rows: None
+            n_rows, model = _fitted(train, request, landmarks, chunk_rows, bars, partial, folds_for)
             n_rows = n_rows if train is source else count_rows(source, chunk_rows, bars)
             shape = source.row_shape or (source.n_columns,)
             partial.begin(model, n_rows, shape, model.points.dtype, {"converged": 0, "objective": 0.0, "reasons": []})
         model = partial.model()
-        denoiser = Denoiser(model.subspace, FixedPoint(penalty=model.facts["penalty"]))
+        solve = _solver(model)
 
         def step(chunk, totals, advance):
-            result = denoise(denoiser, chunk, advance)
+            result = denoise(solve, chunk, advance)
             return result.points, _updated(totals, result)
 
         write_rows(source, partial, chunk_rows, step, bars, "Denoising", tell)
@@ -101,7 +88,15 @@ def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, re
         return _summary(model, partial), *samples
 
 
-def _fitted(train, request, landmarks, chunk_rows, bars, partial):
+def _solver(model):
+    """A function from rows to their `PreimageResult`, with subspaces that have not seen them if there are folds."""
+    solver, space, folds = FixedPoint(penalty=model.facts["penalty"]), model.subspace, model.folds
+    if not folds:
+        return lambda rows: solver.inverse(space, space.coordinates(rows), rows)
+    return lambda rows: denoised_by_folds(solver, folds, model.facts["cross_fit"], rows)
+
+
+def _fitted(train, request, landmarks, chunk_rows, bars, partial, folds_for):
     chosen = {}
 
     def kernel_of(sample):
@@ -113,7 +108,9 @@ def _fitted(train, request, landmarks, chunk_rows, bars, partial):
 
     components = lambda: chosen["components"]
     seed, notes = request.seed, LearningNotes(partial)
-    n_rows, model = fit_file(train, chunk_rows, kernel_of, components, landmarks, "rpcholesky", seed, bars, notes)
+    n_rows, model = fit_file(
+        train, chunk_rows, kernel_of, components, landmarks, "rpcholesky", seed, bars, notes, folds_for
+    )
     return n_rows, replace(model, facts={**model.facts, "penalty": float(chosen["penalty"])})
 
 
@@ -137,6 +134,7 @@ def _summary(model, partial):
             "gamma": gamma,
             "penalty": facts["penalty"],
         },
+        "cross_fit": facts["cross_fit"],
         "landmarks": len(model.points),
         "residual_share": facts["residual_share"],
         "explained_variance": facts["explained_variance"],

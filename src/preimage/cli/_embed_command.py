@@ -9,7 +9,7 @@ import typer
 from preimage.cli import _options
 from preimage.cli._console import console, plain_errors
 from preimage.cli._embed import Embedding, embed
-from preimage.cli._files import FileError, check_writable, format_of, replacing
+from preimage.cli._files import FileError, check_not_inputs, check_writable, format_of, replacing
 from preimage.cli._large_model import read_model, write_model
 from preimage.cli._partial import is_resumable
 from preimage.cli._progress import row_bars
@@ -81,7 +81,9 @@ def embed_command(
     say = (lambda text: None) if quiet else (lambda text: console.print(text, markup=False))
     with plain_errors(2, after_interrupt):
         kind = _table_format(output)
-        _check_outputs(input, output, model, save_model, force)
+        written = [path for path in (output, save_model) if path is not None]
+        check_not_inputs(written, (input, model))
+        _check_outputs(written, save_model, force)
         started = time.perf_counter()
         if model is not None and columns is None:
             columns = read_model(model).facts["columns"]
@@ -118,14 +120,10 @@ def _table_format(output):
     return kind
 
 
-def _check_outputs(input, output, model, save_model, force):
-    inputs = {path.resolve() for path in (input, model) if path is not None}
-    written = [path for path in (output, save_model) if path is not None]
+def _check_outputs(written, save_model, force):
     if len({path.resolve() for path in written}) < len(written):
         raise FileError("OUTPUT and --save-model need different names.")
     for path in written:
-        if path.resolve() in inputs:
-            raise FileError(f"{path} is an input; it is not replaced, even with --force. Choose another name.")
         check_writable(path, force)
     if save_model is not None and save_model.suffix.lower() != ".npz":
         raise FileError(f"{save_model} is not a model file; its name ends in .npz.")

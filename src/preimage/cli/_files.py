@@ -151,6 +151,14 @@ def check_writable(path, force, folder=False):
         raise FileError(f"{path} holds files that are not PNG pictures; it is not replaced, even with --force.")
 
 
+def check_not_inputs(outputs, inputs):
+    """Refuse to write over what is read, also through links; None among the inputs are those not given."""
+    for path in outputs:
+        for given in inputs:
+            if given is not None and path.exists() and given.exists() and path.samefile(given):
+                raise FileError(f"{path} is an input; it is not replaced, even with --force. Choose another name.")
+
+
 @contextmanager
 def replacing(path):
     """A temporary name beside `path`: it becomes `path` when the block succeeds, and vanishes when it fails."""

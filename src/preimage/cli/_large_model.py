@@ -2,7 +2,7 @@
 
 import json
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,14 @@ from preimage.cli._denoise import AUTO, DataError
 from preimage.cli._files import FileError
 from preimage.cli._survey import sample_size, survey
 from preimage.estimators import KernelPCA
+from preimage.estimators._cross_fit import OutOfFold
+from preimage.estimators._cross_fit_landmarks import FoldMoments, row_folds
 from preimage.estimators._landmark_route import DEFAULT_LANDMARKS, too_large_for_exact
 from preimage.feature_space import Expansion, Subspace
 from preimage.interop._tensors import Tensors
 from preimage.interop._value_state import kernel_from_state, value_state
 from preimage.landmarks import as_landmarks
-from preimage.spectral import KernelMoments, landmark_subspace
+from preimage.spectral import landmark_subspace
 
 FORMAT = "preimage.subspace", 1
 # Share of the free memory that rows may take together.
@@ -34,12 +36,16 @@ class LargeModel:
     ----------
     subspace : Subspace
     facts : dict
-        "explained_variance", "training_rows", "residual_share" (what landmarks leave of the kernel, None if exact), and
+        "cross_fit" (in how many folds rows of the training data are denoised, or None), "explained_variance",
+        "training_rows", "residual_share" (what landmarks leave of the kernel, None if exact), and
         "columns" (names, or None).
+    folds : dict of int to Subspace
+        With `facts["cross_fit"]` folds, for each the subspace of the rows of all others, on the same points.
     """
 
     subspace: Subspace
     facts: Any
+    folds: Any = field(default_factory=dict)
 
     @property
     def kernel(self):
@@ -58,7 +64,18 @@ class LargeModel:
             )
 
 
-def fit_file(source, chunk_rows, kernel_of, n_components, landmarks, method, seed, bars, notes):
+def fit_file(
+    source,
+    chunk_rows,
+    kernel_of,
+    n_components,
+    landmarks,
+    method,
+    seed,
+    bars,
+    notes,
+    folds_for=lambda n_components, n_rows: None,
+):
     """Kernel PCA of a file.
 
     Parameters
@@ -75,6 +92,9 @@ def fit_file(source, chunk_rows, kernel_of, n_components, landmarks, method, see
     seed : int
     bars : Bars
     notes : LearningNotes
+    folds_for : callable
+        From the number of components, or the most there can be, and of rows to the number of folds for which to learn
+        subspaces without the rows of a fold; None for none.
 
     Returns
     -------
@@ -92,31 +112,36 @@ def fit_file(source, chunk_rows, kernel_of, n_components, landmarks, method, see
         kernel = kernel_of(seen.sample)
         wanted = n_components() if callable(n_components) else n_components
         fit = _fit_exact if landmarks is None else _fit_landmarks
-        model = fit(source, chunk_rows, seen, kernel, wanted, landmarks, method, seed, bars, notes)
+        model = fit(source, chunk_rows, seen, kernel, wanted, landmarks, method, seed, bars, notes, folds_for)
     except (ValueError, TypeError) as error:
         raise DataError(" ".join(str(error).split())) from error
     return seen.n_rows, model
 
 
-def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars, notes):
+def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars, notes, folds_for):
     selector = type(as_landmarks(method))(landmarks)
     points = selector.select(kernel, seen.sample, rng=np.random.default_rng(seed)).points
-    moments = notes.load(kernel, points)
-    known = 0 if moments is None else int(moments.values.count)
+    most = n_components if isinstance(n_components, int) else len(points)
+    n_folds = folds_for(most, seen.n_rows) or 1
+    moments = notes.load(kernel, points, n_folds)
+    known = 0 if moments is None else int(moments.total.values.count)
     with bars.stage("Learning", seen.n_rows, known) as advance:
         for chunk in source.chunks(chunk_rows, known):
-            new = KernelMoments.of(kernel, points, chunk)
+            new = FoldMoments.of(kernel, points, chunk, n_folds)
             moments = new if moments is None else moments + new
             notes.save(moments)
             advance(len(chunk))
-    if moments is None or moments.values.count != seen.n_rows:
+    if moments is None or moments.total.values.count != seen.n_rows:
         raise DataError(f"{source.path} has changed while it was read. Run the command again.")
-    found = landmark_subspace(moments, n_components)
-    left = found.residual / moments.trace if moments.trace > 0 else 0.0
-    return LargeModel(found.subspace, _facts(source, seen, float(np.sum(found.shares)), left))
+    total = moments.total
+    found = landmark_subspace(total, n_components)
+    left = found.residual / total.trace if total.trace > 0 else 0.0
+    n_folds = folds_for(len(found.subspace), seen.n_rows)
+    folds = {} if n_folds is None else moments.subspaces(n_components)
+    return LargeModel(found.subspace, _facts(source, seen, float(np.sum(found.shares)), left, n_folds), folds)
 
 
-def _fit_exact(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars, notes):
+def _fit_exact(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars, notes, folds_for):
     size, free = seen.n_rows * source.n_columns * source.dtype.itemsize, free_memory(seen.sample)
     if size > free // SHARE:
         raise DataError(
@@ -133,11 +158,39 @@ def _fit_exact(source, chunk_rows, seen, kernel, n_components, landmarks, method
         X[number * chunk_rows : number * chunk_rows + len(chunk)] = chunk
     with bars.stage("Learning", None):
         model = KernelPCA(n_components, kernel=kernel, random_state=seed).fit(X)
-    return LargeModel(model.subspace_, _facts(source, seen, float(np.sum(model.explained_variance_ratio_)), None))
+        n_folds = folds_for(model.n_components_, seen.n_rows)
+        folds = {} if n_folds is None else _exact_folds(model, X, n_folds)
+    explained = float(np.sum(model.explained_variance_ratio_))
+    return LargeModel(model.subspace_, _facts(source, seen, explained, None, n_folds), folds)
 
 
-def _facts(source, seen, explained, left):
+def _exact_folds(model, X, n_folds):
+    """For each fold the subspace of the rows of others, on all points: those of the fold have no weight."""
+    labels = row_folds(X, n_folds)
+    if len(np.unique(labels)) < 2:
+        raise DataError("All rows fall in one fold: they are equal, or very few. Give --cross-fit none.")
+    others = OutOfFold(model, labels).prepared().models
+    return {int(fold): _on_all_points(others[fold].subspace_, X, labels != fold) for fold in np.unique(labels)}
+
+
+def _on_all_points(space, X, used):
+    def widened(vectors):
+        coefficients = np.zeros((len(X), vectors.coefficients.shape[1]), vectors.coefficients.dtype)
+        coefficients[used] = vectors.coefficients
+        return Expansion(vectors.kernel, X, coefficients)
+
+    return Subspace(
+        widened(space.frame),
+        widened(space.origin),
+        offset=space.offset,
+        origin_squared_norm=space.origin_squared_norm,
+        signature=space.signature,
+    )
+
+
+def _facts(source, seen, explained, left, n_folds):
     return {
+        "cross_fit": n_folds,
         "explained_variance": explained,
         "training_rows": seen.n_rows,
         "residual_share": left,
@@ -153,6 +206,7 @@ def write_model(path, model):
         "kernel": value_state(space.frame.kernel, arrays, "kernel"),
         "origin_squared_norm": float(space.origin_squared_norm),
         "facts": model.facts,
+        "folds": {str(fold): float(other.origin_squared_norm) for fold, other in model.folds.items()},
     }
     arrays.put("points", space.frame.points)
     arrays.put("axes", space.frame.coefficients)
@@ -160,6 +214,10 @@ def write_model(path, model):
     arrays.put("offset", space.offset)
     if space.signature is not None:
         arrays.put("signature", space.signature)
+    for fold, other in model.folds.items():
+        arrays.put(f"axes of fold {fold}", other.frame.coefficients)
+        arrays.put(f"mean of fold {fold}", other.origin.coefficients)
+        arrays.put(f"offset of fold {fold}", other.offset)
     with open(path, "wb") as file:
         np.savez(file, document=np.array(json.dumps(document)), **arrays.arrays)
 
@@ -174,14 +232,15 @@ def read_model(path):
             raise ValueError(f"its format is {document['format']}, not {list(FORMAT)}.")
         kernel = kernel_from_state(document["kernel"], arrays)
         points, get = arrays.get({"array": "points"}), lambda name: arrays.get({"array": name})
-        subspace = Subspace(
-            Expansion(kernel, points, get("axes")),
-            Expansion(kernel, points, get("mean")),
-            offset=get("offset"),
-            origin_squared_norm=float(document["origin_squared_norm"]),
-            signature=get("signature") if "signature" in arrays.arrays else None,
+        space = lambda end, norm: Subspace(
+            Expansion(kernel, points, get("axes" + end)),
+            Expansion(kernel, points, get("mean" + end)),
+            offset=get("offset" + end),
+            origin_squared_norm=float(norm),
+            signature=get("signature" + end) if "signature" + end in arrays.arrays else None,
         )
-        return LargeModel(subspace, document["facts"])
+        folds = {int(fold): space(f" of fold {fold}", norm) for fold, norm in document.get("folds", {}).items()}
+        return LargeModel(space("", document["origin_squared_norm"]), document["facts"], folds)
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist.") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:

@@ -53,6 +53,15 @@ def landmarks(text):
     return int(text)
 
 
+def cross_fit(text):
+    """A number of folds, "auto", or None for "none"."""
+    if text in (AUTO, "none"):
+        return AUTO if text == AUTO else None
+    if not text.isdecimal() or int(text) < 2:
+        raise typer.BadParameter(f"{text!r} is not a number of folds from 2 on, auto or none.")
+    return int(text)
+
+
 def names(text):
     """Names between commas."""
     found = [name.strip() for name in text.split(",")]

@@ -1,5 +1,6 @@
 """Cross-fitting on landmarks: the models of all folds come from one pass over the training set."""
 
+import warnings
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -9,6 +10,7 @@ import numpy as np
 from preimage._arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
 from preimage._rows import sum_rows
 from preimage.estimators._training_rows import row_numbers
+from preimage.exceptions import RankWarning
 from preimage.solvers import PreimageResult
 from preimage.spectral import KernelMoments, landmark_subspace
 
@@ -65,11 +67,15 @@ class FoldMoments:
                 "very few. Denoise without cross_fit."
             )
         others = lambda fold: reduce(add, (part for number, part in self.of_fold.items() if number != fold))
-        return {fold: landmark_subspace(others(fold), n_components).subspace for fold in self.of_fold}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RankWarning)  # fewer rows may have fewer components
+            return {fold: landmark_subspace(others(fold), n_components).subspace for fold in self.of_fold}
 
 
 def row_folds(rows, n_folds):
     """The fold of each row, shape (q,), by its values alone: the same in every chunk, and for equal rows."""
+    if n_folds == 1:
+        return np.zeros(rows.shape[0], dtype=np.int64)
     return row_numbers(rows if is_sparse(rows) else to_numpy(rows)) % n_folds
 
 

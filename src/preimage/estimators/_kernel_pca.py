@@ -28,7 +28,7 @@ from preimage._validation import (
     check_points,
     count_rows,
 )
-from preimage.estimators._cross_fit import OutOfFold
+from preimage.estimators._cross_fit import FOLDS, OutOfFold, needs_folds
 from preimage.estimators._cross_fit_landmarks import FoldMoments, denoised_by_folds, require_training_set
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -316,9 +316,10 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Parameters
         ----------
         X : array of shape (q, d)
-        cross_fit : int, array of shape (n,) or None, default=None
-            Number of folds, drawn with `random_state`; or a label for each row of the training set, such as the run of
-            a scan, and each label is a fold. Copies of a row are in one fold. Models of folds are fitted anew at each
+        cross_fit : int, "auto", array of shape (n,) or None, default=None
+            Number of folds, drawn with `random_state`; "auto" is five where there are more components than a twelfth of
+            the rows, and None otherwise; or a label for each row of the training set, such as the run of a scan, and
+            each label is a fold. Copies of a row are in one fold. Models of folds are fitted anew at each
             call, those that X needs. None projects all rows on the same subspace.
 
             On landmarks the model has no rows to recognise: X must then be the whole training set, in memory or lazy,
@@ -329,9 +330,11 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         array of shape (q, d)
             Lazy for a Dask array, without a warning where solvers do not converge.
         """
+        X = self._check_inputs(X)
+        if isinstance(cross_fit, str) and cross_fit == "auto":
+            cross_fit = FOLDS if needs_folds(self.n_components_, self.n_samples_seen_) else None
         if cross_fit is None:
             return super().denoise(X)
-        X = self._check_inputs(X)
         self._require_inputs()
         if self.route_ == "landmarks":
             return self._cross_fitted_on_landmarks(X, cross_fit)

@@ -74,7 +74,7 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Most rows that judge.
     cross_fit : "auto", int or None, default="auto"
         Folds in which noisy rows of the training set are denoised. "auto" is five, the size for which the parameters
-        were chosen, when there are more components than an eighth of the rows, and none otherwise: a model of all rows
+        were chosen, when there are more components than a twelfth of the rows, and none otherwise: a model of all rows
         is then better for them. With clean data (`noise`) there are none: the model has no noise in it.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the split, of added noise, of probes and of folds.

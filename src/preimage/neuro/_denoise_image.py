@@ -3,15 +3,18 @@
 import numpy as np
 from sklearn.base import clone
 
+from preimage.estimators import KernelPCA
+from preimage.estimators._cross_fit import FOLDS, needs_folds
 from preimage.model_selection import DenoisingSearch
 from preimage.neuro._masked_scans import load_image, mask_scans
 
 
-def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs=None):
+def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs=None, cross_fit="auto"):
     """Denoise the scans of a 4D image by kernel PCA and pre-images.
 
     Voxels of the mask become columns, scans become rows, the estimator is fitted to them and denoises them, and the
-    rows become an image again.
+    rows become an image again. The scans are their own training set: where components are many for the number of scans,
+    each scan is denoised by a model that has not seen it.
 
     Parameters
     ----------
@@ -26,7 +29,10 @@ def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs
         Whether all voxels should count alike: each is divided by its standard deviation before, and multiplied
         afterwards. Otherwise the brightest vary, and count, most.
     runs : array of shape (n_scans,), optional
-        Run of each scan: means, and deviations if wanted, are then those of the run.
+        Run of each scan: means, and deviations if wanted, are then those of the run, and with several runs the folds of
+        `cross_fit` are runs.
+    cross_fit : "auto", int or None, default="auto"
+        Folds in which scans are denoised, as in `KernelPCA.denoise`; for `DenoisingSearch`, its own parameter counts.
 
     Returns
     -------
@@ -51,7 +57,20 @@ def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs
         )
     rows, to_image = _rows_and_back(img, mask_img)
     scaled, restored = _scaling(rows, standardize, runs)
-    return to_image(restored(clone(estimator).fit(scaled).denoise(scaled)))
+    return to_image(restored(_denoised(clone(estimator), scaled, runs, cross_fit)))
+
+
+def _denoised(estimator, rows, runs, cross_fit):
+    runs = None if runs is None or len(set(runs)) < 2 else np.asarray(runs)
+    if isinstance(estimator, DenoisingSearch):
+        return estimator.fit(rows, groups=runs).denoise(rows)
+    model = estimator.fit(rows)
+    if not isinstance(model, KernelPCA):  # others know no folds
+        return model.denoise(rows)
+    if cross_fit == "auto":
+        cross_fit = FOLDS if needs_folds(model.n_components_, len(rows)) else None
+    by_runs = cross_fit is not None and runs is not None and model.route_ == "exact"
+    return model.denoise(rows, cross_fit=runs if by_runs else cross_fit)
 
 
 def _rows_and_back(img, mask_img):
