@@ -32,7 +32,11 @@ def run(*arguments):
 
 
 def denoised(X, train=None):
-    return KernelPCA(3, gamma="median", preimage=FixedPoint()).fit(X if train is None else train).denoise(X, cross_fit="auto")
+    return (
+        KernelPCA(3, gamma="median", preimage=FixedPoint())
+        .fit(X if train is None else train)
+        .denoise(X, cross_fit="auto")
+    )
 
 
 @pytest.fixture
