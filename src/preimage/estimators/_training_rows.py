@@ -74,7 +74,7 @@ def same_rows(X):
 
 def row_numbers(X):
     """A pseudorandom number for each row of X that depends on its values only: for equal rows the same. Shape (n,)."""
-    return np.array([int.from_bytes(key[:7], "little") for key in _digests(X)], dtype=np.int64)
+    return np.array([int(key[:15], 16) for key in _digests(X)], dtype=np.int64)
 
 
 def _digests(X):
