@@ -1,5 +1,7 @@
 """`preimage compress`: small models in every format, and errors in one line."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,11 @@ pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("safetensors", reason="files are safetensors")
 pytest.importorskip("skops", reason="models are skops files")
 
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_moons
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
@@ -16,6 +21,7 @@ from skops import io as skops
 from typer.testing import CliRunner
 
 import preimage
+from preimage import KernelPCA
 from preimage.cli import _app, _compress
 from preimage.interop import SKOPS_TYPES
 
@@ -82,6 +88,39 @@ def test_a_pipeline_stays_one(folder):
     assert skops.load(folder / "small.skops", trusted=SKOPS_TYPES).score(X, Y) > 0.95
     refused("can be written as .skops only", folder / "pipe.skops", folder / "small.onnx", *options)
     assert not (folder / "small.onnx").exists()
+
+
+def test_kernel_pca_and_a_linear_machine_become_one_machine(folder):
+    """Which every format takes, where a pipeline would be left over."""
+    model = make_pipeline(KernelPCA(20, gamma=2), StandardScaler(), LogisticRegression()).fit(X, Y)
+    skops.dump(model, folder / "linear.skops")
+    options = ["--points", 15, "--data", folder / "val.csv", "--labels", "y"]
+    result = run(folder / "linear.skops", folder / "small.safetensors", *options)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"points +200 +15 ", result.output) and "multiplications" in result.output
+    small = preimage.load(folder / "small.safetensors")
+    assert np.abs(small.predict_proba(X) - model.predict_proba(X)).max() < 0.1
+    pytest.importorskip("onnx", reason="export needs onnx")
+    assert run(folder / "linear.skops", folder / "small.onnx", *options).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CalibratedClassifierCV(SVC(gamma=2), ensemble=False),
+        CalibratedClassifierCV(FrozenEstimator(SVC(gamma=2).fit(X, Y)), method="isotonic"),
+        GridSearchCV(SVC(gamma=2), {"C": [1, 10]}, cv=2),
+    ],
+)
+def test_calibrated_classifiers_and_searches_are_read(folder, model):
+    skops.dump(model.fit(X, Y), folder / "whole.skops")
+    result = run(folder / "whole.skops", folder / "small.safetensors", "--points", 15, "--data", folder / "val.csv")
+    assert result.exit_code == 2 and "--labels COLUMN" in result.output
+    np.save(folder / "rows.npy", X)
+    result = run(folder / "whole.skops", folder / "small.safetensors", "--points", 15, "--data", folder / "rows.npy")
+    assert result.exit_code == 0 and "agreement with the original" in result.output, result.output
+    assert "accuracy" not in result.output
+    assert preimage.load(folder / "small.safetensors").score(X, Y) > 0.9
 
 
 def test_a_figure_is_drawn(folder):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_digits, make_moons, make_multilabel_classification
+from sklearn.datasets import load_digits, make_circles, make_moons, make_multilabel_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, NotFittedError, UnsetMetadataPassedError
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -30,6 +30,7 @@ from preimage import (
     CompressedTransformer,
     KernelPCA,
     compress,
+    load,
 )
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
@@ -163,6 +164,30 @@ def test_all_points_reproduce_the_machine(moons, method):
     assert small.n_points_ == small.n_original_points_
     assert np.allclose(small.decision_function(X), svc.decision_function(X), atol=1e-4)
     assert small.error_ < 1e-6
+
+
+@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-6), ("float32", 1e-2)])
+@pytest.mark.parametrize("method", METHODS)
+def test_all_points_keep_the_smallest_axes(method, dtype, close, tmp_path):
+    """Coordinates along small eigenvalues are small: errors are compared with the standard deviation of each."""
+    X = make_circles(200, factor=0.3, noise=0.05, random_state=0)[0].astype(dtype)
+    pca = KernelPCA(gamma=1).fit(X)
+    expected = pca.transform(X)
+    small = compress(pca, len(X), X=X, method=method)
+    assert np.max(np.abs(small.transform(X) - expected) / expected.std(axis=0)) < close
+    pytest.importorskip("safetensors", reason="files are safetensors")
+    small.save(tmp_path / "small.safetensors")
+    assert np.array_equal(load(tmp_path / "small.safetensors").transform(X), small.transform(X))
+
+
+@pytest.mark.parametrize("offset", [0, 1e3, 1e5])
+def test_inputs_far_from_the_origin(offset, rng):
+    X, Z = (offset + rng.normal(size=(n, 5)) for n in (100, 40))
+    pca = KernelPCA(5, kernel="linear").fit(X)
+    for method in ("select", "refine", "distill"):
+        assert np.allclose(compress(pca, 100, method=method).transform(Z), pca.transform(Z), atol=1e-6), method
+    pipeline = make_pipeline(KernelPCA(5, kernel="linear"), Ridge()).fit(X, X[:, 0])
+    assert np.allclose(compress(pipeline, 100, X=X).predict(Z), pipeline.predict(Z), atol=1e-12 * offset + 1e-6)
 
 
 def test_compressed_models_compress(digits, digit_svc):

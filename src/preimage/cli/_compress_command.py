@@ -60,7 +60,8 @@ def compress_command(
 ):
     """Make a kernel machine small: the same predictions from a few dozen points.
 
-    Takes support vector machines, kernel ridge regression, Gaussian processes and kernel PCA from skops files.
+    Takes support vector machines, calibrated or not, kernel ridge regression, Gaussian processes, kernel PCA, and
+    pipelines in which kernel PCA feeds a linear machine, from skops files.
     """
     with plain_errors(2):
         kind = format_of_model(output, OUTPUT_FORMATS, "OUT")

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
 from preimage._arrays import array_namespace, from_numpy, to_numpy
+from preimage._linalg import rank_tolerance
 from preimage.feature_space import Expansion, join, merged
 from preimage.interop._machine import KernelMachine
 from preimage.reduced_sets import NestedReducer, Reduction, best_threshold, relative_error
@@ -70,6 +71,8 @@ def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=No
     if n_points is not None:
         result = reductions(n_points)
         small = _assembled(machine, result, X, y)
+        if n_points >= (whole := merged(machine.expansion)).points.shape[0] and not judge.is_exact(small):
+            small, result = machine.with_expansion(whole), Reduction(whole, reason="all points are kept")
     else:
         make = lambda n: (_assembled(machine, result := reductions(n), X, y), result)
         accept = lambda small: judge.accepts(small, tolerance)
@@ -210,6 +213,11 @@ class _Judge:
         if not self.machine.expansion.kernel.is_positive_semidefinite:
             return float("nan")
         return relative_error(_weighted(self.machine)[0], _weighted(small)[0])
+
+    def is_exact(self, small):
+        """Whether the functions are those of the original up to rounding errors; never known without a norm."""
+        expansion = self.machine.expansion
+        return self.error(small) <= rank_tolerance(expansion.points.shape[0], expansion.coefficients.dtype)
 
     def accepts(self, small, tolerance):
         if self.X is None:

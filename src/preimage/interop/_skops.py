@@ -25,11 +25,14 @@ _MODULES = (
 )
 # These hold a function, which is code: trust them yourself.
 _HOLD_FUNCTIONS = {"CallableKernel", "FunctionTransformation"}
-# Values of others that are not on skops's own list: sparse points, and kernels of Gaussian processes, which a
-# compressed model keeps among the parameters of its original.
+# Values of others that are not on skops's own list: sparse points, kernels of Gaussian processes, which a compressed
+# model keeps among the parameters of its original, and what calibrated classifiers and searches are made of.
 _THEIRS = (
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csr.csr_matrix",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
     "sklearn.gaussian_process.kernels.ConstantKernel",
     "sklearn.gaussian_process.kernels.DotProduct",
     "sklearn.gaussian_process.kernels.ExpSineSquared",
@@ -40,6 +43,11 @@ _THEIRS = (
     "sklearn.gaussian_process.kernels.RationalQuadratic",
     "sklearn.gaussian_process.kernels.Sum",
     "sklearn.gaussian_process.kernels.WhiteKernel",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.model_selection._split.GroupKFold",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedGroupKFold",
+    "sklearn.model_selection._split.StratifiedKFold",
 )
 
 
@@ -57,7 +65,13 @@ def skops_types():
         for each in vars(module).values()
         if isclass(each) and each.__module__ == module.__name__ and each.__name__ not in _HOLD_FUNCTIONS
     }
-    return tuple(sorted({*ours, *_THEIRS}))
+    return tuple(sorted({*ours, *filter(_exists, _THEIRS)}))
+
+
+def _exists(name):
+    """Whether the installed version has the type; temperature scaling came late."""
+    module, _, attribute = name.rpartition(".")
+    return hasattr(import_module(module), attribute)
 
 
 def _with_submodules(name):
