@@ -163,6 +163,49 @@ def test_landmarks_chosen_on_dask(blobs):
     assert len(model.landmarks_) == 40
 
 
+def test_chunks_of_unknown_sizes_and_dask_frames(blobs):
+    da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))
+    X, y = blobs
+    model = KernelFisherDiscriminant(gamma=0.1, landmarks=X[:30])
+    expected = clone(model).fit(X, y, np.arange(200))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    unknown = da.from_array(X, chunks=(60, 2))
+    unknown = unknown[da.from_array(np.ones(200, bool), chunks=60)]
+    weights = da.from_array(np.arange(200), chunks=70)
+    for lazy in (unknown, dd.from_pandas(frame, npartitions=3)):
+        found = clone(model).fit(lazy, dd.from_pandas(pd.Series(y), npartitions=2), weights)
+        assert_allclose(found.decision_function(X), expected.decision_function(X), rtol=1e-6, atol=1e-7)
+        assert_array_equal(found.predict(lazy).compute(), expected.predict(X))
+    assert_array_equal(found.feature_names_in_, ["a", "b"])
+    streamed = clone(model).partial_fit(unknown, y).partial_fit(unknown, y)
+    assert_allclose(streamed.class_count_, 2 * np.bincount(y))
+    for kind in (KernelFisherDiscriminant(), KernelFisherDiscriminantCV(landmarks=20)):
+        with pytest.raises(TypeError, match="landmarks="):
+            kind.fit(unknown, y)
+
+
+def test_iterators_of_labelled_blocks(blobs):
+    X, y = blobs
+    model, weights = KernelFisherDiscriminant(gamma=0.1, landmarks=X[:30]), np.arange(200)
+    blocks = lambda *arrays: (tuple(array[start : start + 70] for array in arrays) for start in range(0, 200, 70))
+    for arrays in ((X, y), (X, y, weights)):
+        expected = clone(model).fit(*arrays).decision_function(X)
+        found = clone(model).fit(blocks(X, y)).fit(blocks(*arrays))
+        assert_allclose(found.decision_function(X), expected, rtol=1e-6, atol=1e-7)
+    with pytest.raises(TypeError, match="pairs"):
+        model.fit(block for block in (X, X))
+    with pytest.raises(ValueError, match="which labels"):
+        model.fit((block for block in (X, X)), y)
+    with pytest.raises(ValueError, match="without a single block"):
+        model.fit(iter(()))
+    with pytest.raises(ValueError, match="needs all values"):
+        clone(model).set_params(threshold="margin").fit(blocks(X, y))
+    with pytest.raises(TypeError, match="one by one"):
+        found.predict(block for block in (X, X))
+    with pytest.raises(TypeError, match="first blocks"):
+        KernelFisherDiscriminantCV().fit(blocks(X, y), None)
+
+
 def test_sparse_input_and_precomputed_kernels(moons):
     X, y = moons
     plain = KernelFisherDiscriminant(gamma=2).fit(X, y)

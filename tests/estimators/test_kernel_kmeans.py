@@ -316,3 +316,78 @@ def test_parameters_set_after_fitting_wait_for_the_next_fit(X):
 def test_batches_of_a_precomputed_kernel_are_refused(X):
     with pytest.raises(UnsupportedKernelError, match="partial_fit"):
         KernelKMeans(3, kernel="precomputed", landmarks=10).partial_fit(X @ X.T)
+
+
+class TestCopies:
+    """More clusters than distinct points."""
+
+    @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian"])
+    @pytest.mark.parametrize("landmarks", [None, 3])
+    @pytest.mark.parametrize("algorithm", ["lloyd", "online"])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_copies_of_a_row_have_one_label(self, kernel, landmarks, algorithm, dtype):
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            distinct = rng.normal(size=(rng.integers(1, 6), 2)) * 10.0 ** rng.integers(-2, 3) + seed**3
+            numbers = np.concatenate([np.arange(len(distinct)), rng.integers(0, len(distinct), 25)])
+            X = distinct[numbers].astype(dtype)
+            for init in ("k-means++", "random"):
+                model = KernelKMeans(
+                    7, kernel=kernel, landmarks=landmarks, algorithm=algorithm, init=init, n_init=2, random_state=seed
+                )
+                with pytest.warns(ConvergenceWarning, match="of 7 clusters have rows"):
+                    model.fit(X)
+                assert np.array_equal(model.predict(X), model.labels_)
+                assert all(len(set(model.labels_[numbers == number])) == 1 for number in range(len(distinct)))
+
+    def test_as_many_clusters_as_distinct_points_leave_nothing(self, rng):
+        X = np.repeat(rng.normal(size=(6, 3)), [1, 2, 3, 4, 5, 6], axis=0)
+        model = KernelKMeans(6, gamma=1.0).fit(X)
+        assert model.inertia_ == pytest.approx(0, abs=1e-12)
+        assert len(set(model.labels_)) == 6
+
+    def test_a_kernel_that_vanishes_has_one_cluster(self):
+        with pytest.warns(ConvergenceWarning, match="Only 1 of 2"):
+            assert set(KernelKMeans(2, kernel="linear").fit(np.zeros((5, 2))).labels_) == {0}
+
+
+class TestLazyData:
+    def test_chunks_of_unknown_sizes_and_dask_frames(self, X):
+        da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))
+        expected = KernelKMeans(3, gamma=0.2, landmarks=Uniform(30)).fit(X)
+        unknown = da.from_array(X, chunks=(30, 3))
+        unknown = unknown[da.from_array(np.ones(80, bool), chunks=30)]
+        for lazy in (unknown, dd.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=3)):
+            model = KernelKMeans(3, gamma=0.2, landmarks=Uniform(30)).fit(lazy)
+            assert np.array_equal(model.labels_.compute(), expected.labels_)
+            assert np.array_equal(model.predict(lazy).compute(), expected.labels_)
+            assert model.inertia_ == pytest.approx(expected.inertia_)
+            with pytest.raises(TypeError, match="landmarks=500"):
+                KernelKMeans(3).fit(lazy)
+            assert KernelKMeans(3, landmarks="auto").fit(lazy).route_ == "landmarks"
+        assert list(model.feature_names_in_) == ["a", "b", "c"]
+
+    def test_iterators_of_blocks(self, X):
+        model = KernelKMeans(3, gamma=0.2, landmarks=20)
+        expected = clone(model).partial_fit(X[:50]).partial_fit(X[50:])
+        found = clone(model).fit(X).fit(block for block in (X[:50], X[50:]))
+        assert np.array_equal(found.predict(X), expected.predict(X))
+        with pytest.raises(ValueError, match="without a single block"):
+            clone(model).fit(iter(()))
+        with pytest.raises(ValueError, match="which weights"):
+            clone(model).fit(iter((X,)), sample_weight=np.ones(80))
+        with pytest.raises(TypeError, match="one by one"):
+            clone(model).fit_predict(iter((X,)))
+        with pytest.raises(TypeError, match="one by one"):
+            found.predict(iter((X,)))
+
+
+@pytest.mark.parametrize("landmarks", [None, 80])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_weights_are_repetitions(X, rng, kernel, landmarks):
+    times = rng.integers(1, 4, size=80)
+    many, init = np.repeat(X, times, axis=0), rng.integers(0, 3, size=80)
+    weighted = KernelKMeans(3, kernel=kernel, gamma=0.2, init=init, landmarks=landmarks).fit(X, sample_weight=times)
+    repeated = KernelKMeans(3, kernel=kernel, gamma=0.2, init=np.repeat(init, times), landmarks=landmarks).fit(many)
+    assert np.array_equal(np.repeat(weighted.labels_, times), repeated.labels_)
+    assert weighted.inertia_ == pytest.approx(repeated.inertia_)

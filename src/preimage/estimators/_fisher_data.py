@@ -11,7 +11,6 @@ from preimage._arrays import (
     is_lazy,
     own_copy,
     take_rows,
-    without_frame,
 )
 from preimage._random import generator
 from preimage._targets import check_labels, check_weights
@@ -90,9 +89,8 @@ class LabelledData:
 
 def checked_inputs(estimator, X, *, reset):
     """Validated rows; a memory map or Dask array stays what it is."""
-    X = without_frame(X)
     if is_lazy(X):
-        return check_lazy_points(estimator, X, reset=reset)
+        return check_lazy_points(estimator, X, reset=reset, min_samples=1)  # which counts the rows of unknown chunks
     return check_points(estimator, X, reset=reset)
 
 

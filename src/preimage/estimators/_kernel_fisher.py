@@ -23,6 +23,7 @@ from preimage.estimators._fisher_problem import (
 )
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, with_kernel_tags
 from preimage.estimators._queries import check_queries, map_queries
+from preimage.estimators._streams import blocks_of, is_stream
 from preimage.interop import Binary, KernelMachine, OneVsRest
 from preimage.landmarks import LandmarkSelector
 
@@ -43,16 +44,19 @@ FISHER_CONSTRAINTS = {
 }
 
 
-def _learns_from_streams(estimator):
-    """Streams leave moments of kernel values behind, and nothing else."""
-    reason = None
+def _against_streams(estimator):
+    """Why not to learn from streams, which leave moments of kernel values behind and nothing else; or None."""
     if is_precomputed(estimator.kernel):
-        reason = "needs the kernel itself, not values among the points of one batch"
-    elif estimator.threshold in NEED_VALUES:
-        reason = f"keeps moments only; threshold={estimator.threshold!r} needs all values: use 'gaussian' or 'midpoint'"
-    elif estimator.sparsity == "cv":
-        reason = "keeps moments only; sparsity='cv' needs all values: give a number of coefficients"
-    if reason is not None:
+        return "needs the kernel itself, not values among the points of one batch"
+    if estimator.threshold in NEED_VALUES:
+        return f"keeps moments only; threshold={estimator.threshold!r} needs all values: use 'gaussian' or 'midpoint'"
+    if estimator.sparsity == "cv":
+        return "keeps moments only; sparsity='cv' needs all values: give a number of coefficients"
+    return None
+
+
+def _learns_from_streams(estimator):
+    if (reason := _against_streams(estimator)) is not None:
         raise AttributeError(f"{type(estimator).__name__}.partial_fit {reason}.")
     return True
 
@@ -201,16 +205,17 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         self.max_memory = max_memory
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Find the discriminants of the classes.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
             Or a symmetric matrix of shape (n, n) for a precomputed kernel. With `landmarks`, also a memory map or a
-            Dask array, which are read block by block.
+            Dask array, which are read block by block; or an iterator of pairs (rows, labels) or triples (rows, labels,
+            weights), which is read once, by `partial_fit`, and whose first block has all classes.
         y : array of shape (n,)
-            Class labels, held in memory.
+            Class labels, held in memory. None with an iterator.
         sample_weight : array of shape (n,), optional
             Like repetitions of rows.
 
@@ -218,6 +223,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         -------
         self
         """
+        if is_stream(X):
+            return self._fit_stream(X, y, sample_weight)
         data = LabelledData.of(self, X, y, sample_weight)
         check_decisions(self, data.n_classes)
         points, landmarks = expansion_points(self, data, self.landmarks)
@@ -330,6 +337,27 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         problem = scatter_problem(self, data, points, coordinates, moments, tangent)
         m = points.shape[0]
         return [path.on(first, m) for path, _, _, first in sparse_paths(problem, float(self.alpha))]
+
+    def _fit_stream(self, blocks, y, sample_weight):
+        """Learn from an iterator of labelled blocks, from the start."""
+        name = type(self).__name__
+        if y is not None or sample_weight is not None:
+            raise ValueError(
+                f"{name} cannot tell which labels belong to which block of an iterator. Give fit an iterator of pairs "
+                "(rows, labels) alone, or call partial_fit(rows, labels) for each block."
+            )
+        if (reason := _against_streams(self)) is not None:
+            raise ValueError(f"{name}.fit on an iterator {reason}.")
+        self.__dict__.pop("_stream", None)
+        for block in blocks_of(self, blocks):
+            if not isinstance(block, (tuple, list)) or len(block) not in (2, 3):
+                raise TypeError(
+                    f"{name} needs an iterator of pairs (rows, labels) or triples (rows, labels, weights); got a block "
+                    f"of type {type(block).__name__}."
+                )
+            rows, labels, *weights = block
+            self.partial_fit(rows, labels, sample_weight=weights[0] if weights else None)
+        return self
 
     def _store(self, problem, data, points, landmarks):
         result = fit_discriminants(

@@ -21,6 +21,7 @@ from preimage.estimators._fisher_problem import (
 )
 from preimage.estimators._kernel_fisher import FISHER_CONSTRAINTS, KernelFisherDiscriminant, check_decisions
 from preimage.estimators._kernel_input import with_kernel_tags
+from preimage.estimators._streams import refuse_stream
 from preimage.kernels import resolve_gamma
 
 # Without a grid: multiples of 1/median squared distance, and ridges by decades.
@@ -143,6 +144,9 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         -------
         self
         """
+        refuse_stream(
+            self, X, "fit", "Choose parameters on the first blocks in memory, then fit KernelFisherDiscriminant on all."
+        )
         data = LabelledData.of(self, X, y, sample_weight)
         check_decisions(self, data.n_classes)
         self._check_search(data)

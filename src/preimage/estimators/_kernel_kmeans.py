@@ -25,6 +25,7 @@ from preimage._arrays import (
     to_numpy,
     without_frame,
 )
+from preimage._dask import known_rows
 from preimage._linalg import orthonormal_factor
 from preimage._memory import memory_budget
 from preimage._random import generator
@@ -49,6 +50,7 @@ from preimage.estimators._kernel_input import (
 )
 from preimage.estimators._landmark_route import as_selector, through_device, too_large_for_exact, width_sample
 from preimage.estimators._queries import check_queries, map_queries
+from preimage.estimators._streams import blocks_of, is_stream, refuse_stream
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.interop import Binary, KernelMachine, OneVsOne
@@ -207,7 +209,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
             Or a symmetric matrix of shape (n, n) for a precomputed kernel. With `landmarks`, also a memory map or a
-            Dask array.
+            Dask array; or an iterator of arrays, which is read once, by `partial_fit`.
         y : ignored
         sample_weight : array of shape (n,), optional
             How often each row counts. Rows of weight zero have no part in the centres; they get labels.
@@ -217,6 +219,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self
         """
         self.__dict__.pop("_clusters", None)
+        if is_stream(X):
+            return self._fit_stream(X, sample_weight)
         if self._wants_landmarks(X):
             return self._fit_landmarks(X, sample_weight)
         self.kernel_, X = kernel_and_inputs(self, X)
@@ -237,8 +241,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             squared_norms=from_numpy(found.squared_norms, like.home, dtype=like.dtype),
         )
         self.route_, self.landmarks_ = "exact", None
-        self.labels_ = found.labels
-        self._report(found, np.unique(found.labels[weights > 0]).size)
+        self.labels_ = self._map(self._nearest, inputs)
+        self._report(found, np.unique(self.labels_[weights > 0]).size)
         return self
 
     def partial_fit(self, X, y=None, sample_weight=None):
@@ -264,7 +268,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if not hasattr(self, "_clusters"):
             check_parameters(self)
             return self._fit_landmarks(X, sample_weight)
-        X = self._check_inputs(X)
+        X = known_rows(self._check_inputs(X))
         weights = check_weights(self, sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
         space, centers, sizes = self._clusters
@@ -274,6 +278,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.labels_ = self.predict(X)
         self.inertia_ = -self.score(X, sample_weight=weights)
         return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit, and return `labels_`."""
+        refuse_stream(self, X, "fit_predict", "Call fit(blocks), then predict on blocks one by one.")
+        return self.fit(X, sample_weight=sample_weight).labels_
 
     def predict(self, X):
         """The nearest centre of each row, shape (q,); lazy for a Dask array."""
@@ -323,10 +332,20 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         return self._narrowed(result.points)
 
+    def _fit_stream(self, blocks, sample_weight):
+        """Learn from an iterator of blocks, from the start."""
+        if sample_weight is not None:
+            raise ValueError(
+                "KernelKMeans cannot tell which weights belong to which block of an iterator. Call "
+                "partial_fit(block, sample_weight=...) for each."
+            )
+        for block in blocks_of(self, blocks):
+            self.partial_fit(block)
+        return self
+
     def _fit_landmarks(self, X, sample_weight):
-        X = without_frame(X)
         check = check_lazy_points if is_lazy(X) else check_points
-        X = check(self, X, reset=True)
+        X = check(self, X, reset=True, min_samples=1)  # which counts the rows of unknown chunks
         weights, init = self._check_rows(X.shape[0], sample_weight)
         kernel = named_kernel(self)
         if isinstance(kernel, Precomputed):
@@ -354,7 +373,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.route_ = "landmarks"
         self._adopt(space, found.centers, found.sizes)
         self.labels_ = self._map(self._nearest, X)
-        self._report(found, int(np.count_nonzero(found.sizes)))
+        # Labels of a Dask array are not known yet; sizes count copies of a centre by chance.
+        n_found = np.count_nonzero(found.sizes) if is_dask(X) else np.unique(self.labels_[weights > 0]).size
+        self._report(found, int(n_found))
         return self
 
     def _adopt(self, space, centers, sizes):
@@ -395,7 +416,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _wants_landmarks(self, X):
         check_parameters(self)
-        if self.landmarks is None and is_dask(without_frame(X)):
+        X = without_frame(X)
+        if self.landmarks is None and is_dask(X):
             raise TypeError(
                 "Exact kernel k-means needs all rows in one place. Give landmarks=500, say, to fit a Dask array, or "
                 "pass X.compute()."
@@ -407,17 +429,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _report(self, found, n_found):
         self.inertia_ = found.inertia
         self.n_iter_ = found.n_iter
+        if n_found < self.n_clusters:
+            warnings.warn(
+                f"Only {n_found} of {self.n_clusters} clusters have rows: the data have no more distinct points in "
+                "feature space. Ask for fewer clusters.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         if not found.converged:
             warnings.warn(
                 f"KernelKMeans stopped at max_iter={self.max_iter} while rows still moved. The result is no worse than "
                 "what came before; a larger max_iter or tol ends the search.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        elif n_found < self.n_clusters:
-            warnings.warn(
-                f"Only {n_found} of {self.n_clusters} clusters have rows: the data have no more distinct points in "
-                "feature space. Ask for fewer clusters.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -451,8 +473,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _nearest(self, rows):
         rows = self._rows(rows)
-        scores = self.centers_.squared_norms() - 2 * self.centers_(rows)
-        return to_numpy(array_namespace(scores).argmin(scores, axis=1)).astype(np.intp, copy=False)
+        norms, values = self.centers_.squared_norms(), self.centers_(rows)
+        xp = array_namespace(values)
+        scores = norms - 2 * values
+        # Centres that are equally near up to rounding, such as those of clusters of copies, give way to the first.
+        rounding = ROUNDING * epsilon(scores.dtype) * xp.max(xp.abs(norms) + 2 * xp.abs(values), axis=1)
+        nearest = scores <= (xp.min(scores, axis=1) + rounding)[:, None]
+        return to_numpy(xp.argmax(xp.astype(nearest, xp.int8), axis=1)).astype(np.intp, copy=False)
 
     def _distances(self, rows):
         rows = self._rows(rows)

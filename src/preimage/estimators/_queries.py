@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import as_points, is_lazy
 from preimage._rows import map_rows
 from preimage._validation import check_finite_block, check_lazy_points, check_model_inputs
+from preimage.estimators._streams import is_stream
 
 # Rows of a memory map or a chunk that are read together.
 LAZY_ROWS = 4096
@@ -13,6 +14,11 @@ LAZY_ROWS = 4096
 def check_queries(estimator, X, like):
     """Validate inputs for a fitted model whose arrays are like `like`."""
     check_is_fitted(estimator)
+    if is_stream(X):
+        raise TypeError(
+            f"{type(estimator).__name__} was given an iterator of blocks, which can be read once only. Pass its blocks "
+            "one by one."
+        )
     if is_lazy(X):
         return check_lazy_points(estimator, X, reset=False)
     return check_model_inputs(estimator, X, like=like)
