@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from preimage._arrays import to_numpy
+from preimage._arrays import epsilon, to_numpy
 from preimage.clustering._products import product
+
+# Units of rounding, relative to k(x, x) + k(z, z), up to which squared distances count as zero.
+ROUNDING = 16
 
 
 def mean_order(gram, weights):
@@ -42,16 +45,17 @@ def plus_plus_seeds(rows_of, diagonal, weights, order, n_clusters, n_runs, rng):
     seeds = np.empty((n_runs, n_clusters), dtype=np.intp)
     mass = np.broadcast_to(weights, (n_runs, weights.size))
     closest = np.full((n_runs, weights.size), np.inf)
+    left = np.tile(weights, (n_runs, 1))  # of rows that are no seeds yet
     for step in range(n_clusters):
         draws = rng.random((n_runs, 1 if step == 0 else n_draws))
-        drawn = np.stack([_draw(run_mass, weights, order, u) for run_mass, u in zip(mass, draws)])
+        drawn = np.stack([_draw(*masses, order, u) for *masses, u in zip(mass, left, draws)])
         distances = squared_distances(rows_of, diagonal, drawn.ravel()).reshape(*drawn.shape, -1)
         reached = np.minimum(distances, closest[:, None, :])
         chosen = np.argmin(reached @ weights, axis=1)
         runs = np.arange(n_runs)
         seeds[:, step] = drawn[runs, chosen]
         closest = reached[runs, chosen]
-        closest[runs, seeds[:, step]] = 0  # up to rounding it is
+        closest[runs, seeds[:, step]] = left[runs, seeds[:, step]] = 0
         mass = closest * weights
     return seeds
 
@@ -72,13 +76,15 @@ def squared_distances(rows_of, diagonal, numbers):
     values = rows_of(numbers) * -2.0
     values += diagonal
     values += diagonal[numbers][:, None]
-    return np.maximum(values, 0, out=values)
+    # Distances between copies of a row are rounding errors, which no seed should be drawn by.
+    rounding = ROUNDING * epsilon(diagonal.dtype) * (np.abs(diagonal) + np.abs(diagonal[numbers])[:, None])
+    return np.where(values > rounding, values, 0.0)
 
 
-def _draw(mass, weights, order, u):
-    """Row numbers at the shares u of the mass; where all of it is used up, of the weights."""
+def _draw(mass, left, order, u):
+    """Row numbers at the shares u of the mass; where all of it is used up, of the weights of rows that are left."""
     cumulated = np.cumsum(mass[order])
     if not cumulated[-1] > 0:
-        cumulated = np.cumsum(weights[order])
+        cumulated = np.cumsum(left[order])
     places = np.searchsorted(cumulated, u * cumulated[-1], side="right")
     return order[np.minimum(places, np.searchsorted(cumulated, cumulated[-1]))]
