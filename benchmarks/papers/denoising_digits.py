@@ -140,11 +140,11 @@ def tuned(errors, on_validation, on_test):
     return errors(*on_test, only=choice)[choice], described(choice)
 
 
-def linear_errors(X, noisy, truth, only=None):
+def linear_errors(X, noisy, truth, only=None, finish=np.asarray):
     mean = X.mean(axis=0)
     axes = np.linalg.svd(X - mean, full_matrices=False)[2]
     numbers = range(1, len(axes) + 1) if only is None else (only,)
-    return {n: error(mean + (noisy - mean) @ axes[:n].T @ axes[:n], truth) for n in numbers}
+    return {n: error(finish(mean + (noisy - mean) @ axes[:n].T @ axes[:n]), truth) for n in numbers}
 
 
 def peer_errors(X, noisy, truth, only=None, finish=np.asarray):

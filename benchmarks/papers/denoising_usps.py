@@ -17,7 +17,7 @@ class, with the same noise added, and fitted again on all of them; the short gri
 tried on the validation digits of the first draw. Linear PCA may choose its number on the test set.
 
 What to observe: best errors in the ratio 1.6 (Gaussian) and 1.16 (speckle), at 32 and 512, and at 32 and 256
-components. At best: at least 1.8 and 1.3.
+components, and what the more flexible estimator reaches.
 
 Run: python benchmarks/papers/denoising_usps.py --output table.md --figures DIR
 """
@@ -49,8 +49,8 @@ NOISES = {
     "Gaussian": lambda X, rng: X + 0.5 * rng.standard_normal(X.shape),
     "speckle": lambda X, rng: speckled(X, rng.random(X.shape), 0.2),
 }
-# (ratio, tolerance, optimal number of linear PCA, of kernel PCA, ratio asked of the best)
-BARS = {"Gaussian": (1.6, 0.05, 32, 512, 1.8), "speckle": (1.16, 0.03, 32, 256, 1.3)}
+# Published: ratio of the best errors, number of components of linear and of kernel PCA at the best.
+PUBLISHED = {"Gaussian": (1.6, 32, 512), "speckle": (1.16, 32, 256)}
 
 FIXED_POINT = FixedPoint(tol=1e-4, max_iter=200)
 SOLVERS = {
@@ -185,14 +185,17 @@ def report_lines(draws, options, seconds):
     yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
     yield (
         "300 training and 50 test digits of each class, smoothed with a Gaussian of 0.75 pixels; squared distance to "
-        f"the clean image, summed over pixels; draws {', '.join(map(str, options.seeds))}.\n"
+        f"the clean image, summed over pixels; draws {', '.join(map(str, options.seeds))}. The papers mention neither "
+        "smoothing nor that 0.2 is the total probability of speckle; both readings were settled by agreement with "
+        "their figures, which are test errors. The short grid behind “at best” comes from a wider one, tried on the "
+        "validation digits of the first draw.\n"
     )
     for name in NOISES:
         yield from noise_lines(name, [draw[name] for draw in draws])
 
 
 def noise_lines(name, draws):
-    bar, tolerance, linear_number, kernel_number, best_bar = BARS[name]
+    published, linear_number, kernel_number = PUBLISHED[name]
     yield f"## {name} noise\n\nError against the number of components, mean of the draws:\n"
     yield "| n | linear PCA | kernel PCA | ratio |\n| --- | --- | --- | --- |"
     yield f"| noisy | {np.mean([draw['noisy'] for draw in draws]):.2f} | | |"
@@ -208,10 +211,9 @@ def noise_lines(name, draws):
         yield f"| {j + 1} | {linear:.2f} ({n}) | {kernel:.2f} ({q}) | {linear / kernel:.3f} |"
     ratios = [linear / kernel for linear, _, kernel, _ in rows]
     yield (
-        f"\n- Ratio {bar} ± {tolerance}: mean {np.mean(ratios):.3f}, "
-        f"{sum(abs(ratio - bar) <= tolerance for ratio in ratios)} of {len(ratios)} draws within. Optimal numbers "
-        f"{linear_number} / {kernel_number}: {sum((n, q) == (linear_number, kernel_number) for _, n, _, q in rows)} of "
-        f"{len(rows)} draws.\n"
+        f"\n- Published ratio {published}, ours {np.mean(ratios):.3f} in the mean, {min(ratios):.3f} to "
+        f"{max(ratios):.3f}. The published numbers of components, {linear_number} and {kernel_number}, are the best in "
+        f"{sum((n, q) == (linear_number, kernel_number) for _, n, _, q in rows)} of {len(rows)} draws.\n"
     )
     if "best" not in draws[0]:
         return
@@ -229,8 +231,7 @@ def noise_lines(name, draws):
         ratios.append(linear / value)
         choice = f"r = {r}, c = {c:g}, q = {q}, {solver}"
         yield f"| {j + 1} | {choice} | {expected:.2f} | {value:.2f} | {linear:.2f} ({n}) | {ratios[-1]:.3f} |"
-    reached = sum(ratio >= best_bar for ratio in ratios)
-    yield f"\n- At least {best_bar}: {reached} of {len(ratios)} draws, mean {np.mean(ratios):.3f}.\n"
+    yield f"\n- Mean {np.mean(ratios):.3f}, {min(ratios):.3f} to {max(ratios):.3f}.\n"
 
 
 def published_protocol(draw):

@@ -9,7 +9,7 @@ of deviation σ; kernel exp(−‖x − y‖²/(20σ²)). An entry is the mean s
 n components over that after kernel PCA with n. The papers print the box [−1, 1]; their figures belong to a box of side
 one, which is used here.
 
-What to observe: with the published iteration ("plain"), the medians lie in the ranges of earlier runs for σ = 0.2, 0.4
+What to observe: with the published iteration ("plain"), medians lie in the ranges of six other draws for σ = 0.2, 0.4
 and 0.8. There all starts lead to one pre-image. For smaller σ the distance ρ in feature space has a minimum at almost
 every cluster; several starts then find a lower one than the iteration that starts at the noisy point, and that is
 another cluster's: the objective is better and the denoising far worse. Denoising wants the minimum near the input. A
@@ -41,7 +41,7 @@ PUBLISHED = {
     0.4: (1.07, 1.26, 1.44, 1.64, 1.91, 2.08, 2.22, 2.34, 2.47),
     0.8: (1.23, 1.39, 1.54, 1.70, 1.80, 1.96, 2.10, 2.25, 2.39),
 }
-# Smallest and largest of six draws with the unit box, of an earlier implementation: the draws of --seeds 0 1 2 3 4 5,
+# Smallest and largest of six draws with the unit box, of a separate program: the draws of --seeds 0 1 2 3 4 5,
 # with the same generator. So others are the default here.
 EXPECTED = {
     0.2: "0.96–1.05 0.99–1.15 1.16–1.46 1.59–1.84 2.15–2.82 2.76–3.55 3.57–5.07 5.06–6.65 6.20–8.61",
@@ -51,7 +51,7 @@ EXPECTED = {
 N_CENTERS, N_DIMENSIONS, N_TRAIN, N_TEST = 11, 10, 100, 33
 PENALTY = 0.002
 PLAIN, STARTS, PENALIZED = "plain iteration", "several starts", "penalty"
-# Both iterations stop before the last digits; losses below this share are theirs, or the penalty's and reported.
+# Both iterations stop before the last digits; losses below this fraction are theirs, or the penalty's and reported.
 TIE = 2e-3
 
 
@@ -130,7 +130,8 @@ def report_lines(ratios, objectives, options, seconds):
     yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
     yield (
         f"Mean squared distance to the centres, linear PCA / kernel PCA with the same number of components; centres "
-        f"in a box of side one; draws {', '.join(map(str, options.seeds))}.\n"
+        "in a box of side one (the papers print the box [−1, 1], with which their figures cannot be reproduced); "
+        f"draws {', '.join(map(str, options.seeds))}.\n"
     )
     yield "## The table\n\nPublished / median of our draws with the plain iteration, and [smallest, largest]:\n"
     yield from table(options, lambda sigma, j: versus_published(ratios[PLAIN, sigma, j], PUBLISHED[sigma][j - 1]))
@@ -177,7 +178,7 @@ def range_verdicts(ratios, options):
         inside = sum(low <= round(median, 2) <= high for median, (low, high) in zip(medians, ranges, strict=True))
         published = sum(low <= value <= high for value, (low, high) in zip(PUBLISHED[sigma], ranges, strict=True))
         yield (
-            f"- σ = {sigma}: {inside} of {len(medians)} medians within the range of six earlier draws (published "
+            f"- σ = {sigma}: {inside} of {len(medians)} medians within the range of six other draws (published "
             f"values within it: {published})."
         )
 

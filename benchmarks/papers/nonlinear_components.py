@@ -10,7 +10,7 @@ one common factor to a mean squared norm of one, ten support vector machines (on
 report does not mention smoothing and does not give C; both were chosen for agreement with its figures, which are test
 errors. So this shows that the table can be reproduced; it is no estimate of generalisation.
 
-What to observe: the best cell misses at most 4.4 %; from 128 components on every nonlinear degree beats degree 1 at the
+What to observe: the best cell; from 128 components on every nonlinear degree beats degree 1 at the
 same number of components; more components than pixels help. Degree 1 has 256 components at most and stands with these
 in the comparison beyond. A digit is 0.05 %, and the standard error of a cell is near 0.5 %: single cells say little.
 
@@ -51,7 +51,6 @@ N_PIXELS = 256
 SMOOTHING = 0.75
 C = 10.0
 
-BEST_CELL_BAR = 4.4
 FEWEST_COMPONENTS = 128
 
 
@@ -151,7 +150,8 @@ def heading(options, seconds):
     yield (
         f"Table 2 of technical report 44 (1996): kernel (x·y)^d, axes from {N_LANDMARKS:,} of 7,291 training digits, "
         f"{images}, linear support vector machines with C = {C:g}. C and smoothing are not given in the report; they "
-        "were chosen for agreement with it.\n"
+        "were chosen for agreement with its figures, which are test errors: the table shows that the report can be "
+        "reproduced and is no estimate of generalisation.\n"
     )
     draws = "mean of the landmark draws" if len(options.seeds) > 1 else "landmark draw"
     yield f"Test error in per cent, published / ours ({draws} {', '.join(map(str, options.seeds))}):\n"
@@ -180,7 +180,7 @@ def verdicts(ours, n_test):
     standard_error = 100 * np.sqrt(error / 100 * (1 - error / 100) / n_test)
     yield (
         f"- Best cell: {error:.2f} % (d = {best[0]}, {best[1]} components), standard error {standard_error:.2f} from "
-        f"{n_test:,} test digits. At most {BEST_CELL_BAR} %: {yes(error <= BEST_CELL_BAR)}."
+        f"{n_test:,} test digits."
     )
     linear = {count: error for (degree, count), error in ours.items() if degree == 1}
     if not any(count >= FEWEST_COMPONENTS for count in linear):

@@ -46,8 +46,8 @@ RIDGES = np.logspace(-3, 4, 15)
 SOLVER = FixedPoint(tol=1e-4, max_iter=200)
 PROTOCOLS = {False: "basis per half", True: "basis shared"}
 RAW, LINEAR, KERNEL = "raw", "linear PCA", "kernel PCA"
-# (width, components): p, r, distance with a shared basis and with one a half, of an earlier implementation.
-EARLIER = {
+# (width, components): p, r, distance with a shared basis and with one per half, of a separate program.
+OTHER = {
     (2, 20): ((0.500, 0.704, 0.585), (0.460, 0.612, 0.666)),
     (2, 50): ((0.565, 0.639, 0.571), (0.511, 0.548, 0.668)),
     (2, 150): ((0.552, 0.554, 0.638), (0.513, 0.504, 0.698)),
@@ -58,7 +58,7 @@ EARLIER = {
     (64, 50): ((0.567, 0.631, 0.572), (0.533, 0.562, 0.641)),
     (64, 150): ((0.562, 0.564, 0.620), (0.551, 0.529, 0.653)),
 }
-EARLIER_RAW = (0.552, 0.528, 0.652)
+OTHER_RAW = (0.552, 0.528, 0.652)
 LEVEL = 0.05
 
 
@@ -181,7 +181,7 @@ def curves_of(data, settings, options, *, shared, maps="auto"):
 
 
 def table_lines(scans, options):
-    """Every setting of the earlier table, on the first six runs."""
+    """Every setting of the table, on the first six runs."""
     data, _ = scans.of(scans.runs[:6])
     (_, raw), *_ = curves_of(data, [(None, None)], options, shared=False)
     jobs = [(width, shared) for width in (2, 8, 64) for shared in (True, False)]
@@ -200,20 +200,20 @@ def table_lines(scans, options):
         "## Both protocols on the first six runs",
         "",
         "Mean over all 10 splits of the nearest point of each curve to (1, 1): p / r / distance, and in brackets those "
-        "of an earlier implementation, whose ridges and preprocessing are not known.",
+        "of a separate program, whose ridges and preprocessing are not known.",
         "",
-        f"Raw: {triple(raw)} ({numbers(EARLIER_RAW)}).",
+        f"Raw: {triple(raw)} ({numbers(OTHER_RAW)}).",
         "",
         "| width, components | basis shared | basis per half |",
         "| --- | --- | --- |",
     ]
-    for (width, count), (theirs_shared, theirs_half) in EARLIER.items():
+    for (width, count), (theirs_shared, theirs_half) in OTHER.items():
         shared, half = found[(width, count), True], found[(width, count), False]
         cells = f"{triple(shared)} ({numbers(theirs_shared)}) | {triple(half)} ({numbers(theirs_half)})"
         lines.append(f"| {width}, {count} | {cells} |")
     base = raw.nearest_distance.mean()
     for shared, name in PROTOCOLS.items():
-        distances = [found[setting, shared].nearest_distance.mean() for setting in EARLIER]
+        distances = [found[setting, shared].nearest_distance.mean() for setting in OTHER]
         better = sum(distance < base for distance in distances)
         lines += [
             "",

@@ -211,9 +211,8 @@ def toy_lines(toys):
     yield f"## Rings: another program / ours, median of {len(toys)} draws\n"
     yield (
         "The paper has a picture and no numbers; the first number of each cell comes from a separate program and one "
-        "draw. "
+        "draw. Ratio: variance of the first feature over its mean squared derivative along the transformation.\n"
     )
-    yield "Ratio: variance of the first feature over its mean squared derivative along the transformation.\n"
     yield "| feature | rotation ratio | x-translation ratio | \\|corr(f, radius)\\| | \\|corr(f, x₂)\\| |"
     yield "| --- | --- | --- | --- | --- |"
     for name, expected in EXPECTED.items():

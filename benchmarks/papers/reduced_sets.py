@@ -1,9 +1,9 @@
-"""How few vectors do digit recognisers need: as published, as measured before, and now?
+"""How few vectors do digit recognisers need?
 
 Question: what do ten support vector machines lose on test digits when their vectors are thinned out, or replaced by a
 few new ones? These are the experiments with reduced sets of B. Schölkopf et al., "Input space versus feature space in
 kernel-based methods", IEEE Trans. Neural Networks 10, 1999, section VI-B. Of its Tables II–IV we have what the text
-says about them; the other comparison is an earlier implementation of the same methods, one run of it.
+says about them; the other comparison is one run of a separate program for the same methods.
 
 Set-up: USPS digits (7,291 for training, 2,007 for testing), Gaussian kernel exp(−‖x − y‖²/128), ten machines, one
 versus rest, C = 10, each reduced alone. Images are smoothed with a Gaussian of 0.75 pixels, which the paper does not
@@ -76,8 +76,8 @@ PAPER = {
     ("construct", 25): "5.1",
     ("refine", 25): "4.7",
 }
-# Earlier measurements: vectors, ten-class error with old and with recomputed thresholds, relative error.
-EARLIER = {
+# A separate program: vectors, ten-class error with old and with recomputed thresholds, relative error.
+OTHER = {
     "SVM": (271.3, 4.24, 4.58, None),
     ("removal", 0.6): (162.7, 4.33, 4.24, None),
     ("removal", 0.4): (108.6, 4.63, 4.83, None),
@@ -100,23 +100,17 @@ EARLIER = {
     ("construct", 50): (50, 4.88, 4.58, 0.24),
     ("refine", 25): (25, 4.73, 4.43, 0.15),
 }
-EARLIER_VECTORS = (235, 82, 336, 325, 312, 359, 217, 212, 351, 284)
-EARLIER_BINARY = (14, 13, 29, 17, 30, 20, 9, 12, 24, 17)
+OTHER_VECTORS = (235, 82, 336, 325, 312, 359, 217, 212, 351, 284)
+OTHER_BINARY = (14, 13, 29, 17, 30, 20, 9, 12, 24, 17)
 # Sums over the ten machines of training / test errors, for old, least squares and recomputed thresholds.
-EARLIER_SUMS = {
+OTHER_SUMS = {
     "SVM": ("29 / 185", "29 / 185", "18 / 193"),
     ("removal", 0.6): ("29 / 187", "35 / 205", "18 / 197"),
     ("removal", 0.3): ("613 / 404", "537 / 381", "146 / 249"),
     ("construct", 25): ("108 / 229", "179 / 253", "82 / 227"),
     ("construct", 50): ("46 / 202", "70 / 223", "32 / 208"),
 }
-EARLIER_SECONDS = {"removal": 9, "eigenvectors": 91, "phase 1, 50": 39, "phase 2, 25": 49}
-
-# The bars: errors in per cent, differences in points.
-SVM_BAR, VECTORS_BAR, VECTORS_TOLERANCE = 4.3, 271, 5
-CONSTRUCTED_BAR, REFINED_BAR, PHASE_BAR = 5.4, 4.45, 2
-DISTILLED_BARS = {100: 0.2, 250: 0.1}
-REMOVAL_BAR, REMOVAL_SPEED_BAR = 0.1, 5
+OTHER_SECONDS = {"removal": 9, "eigenvectors": 91, "phase 1, 50": 39, "phase 2, 25": 49}
 
 
 @dataclass(frozen=True)
@@ -147,7 +141,7 @@ class System:
 
 
 class Given(Reducer):
-    """The points of an earlier reduction, so that the second phase can be timed alone."""
+    """The points of a finished reduction, so that the second phase can be timed alone."""
 
     def __init__(self, points):
         self.points = points
@@ -301,31 +295,32 @@ def report_lines(systems, curves, distilled, seconds, options, elapsed):
         yield "**A quick run on an eighth of the digits: no figure below can be compared.**\n"
     yield (
         "Ten machines, one versus rest, exp(−‖x − y‖²/128), C = 10; images smoothed with a Gaussian of 0.75 pixels "
-        "except in the last table. 2,007 test digits: the standard error of an error near 4.4 % is 0.46 points.\n"
+        "(which the paper does not mention; it brings the number of vectors and the error to the paper's) except in "
+        "the last table. 2,007 test digits: the standard error of an error near 4.4 % is 0.46 points.\n"
     )
     yield from combined_table(systems)
     yield from threshold_table(systems)
     yield from digit_table(systems)
     yield from time_table(seconds)
     yield from distilled_table(distilled)
-    yield "## Bars\n"
+    yield "## Summary\n"
     yield from verdicts(systems, curves, distilled, seconds)
 
 
 def combined_table(systems):
     yield "## Ten-class test errors\n"
     yield (
-        "In per cent. Paper: IEEE Trans. Neural Networks 10, 1999, as far as its text goes. Earlier: one run of an "
-        "earlier implementation, whose recomputed thresholds changed optimal old ones too. Relative error: "
+        "In per cent. Paper: IEEE Trans. Neural Networks 10, 1999, as far as its text goes. Other: one run of a "
+        "separate program, whose recomputed thresholds changed optimal old ones too. Relative error: "
         "‖Ψ − Ψ′‖²/‖Ψ‖², mean of the machines.\n"
     )
     yield (
-        "| system | vectors: earlier | ours | paper | earlier, old b | ours, old b | earlier, recomputed b | "
-        "ours, recomputed b | relative error: earlier | ours |"
+        "| system | vectors: other | ours | paper | other, old b | ours, old b | other, recomputed b | "
+        "ours, recomputed b | relative error: other | ours |"
     )
     yield "| --- " * 10 + "|"
     for key, system in systems.items():
-        count, old, new, error = EARLIER.get(key, (None, None, None, None))
+        count, old, new, error = OTHER.get(key, (None, None, None, None))
         whole = " in all" if system.shared else ""
         cells = [
             system.name,
@@ -349,9 +344,9 @@ def combined_table(systems):
 
 def threshold_table(systems):
     yield "## Thresholds\n"
-    yield "Training / test errors, summed over the ten binary machines, earlier → ours:\n"
+    yield "Training / test errors, summed over the ten binary machines, other program → ours:\n"
     yield "| system | old b | least squares | recomputed b |\n| --- | --- | --- | --- |"
-    for key, sums in EARLIER_SUMS.items():
+    for key, sums in OTHER_SUMS.items():
         ours = [f"{train.sum()} / {test.sum()}" for train, test, _ in systems[key].errors.values()]
         cells = " | ".join(f"{one} → {two}" for one, two in zip(sums, ours, strict=True))
         yield f"| {systems[key].name} | {cells} |"
@@ -364,9 +359,9 @@ def digit_table(systems):
     yield "| system | " + " | ".join(map(str, range(10))) + " | sum |\n" + "| --- " * 12 + "|"
     svm = systems["SVM"]
     vectors = [expansion.points.shape[0] for expansion in svm.expansions]
-    for name, row in (("support vectors, earlier", EARLIER_VECTORS), ("support vectors, ours", vectors)):
+    for name, row in (("support vectors, other program", OTHER_VECTORS), ("support vectors, ours", vectors)):
         yield f"| {name} | " + " | ".join(map(str, row)) + f" | {sum(row)} |"
-    yield "| SVM, old b, earlier | " + " | ".join(map(str, EARLIER_BINARY)) + f" | {sum(EARLIER_BINARY)} |"
+    yield "| SVM, old b, other program | " + " | ".join(map(str, OTHER_BINARY)) + f" | {sum(OTHER_BINARY)} |"
     for system in systems.values():
         old, new = system.errors["old"][1], system.errors["recomputed"][1]
         pairs = [f"{a} / {b}" for a, b in zip([*old, old.sum()], [*new, new.sum()], strict=True)]
@@ -376,13 +371,13 @@ def digit_table(systems):
 
 def time_table(seconds):
     yield "## Times\n"
-    yield "Seconds for all ten machines; the earlier ones are of another machine.\n"
-    yield "| | earlier | ours |\n| --- | --- | --- |"
+    yield "Seconds for all ten machines; those of the other program are of another machine.\n"
+    yield "| | other | ours |\n| --- | --- | --- |"
     names = {"training": "training", "L1": f"L1 penalty, {len(PENALTIES)} sizes"}
     names |= {rule: f"{name}, all sizes" for rule, name in RULES.items()}
     names |= {key: key.replace(",", ", vectors:") for key in seconds if key.startswith("phase")}
     for key, name in names.items():
-        yield f"| {name} | {EARLIER_SECONDS.get(key, '')} | {seconds[key]:.2f} |"
+        yield f"| {name} | {OTHER_SECONDS.get(key, '')} | {seconds[key]:.2f} |"
     yield ""
 
 
@@ -390,8 +385,8 @@ def distilled_table(distilled):
     (union, original, seconds, mean), *rows = distilled
     yield "## Shared vectors on raw images\n"
     yield (
-        f"`compress(model, n, X=training digits, method=Distill())`. The original has {mean:.1f} vectors a machine, "
-        f"{union:,} distinct ones; an earlier run gave 504.4 and 4.33 %.\n"
+        f"`compress(model, n, X=training digits, method=Distill())`. The original has {mean:.1f} vectors per machine, "
+        f"{union:,} distinct ones; the other program 504.4 and 4.33 %.\n"
     )
     yield "| vectors in all | test error | against the original | seconds |\n| --- | --- | --- | --- |"
     yield f"| {union} (original) | {original:.2f} | | {seconds:.1f} (training) |"
@@ -403,45 +398,27 @@ def distilled_table(distilled):
 def verdicts(systems, curves, distilled, seconds):
     svm = systems["SVM"]
     error = svm.errors["old"][2]
-    holds = error <= SVM_BAR and abs(svm.n_vectors - VECTORS_BAR) <= VECTORS_TOLERANCE
-    yield (
-        f"- SVM on smoothed images at most {SVM_BAR} % with about {VECTORS_BAR} vectors: {error:.2f} % with "
-        f"{svm.n_vectors:.1f}: {yes(holds)}."
-    )
+    yield f"- SVM on smoothed images: {error:.2f} % with {svm.n_vectors:.1f} vectors per machine."
     first, second = systems["construct", REFINED], systems["refine", REFINED]
     one, two = seconds[f"phase 1, {REFINED}"], seconds[f"phase 2, {REFINED}"]
-    for system, bar in ((first, CONSTRUCTED_BAR), (second, REFINED_BAR)):
-        error = system.errors["recomputed"][2]
-        yield f"- {system.name} at most {bar} %, thresholds recomputed: {error:.2f} %: {yes(error <= bar)}."
+    for system in (first, second):
+        yield f"- {system.name}, thresholds recomputed: {system.errors['recomputed'][2]:.2f} %."
     yield (
-        f"- Phase 2 in less than {PHASE_BAR} × the time of phase 1: {two:.2f} s and {one:.2f} s, {two / one:.2f} ×: "
-        f"{yes(two < PHASE_BAR * one)}. It lowers the error in feature space by a factor "
-        f"{first.error / second.error:.2f}."
+        f"- Phase 2 takes {two / one:.2f} × the time of phase 1 ({two:.2f} s and {one:.2f} s) and lowers the error in "
+        f"feature space by a factor {first.error / second.error:.2f}."
     )
     original = distilled[0][1]
     for n, error, _, _ in distilled[1:]:
-        if n in DISTILLED_BARS:
-            gap, bar = error - original, DISTILLED_BARS[n]
-            yield (
-                f"- {n} shared vectors on raw images within {bar} points of the original ({original:.2f} %): "
-                f"{error:.2f} %, {gap:+.2f}: {yes(gap <= bar + 1e-9)}."
-            )
+        yield f"- {n} shared vectors on raw images: {error:.2f} %, {error - original:+.2f} from the original."
     yield from removal_verdicts(systems, curves, seconds)
 
 
 def removal_verdicts(systems, curves, seconds):
     original, kept = systems["SVM"].errors["old"][2], systems["removal", 0.6]
     for rule in ("old", "recomputed"):
-        gap = kept.errors[rule][2] - original
-        yield (
-            f"- Exact removal of 40 % of the vectors within {REMOVAL_BAR} points, {rule} b: {gap:+.2f}: "
-            f"{yes(gap <= REMOVAL_BAR + 1e-9)}."
-        )
+        yield f"- Exact removal of 40 % of the vectors, {rule} b: {kept.errors[rule][2] - original:+.2f} points."
     ratio = seconds["eigenvectors"] / seconds["removal"]
-    yield (
-        f"- At least {REMOVAL_SPEED_BAR} × faster than the eigenvector rule: {ratio:.1f} ×: "
-        f"{yes(ratio >= REMOVAL_SPEED_BAR)}."
-    )
+    yield f"- Exact removal is {ratio:.1f} × faster than the eigenvector rule."
     shares = np.arange(1, 100) / 100
     exact, rivals = (
         np.array([[errors[max(1, round(share * errors.size)) - 1] for errors in curves[rule]] for share in shares])

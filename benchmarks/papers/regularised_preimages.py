@@ -6,8 +6,8 @@ K. Hansen, "Regularized pre-image estimation for kernel PCA de-noising", J. Sign
 
 Set-up: USPS digits 0, 2, 4 and 9, 100 of each for training and 100 for testing, Gaussian noise of deviation 0.5; kernel
 exp(−‖x − y‖²/c), q components, searches start at the noisy image. The paper maps each pre-image affinely to the range
-of the clean image before it takes the mean squared error. That uses the answer, so the plain error stands beside it.
-The paper prints curves only; the figures beside ours come from an earlier implementation on the first draw.
+of the clean image before it takes the mean squared error. That uses the answer, so the plain error is given as well.
+The paper prints curves only; the figures next to ours come from a separate program on the first draw.
 
 "Automatic" chooses solver and penalty for each c and q by five-fold cross-validation on the training digits with noise
 added, once for each of the two errors: L-BFGS in the box [−1, 1] of pixels with a penalty, placement by neighbours, a
@@ -69,7 +69,7 @@ SOLVERS = {
     "conformal map": ConformalMap(),
     "sparse": SparsePath(PENALTY, background=-1.0, n_penalties=6, tol=1e-3, max_iter=60),
 }
-# Means after renormalisation of an earlier implementation, first draw.
+# Means after renormalisation of a separate program, first draw.
 EXPECTED = {
     PLAIN: (0.333, 0.313, 0.219, 0.197, 0.159, 0.137, 0.141, 0.130, 0.154, 0.155, 0.182, 0.194),
     TIKHONOV: (0.232, 0.221, 0.183, 0.165, 0.151, 0.131, 0.136, 0.130, 0.153, 0.161, 0.183, 0.205),
@@ -85,7 +85,6 @@ DIRECT = {
 }
 
 N_STARTS, N_STABILITY, STABILITY_WIDTH, STABILITY_COMPONENTS = 40, 20, 25, 300
-STABILITY_BAR = 10
 
 
 def main():
@@ -215,7 +214,7 @@ def report_lines(errors, choices, spreads, options, seconds):
     yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
     yield (
         f"USPS digits 0, 2, 4, 9, 100 of each for training and for testing, Gaussian noise {NOISE}; draws "
-        f"{', '.join(map(str, options.seeds))}. Mean squared error a pixel: mean [5 %, 95 %] over all test digits.\n"
+        f"{', '.join(map(str, options.seeds))}. Mean squared error per pixel: mean [5 %, 95 %] over all test digits.\n"
     )
     cells = [(c, q) for c in options.widths for q in COMPONENTS]
     titles = ("after renormalisation to the range of the clean image", "plain")
@@ -224,7 +223,7 @@ def report_lines(errors, choices, spreads, options, seconds):
         yield from error_table(errors, cells, which)
         yield ""
         yield from automatic_verdict(errors, choices, cells, which)
-    yield "## Earlier implementation / ours, renormalised, means\n"
+    yield "## A separate program / ours, renormalised, means\n"
     yield from expected_table(errors, cells)
     yield from stability_lines(spreads)
 
@@ -274,17 +273,12 @@ def stability_lines(spreads):
     yield (
         f"\n## Dependence on the start\n\nMean pairwise distance of the pre-images from {N_STARTS} random training "
         f"digits, c = {STABILITY_WIDTH}, q = {STABILITY_COMPONENTS}, {len(spreads[PLAIN])} test digits, mean [5 %, "
-        "95 %]; an earlier implementation gave 8.44 for the plain fixed point and 0.38 with the penalty:\n"
+        "95 %]; a separate program gave 8.44 for the plain fixed point and 0.38 with the penalty:\n"
     )
     for name, values in spreads.items():
         yield f"- {name}: {np.mean(values):.2f} [{np.percentile(values, 5):.2f}, {np.percentile(values, 95):.2f}]"
     factor = np.mean(spreads[PLAIN]) / np.mean(spreads[TIKHONOV])
-    verdict = yes(factor >= STABILITY_BAR)
-    yield f"- The penalty makes it {factor:.1f} times smaller; at least {STABILITY_BAR}: {verdict}."
-
-
-def yes(holds):
-    return "yes" if holds else "**no**"
+    yield f"- The penalty makes it {factor:.1f} times smaller."
 
 
 if __name__ == "__main__":

@@ -3,32 +3,32 @@
 Question: how well do kernel PCA, semi-supervised kernel PCA and both with the graph kernel denoise two spirals and
 overlaid pictures, and how much do they depend on the width of the kernel? After T. J. Hansen, T. J. Abrahamsen,
 L. K. Hansen, "Information-based kernel PCA denoising by semi-supervised manifold learning", 2013, which has figures
-but no tables; the expected numbers were measured before this library existed, on 3 runs (spirals) and one draw of 15
-queries (COIL-20).
+but no tables; the expected numbers come from a separate program, on 3 runs (spirals) and one draw of 15 queries
+(COIL-20).
 
 Set-up, spirals: two entangled spirals of a radius and a number of turns, points at radius · √uniform(0.05, 1), Gaussian
 noise; 300 noisy training points, 50 labelled in each class, 100 noisy test points; kernel exp(−5‖x − y‖²), three
 components, s = 10, c = 2. "+ all" has the targets ±1 on all components, "+ first" on the first one.
 
 Set-up, COIL-20 (for ALOI): 36 views each of 15 objects; a query is the picture of one of them plus half of one of
-another object. 5 labelled views an object, ten components, s = 10, c = 2, the class of the query known: "+ first" has
+another object. 5 labelled views per object, ten components, s = 10, c = 2, the class of the query known: "+ first" has
 it against all others on the first component, "+ one vs rest" goes on with the other classes. Widths are in units of
 1/(median squared distance). Labels are drawn once for all queries. The clean pictures are among the training pictures,
 which came nearer to the expected numbers than the other 36 views did when both were tried; `--left-out` takes those.
 
 Two ways back. "As printed": the fixed point from the noisy input, at most 300 steps, which is where the expected
-numbers come from; it stops short of the minimum with graph kernels, which helps. "With a pull": L-BFGS to the end, with
-a penalty towards the input; its weight is chosen without clean test data, by Stein's estimate from the noisy test
-points and the known noise (spirals), or on other queries made of training pictures (COIL-20).
+numbers come from; it stops short of the minimum with graph kernels, which helps. "With a penalty": L-BFGS to the end,
+with a penalty on the distance from the input; its weight is chosen without clean test data, by Stein's estimate from
+the noisy test points and the known noise (spirals), or on other queries made of training pictures (COIL-20).
 
-What was settled with test errors in sight: that a pull is offered at all, its candidate weights, and the reach of the
+What was settled with test errors in sight: that a penalty is offered at all, its candidate weights, and the range of
 differences in Stein's estimate. A first version, with differences of a tenth of the noise and eight weights, on six
 draws, had at most the expected error in 87 cells of 96 rather than 92, and with it the graph kernel was worse than the
 Gaussian in three cases of 16 and more sensitive to the width. Draws 0 to 2 of two geometries decided for the present
 one, and are among those reported.
 
-What to observe: the graph kernel denoises better than the Gaussian one in every geometry and depends less on the
-width; labels help here and hurt there.
+What to observe: with few components the graph kernel denoises better than the Gaussian one at most widths, not at the
+narrowest, and depends less on the width; labels help in some settings and hurt in others.
 
 Run: python benchmarks/papers/semi_supervised.py --draws 10 --output docs/results/semi_supervised.md
 """
@@ -54,7 +54,7 @@ from preimage.kernels import Gaussian, Warped
 from preimage.solvers import FixedPoint, Gradient
 
 PRINTED = FixedPoint(max_iter=300)
-PULLS = (0.0, 0.01, 0.1, 0.3, 1.0)  # weights of the penalty, in units of gamma
+PENALTIES = (0.0, 0.01, 0.1, 0.3, 1.0)  # weights of the penalty, in units of gamma
 PROBES = 2
 C, S = 2.0, 10.0
 
@@ -127,7 +127,7 @@ def parse_options():
     parser.add_argument("--noises", type=float, nargs="+", default=[0.05, 0.10, 0.15, 0.25], help="of the spirals")
     parser.add_argument("--widths", type=float, nargs="+", default=list(COIL), help="of COIL-20")
     parser.add_argument("--left-out", action="store_true", help="queries of COIL-20 from views not trained on")
-    parser.add_argument("--printed-only", action="store_true", help="leave out the way back with a pull")
+    parser.add_argument("--printed-only", action="store_true", help="leave out the way back with a penalty")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--output", type=Path, help="also write the report to this Markdown file, figures beside it")
     return parser.parse_args()
@@ -189,18 +189,18 @@ def preimages(model, noisy, solver):
     return solver.inverse(model.subspace_, model.transform(noisy), noisy).points
 
 
-def spiral_errors(radius, turns, noise, seed, gamma, with_pull):
-    """Errors of the noisy points, of the six columns as printed, and of the six with a pull."""
+def spiral_errors(radius, turns, noise, seed, gamma, with_penalty):
+    """Errors of the noisy points, of the six columns as printed, and of the six with a penalty."""
     draw = SpiralDraw(radius, turns, noise, seed)
     probes = draw.rng.normal(size=(PROBES, *draw.noisy.shape))
-    printed, pulled = [], []
+    printed, penalized = [], []
     for model in draw.models(gamma):
         printed.append(draw.error(preimages(model, draw.noisy, PRINTED)))
-        if with_pull:
-            solvers = [Gradient(pull * gamma) for pull in PULLS]
+        if with_penalty:
+            solvers = [Gradient(penalty * gamma) for penalty in PENALTIES]
             best = min(solvers, key=lambda solver: stein_estimate(model, solver, draw, probes))
-            pulled.append(draw.error(preimages(model, draw.noisy, best)))
-    return draw.error(draw.noisy), printed, pulled
+            penalized.append(draw.error(preimages(model, draw.noisy, best)))
+    return draw.error(draw.noisy), printed, penalized
 
 
 def stein_estimate(model, solver, draw, probes):
@@ -231,7 +231,7 @@ def spiral_lines(options, started):
     yield from spiral_table(by_case, 1)
     yield from spiral_findings(by_case, 1)
     if not options.printed_only:
-        yield "### With a pull towards the input, chosen by Stein's estimate\n"
+        yield "### With a penalty towards the input, chosen by Stein's estimate\n"
         yield from spiral_table(by_case, 2)
         yield from spiral_findings(by_case, 2)
     if options.output:
@@ -293,7 +293,7 @@ def width_lines(options, started):
     yield "## Widths: spirals of radius 2, 1.5 turns, noise 0.15\n"
     yield f"Means of {options.draws} draws over gamma; 'spread' is the largest over the smallest of a column.\n"
     for place, curve in curves.items():
-        yield "As printed:\n" if place == 1 else "With a pull:\n"
+        yield "As printed:\n" if place == 1 else "With a penalty:\n"
         yield from width_table(SPIRAL_WIDTHS, curve, SPIRAL_COLUMNS, "gamma")
     if options.output:
         draw_widths(
@@ -344,15 +344,15 @@ class CoilData:
         return self.pool[clean], self.pool[clean] + 0.5 * self.pool[other]
 
 
-def coil_errors(width, is_graph, encoding, n_draws, with_pull, left_out):
-    """Mean squared errors of all queries, shape (draws, 15): as printed, and with a pull, which is also returned."""
+def coil_errors(width, is_graph, encoding, n_draws, with_penalty, left_out):
+    """Mean squared errors of all queries, shape (draws, 15): as printed, and with a penalty, which is also returned."""
     data = CoilData(left_out)
     gamma = width / data.median
     kernel = Warped(Gaussian(gamma), data.X) if is_graph else Gaussian(gamma)
     draws = [data.queries(seed) for seed in range(n_draws + VALIDATION_DRAWS)]
-    solvers = [Gradient(pull * gamma) for pull in PULLS] if with_pull else []
+    solvers = [Gradient(penalty * gamma) for penalty in PENALTIES] if with_penalty else []
     printed = np.empty((n_draws, N_OBJECTS))
-    pulled = np.empty((len(solvers), len(draws), N_OBJECTS))
+    penalized = np.empty((len(solvers), len(draws), N_OBJECTS))
     model = fitted(kernel, data.X, data.y, N_COMPONENTS, None) if encoding is None else None
     for place in range(N_OBJECTS):
         if encoding is not None:
@@ -361,11 +361,11 @@ def coil_errors(width, is_graph, encoding, n_draws, with_pull, left_out):
         error = lambda solver, used: np.mean((preimages(model, noisy[:used], solver) - clean[:used]) ** 2, axis=1)
         printed[:, place] = error(PRINTED, n_draws)
         for i, solver in enumerate(solvers):
-            pulled[i, :, place] = error(solver, len(draws))
-    if not with_pull:
+            penalized[i, :, place] = error(solver, len(draws))
+    if not with_penalty:
         return printed, printed, None
-    best = int(np.argmin(pulled[:, n_draws:].mean(axis=(1, 2))))
-    return printed, pulled[best, :n_draws], PULLS[best]
+    best = int(np.argmin(penalized[:, n_draws:].mean(axis=(1, 2))))
+    return printed, penalized[best, :n_draws], PENALTIES[best]
 
 
 def coil_lines(options, started):
@@ -384,12 +384,12 @@ def coil_lines(options, started):
         f"Queries of views that were {'not ' if options.left_out else ''}trained on. "
         f"{len(data.X)} pictures of {N_OBJECTS} objects, {N_OBJECTS} queries in each of {options.draws} draws (noisy: "
         f"{noisy:.4f}), median squared distance {data.median:.1f}. Means ± standard errors over draws, in brackets "
-        "what was expected (one draw, noisy 0.0530). Two further draws choose the pull.\n"
+        "what was expected (one draw, noisy 0.0530). Two further draws choose the penalty.\n"
     )
     kinds = (0,) if options.printed_only else (0, 1)
     curves = {}
     for kind in kinds:
-        yield "### As printed: the fixed point, 300 steps\n" if kind == 0 else "### With a pull towards the query\n"
+        yield "### As printed: the fixed point, 300 steps\n" if kind == 0 else "### With a penalty towards the query\n"
         yield "| gamma · median | " + " | ".join(COIL_COLUMNS) + " |"
         yield "| --- " * 7 + "|"
         for width, row in zip(options.widths, table):
@@ -411,11 +411,11 @@ def coil_lines(options, started):
         yield "![Pictures](semi_supervised_coil.png)\n"
 
 
-def coil_cell(errors, expected, pull):
+def coil_cell(errors, expected, penalty):
     means = errors.mean(axis=1)
     text = f"{means.mean():.4f}"
     text += f" ± {means.std(ddof=1) / np.sqrt(len(means)):.4f}" if len(means) > 1 else ""
-    text += f", pull {pull:g}γ" if pull is not None else ""
+    text += f", penalty {penalty:g}γ" if penalty is not None else ""
     return text + (f" ({expected:.4f})" if expected is not None else "")
 
 
@@ -466,7 +466,7 @@ def draw_widths(widths, curves, columns, name, path):
             family, style = ("Gaussian", "C0") if column < 3 else ("graph", "C3")
             label = family if column % 3 == 0 else f"{family} {columns[column]}"
             panel.plot(widths, values, color=style, linestyle=("-", "--", ":")[column % 3], marker=".", label=label)
-        panel.set(xscale="log", yscale="log", xlabel=name, title="as printed" if place == 1 else "with a pull")
+        panel.set(xscale="log", yscale="log", xlabel=name, title="as printed" if place == 1 else "with a penalty")
     np.atleast_1d(axes)[0].set_ylabel("mean squared error")
     figure.legend(*np.atleast_1d(axes)[0].get_legend_handles_labels(), loc="outside right center")
     save(figure, path)

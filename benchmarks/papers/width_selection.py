@@ -13,7 +13,7 @@ components scaled to unit length, plus noise. Times are CPU seconds of all threa
 search that fits on sixteen cores is no cheaper. Criteria are given the training digits alone, and choose on the same
 grid; "refined" is the width from their own search, with a parabola through the peak.
 
-Observe: the difference from the best accuracy (bar: at most one point), the ratio of times (bar: 50), and whether the
+Observe: the difference from the best accuracy, the ratio of times, and whether the
 columns "ball" and "mean" differ at all.
 """
 
@@ -51,7 +51,7 @@ SHORT = {
     "alignment": "alignment",
 }
 OCTAVES = np.arange(-6, 6)
-ACCURACY_BAR, TIME_BAR, RADIUS_BAR = 0.01, 50, 1.05
+NEAR = 0.01  # one point of accuracy
 STEPS = (5, 20, 50, 200, 500)
 #: Published: accuracy in % at the chosen width on 100 objects of ALOI, by noise.
 ALOI = {
@@ -59,8 +59,8 @@ ALOI = {
     0.1: {"MEB": 31.25, "RMEB": 29.58, "R²MEB": 28.32, "median": 28.65, "mean": 28.65, "max": 28.65, "min": 9.71},
     0.2: {"MEB": 8.82, "RMEB": 12.49, "R²MEB": 11.61, "median": 12.38, "mean": 12.38, "max": 10.85, "min": 0.71},
 }
-#: An earlier implementation on COIL-20: log₂ γ and accuracy, by noise.
-COIL_THEN = {
+#: A separate program on COIL-20: log₂ γ and accuracy, by noise.
+COIL_OTHER = {
     0.0: {"best": (0, 0.993), "mean": (0, 0.993), "median": (1, 0.989), "min": (3, 0.956), "max": (1, 0.989),
           "ball": (1, 0.989), "printed": (3, 0.956)},
     0.1: {"best": (0, 0.874), "mean": (0, 0.874), "median": (0, 0.874), "min": (1, 0.874), "max": (0, 0.874),
@@ -197,7 +197,7 @@ def coil_study(options):
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     gammas = 2.0**OCTAVES
     study = {}
-    for deviation in COIL_THEN:
+    for deviation in COIL_OTHER:
         draws = []
         for seed in range(1 if deviation == 0 else max(1, options.draws // 10)):
             X = points + deviation * np.random.default_rng(seed).normal(size=points.shape)
@@ -334,20 +334,18 @@ def report_lines(options, minutes, studies, coil, balls, kept):
 
 
 def verdicts(studies, coil, balls):
-    verdict = lambda passed: "pass" if passed else "**fail**"
-    yield "## Bars\n"
+    yield "## Summary\n"
     for name, study in studies.items():
         accuracy = study["accuracy"]
         loss = {c: accuracy.max() - accuracy[place] for c, place in study["searches"]["all"][0].items()}
-        good = [SHORT[c] for c in CRITERIA if loss[c] <= ACCURACY_BAR]
+        good = [SHORT[c] for c in CRITERIA if loss[c] <= NEAR]
         yield (
-            f"- {name.upper()}, accuracy in cross-validation within one point of its best: ball "
-            f"{100 * loss['enclosing_ball']:+.2f} points below: {verdict(loss['enclosing_ball'] <= ACCURACY_BAR)}. "
-            f"Criteria within: {', '.join(good) or 'none'}."
+            f"- {name.upper()}, accuracy in cross-validation: at the ball's width "
+            f"{100 * loss['enclosing_ball']:.2f} points below its best. Within one point: {', '.join(good) or 'none'}."
         )
         for which, text in (("all", "all digits"), ("sample", "a sample")):
             ratio = study["cv_seconds"] / study["searches"][which][1]
-            yield f"- {name.upper()}, {text}: {ratio:.0f} × less time: {verdict(ratio >= TIME_BAR)}."
+            yield f"- {name.upper()}, {text}: {ratio:.0f} × less time than cross-validation."
         ball, mean = (study["searches"]["all"][0][c] for c in ("enclosing_ball", "mean_distance"))
         difference = 100 * (accuracy[ball] - accuracy[mean])
         yield (f"- {name.upper()}, ball against mean distance: {ball - mean:+d} octaves, {difference:+.2f} points.")
@@ -363,13 +361,12 @@ def verdicts(studies, coil, balls):
         worst = max(float(study["randomised"][200].max()) for study in balls.values())
         least = min(float(values.min()) for study in balls.values() for values in study["randomised"].values())
         yield (
-            f"- Randomised squared radius after 200 steps: at most {worst:.4f} of the exact one: "
-            f"{verdict(worst <= RADIUS_BAR)}; never below: smallest ratio 1 {least - 1:+.1e}: "
-            f"{verdict(least >= 1 - 1e-9)}."
+            f"- Randomised squared radius after 200 steps: at most {worst:.4f} of the exact one, at least "
+            f"1 {least - 1:+.1e}."
         )
         if all(study["programme"] is not None for study in balls.values()):
             far = max(abs(study["programme"]) for study in balls.values())
-            yield f"- Exact squared radius against PIQP: relative difference at most {far:.1e}: {verdict(far < 1e-9)}."
+            yield f"- Exact squared radius against PIQP: relative difference at most {far:.1e}."
 
 
 def ball_and_mean(studies, coil):
@@ -442,7 +439,7 @@ def coil_lines(coil):
     yield "\n## COIL-20\n"
     yield (
         "16 principal components of unit length, noise of deviation σ added; log₂ γ (mean over draws of noise) and "
-        "accuracy in five-fold cross-validation there. Below ours, an earlier implementation on other draws and folds. "
+        "accuracy in five-fold cross-validation there. Below ours, a separate program on other draws and folds. "
         "Without self-pairs unless said; “printed” is the published algorithm as printed, in five steps, but for "
         "weights divided by their sum.\n"
     )
@@ -451,8 +448,8 @@ def coil_lines(coil):
     for deviation, results in coil.items():
         mean = lambda name, results=results: np.mean(results[name], axis=0)
         rows.append([f"{deviation:g}", *(f"{mean(c)[0]:+.1f}: {mean(c)[1]:.3f}" for c in order)])
-        then = COIL_THEN[deviation]
-        rows.append(["then", *(f"{then[c][0]:+d}: {then[c][1]:.3f}" if c in then else "" for c in order)])
+        other = COIL_OTHER[deviation]
+        rows.append(["other", *(f"{other[c][0]:+d}: {other[c][1]:.3f}" if c in other else "" for c in order)])
     yield from table(["σ", *order], rows)
 
 

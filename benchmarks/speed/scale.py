@@ -8,7 +8,7 @@ machine disturbs them less.
 
     python benchmarks/speed/scale.py
 
-Bars: peak memory ≤ data + 1 GB; time(1,000,000) / time(250,000) ≤ 4.4; the share of products is stated. Then `denoise`
+Observe: peak memory beyond the data, the growth of time with rows, and the fraction of matrix products. Then `denoise`
 of 100,000 rows.
 """
 
@@ -99,10 +99,6 @@ def run(n, n_denoised, repeats):
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def verdict(holds):
-    return "pass" if holds else "FAIL"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=1_000_000, help="of the larger problem; the other has a quarter")
@@ -123,12 +119,12 @@ def main():
             f"  {result['n']:,} rows: {result['seconds']:.2f} s ({result['cpu']:.2f} s CPU), products alone "
             f"{result['products']:.2f} s ({result['products'] / result['seconds']:.0%}; of CPU "
             f"{result['products_cpu'] / result['cpu']:.0%}); peak {result['peak'] / 1e9:.2f} GB, data "
-            f"{result['data'] / 1e9:.2f} GB, bar data + 1 GB: {verdict(extra <= 1e9)}; "
+            f"{result['data'] / 1e9:.2f} GB, {extra / 1e9:.2f} GB beyond; "
             f"{result['left']:.4f} of the trace left"
         )
     ratio = whole["seconds"] / quarter["seconds"]
     cpu_ratio = whole["cpu"] / quarter["cpu"]
-    print(f"  time ratio {ratio:.2f}, bar 4.4: {verdict(ratio <= 4.4)}; ratio of CPU times {cpu_ratio:.2f}")
+    print(f"  time ratio {ratio:.2f}; ratio of CPU times {cpu_ratio:.2f}")
     if options.denoise:
         print(
             f"  denoise of {options.denoise:,} rows: {whole['denoise']:.1f} s, peak "
