@@ -112,9 +112,10 @@ def values_of(studies):
     for name, results in studies.items():
         for key, value in results.items():
             values[f"{name}, " + ", ".join(part if isinstance(part, str) else f"C = {part:g}" for part in key)] = value
-    for rule in RULES:
-        accuracies = [results["accuracy", COSTS[0], rule] for results in studies.values()]
-        values[f"mean accuracy, {rule}"] = np.mean(accuracies)
+    for C in COSTS:
+        for rule in RULES[1:]:
+            gains = [r["accuracy", C, rule] - r["accuracy", C, "scale"] for r in studies.values()]
+            values[f"mean gain over scale, C = {C:g}, {rule}"] = np.mean(gains)
     return values
 
 
