@@ -127,10 +127,19 @@ def test_no_ridge_is_an_ordinary_discriminant_where_there_are_samples_enough():
     np.testing.assert_allclose(ratios, linalg.eigh(between, within, eigvals_only=True)[::-1][:2], rtol=1e-9)
 
 
-def test_single_precision_stays_and_is_right():
+def test_single_precision_is_solved_in_double():
     X, codes = labelled(20, 400, 3)
-    exact = PenalizedFisher(X).directions(codes, 3, 1.0)
-    single = PenalizedFisher(X.astype(np.float32)).directions(codes, 3, 1.0)
-    assert all(values.dtype == np.float32 for values in single)
-    for mine, theirs in zip(single, exact):
-        np.testing.assert_allclose(mine, theirs, atol=1e-3 * np.abs(theirs).max())
+    X = X.astype(np.float32)
+    exact = PenalizedFisher(X.astype(float)).directions(codes, 3, 1.0)
+    for mine, theirs in zip(PenalizedFisher(X).directions(codes, 3, 1.0), exact):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("d", [3, 60])
+@pytest.mark.parametrize("ridge", [0.01, 1.0])
+def test_weights_are_repetitions(d, ridge):
+    X, codes = labelled(20, d, 3)
+    times = np.random.default_rng(0).integers(1, 5, size=20)
+    repeated = PenalizedFisher(np.repeat(X, times, axis=0)).directions(np.repeat(codes, times), 3, ridge)
+    for mine, theirs in zip(PenalizedFisher(X, times.astype(float)).directions(codes, 3, ridge), repeated):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)

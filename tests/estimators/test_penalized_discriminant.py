@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from preimage._arrays import to_numpy
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 
 RNG = np.random.default_rng(0)
@@ -117,3 +119,47 @@ def test_one_class_and_missing_values_are_refused():
         PenalizedDiscriminant().fit(X, np.zeros(48))
     with pytest.raises(ValueError, match="NaN"):
         PenalizedDiscriminant().fit(np.where(X > 3, np.nan, X), Y)
+
+
+def test_other_array_libraries(xp):
+    X, y = load_iris(return_X_y=True)
+    expected = PenalizedDiscriminant(0.1).fit(X, y)
+    model = PenalizedDiscriminant(0.1).fit(xp.asarray(X), xp.asarray(y, dtype=int))
+    queries = xp.asarray(X)
+    for method in ("transform", "decision_function"):
+        values = getattr(model, method)(queries)
+        assert type(values) is type(queries)
+        np.testing.assert_allclose(to_numpy(values), getattr(expected, method)(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(model.predict(queries), expected.predict(X))
+    np.testing.assert_allclose(model.predict_proba(queries), expected.predict_proba(X), atol=1e-9)
+    np.testing.assert_allclose(model.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("priors", ["equal", "empirical"])
+def test_weights_are_repetitions(priors):
+    X, y = load_iris(return_X_y=True)
+    times = np.random.default_rng(0).integers(0, 4, size=150)
+    weighted = PenalizedDiscriminant(0.1, priors=priors).fit(X, y, times)
+    repeated = PenalizedDiscriminant(0.1, priors=priors).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(weighted.priors_, repeated.priors_)
+    some = PenalizedDiscriminant(0.1).fit(X, y, (y < 2).astype(float))
+    np.testing.assert_array_equal(some.classes_, [0, 1])
+
+
+def test_single_precision_decides_like_double_on_the_same_rows():
+    X, y = load_iris(return_X_y=True)
+    X = np.hstack([X, X[:, :1] + 1e-4 * np.random.default_rng(0).normal(size=(150, 1))]).astype(np.float32)
+    for alpha in (0.0, 1e-8, 1.0):
+        single, double = PenalizedDiscriminant(alpha).fit(X, y), PenalizedDiscriminant(alpha).fit(X.astype(float), y)
+        assert single.transform(X).dtype == single.decision_function(X).dtype == np.float32
+        np.testing.assert_array_equal(single.predict(X), double.predict(X.astype(float)))
+        np.testing.assert_allclose(single.transform(X), double.transform(X.astype(float)), rtol=1e-5, atol=1e-5)
+
+
+def test_iterators_are_refused_with_a_way_out():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match="join the blocks"):
+        PenalizedDiscriminant().fit(iter((X,)), y)
+    with pytest.raises(TypeError, match="one by one"):
+        PenalizedDiscriminant().fit(X, y).predict(iter((X,)))

@@ -21,24 +21,34 @@ class PenalizedFisher:
     Parameters
     ----------
     X : array of shape (n, d)
+        In NumPy; single precision becomes double, since without a ridge weights are large and cancel.
+    weights : array of shape (n,), optional
+        How often each row counts; positive.
 
     Attributes
     ----------
+    weights : array of shape (n,)
     mean : array of shape (d,)
     deviations : array of shape (r,)
         Standard deviations along the principal axes, r the rank of the centred data.
     axes : array of shape (r, d)
     scores : array of shape (n, r)
-        Orthonormal columns: data along the axes over √n times the deviations.
+        Orthonormal columns: data along the axes, times √w, over √ℓ times the deviations; ℓ is the sum of weights.
     """
 
-    def __init__(self, X):
-        self.mean = X.mean(axis=0)
-        scores, values, axes = thin_svd(X - self.mean)
+    def __init__(self, X, weights=None):
+        X = X.astype(np.float64, copy=False)
+        self.weights = np.ones(X.shape[0]) if weights is None else weights
+        count = self.weights.sum()
+        self.mean = self.weights @ X / count
+        centered = X - self.mean
+        centered *= np.sqrt(self.weights)[:, None]
+        scores, values, axes = thin_svd(centered)
         # The norm of a matrix of rounding errors of size one is √n + √d; centring leaves some of the size of X.
-        rank = numerical_rank(values, int(np.sqrt(X.shape).sum()) + 1, float(np.max(np.abs(X))))
+        size = float(np.max(np.abs(X)) * np.sqrt(self.weights.max()))
+        rank = numerical_rank(values, int(np.sqrt(X.shape).sum()) + 1, size)
         self.scores, self.axes = scores[:, :rank], axes[:rank]
-        self.deviations = values[:rank] / np.sqrt(X.dtype.type(X.shape[0]))
+        self.deviations = values[:rank] / np.sqrt(count)
 
     def directions(self, codes, n_classes, ridge, n_components=None):
         r"""The canonical variates of labelled data.
@@ -62,21 +72,20 @@ class PenalizedFisher:
         means : array of shape (n_classes, k)
             Of the classes along the variates, from the mean of all data.
         """
-        dtype = self.scores.dtype
-        counts = np.bincount(codes, minlength=n_classes).astype(dtype)
-        indicators = np.zeros((codes.size, n_classes), dtype=dtype)
-        indicators[np.arange(codes.size), codes] = 1 / np.sqrt(counts[codes])
+        counts = np.bincount(codes, self.weights, n_classes)
+        indicators = np.zeros((codes.size, n_classes))
+        indicators[np.arange(codes.size), codes] = np.sqrt(self.weights / counts[codes])
         along = self.scores.T @ indicators  # (r, C)
-        scale = np.sqrt(self.deviations**2 + dtype.type(ridge))
+        scale = np.sqrt(self.deviations**2 + ridge)
         vectors, roots, _ = robust_svd((self.deviations / scale)[:, None] * along)
         k = n_classes - 1 if n_components is None else min(n_components, n_classes - 1)
         vectors, rho = _padded(vectors, k), _padded(roots[None, :] ** 2, k)[0]
-        left = np.maximum(1 - rho, epsilon(dtype))
+        left = np.maximum(1 - rho, epsilon(rho.dtype))
         reduced = vectors / scale[:, None] / np.sqrt(left)
-        means = (self.deviations[:, None] * along * np.sqrt(codes.size / counts)).T @ reduced
+        means = (self.deviations[:, None] * along * np.sqrt(self.weights.sum() / counts)).T @ reduced
         W = self.axes.T @ reduced
         signs = np.where(means[1] >= means[0], 1, -1) if n_classes == 2 else fix_signs(W)
-        return rho / left, W * signs.astype(dtype), means * signs.astype(dtype)
+        return rho / left, W * signs, means * signs
 
 
 def thin_svd(A):
@@ -86,7 +95,7 @@ def thin_svd(A):
     they give are orthonormal to about as much, which one Cholesky factor and a decomposition of size n put right.
     """
     n, d = A.shape
-    if d < WIDE * n or A.dtype != np.float64:
+    if d < WIDE * n:
         return robust_svd(A)
     squares, U = eigh_descending(A @ A.T)
     rank = numerical_rank(squares, n)

@@ -6,10 +6,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._targets import check_labels
+from preimage._arrays import from_numpy, in_double, in_precision, to_numpy
+from preimage._targets import check_labels, check_weights
 from preimage._validation import Interval, StrOptions, check_parameters, check_points
 from preimage.discriminants import LinearRule, PenalizedFisher
 from preimage.estimators._fisher_data import require_classes
+from preimage.estimators._streams import refuse_stream
 
 
 class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -82,29 +84,36 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
         self.n_components = n_components
         self.priors = priors
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Find the variates of the classes.
 
         Parameters
         ----------
         X : array of shape (n, d)
+            Of any array library; the model is in NumPy.
         y : array of shape (n,)
             Class labels.
+        sample_weight : array of shape (n,), optional
+            Like repetitions of rows: in means, covariances and empirical priors.
 
         Returns
         -------
         self
         """
         check_parameters(self)
-        X = check_points(self, X, reset=True, min_samples=2, accept_sparse=False)
+        X = self._check_training(X)
         y = check_labels(self, y, X.shape[0])
+        weights = check_weights(self, sample_weight, X.shape[0])
+        if weights is not None:  # rows of weight zero have no part in anything
+            kept = np.flatnonzero(weights)
+            X, y, weights = X[kept], y[kept], weights[kept]
         classes, codes = np.unique(y, return_inverse=True)
         require_classes(self, classes)
-        return self._store(PenalizedFisher(X), classes, codes, self.alpha)
+        return self._store(PenalizedFisher(X, weights), classes, codes, self.alpha)
 
     def decompose(self, X):
         """What `fit_path` needs of X and not of labels, to be shared between labels."""
-        return PenalizedFisher(check_points(self, X, reset=True, min_samples=2, accept_sparse=False))
+        return PenalizedFisher(self._check_training(X))
 
     def fit_path(self, X, y, alphas, *, decomposition=None):
         """Models for many ridges at little more than the price of one.
@@ -131,22 +140,23 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
     def transform(self, X):
         """Values of the variates, shape (q, n_components_); zero at the mean of the training data."""
         X = self._check_inputs(X)
-        return (X - self.mean_) @ self.scalings_
+        return in_precision(self._along(X, self.scalings_), X.dtype)
 
     def decision_function(self, X):
         """Log-odds of the second of two classes, shape (q,); of more, log posteriors up to a constant, (q, C)."""
-        decisions = self._decisions(self._check_inputs(X))
+        X = self._check_inputs(X)
+        decisions = in_precision(self._decisions(X), X.dtype)
         return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
     def predict(self, X):
         """Class labels."""
         X = self._check_inputs(X)
-        return self.classes_[self._rule.chosen(self._decisions(X))]
+        return self.classes_[self._rule.chosen(to_numpy(self._decisions(X)))]
 
     def predict_proba(self, X):
         """Probabilities of the classes, shape (q, n_classes)."""
         X = self._check_inputs(X)
-        return self._rule.probabilities(self._decisions(X))
+        return self._rule.probabilities(to_numpy(self._decisions(X)))
 
     def predict_log_proba(self, X):
         """Logarithms of the probabilities."""
@@ -168,7 +178,8 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
             codes, classes.size, alpha, self.n_components
         )
         self.n_components_ = self.scalings_.shape[1]
-        self.priors_ = self._probabilities(np.bincount(codes) / codes.size)
+        weights = decomposition.weights
+        self.priors_ = self._probabilities(np.bincount(codes, weights) / weights.sum())
         self._rule = _nearest_mean_rule(self.means_, self.priors_)
         self.coef_ = (self.scalings_ @ self._rule.weights).T
         self.intercept_ = self._rule.intercept - self.coef_ @ self.mean_
@@ -186,11 +197,22 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
         return priors / priors.sum()
 
     def _decisions(self, X):
+        decisions = self._along(X, self.coef_.T)
+        return decisions + from_numpy(self._rule.intercept, decisions)
+
+    def _along(self, X, directions):
+        """Inner products of centred rows with directions in NumPy, in the library of X and in double precision."""
+        X = in_double(X)
         # Centred first: means of scans are large against differences.
-        return (X - self.mean_) @ self.coef_.T + self._rule.intercept
+        return (X - from_numpy(self.mean_, X)) @ from_numpy(directions, X)
+
+    def _check_training(self, X):
+        refuse_stream(self, X, "fit", "It needs all rows at once: join the blocks, or use KernelFisherDiscriminant.")
+        return to_numpy(check_points(self, X, reset=True, min_samples=2, accept_sparse=False))
 
     def _check_inputs(self, X):
         check_is_fitted(self)
+        refuse_stream(self, X, "predict", "Pass its blocks one by one.")
         return check_points(self, X, reset=False, accept_sparse=False)
 
     @property
@@ -208,4 +230,4 @@ def _nearest_mean_rule(means, priors):
     weights, intercept = means.T, np.log(priors) - np.sum(means**2, axis=1) / 2
     if priors.size == 2:
         weights, intercept = weights[:, 1:] - weights[:, :1], intercept[1:] - intercept[:1]
-    return LinearRule(weights, intercept.astype(means.dtype), 1.0)
+    return LinearRule(weights, intercept, 1.0)
