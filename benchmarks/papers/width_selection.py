@@ -456,9 +456,9 @@ def coil_lines(coil):
 def ball_lines(balls, options):
     yield "\n## The ball by three algorithms\n"
     yield (
-        "Squared radius over the exact one. “Weights”: multiplicative weights, O(K²) a step. “Published”: draws from "
-        "the averaged weights, sign corrected, O(K) a step. “Randomised”: `randomized_balls`, one drawn row and O(K) a "
-        f"step, with a certificate. Mean ± deviation (largest) of {options.draws} seeds.\n"
+        "Squared radius over the exact one. “Weights”: multiplicative weights, O(K²) per step. “Published”: draws from "
+        "the averaged weights, sign corrected, O(K) per step. “Randomised”: `randomized_balls`, one drawn row and O(K) "
+        f"per step, with a certificate. Mean ± deviation (largest) of {options.draws} seeds.\n"
     )
     rows = []
     for name, study in balls.items():
