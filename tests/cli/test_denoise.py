@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("typer", reason="the command line needs typer")
 pytest.importorskip("matplotlib", reason="figures need matplotlib")
 
+from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
 import preimage
@@ -301,3 +302,19 @@ def test_inputs_are_never_replaced(table, pictures, tmp_path, in_chunks):
     assert table.read_bytes() == before
     assert "is an input" in run(pictures, pictures, *FAST, "--force").output
     assert len(list(pictures.iterdir())) == 12
+
+
+def test_training_rows_get_parameters_of_their_own(tmp_path):
+    """What the command chooses and does is what the search does."""
+    noisy = load_digits().data[:200] / 16 + np.random.default_rng(0).normal(scale=0.3, size=(200, 64))
+    np.save(tmp_path / "noisy.npy", noisy)
+    result = run(tmp_path / "noisy.npy", tmp_path / "clean.npy", "--width", "median", "--no-figure")
+    assert result.exit_code == 0, result.output
+    assert "Rows of the training data, whose noise is in the model" in result.output
+    search = DenoisingSearch(widths=[1.0]).fit(noisy)
+    summary = json.loads((tmp_path / "clean.json").read_text())
+    assert summary["parameters"]["components"] == search.best_params_["n_components"]
+    assert search.cross_fit_ is None and summary["cross_fit"] is None
+    assert summary["training_row_parameters"]["components"] == search.training_params_["n_components"]
+    # Widths here are multiples of the median distance of all rows, in the search of those that models are fitted to.
+    np.testing.assert_allclose(np.load(tmp_path / "clean.npy"), search.denoise(noisy), atol=0.05)

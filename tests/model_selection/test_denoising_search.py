@@ -188,6 +188,25 @@ def test_noisy_training_rows_are_denoised_out_of_their_own_basis(digits):
     np.testing.assert_array_equal(ten.denoise(noisy_train), expected)
 
 
+def test_training_rows_get_parameters_of_their_own(digits):
+    """Stein's estimate with the change of the model sees that their noise is in it; fewer components are better."""
+    train, _, noisy_train, noisy = digits
+    search = DenoisingSearch(**FEW).fit(noisy_train)
+    assert search.criterion_ == "sure" and search.cross_fit_ is None
+    assert search.training_params_["n_components"] == 32 < search.best_params_["n_components"]
+    estimate = np.nanmin(search.cv_results_["training_error"])
+    found = error(search, noisy_train, train)
+    assert_allclose(estimate, found, rtol=0.3)
+    crossed = np.mean((search.best_estimator_.denoise(noisy_train, cross_fit=5) - train) ** 2)
+    assert found < 1.03 * crossed < 0.8 * error(search.best_estimator_, noisy_train, train)
+    both = search.denoise(np.vstack([noisy[:5], noisy_train[7:9]]))
+    np.testing.assert_array_equal(both[:5], search.best_estimator_.denoise(noisy[:5]))
+    assert_allclose(both[5:], search.training_estimator_.denoise(noisy_train[7:9]), atol=1e-8)
+    np.testing.assert_array_equal(
+        np.isnan(search.cv_results_["training_error"]), search.cv_results_["n_components"] > 50
+    )
+
+
 def test_few_components_and_clean_data_need_no_folds(digits):
     train, _, noisy_train, _ = digits
     few = DenoisingSearch(widths=(0.25,), n_components=(16,), penalties=(0.0,)).fit(noisy_train)

@@ -14,7 +14,7 @@ import preimage
 from preimage.cli import _options
 from preimage.cli._compress_command import compress_command
 from preimage.cli._console import console, plain_errors
-from preimage.cli._denoise import AUTO, DataError, Request, check_rows, denoise, fit, solver_of, summarize
+from preimage.cli._denoise import AUTO, DataError, Request, check_rows, denoise, fit, summarize
 from preimage.cli._denoise_large import denoise_file, is_large
 from preimage.cli._embed_command import embed_command
 from preimage.cli._figure import draw
@@ -149,9 +149,9 @@ def denoise_command(
             train = data if fit_to is None else _read_training(fit_to, array, mask, data)
             _check_fit(data, train, input, fit_to, kind)
             check_rows(train.values, request, fit_to or input)
-            model, folds, result = _run(train.values, data.values, request, quiet)
+            fitted, result = _run(train.values, data.values, request, quiet)
             cleaned = data.with_values(result.points)
-            found = {"rows": len(data.values), "training_rows": len(train.values), **summarize(model, result, folds)}
+            found = {"rows": len(data.values), "training_rows": len(train.values), **summarize(fitted, result)}
         report = {
             "input": str(input),
             "output": str(output),
@@ -178,10 +178,9 @@ def _run(X_train, X, request, quiet):
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
         choosing = bar.add_task("Choosing the model", total=len(request.widths(X_train)))
-        model = fit(X_train, request, lambda: bar.advance(choosing))
+        fitted = fit(X_train, request, lambda: bar.advance(choosing))
         denoising = bar.add_task("Denoising rows", total=len(X))
-        folds = request.folds(model.n_components_, len(X_train))
-        return model, folds, denoise(solver_of(model, folds), X, lambda rows: bar.advance(denoising, rows))
+        return fitted, denoise(fitted.solver(), X, lambda rows: bar.advance(denoising, rows))
 
 
 def _read_training(fit_to, array, mask, data):
@@ -257,10 +256,16 @@ def _beside(output, suffix):
 
 def _print_report(report, outputs, quiet=False):
     chosen, say = report["parameters"], (lambda *_, **__: None) if quiet else console.print
+    own = report.get("training_row_parameters")
     say(
         f"Denoised {report['rows']} rows of {report['columns']} columns in {report['seconds']:.1f} s: "
         f"{chosen['components']} components, width {chosen['width']:.4g}, penalty {chosen['penalty']:.3g}."
     )
+    if own is not None:
+        say(
+            f"Rows of the training data, whose noise is in the model: {own['components']} components, width "
+            f"{own['width']:.4g}, penalty {own['penalty']:.3g}."
+        )
     if report["cross_fit"] is not None:
         say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
     if report["converged"] < report["rows"]:

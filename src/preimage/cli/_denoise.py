@@ -1,11 +1,11 @@
 """Denoising as the command line does it: choose what was left open, fit, go back block by block."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from preimage.estimators import KernelPCA
-from preimage.estimators._cross_fit import FOLDS, OutOfFold, needs_folds
+from preimage.estimators._cross_fit import FOLDS, needs_folds, out_of_fold, with_own_model
 from preimage.kernels import resolve_gamma, squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint, PreimageResult
@@ -76,8 +76,51 @@ def check_rows(X, request, what):
         )
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Width, components and penalty for new rows, and what is done with rows of the training data.
+
+    Attributes
+    ----------
+    width : float
+    components : int or float in (0, 1)
+    penalty : float
+    of_training_rows : Choice or None
+        Other parameters for rows of the training data, if they were found to be better than folds.
+    prefers_folds : bool
+        Whether folds were found to be better.
+    """
+
+    width: float
+    components: object
+    penalty: float
+    of_training_rows: object = None
+    prefers_folds: bool = False
+
+    def model(self, X, seed):
+        solver = FixedPoint(penalty=self.penalty)
+        return KernelPCA(self.components, gamma=1 / self.width, preimage=solver, random_state=seed).fit(X)
+
+
+@dataclass(frozen=True)
+class FittedModels:
+    """The model for new rows, another one for rows of the training data or None, and the number of folds or None."""
+
+    model: KernelPCA
+    of_training_rows: object
+    n_folds: object
+
+    def solver(self):
+        """What `denoise` needs: a function from rows to their `PreimageResult`."""
+        if self.of_training_rows is None and self.n_folds is None:
+            return lambda rows: self.model.find_preimages(self.model.transform(rows), start=rows)
+        own, dtype = self.of_training_rows, self.model.subspace_.frame.points.dtype
+        models = out_of_fold(self.model, self.n_folds) if own is None else with_own_model(self.model, own)
+        return lambda rows: models.solve(rows.astype(dtype, copy=False))
+
+
 def fit(X, request, advance=lambda: None):
-    """A model of X, with what the request leaves open chosen on X.
+    """Models of X, with what the request leaves open chosen on X.
 
     Parameters
     ----------
@@ -88,34 +131,42 @@ def fit(X, request, advance=lambda: None):
 
     Returns
     -------
-    KernelPCA
+    FittedModels
     """
-    width, components, penalty = choose(X, request, advance)
-    return KernelPCA(components, gamma=1 / width, preimage=FixedPoint(penalty=penalty), random_state=request.seed).fit(
-        X
-    )
+    choice = choose(X, request, advance)
+    model, own = choice.model(X, request.seed), choice.of_training_rows
+    if own is not None:
+        return FittedModels(model, own.model(X, request.seed), None)
+    folds = FOLDS if choice.prefers_folds else request.folds(model.n_components_, len(X))
+    return FittedModels(model, None, folds)
 
 
 def choose(X, request, advance=lambda: None):
-    """Width, components and penalty; one search a width, so that a bar can move, all on the same split."""
-    best_error, best = np.inf, None
-    for width in request.widths(X):
-        if request.is_open:
-            search = _search(X, width, request)
-            error, found = search.best_error_, search.best_params_
-            # The search knows widths as multiples of the median distance of its part of X, and penalties likewise.
-            found = (width, found["n_components"], found["penalty"] / found["gamma"] / width)
-        else:
-            error, found = 0.0, (width, request.components, request.penalty)
-        if error < best_error:
-            best_error, best = error, found
+    """The best `Choice`; one search per width, so that a bar can move, all on the same split."""
+    if not request.is_open:
+        (width,) = request.widths(X)
         advance()
-    width, components, penalty = best
-    return (
-        width,
-        components if request.components == AUTO else request.components,
-        penalty if request.penalty == AUTO else request.penalty,
-    )
+        return Choice(width, request.components, request.penalty)
+    (best_error, best), (training_error, own) = (np.inf, None), (np.inf, None)
+    for width in request.widths(X):
+        search = _search(X, width, request)
+        if search.best_error_ < best_error:
+            best_error, best = search.best_error_, _choice(search, search.best_index_, width, request)
+        inside = np.nan_to_num(search.cv_results_["training_error"], nan=np.inf)
+        if inside.min() < training_error:
+            training_error, own = inside.min(), _choice(search, int(inside.argmin()), width, request)
+        advance()
+    # A fraction of the variance is as many components as it takes; the estimate was for another number.
+    if own is None or isinstance(request.components, float):
+        return best
+    return replace(best, of_training_rows=own) if training_error <= best_error else replace(best, prefers_folds=True)
+
+
+def _choice(search, index, width, request):
+    found = {name: search.cv_results_[name][index].item() for name in ("gamma", "n_components", "penalty")}
+    # The search knows widths as multiples of the median distance of its part of X, and penalties likewise.
+    penalty = found["penalty"] / found["gamma"] / width if request.penalty == AUTO else request.penalty
+    return Choice(width, found["n_components"] if request.components == AUTO else request.components, penalty)
 
 
 def denoise(solve, X, advance=lambda rows: None):
@@ -131,29 +182,27 @@ def denoise(solve, X, advance=lambda rows: None):
     return PreimageResult.join(results)
 
 
-def solver_of(model, n_folds):
-    """What `denoise` needs of a fitted model: rows that it was fitted to are left out of their model, in folds."""
-    if n_folds is None:
-        return lambda rows: model.find_preimages(model.transform(rows), start=rows)
-    others, dtype = OutOfFold(model, n_folds), model.subspace_.frame.points.dtype
-    return lambda rows: others.solve(rows.astype(dtype, copy=False))
-
-
-def summarize(model, result, n_folds=None):
-    """What to tell about a model and its pre-images, as plain numbers."""
-    gamma = float(model.kernel_.gamma)
+def summarize(fitted, result):
+    """What to tell about models and their pre-images, as plain numbers."""
+    model, own = fitted.model, fitted.of_training_rows
     return {
-        "parameters": {
-            "components": int(model.n_components_),
-            "width": 1 / gamma,
-            "gamma": gamma,
-            "penalty": float(model.preimage_.penalty),
-        },
-        "cross_fit": n_folds,
+        "parameters": _parameters(model),
+        "training_row_parameters": None if own is None else _parameters(own),
+        "cross_fit": fitted.n_folds,
         "explained_variance": float(np.sum(model.explained_variance_ratio_)),
         "objective": float(np.mean(result.objective)),
         "converged": int(np.sum(result.converged)),
         "not_converged": sorted(set(result.reason[~result.converged].tolist())),
+    }
+
+
+def _parameters(model):
+    gamma = float(model.kernel_.gamma)
+    return {
+        "components": int(model.n_components_),
+        "width": 1 / gamma,
+        "gamma": gamma,
+        "penalty": float(model.preimage_.penalty),
     }
 
 
@@ -165,5 +214,10 @@ def _search(X, width, request):
         options["penalties"] = [request.penalty * width]
     share = width / squared_distance_percentile(X, 50)
     return DenoisingSearch(
-        noise=request.noise, criterion=request.criterion, widths=[share], random_state=request.seed, **options
+        noise=request.noise,
+        criterion=request.criterion,
+        widths=[share],
+        cross_fit=request.cross_fit,
+        random_state=request.seed,
+        **options,
     ).fit(X)

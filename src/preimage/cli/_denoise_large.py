@@ -103,15 +103,15 @@ def _fitted(train, request, landmarks, chunk_rows, bars, partial, folds_for):
         check_rows(sample, request, train.path)
         some = sample[np.linspace(0, len(sample) - 1, min(len(sample), CHOICE_ROWS)).astype(int)]
         with bars.stage("Choosing the model", None):
-            chosen["width"], chosen["components"], chosen["penalty"] = choose(some, request)
-        return Gaussian(1 / chosen["width"])
+            chosen["best"] = choose(some, request)
+        return Gaussian(1 / chosen["best"].width)
 
-    components = lambda: chosen["components"]
+    components = lambda: chosen["best"].components
     seed, notes = request.seed, LearningNotes(partial)
     n_rows, model = fit_file(
         train, chunk_rows, kernel_of, components, landmarks, "rpcholesky", seed, bars, notes, folds_for
     )
-    return n_rows, replace(model, facts={**model.facts, "penalty": float(chosen["penalty"])})
+    return n_rows, replace(model, facts={**model.facts, "penalty": float(chosen["best"].penalty)})
 
 
 def _updated(totals, result):

@@ -12,7 +12,7 @@ from preimage.cli._denoise import AUTO, DataError
 from preimage.cli._files import FileError
 from preimage.cli._survey import sample_size, survey
 from preimage.estimators import KernelPCA
-from preimage.estimators._cross_fit import OutOfFold
+from preimage.estimators._cross_fit import out_of_fold
 from preimage.estimators._cross_fit_landmarks import FoldMoments, row_folds
 from preimage.estimators._landmark_route import DEFAULT_LANDMARKS, too_large_for_exact
 from preimage.feature_space import Expansion, Subspace
@@ -169,7 +169,7 @@ def _exact_folds(model, X, n_folds):
     labels = row_folds(X, n_folds)
     if len(np.unique(labels)) < 2:
         raise DataError("All rows fall in one fold: they are equal, or very few. Give --cross-fit none.")
-    others = OutOfFold(model, labels).prepared().models
+    others = out_of_fold(model, labels).prepared().models
     return {int(fold): _on_all_points(others[fold].subspace_, X, labels != fold) for fold in np.unique(labels)}
 
 

@@ -58,27 +58,26 @@ def fold_of_rows(X, cross_fit, random_state):
     return codes[first][same]
 
 
-class OutOfFold:
-    """A fitted model, and models of its other folds for the rows that it was fitted to.
-
-    These have the kernel and the parameters of `model`. They are fitted when a row first needs them, and kept.
+class RowModels:
+    """Which model denoises which row: those that `model` was fitted to have others, by their folds.
 
     Parameters
     ----------
     model : KernelPCA, fitted exactly
-    cross_fit : int or array of shape (n,)
-        As for `fold_of_rows`.
+    folds : array of shape (n,)
+        Of the rows that `model` was fitted to; not negative.
+    model_of : callable
+        From a fold to the fitted model for its rows. Asked when a row first needs it; the answer is kept.
     """
 
-    def __init__(self, model, cross_fit):
-        self.model = model
-        self.points = model.subspace_.frame.points
-        self.folds = fold_of_rows(self.points, cross_fit, model.random_state)
-        self.training_rows = TrainingRows(_plain(self.points))
+    def __init__(self, model, folds, model_of):
+        self.folds = folds
+        self.model_of = model_of
+        self.training_rows = TrainingRows(_plain(model.subspace_.frame.points))
         self.models = {NEW: model}
 
     def solve(self, X, n_components=None):
-        """The `PreimageResult` of denoising X, validated inputs of `model`, each row by a model that has not seen it.
+        """The `PreimageResult` of denoising X, validated inputs of the model.
 
         With a number of components, those of the leading ones that a model has.
         """
@@ -87,20 +86,31 @@ class OutOfFold:
         parts, results = [], []
         for fold in np.unique(folds):
             parts.append(np.flatnonzero(folds == fold))
-            results.append(_denoised(self._model_without(fold), take_rows(X, parts[-1]), n_components))
+            results.append(_denoised(self._model(int(fold)), take_rows(X, parts[-1]), n_components))
         return PreimageResult.join(results).take(np.argsort(np.concatenate(parts)))
 
     def prepared(self):
-        """This, with the models of all folds fitted: for work in several threads or processes."""
+        """This, with the models of all folds at hand: for work in several threads or processes."""
         for fold in np.unique(self.folds):
-            self._model_without(fold)
+            self._model(int(fold))
         return self
 
-    def _model_without(self, fold):
+    def _model(self, fold):
         if fold not in self.models:
-            rows = take_rows(self.points, np.flatnonzero(self.folds != fold))
-            self.models[fold] = _fitted_to(self.model, rows)
+            self.models[fold] = self.model_of(fold)
         return self.models[fold]
+
+
+def out_of_fold(model, cross_fit):
+    """`RowModels` with a model of all other folds for each, with the kernel and the parameters of `model`."""
+    points = model.subspace_.frame.points
+    folds = fold_of_rows(points, cross_fit, model.random_state)
+    return RowModels(model, folds, lambda fold: _fitted_to(model, take_rows(points, np.flatnonzero(folds != fold))))
+
+
+def with_own_model(model, other):
+    """`RowModels` with the one model `other` for all rows that `model` was fitted to."""
+    return RowModels(model, np.zeros(model.subspace_.frame.points.shape[0], dtype=int), lambda fold: other)
 
 
 def _denoised(model, X, n_components):

@@ -28,7 +28,7 @@ from preimage._validation import (
     check_points,
     count_rows,
 )
-from preimage.estimators._cross_fit import FOLDS, OutOfFold, needs_folds
+from preimage.estimators._cross_fit import FOLDS, needs_folds, out_of_fold
 from preimage.estimators._cross_fit_landmarks import FoldMoments, denoised_by_folds, require_training_set
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -338,11 +338,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._require_inputs()
         if self.route_ == "landmarks":
             return self._cross_fitted_on_landmarks(X, cross_fit)
-        others = OutOfFold(self, cross_fit)
-        if is_lazy(X):
-            others = others.prepared()
-            return self._map(lambda rows: others.solve(rows).points, X)
-        return points_of(others.solve(X))
+        return self._denoise_by(out_of_fold(self, cross_fit), X)
 
     def component_preimages(self, n_components=None):
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components.
@@ -420,6 +416,13 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         result = result if host is X else on_host(result)
         self._store(result, host)
         return result.scores
+
+    def _denoise_by(self, models, X):
+        """Validated inputs denoised by `RowModels`."""
+        if not is_lazy(X):
+            return points_of(models.solve(X))
+        models = models.prepared()
+        return self._map(lambda rows: models.solve(rows).points, X)
 
     def _cross_fitted_on_landmarks(self, X, n_folds):
         if not isinstance(n_folds, Integral) or n_folds < 2:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from preimage._arrays import array_namespace, from_numpy
+import numpy as np
+
+from preimage._arrays import array_namespace, from_numpy, to_numpy
 
 
 def denoised(subspace, solver, X):
@@ -35,12 +37,43 @@ class SteinEstimate:
         # A finite difference of the size of the noise averages over kinks of the solver.
         self.step = 0.1 * max(deviation, 1e-8)
 
+        self.moved = noisy + self.step * self.probe
+
     def __call__(self, subspace, solver):
+        return self.of_outputs(denoised(subspace, solver, self.noisy), denoised(subspace, solver, self.moved))
+
+    def of_outputs(self, here, there):
+        """The estimate from the outputs for the noisy rows and for the moved ones."""
         xp = array_namespace(self.noisy)
-        here = denoised(subspace, solver, self.noisy)
-        there = denoised(subspace, solver, self.noisy + self.step * self.probe)
-        divergence = float(xp.mean(self.probe * (there - here))) / self.step  # a column
+        divergence = float(xp.mean(self.probe * (there - here))) / self.step  # per column
         return mean_square(here - self.noisy) - self.variance + 2 * self.variance * divergence
+
+
+class JointStein:
+    """Stein's estimate of the error on rows of the training set, whose noise is in the model.
+
+    The divergence then has a second part: how the model changes with its rows. Both come from one more fit, to rows
+    that were moved along the probe.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    rows : integer array
+        Rows of X that judge.
+    estimate : SteinEstimate
+        For the same rows as if they were new, with the same probe: differences are then less random.
+    """
+
+    def __init__(self, X, rows, estimate):
+        self.estimate = estimate
+        moves = np.zeros(X.shape)
+        moves[rows] = estimate.step * to_numpy(estimate.probe)
+        self.moved_training_set = X + from_numpy(moves, X)
+
+    def __call__(self, subspace, moved_subspace, solver):
+        return self.estimate.of_outputs(
+            denoised(subspace, solver, self.estimate.noisy), denoised(moved_subspace, solver, self.estimate.moved)
+        )
 
 
 class MaskedColumns:

@@ -12,11 +12,11 @@ from preimage._random import generator
 from preimage._rows import for_blocks
 from preimage._validation import Interval, StrOptions, check_parameters, check_points
 from preimage.estimators import KernelPCA
-from preimage.estimators._cross_fit import FOLDS, needs_folds
+from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
 from preimage.estimators._queries import check_queries
 from preimage.exceptions import RankWarning
 from preimage.kernels import squared_distance_percentile
-from preimage.model_selection._denoising_criteria import AddedNoise, MaskedColumns, SteinEstimate
+from preimage.model_selection._denoising_criteria import AddedNoise, JointStein, MaskedColumns, SteinEstimate
 from preimage.model_selection._noise import add_noise, estimate_noise
 from preimage.solvers import FixedPoint, Gradient
 
@@ -46,8 +46,11 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
       must predict their noisy values. Right for any noise that is independent between columns; blind to penalties,
       which stay zero.
 
-    Noisy rows of the training set have their own noise in the model. Where components are many for the number of rows,
-    `denoise` gives these rows models that have not seen them, fitted with the best parameters to other folds.
+    Noisy rows of the training set have their own noise in the model, so what is best for new rows is not best for them:
+    they need fewer components, or models that have not seen them. With "sure" the error on rows of the training set is
+    estimated too: Stein's formula with the change of the model in the divergence. `denoise` recognises these rows and
+    uses what has the smaller estimate: a model of all rows with parameters of their own, or cross-fitting, in which
+    models with the best parameters for new rows are fitted to the other folds.
 
     Parameters
     ----------
@@ -73,9 +76,11 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     max_queries : int, default=300
         Most rows that judge.
     cross_fit : "auto", int or None, default="auto"
-        Folds in which noisy rows of the training set are denoised. "auto" is five, the size for which the parameters
-        were chosen, when there are more components than a twelfth of the rows, and none otherwise: a model of all rows
-        is then better for them. With clean data (`noise`) there are none: the model has no noise in it.
+        Folds in which noisy rows of the training set are denoised. "auto" with "sure" is what has the smaller estimated
+        error: five folds, for which the parameters were chosen, or none and `training_params_`. "auto" with "masked",
+        which has no such estimate, or with groups is five folds when there are more components than a twelfth of the
+        rows, and none otherwise. None uses the best model for all rows. With clean data (`noise`) there are no folds:
+        the model has no noise in it.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the split, of added noise, of probes and of folds.
 
@@ -92,7 +97,13 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     best_index_ : int
         Of the best candidate in `cv_results_`.
     cv_results_ : dict of arrays
-        "gamma", "n_components", "penalty", "error" and "mean_test_score", minus the error, of every candidate.
+        "gamma", "n_components", "penalty", "error" and "mean_test_score", minus the error, of every candidate; and
+        "training_error", the estimated error on rows of the training set in a model of all rows, where it was
+        estimated: for components up to a twelfth of the rows. NaN elsewhere.
+    training_params_ : dict
+        Parameters of the models that denoise rows of the training set; often those of `best_params_`.
+    training_estimator_ : KernelPCA
+        Fitted on all rows with these parameters.
     cross_fit_ : int, array of shape (n,) or None
         Folds in which rows of the training set are denoised, or the group of each.
     criterion_ : str
@@ -173,18 +184,20 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_candidates()
         groups = None if groups is None else _group_codes(groups, X.shape[0])
         rng = generator(self.random_state)
-        rest, judge = self._split(X, groups, rng)
-        error = self._criterion(X, judge, rest, rng)
+        rest, judge = self._split(X.shape[0], groups, rng)
+        rest, judging = take_rows(X, rest), take_rows(X, judge)
+        error = self._criterion(X, judging, rest, rng)
+        joint = JointStein(X, judge, error) if self._judges_training_rows(groups) else None
         # Widths in parallel, each on one core: better than threads inside many small problems.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankWarning)  # more components than there are make no candidate
-            rows = for_blocks(lambda gamma: self._errors(rest, gamma, error), self._gammas(rest), X)
+            rows = for_blocks(lambda gamma: self._errors(X, rest, gamma, error, joint), self._gammas(rest), X)
         self._keep_best(X, [row for part in rows for row in part])
-        self.cross_fit_ = self._folds(groups)
+        self._keep_for_training_rows(X, groups)
         return self
 
     def denoise(self, X):
-        """Denoise X with the best model; noisy rows of the training set with models of other folds, if `cross_fit_`.
+        """Denoise X with the best model; noisy rows of the training set with what is better for them.
 
         Parameters
         ----------
@@ -198,22 +211,28 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         model = self.best_estimator_
         X = check_queries(self, X, model.subspace_.frame.coefficients)
-        return model.denoise(X, cross_fit=self.cross_fit_)
+        if self.training_estimator_ is model:
+            return model.denoise(X, cross_fit=self.cross_fit_)
+        return model._denoise_by(with_own_model(model, self.training_estimator_), X)
 
     def transform(self, X):
         """The same as `denoise`: for pipelines, and for data frames with ``set_output(transform="pandas")``."""
         return self.denoise(X)
 
-    def _errors(self, rest, gamma, error):
-        """(gamma, n_components, penalty, error) of all candidates of one width, from one fit."""
+    def _errors(self, X, rest, gamma, error, joint):
+        """(gamma, n_components, penalty, error, training_error) of all candidates of one width, from three fits."""
         counts = self._counts(rest)
         model = KernelPCA(counts[-1], gamma=gamma).fit(rest)
+        few = [count for count in counts if joint is not None and not needs_folds(count, X.shape[0])]
+        pair = [KernelPCA(few[-1], gamma=gamma).fit(rows) for rows in (X, joint.moved_training_set)] if few else []
         rows = []
         for count in sorted({min(count, model.n_components_) for count in counts}):
             subspace = model.subspace_.leading(count)
+            has_pair = count in few and all(count <= both.n_components_ for both in pair)
             for penalty in gamma * np.asarray(self._penalties(), dtype=float):
                 solver = self._solver(float(penalty), tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
-                rows.append((gamma, count, float(penalty), error(subspace, solver)))
+                inside = joint(*(both.subspace_.leading(count) for both in pair), solver) if has_pair else np.nan
+                rows.append((gamma, count, float(penalty), error(subspace, solver), inside))
         return rows
 
     def _solver(self, penalty, **options):
@@ -229,28 +248,38 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 bound = "not be negative" if name == "penalties" else "be positive"
                 raise ValueError(f"DenoisingSearch: every candidate in {name} must {bound}; got {tuple(values)!r}.")
 
-    def _split(self, X, groups, rng):
-        n = X.shape[0]
+    def _split(self, n, groups, rng):
+        """Numbers of the rows to fit to, and of those that judge."""
         order = rng.permutation(n)
         held = min(max(int(self.held_out * n), 1), self.max_queries, n - 4)
         if groups is None:
-            return take_rows(X, np.sort(order[held:])), take_rows(X, np.sort(order[:held]))
+            return np.sort(order[held:]), np.sort(order[:held])
         # Whole groups, as many as it takes and at least one; of them, as many rows as may judge.
         shuffled = rng.permutation(groups.max() + 1)
         sizes = np.cumsum(np.bincount(groups)[shuffled])
         judging = shuffled[: max(1, int(np.searchsorted(sizes, self.held_out * n, side="right")))]
         apart = np.isin(groups, judging)
-        return take_rows(X, np.flatnonzero(~apart)), take_rows(X, np.sort(order[apart[order]][: self.max_queries]))
+        return np.flatnonzero(~apart), np.sort(order[apart[order]][: self.max_queries])
 
-    def _folds(self, groups):
+    def _judges_training_rows(self, groups):
+        """Whether the error on rows of the training set is estimated: not where rows of a group share noise."""
+        return self.criterion_ == "sure" and self.cross_fit == "auto" and groups is None
+
+    def _keep_for_training_rows(self, X, groups):
+        self.cross_fit_ = None
+        self.training_params_, self.training_estimator_ = self.best_params_, self.best_estimator_
         if self.noise is not None or self.cross_fit is None:
-            return None
-        model = self.best_estimator_
-        if self.cross_fit == "auto" and not needs_folds(model.n_components_, model.n_samples_seen_):
-            return None
-        if groups is not None:
-            return groups
-        return FOLDS if self.cross_fit == "auto" else int(self.cross_fit)
+            return
+        inside = self.cv_results_["training_error"]
+        if np.isfinite(inside).any() and np.nanmin(inside) <= self.best_error_:
+            self.training_params_ = self._params(int(np.nanargmin(inside)))
+            if self.training_params_ != self.best_params_:
+                self.training_estimator_ = self._model(self.training_params_).fit(X)
+            return
+        count, n = self.best_estimator_.n_components_, X.shape[0]
+        if self.cross_fit != "auto" or np.isfinite(inside).any() or needs_folds(count, n):
+            number = FOLDS if self.cross_fit == "auto" else int(self.cross_fit)
+            self.cross_fit_ = number if groups is None else groups
 
     def _gammas(self, X):
         median = squared_distance_percentile(X, 50)
@@ -283,7 +312,7 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _keep_best(self, X, rows):
         if not rows:
             raise ValueError("DenoisingSearch has no candidates: widths, n_components and penalties must not be empty.")
-        gamma, count, penalty, error = (np.array(column) for column in zip(*rows, strict=True))
+        gamma, count, penalty, error, training_error = (np.array(column) for column in zip(*rows, strict=True))
         if not np.isfinite(error).any():
             raise ValueError("No candidate has a finite error; does the noise function return finite values?")
         best = int(np.nanargmin(error))
@@ -293,19 +322,21 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             "penalty": penalty,
             "error": error,
             "mean_test_score": -error,
+            "training_error": training_error,
         }
         self.best_index_, self.best_error_ = best, float(error[best])
         self.best_score_ = -self.best_error_
-        self.best_params_ = {
-            "gamma": float(gamma[best]),
-            "n_components": int(count[best]),
-            "penalty": float(penalty[best]),
-        }
-        solver = self._solver(self.best_params_["penalty"])
-        seed = self.random_state if isinstance(self.random_state, Integral) else 0  # the folds are the same each time
-        self.best_estimator_ = KernelPCA(
-            int(count[best]), gamma=float(gamma[best]), preimage=solver, random_state=seed
-        ).fit(X)
+        self.best_params_ = self._params(best)
+        self.best_estimator_ = self._model(self.best_params_).fit(X)
+
+    def _params(self, index):
+        gamma, count, penalty = (self.cv_results_[name][index] for name in ("gamma", "n_components", "penalty"))
+        return {"gamma": float(gamma), "n_components": int(count), "penalty": float(penalty)}
+
+    def _model(self, params):
+        solver = self._solver(params["penalty"])
+        seed = self.random_state if isinstance(self.random_state, Integral) else 0  # folds are the same at each call
+        return KernelPCA(params["n_components"], gamma=params["gamma"], preimage=solver, random_state=seed)
 
 
 def _group_codes(groups, n):
