@@ -11,6 +11,7 @@ pytest.importorskip("skops", reason="models are skops files")
 
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_moons
+from sklearn.decomposition import PCA
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -86,8 +87,21 @@ def test_a_pipeline_stays_one(folder):
     options = ["--points", 8, "--data", folder / "val.csv", "--labels", "y"]
     assert run(folder / "pipe.skops", folder / "small.skops", *options).exit_code == 0
     assert skops.load(folder / "small.skops", trusted=SKOPS_TYPES).score(X, Y) > 0.95
-    refused("can be written as .skops only", folder / "pipe.skops", folder / "small.onnx", *options)
-    assert not (folder / "small.onnx").exists()
+
+
+def test_scalers_go_with_the_machine_into_files_of_one_model(folder):
+    skops.dump(make_pipeline(StandardScaler(), SVC(gamma=2)).fit(X, Y), folder / "pipe.skops")
+    options = ["--points", 8, "--data", folder / "val.csv", "--labels", "y"]
+    assert run(folder / "pipe.skops", folder / "small.skops", *options).exit_code == 0
+    assert run(folder / "pipe.skops", folder / "small.safetensors", *options).exit_code == 0
+    pipeline = skops.load(folder / "small.skops", trusted=SKOPS_TYPES)
+    alone = preimage.load(folder / "small.safetensors")
+    np.testing.assert_allclose(alone.decision_function(X), pipeline.decision_function(X), atol=1e-9)
+    skops.dump(make_pipeline(PCA(2), SVC(gamma=2)).fit(X, Y), folder / "turned.skops")
+    refused("use .skops", folder / "turned.skops", folder / "turned.safetensors", *options)
+    assert not (folder / "turned.safetensors").exists()
+    pytest.importorskip("onnx", reason="export needs onnx")
+    assert run(folder / "pipe.skops", folder / "small.onnx", *options).exit_code == 0
 
 
 def test_kernel_pca_and_a_linear_machine_become_one_machine(folder):

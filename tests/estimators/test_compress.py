@@ -10,6 +10,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, make_circles, make_moons, make_multilabel_classification
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, NotFittedError, UnsetMetadataPassedError
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -388,6 +389,19 @@ def test_calibrated_classifiers_keep_their_probabilities(digits, method, n_class
         assert np.mean(small.predict(Z) == model.predict(Z)) > 0.95
 
 
+def test_scalers_inside_a_compressed_model(digits):
+    """Points are found on scaled inputs, and the scaler becomes part of the kernel."""
+    X, y, Z, _ = digits
+    X, Z = (part * np.linspace(0.01, 100, X.shape[1]) + 7 for part in (X, Z))
+    pipeline = make_pipeline(StandardScaler(), SVC(C=5)).fit(X, y)
+    outside = compress(pipeline, 60, X=X, y=y)
+    inside = CompressedClassifier(make_pipeline(StandardScaler(), SVC(C=5)), 60).fit(X, y)
+    assert np.allclose(inside.decision_function(Z), outside.decision_function(Z), atol=1e-6)
+    assert inside.n_features_in_ == X.shape[1] and inside.points_.shape == (60, X.shape[1])
+    with pytest.raises(TypeError, match="'pca'"):
+        CompressedClassifier(make_pipeline(PCA(10), SVC()), 60).fit(X, y)
+
+
 def test_work_of_a_pipeline_counts_what_stays(digits):
     """A machine that is not linear leaves kernel PCA, and its points, as they are."""
     X, y, _, _ = digits
@@ -420,8 +434,7 @@ def test_weights_are_routed_to_the_original(moons, routing):
     CompressedClassifier(make_pipeline(KernelPCA(5), LinearSVC().set_fit_request(sample_weight=True)), 10).fit(
         X, y, sample_weight=weights
     )
-    with pytest.raises(TypeError, match="pass its last step"):
-        CompressedClassifier(inner, 10).fit(X, y, sample_weight=weights)
+    CompressedClassifier(inner, 10).fit(X, y, sample_weight=weights)
     scored = model.set_score_request(sample_weight=True)
     search = GridSearchCV(scored, {"n_points": [2, 10]}, cv=2).fit(X, y, sample_weight=weights)
     assert search.best_estimator_.n_points_ in (2, 10)

@@ -181,8 +181,35 @@ def test_steps_before_the_kernel_stay():
     assert len({name for name, _ in folded.front}) == 2
     transformed = folded.front[1][1].transform(folded.front[0][1].transform(Z))
     assert_allclose(folded.machine(transformed), model.decision_function(Z), **CLOSE)
-    with pytest.raises(TypeError, match="pass its last step"):
-        machine_of(model)
+    rotated = make_pipeline(PCA(2), KernelPCA(6, gamma=0.1), LinearSVC()).fit(X, y)
+    with pytest.raises(TypeError, match=r"The step 'pca' .* pass its last step"):
+        machine_of(rotated)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+@pytest.mark.parametrize(
+    "scalers",
+    [[StandardScaler()], [MinMaxScaler()], [StandardScaler(with_mean=False)], [MaxAbsScaler(), RobustScaler()]],
+)
+def test_scalers_before_a_machine_become_part_of_its_kernel(scalers, kernel):
+    X, Z = inputs(5)
+    X, Z = (np.array([1, 10, 0.1, 3]) * (part + np.array([2, -1, 0, 1])) for part in (X, Z))
+    model = make_pipeline(*scalers, KernelRidge(kernel=kernel, gamma=0.3)).fit(X, targets(X, 5))
+    machine = machine_of(model)
+    assert_allclose(machine.output.predict(machine(Z)), model.predict(Z), **CLOSE)
+    small = compress(model, 20, X=X)
+    assert small.steps[0][1] is model.steps[0][1]
+    machine = machine_of(small)
+    assert_allclose(machine.output.predict(machine(Z)), small.predict(Z), rtol=1e-7, atol=1e-7)
+    assert machine.n_features_in == X.shape[1]
+
+
+def test_scalers_of_sparse_rows_stay_sparse():
+    X, Z = inputs(6)
+    model = make_pipeline(MaxAbsScaler(), SVC()).fit(sparse.csr_matrix(X), labels(X, 6, LABELS["binary"]))
+    machine = machine_of(model)
+    assert sparse.issparse(machine.expansion.points)
+    assert_allclose(machine(Z)[:, 0], model.decision_function(sparse.csr_matrix(Z)), **CLOSE)
 
 
 def test_a_kernel_machine_after_kernel_pca_leaves_it_in_front():

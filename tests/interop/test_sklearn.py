@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 from preimage.exceptions import UnsupportedKernelError
@@ -451,7 +451,7 @@ def test_wrappers_are_refused_with_advice():
     X, _ = inputs(0)
     y = labels(X, 0, LABELS["binary"])
     with pytest.raises(TypeError, match="pass its last step"):
-        machine_of(make_pipeline(StandardScaler(), SVC()).fit(X, y))
+        machine_of(make_pipeline(Normalizer(), SVC()).fit(X, y))
     with pytest.raises(TypeError, match="pass its best_estimator_"):
         machine_of(GridSearchCV(SVC(), {"C": [1.0, 2.0]}, cv=2).fit(X, y))
 

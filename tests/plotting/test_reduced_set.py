@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from preimage.feature_space import Expansion
-from preimage.interop import Binary, Coordinates, KernelMachine, OneVsOne, OneVsRest, Regression
+from preimage.interop import (
+    Binary,
+    Calibrated,
+    Coordinates,
+    KernelMachine,
+    Logistic,
+    OneVsOne,
+    OneVsRest,
+    Regression,
+)
 from preimage.kernels import Gaussian
 from preimage.plotting import ReducedSetDisplay
 
@@ -42,6 +51,9 @@ def test_titles_name_the_class_of_each_vector():
     assert titles(Binary(np.array(["no", "yes"])), [[3], [-2], [1]]) == ["yes", "no", "yes"]
     assert titles(OneVsRest(np.array([5, 6, 7])), [[3, 0, 0], [0, 0, 2], [-1, 0.5, -1]]) == ["5", "7", "6"]
     # Pairs (0, 1), (0, 2), (1, 2): positive coefficients speak for the first.
+    assert titles(Logistic(np.array([5, 6, 7])), [[3, 0, 0], [0, 0, 2], [-1, 0.5, -1]]) == ["5", "7", "6"]
+    calibrated = Calibrated(Logistic(np.array(["no", "yes"])), "sigmoid", -np.ones(1), np.zeros(1), np.ones(1))
+    assert titles(calibrated, [[3], [-2], [1]]) == ["yes", "no", "yes"]
     assert titles(OneVsOne(np.array([5, 6, 7])), [[3, 3, 0], [-2, 0, 2], [0, -1, -1]]) == ["5", "6", "7"]
 
 

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from preimage.cli._denoise import DataError
 from preimage.cli._files import FileError
 from preimage.estimators import compress, load
+from preimage.estimators._compressed import standalone
 from preimage.interop import SKOPS_TYPES
 
 MODEL_FORMATS = (".skops", ".safetensors")
@@ -60,8 +61,12 @@ def write_model(path, model, kind):
     if kind == ".skops":
         _skops().dump(model, path, compression=zipfile.ZIP_DEFLATED)
         return
-    if isinstance(model, Pipeline):
-        raise FileError(f"A pipeline with steps before the kernel machine can be written as .skops only, not {kind}.")
+    try:
+        model = standalone(model)
+    except TypeError as error:
+        raise FileError(
+            f"Only scalers before a kernel machine can be written as {kind}; use .skops. {_one_line(error)}"
+        ) from error
     try:
         if kind == ".safetensors":
             model.save(path)

@@ -1,5 +1,6 @@
 """Kernel machines on few points, with the interface of the originals."""
 
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
 
@@ -14,6 +15,7 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
+from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -33,7 +35,7 @@ from preimage._validation import (
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
 from preimage.feature_space import Expansion
-from preimage.interop import compress_machine, machine_of, multiplications, to_onnx
+from preimage.interop import compress_machine, fold, machine_of, multiplications, on_unscaled_inputs, to_onnx
 from preimage.kernels import Precomputed
 from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
 from preimage.solvers import Preimage, TargetSolver, as_preimage
@@ -97,7 +99,13 @@ class Compressed(BaseEstimator):
         check_parameters(self)
         _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
         original = self._original().fit(X, y, **self._routed_to_fit(fit_params))
-        return self._compress(machine_of(original), X, y, work=(multiplications(original), 0))
+        machine_of(original)  # which refuses what cannot become one machine
+        folded = fold(original)
+        scalers = [step for _, step in folded.front]
+        for scaler in scalers:
+            X = scaler.transform(X)
+        self._compress(folded.machine, X, y, work=(multiplications(original), sum(map(multiplications, scalers))))
+        return self._take_in(scalers)
 
     @property
     def expansion_(self):
@@ -186,6 +194,12 @@ class Compressed(BaseEstimator):
         self.work_ratio_ = work[0] / (multiplications(self.machine_) + work[1])
         self.converged_ = result.converged
         self.reason_ = result.reason
+        return self
+
+    def _take_in(self, scalers):
+        """Make scalers before the machine part of its kernel, once it is small: points are found on scaled inputs."""
+        for scaler in reversed(scalers):
+            self._adopt(on_unscaled_inputs(self.machine_, scaler))
         return self
 
     def _adopt(self, machine):
@@ -468,6 +482,22 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     @property
     def _n_features_out(self):
         return self.machine_.output.n_components
+
+
+def standalone(model):
+    """A compressed model alone, which can be saved and exported, from a pipeline of scalers and a compressed model.
+
+    Raises
+    ------
+    TypeError
+        If the pipeline has other steps.
+    """
+    if not isinstance(model, Pipeline):
+        return model
+    machine, last = machine_of(model), copy(model[-1])
+    last.estimator = Pipeline([*((name, clone(step)) for name, step in model.steps[:-1]), ("last", last._original())])
+    last._adopt(machine)
+    return last
 
 
 def score_name(kind, has_labels):

@@ -20,6 +20,7 @@ from preimage.interop._outputs import (
 from preimage.interop._persistence import machine_from_bytes, machine_to_bytes
 from preimage.interop._sklearn import expansion_of
 from preimage.interop._skops import skops_types
+from preimage.interop._unscaled import on_unscaled_inputs
 from preimage.interop._work import multiplications
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "machine_of",
     "machine_to_bytes",
     "multiplications",
+    "on_unscaled_inputs",
     "output_from_state",
     "to_onnx",
 ]

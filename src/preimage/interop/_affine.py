@@ -4,7 +4,8 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.decomposition import PCA, TruncatedSVD
+from scipy import sparse
+from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
@@ -14,7 +15,8 @@ class AffineMap(NamedTuple):
 
     Attributes
     ----------
-    matrix : array of shape (p, q)
+    matrix : array or sparse array of shape (p, q)
+        Sparse for scalers and selections: images have tens of thousands of columns.
     shift : array of shape (q,)
     """
 
@@ -46,11 +48,12 @@ def _(scaler: MaxAbsScaler):
 
 @affine_map_of.register
 def _(scaler: MinMaxScaler):
-    return None if scaler.clip else AffineMap(np.diag(scaler.scale_), scaler.min_)
+    return None if scaler.clip else AffineMap(sparse.diags_array(scaler.scale_).tocsr(), scaler.min_)
 
 
-@affine_map_of.register
-def _(pca: PCA):
+@affine_map_of.register(PCA)
+@affine_map_of.register(IncrementalPCA)
+def _(pca):
     matrix = pca.components_.T
     if pca.whiten:
         # scikit-learn divides by at least this, so that directions without variance do not explode.
@@ -67,10 +70,10 @@ def _(svd: TruncatedSVD):
 @affine_map_of.register
 def _(selector: SelectorMixin):
     chosen = selector.get_support(indices=True)
-    return AffineMap(np.eye(selector.n_features_in_)[:, chosen], np.zeros(chosen.size))
+    return AffineMap(sparse.eye_array(selector.n_features_in_, format="csc")[:, chosen], np.zeros(chosen.size))
 
 
 def _scaling(scaler, center, scale):
     """y ↦ (y − center)/scale; None is zero and one."""
     scale = np.ones(scaler.n_features_in_) if scale is None else scale
-    return AffineMap(np.diag(1 / scale), np.zeros(scale.size) if center is None else -center / scale)
+    return AffineMap(sparse.diags_array(1 / scale).tocsr(), np.zeros(scale.size) if center is None else -center / scale)

@@ -16,6 +16,7 @@ from preimage.interop._linear import LinearMachine, linear_machine_of
 from preimage.interop._machine import KernelMachine
 from preimage.interop._outputs import Calibrated
 from preimage.interop._sklearn import SUPPORTED, machine_of
+from preimage.interop._unscaled import on_unscaled_inputs
 
 
 @dataclass(frozen=True)
@@ -192,10 +193,13 @@ def _template(estimator):
 @machine_of.register(FrozenEstimator)
 def _(estimator):
     folded = fold(estimator)
-    if folded.front:
-        names = ", ".join(repr(name) for name, _ in folded.front)
-        raise TypeError(
-            f"The steps {names} of the {type(estimator).__name__} cannot be folded into an expansion; pass its last "
-            "step, and transformed inputs. `preimage.compress` takes it whole, and keeps those steps."
-        )
-    return folded.machine
+    machine = folded.machine
+    for name, step in reversed(folded.front):
+        unscaled = on_unscaled_inputs(machine, step)
+        if unscaled is None:
+            raise TypeError(
+                f"The step {name!r} of the {type(estimator).__name__} cannot be folded into an expansion; pass its "
+                "last step, and transformed inputs. `preimage.compress` takes it whole, and keeps such steps."
+            )
+        machine = unscaled
+    return machine

@@ -7,7 +7,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from preimage._arrays import to_numpy
+from preimage._arrays import is_sparse, to_numpy
 from preimage.feature_space import merged
 from preimage.interop._affine import affine_map_of
 from preimage.interop._linear import linear_machine_of
@@ -46,7 +46,7 @@ def multiplications(estimator):
         return int(linear.weights.size)
     affine = affine_map_of(estimator)
     if affine is not None:
-        return int(np.count_nonzero(affine.matrix))
+        return int(affine.matrix.nnz if is_sparse(affine.matrix) else affine.matrix.size)
     try:
         return multiplications(machine_of(estimator))
     except TypeError:

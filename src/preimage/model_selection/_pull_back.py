@@ -2,11 +2,10 @@
 
 from functools import singledispatch
 
-import numpy as np
-from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
-from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
+
+from preimage.interop._affine import affine_map_of
 
 
 def unwrapped(estimator):
@@ -48,11 +47,9 @@ def pulled_back(steps, gradients):
 @singledispatch
 def pull_back(step, gradients):
     """Gradients through one affine transformer; other packages may register theirs."""
-    if isinstance(step, SelectorMixin):
-        support = step.get_support()
-        back = np.zeros((gradients.shape[0], support.size), dtype=gradients.dtype)
-        back[:, support] = gradients
-        return back
+    affine = affine_map_of(step)
+    if affine is not None:
+        return (affine.matrix @ gradients.T).T
     raise TypeError(
         f"Maps of a pipeline go back through scalers, selections of variables, PCA and nested pipelines; got "
         f"{type(step).__name__}. Transform the data first, or give a function `maps(model, X)` that returns the map."
@@ -64,30 +61,10 @@ def _(step: Pipeline, gradients):
     return pulled_back([inner for _, inner in step.steps if inner is not None and inner != "passthrough"], gradients)
 
 
-@pull_back.register(StandardScaler)
-@pull_back.register(RobustScaler)
-@pull_back.register(MaxAbsScaler)
-def _(step, gradients):
-    scale = getattr(step, "scale_", None)
-    return gradients if scale is None else gradients / scale
-
-
 @pull_back.register
 def _(step: MinMaxScaler, gradients):
+    # Of clipped ones inside their range.
     return gradients * step.scale_
-
-
-@pull_back.register(PCA)
-@pull_back.register(IncrementalPCA)
-def _(step, gradients):
-    if step.whiten:
-        gradients = gradients / np.sqrt(np.maximum(step.explained_variance_, np.finfo(float).tiny))
-    return gradients @ step.components_
-
-
-@pull_back.register
-def _(step: TruncatedSVD, gradients):
-    return gradients @ step.components_
 
 
 @pull_back.register

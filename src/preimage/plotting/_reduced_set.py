@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from preimage._arrays import to_numpy
-from preimage.interop import Binary, OneVsOne, OneVsRest, machine_of
+from preimage.interop import Binary, Calibrated, Logistic, OneVsOne, OneVsRest, machine_of
 from preimage.plotting._images import as_images
 from preimage.plotting._matplotlib import panels
 
@@ -130,11 +130,11 @@ def _titles(output, coefficients):
 
 def _shares(output, coefficients):
     """How much a vector speaks for each class, shape (n, n_classes); None where there are no classes."""
-    is_pair = isinstance(output, Binary) or (isinstance(output, OneVsRest) and output.n_functions == 1)
-    if is_pair and output.classes.size == 2:
-        return np.concatenate([-coefficients, coefficients], axis=1)
-    if isinstance(output, OneVsRest):
-        return coefficients
+    if isinstance(output, Calibrated):
+        return _shares(output.classifier, coefficients)
+    if isinstance(output, (Binary, Logistic, OneVsRest)):
+        is_pair = output.n_functions == 1 and output.classes.size == 2
+        return np.concatenate([-coefficients, coefficients], axis=1) if is_pair else coefficients
     if not isinstance(output, OneVsOne):
         return None
     shares = np.zeros((coefficients.shape[0], output.classes.size))

@@ -26,6 +26,7 @@ def to_onnx(model, *, dtype="float32", compute_dtype=None, probabilities=True):
     Parameters
     ----------
     model : compressed model, KernelMachine, Expansion, or fitted estimator that `machine_of` knows
+        Also a Pipeline of scalers and one of these.
     dtype : {"float32", "float64"}, default="float32"
         Type of the input and of the outputs.
     compute_dtype : {"float32", "float64"} or None, default=None
