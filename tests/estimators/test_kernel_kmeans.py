@@ -391,3 +391,15 @@ def test_weights_are_repetitions(X, rng, kernel, landmarks):
     repeated = KernelKMeans(3, kernel=kernel, gamma=0.2, init=np.repeat(init, times), landmarks=landmarks).fit(many)
     assert np.array_equal(np.repeat(weighted.labels_, times), repeated.labels_)
     assert weighted.inertia_ == pytest.approx(repeated.inertia_)
+
+
+@pytest.mark.parametrize("landmarks", [None, 40])
+@pytest.mark.parametrize("gamma", [1e-7, 1e-4, 0.1])
+def test_single_precision_finds_the_clusters_of_double_precision_on_the_same_rows(X, gamma, landmarks):
+    X = X.astype(np.float32)
+    options = {"gamma": gamma, "landmarks": None if landmarks is None else Uniform(landmarks)}
+    single, double = KernelKMeans(3, **options).fit(X), KernelKMeans(3, **options).fit(X.astype(float))
+    assert np.array_equal(single.labels_, double.labels_)
+    assert single.inertia_ == pytest.approx(double.inertia_)
+    assert single.transform(X).dtype == np.float32
+    assert np.allclose(single.transform(X), double.transform(X.astype(float)), rtol=1e-5, atol=0)

@@ -54,7 +54,7 @@ from preimage.estimators._streams import blocks_of, is_stream, refuse_stream
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.interop import Binary, KernelMachine, OneVsOne
-from preimage.kernels import InnerProduct, Precomputed, ProfileKernel
+from preimage.kernels import Precomputed
 from preimage.landmarks import LandmarkSelector
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
@@ -455,15 +455,12 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return to_numpy(self.kernel_.diagonal(self._rows(rows))).astype(np.float64, copy=False)
 
     def _rows(self, rows):
-        """A block of rows as the kernel takes it; numbers of a precomputed kernel stay what they are.
+        """A block of rows as the kernel takes it, in double precision; numbers of a precomputed kernel stay.
 
-        In single precision nothing is left of distances that are differences of large products, so only kernels that
-        are functions of distances in input space keep it.
+        Distances in feature space are differences of kernel values, of which single precision leaves nothing where
+        these are large, as inner products far from the origin are, or nearly equal, as values of wide kernels are.
         """
-        if is_precomputed(self.kernel_):
-            return rows
-        of_distances = isinstance(self.kernel_, ProfileKernel) and self.kernel_.pairwise != InnerProduct()
-        return as_points(rows) if of_distances else in_double(as_points(rows))
+        return rows if is_precomputed(self.kernel_) else in_double(as_points(rows))
 
     def _narrowed(self, array):
         """Results in the precision of the training data."""
