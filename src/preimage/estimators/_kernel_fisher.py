@@ -74,7 +74,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
     penalty :math:`P = \|w\|^2` two classes give the least-squares support vector machine.
 
     With `landmarks` the model has few points, and one pass over the data suffices: X may be a memory map or a Dask
-    array (predictions stay lazy), and `partial_fit` learns from a stream.
+    array or frame (predictions stay lazy), and `partial_fit` learns from a stream. Everything is computed in double
+    precision, in which the coefficients stay; features and decisions have the precision of the data.
 
     Parameters
     ----------
@@ -89,7 +90,8 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         P(w) is ‖w‖², ‖α‖², or their sum. The norm does not depend on coordinates: a point twice among the z changes
         nothing. "identity" is that of the experiments in [1]_.
     alpha : float, default=1e-3
-        The ridge μ. Zero is as little as rounding errors allow.
+        The ridge μ. Zero is as little as rounding errors allow; with a linear kernel and more samples than variables
+        it is linear discriminant analysis.
     alpha_scale : {"relative", "absolute"}, default="relative"
         "relative" is a share of the variance of the data in feature space for the norm (so for Gaussian kernels alpha
         is nearly that of kernel ridge regression), and of the mean variance of k(z, ·) over z for the identity;
@@ -107,7 +109,9 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         Sparse discriminants, :math:`\alpha^\top N_\mu \alpha + \lambda\|\alpha\|_1 \to \min` with class means at
         distance one: a float is λ; an int is the largest number of nonzero coefficients, those of the path of λ,
         solved for without the penalty; "cv" is the smallest such number whose accuracy in five folds is within one
-        standard error of the best. For two classes or one against the rest.
+        standard error of the best. For two classes or one against the rest. Points with the same image in feature space
+        count as one, so fewer coefficients than asked for may be all there are; a path that rounding errors break off
+        brings a warning.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, in scatters and as prior probabilities.
     invariances : Transformation, list of them, or TangentCovariance, default=None
