@@ -22,7 +22,7 @@ from preimage.solvers import FixedPoint
 def test_eleven_gaussians(sigma, ranges):
     """Table I of "Input space versus feature space": error of linear over kernel PCA, median of three draws.
 
-    The ranges are those of six draws of an earlier implementation, widened by a few per cent because these are other
+    The ranges are those of six draws of a separate program, widened by a few per cent because these are other
     draws; the paper's values lie in or near them.
     """
     ratios = {n: [] for n in ranges}
