@@ -40,6 +40,17 @@ def test_a_number_is_a_loop_over_that_many_folds(X):
     assert abs(model.denoise(X, cross_fit=4) - model.denoise(X)).max() > 1e-3
 
 
+def test_the_first_components_of_all_folds(X):
+    model = clone(MODEL).fit(X)
+    few = KernelPCA(3, kernel=model.kernel_, preimage=SOLVER).fit(X)
+    assert_allclose(model.denoise(X, n_components=3, cross_fit=4), few.denoise(X, cross_fit=4), atol=1e-6)
+    with pytest.raises(ValueError, match="between 1 and 6"):
+        model.denoise(X, n_components=7, cross_fit=4)
+    landmarks = KernelPCA(6, gamma="median", landmarks=30, preimage=SOLVER).fit(X)
+    few = KernelPCA(3, gamma="median", landmarks=30, preimage=SOLVER).fit(X)
+    assert_allclose(landmarks.denoise(X, n_components=3, cross_fit=4), few.denoise(X, cross_fit=4), atol=1e-6)
+
+
 def test_labels_are_folds(X):
     model, runs = clone(MODEL).fit(X), np.repeat(["first", "second", "third"], [10, 20, 30])
     assert_allclose(model.denoise(X, cross_fit=runs), by_hand(model, X, runs), atol=1e-8)
@@ -112,6 +123,12 @@ def test_landmarks_take_all_rows_of_the_training_set(X, rng):
     for other in (X[:-1], X + 0.01 * rng.normal(size=X.shape)):
         with pytest.raises(ValueError, match=r"keeps no rows to recognise.*60 rows; got"):
             model.denoise(other, cross_fit=5)
+
+
+def test_learned_maps_on_landmarks_belong_to_their_fold(X):
+    model = KernelPCA(6, gamma="median", landmarks=60, preimage="learned").fit(X)
+    exact = KernelPCA(6, gamma="median", preimage="learned").fit(X)
+    assert_allclose(model.denoise(X, cross_fit=5), exact.denoise(X, cross_fit=row_folds(X, 5)), atol=0.1)
 
 
 def test_lazy_rows_are_denoised_as_in_memory(X, tmp_path):

@@ -93,7 +93,7 @@ def _solver(model):
     solver, space, folds = FixedPoint(penalty=model.facts["penalty"]), model.subspace, model.folds
     if not folds:
         return lambda rows: solver.inverse(space, space.coordinates(rows), rows)
-    return lambda rows: denoised_by_folds(solver, folds, model.facts["cross_fit"], rows)
+    return lambda rows: denoised_by_folds(dict.fromkeys(folds, solver), folds, model.facts["cross_fit"], rows)
 
 
 def _fitted(train, request, landmarks, chunk_rows, bars, partial, folds_for):

@@ -79,12 +79,20 @@ def row_folds(rows, n_folds):
     return row_numbers(rows if is_sparse(rows) else to_numpy(rows)) % n_folds
 
 
-def denoised_by_folds(solver, subspaces, n_folds, rows):
+def without_fold(subspaces, points, n_folds):
+    """(fold, its subspace, the points that are not in the fold) for each fold with a subspace."""
+    folds = row_folds(points, n_folds)
+    for fold, subspace in subspaces.items():
+        yield fold, subspace, take_rows(points, np.flatnonzero(folds != fold))
+
+
+def denoised_by_folds(solvers, subspaces, n_folds, rows):
     """The `PreimageResult` of rows of the training set, each from the subspace that has not seen its fold.
 
     Parameters
     ----------
-    solver : Preimage
+    solvers : dict of int to Preimage
+        Fitted, for each of the subspaces.
     subspaces : dict of int to Subspace
         Of `FoldMoments.subspaces`.
     n_folds : int
@@ -93,10 +101,11 @@ def denoised_by_folds(solver, subspaces, n_folds, rows):
     folds, parts, results = row_folds(rows, n_folds), [], []
     for fold in np.unique(folds):
         # A fold that no training row fell in has no subspace of its own; any of the others has not seen the row.
-        subspace = subspaces.get(int(fold), next(iter(subspaces.values())))
+        known = int(fold) if int(fold) in subspaces else next(iter(subspaces))
+        subspace = subspaces[known]
         parts.append(np.flatnonzero(folds == fold))
         queries = take_rows(rows, parts[-1])
-        results.append(solver.inverse(subspace, subspace.coordinates(queries), queries))
+        results.append(solvers[known].inverse(subspace, subspace.coordinates(queries), queries))
     return PreimageResult.join(results).take(np.argsort(np.concatenate(parts)))
 
 

@@ -29,7 +29,7 @@ from preimage._validation import (
     count_rows,
 )
 from preimage.estimators._cross_fit import FOLDS, needs_folds, out_of_fold
-from preimage.estimators._cross_fit_landmarks import FoldMoments, denoised_by_folds, require_training_set
+from preimage.estimators._cross_fit_landmarks import FoldMoments, denoised_by_folds, require_training_set, without_fold
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -304,7 +304,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return through_device(self.subspace_, self.device)(X)
         return self._map(self.subspace_.coordinates, X)
 
-    def denoise(self, X, *, cross_fit=None):
+    def denoise(self, X, *, n_components=None, cross_fit=None):
         r"""Project X on the subspace, through the mean, and go back to input space, starting at X.
 
         Rows of the training set have their own noise in the subspace, and the more components there are, the less of it
@@ -316,6 +316,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Parameters
         ----------
         X : array of shape (q, d)
+        n_components : int or None, default=None
+            How many of the leading components to project on; None is all.
         cross_fit : int, "auto", array of shape (n,) or None, default=None
             Number of folds, drawn with `random_state`; "auto" is five where there are more components than a twelfth of
             the rows, and None otherwise; or a label for each row of the training set, such as the run of a scan, and
@@ -332,13 +334,19 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         X = self._check_inputs(X)
         if isinstance(cross_fit, str) and cross_fit == "auto":
-            cross_fit = FOLDS if needs_folds(self.n_components_, self.n_samples_seen_) else None
-        if cross_fit is None:
-            return super().denoise(X)
+            count = self.n_components_ if n_components is None else n_components
+            cross_fit = FOLDS if needs_folds(count, self.n_samples_seen_) else None
+        if cross_fit is None:  # not super().denoise: warnings should name the line of the user
+            return self._lazily_denoised(X, n_components) if is_lazy(X) else points_of(self._denoised(X, n_components))
+        count = None if n_components is None else self._leading(n_components, self.n_components_)
         self._require_inputs()
         if self.route_ == "landmarks":
-            return self._cross_fitted_on_landmarks(X, cross_fit)
-        return self._denoise_by(out_of_fold(self, cross_fit), X)
+            solve = self._fold_solver(X, cross_fit, count)
+        else:
+            models = out_of_fold(self, cross_fit)
+            models = models.prepared() if is_lazy(X) else models
+            solve = lambda rows: models.solve(rows, count)
+        return self._map(lambda rows: solve(rows).points, X) if is_lazy(X) else points_of(solve(X))
 
     def component_preimages(self, n_components=None):
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components.
@@ -417,22 +425,20 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._store(result, host)
         return result.scores
 
-    def _denoise_by(self, models, X):
-        """Validated inputs denoised by `RowModels`."""
-        if not is_lazy(X):
-            return points_of(models.solve(X))
-        models = models.prepared()
-        return self._map(lambda rows: models.solve(rows).points, X)
-
-    def _cross_fitted_on_landmarks(self, X, n_folds):
+    def _fold_solver(self, X, n_folds, n_components):
+        """A function from rows of X, the training set, to their results, on landmarks."""
         if not isinstance(n_folds, Integral) or n_folds < 2:
             raise ValueError(f"cross_fit must be a number of folds, at least 2, on landmarks; got {n_folds!r}.")
-        model, solver, n_folds = self._landmark_model, self.preimage_, int(n_folds)
+        model, n_folds = self._landmark_model, int(n_folds)
         found = FoldMoments.of(model.kernel, model.landmarks.points, X, n_folds)
         require_training_set(found, model, type(self).__name__)
-        subspaces = found.subspaces(self._wanted())
-        solve = lambda rows: denoised_by_folds(solver, subspaces, n_folds, rows)
-        return self._map(lambda rows: solve(rows).points, X) if is_lazy(X) else points_of(solve(X))
+        subspaces = found.subspaces(self._wanted() if n_components is None else n_components)
+        # Solvers that learn do so on landmarks of other folds: more rows than these the model does not keep.
+        solvers = {
+            fold: as_preimage(self.preimage).fit(subspace, rows).ready(subspace, with_start=True)
+            for fold, subspace, rows in without_fold(subspaces, model.landmarks.points, n_folds)
+        }
+        return lambda rows: denoised_by_folds(solvers, subspaces, n_folds, rows)
 
     def _fit_stream(self, blocks):
         """Learn from an iterator of blocks, from the start."""

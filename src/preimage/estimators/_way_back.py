@@ -63,12 +63,7 @@ class WayBack:
             Lazy for a Dask array, without a warning where solvers do not converge.
         """
         X = self._check_inputs(X)
-        self._require_inputs()
-        solver, subspace = self.preimage_, self._leading_subspace(n_components)
-        if is_lazy(X):
-            solver = solver.ready(subspace, with_start=True)
-            return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
-        return points_of(solver.inverse(subspace, subspace.coordinates(X), X))
+        return self._lazily_denoised(X, n_components) if is_lazy(X) else points_of(self._denoised(X, n_components))
 
     def find_preimages(self, Y, start=None, *, n_components=None):
         """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
@@ -121,6 +116,18 @@ class WayBack:
         A, B = self._check_inputs(A), self._check_inputs(B)
         self._require_inputs()
         return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
+
+    def _denoised(self, X, n_components):
+        """The result of denoising validated rows in memory."""
+        self._require_inputs()
+        subspace = self._leading_subspace(n_components)
+        return self.preimage_.inverse(subspace, subspace.coordinates(X), X)
+
+    def _lazily_denoised(self, X, n_components):
+        self._require_inputs()
+        subspace = self._leading_subspace(n_components)
+        solver = self.preimage_.ready(subspace, with_start=True)
+        return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
 
     def _in_frame(self, count):
         """The function from the first columns of what `transform` returns to coordinates in `subspace_`."""

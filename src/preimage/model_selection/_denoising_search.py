@@ -7,12 +7,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import take_rows
+from preimage._arrays import is_lazy, take_rows
 from preimage._random import generator
 from preimage._rows import for_blocks
 from preimage._validation import Interval, StrOptions, check_parameters, check_points
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
+from preimage.estimators._preimages import points_of
 from preimage.estimators._queries import check_queries
 from preimage.exceptions import RankWarning
 from preimage.kernels import squared_distance_percentile
@@ -213,7 +214,8 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = check_queries(self, X, model.subspace_.frame.coefficients)
         if self.training_estimator_ is model:
             return model.denoise(X, cross_fit=self.cross_fit_)
-        return model._denoise_by(with_own_model(model, self.training_estimator_), X)
+        models = with_own_model(model, self.training_estimator_)
+        return model._map(lambda rows: models.solve(rows).points, X) if is_lazy(X) else points_of(models.solve(X))
 
     def transform(self, X):
         """The same as `denoise`: for pipelines, and for data frames with ``set_output(transform="pandas")``."""
