@@ -59,6 +59,8 @@ CLASSIFIERS = {
     "SGD log": lambda: SGDClassifier(loss="log_loss", random_state=0),
     "SGD Huber": lambda: SGDClassifier(loss="modified_huber", random_state=0),
     "one vs rest": lambda: OneVsRestClassifier(SVC(kernel="linear")),
+    "linear one vs rest": lambda: OneVsRestClassifier(LinearSVC()),
+    "logistic one vs rest": lambda: OneVsRestClassifier(LogisticRegression()),
 }
 REGRESSORS = {
     "Ridge": lambda: Ridge(),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, is_foreign, to_dense, to_numpy
@@ -95,6 +96,21 @@ def _(regressor):
     check_is_fitted(regressor)
     flat = regressor.coef_.ndim == 1
     return _linear(regressor, Regression(1 if flat else regressor.coef_.shape[0], flat))
+
+
+@linear_machine_of.register
+def _(classifier: OneVsRestClassifier):
+    check_is_fitted(classifier)
+    parts = classifier.estimators_
+    is_linear = all(isinstance(part, LinearClassifierMixin) for part in parts)
+    # Of support vector machines, or of none that we know: clipped probabilities that are all zero stay zero there.
+    if classifier.multilabel_ or not is_linear or _link(parts[0]) == "clipped":
+        return None
+    linked = Logistic(classifier.classes_, "one_vs_rest")
+    output = OneVsRest(classifier.classes_) if _link(parts[0]) is None else linked
+    machines = [linear_machine_of(part) for part in parts]
+    weights = np.concatenate([machine.weights for machine in machines], axis=1)
+    return LinearMachine(weights, np.concatenate([machine.intercept for machine in machines]), output)
 
 
 def _linear(model, output):

@@ -216,7 +216,8 @@ def _unpack_pairs(dual, n_support):
 def _binary_machine(estimator):
     if not isinstance(estimator, (SVC, NuSVC)):
         raise TypeError(
-            f"OneVsRestClassifier has an expansion when it is made of SVC or NuSVC; got {_describe(estimator)}."
+            "OneVsRestClassifier has an expansion when it is made of SVC or NuSVC, or, after kernel PCA in a pipeline, "
+            f"of linear classifiers such as LinearSVC and LogisticRegression; got {_describe(estimator)}."
         )
     return machine_of(estimator)
 
