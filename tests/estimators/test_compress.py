@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, make_circles, make_moons, make_multilabel_classification
 from sklearn.decomposition import PCA
+from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, NotFittedError, UnsetMetadataPassedError
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -155,6 +156,18 @@ def test_kernel_pca_keeps_coordinates_and_the_way_back(digits):
         < 0.05
     )
     assert list(small.get_feature_names_out()) == [f"compressedtransformer{j}" for j in range(6)]
+
+
+def test_their_kernel_pca_gets_small_and_a_way_back(digits):
+    X, _, Z, _ = digits
+    theirs, ours = TheirKernelPCA(6, kernel="rbf", gamma=0.02).fit(X), KernelPCA(6, gamma=0.02).fit(X)
+    small = compress(theirs, 60)
+    assert isinstance(small, CompressedTransformer)
+    assert np.abs(small.transform(Z) - theirs.transform(Z)).max() < 0.05 * theirs.transform(Z).std()
+    assert np.abs(small.denoise(Z[:10]) - compress(ours, 60).denoise(Z[:10])).max() < 0.02
+    indefinite = compress(TheirKernelPCA(3, kernel="sigmoid", gamma=0.01).fit(X), 40, X=X)
+    with pytest.raises(AttributeError, match="no way back"):
+        indefinite.inverse_transform(indefinite.transform(Z[:3]))
 
 
 @pytest.mark.parametrize("method", ["select", "refine", "distill"])

@@ -32,10 +32,12 @@ def _(pca: KernelPCA):
     if pca.kernel == "precomputed":
         # The training matrix is not kept: compression asks for it.
         return _features(pca, Precomputed(), np.arange(n)[:, None], A, offset, k, weights)
-    # What comes after the axes is the mean, for the way back.
-    A, offset, weights = np.c_[A, np.full(n, 1 / n)], np.r_[offset, 0.0], np.r_[weights, 1.0]
     points = double_points(pca.X_fit_)
-    return _features(pca, _kernel(pca, points, gamma=pca.gamma_), points, A, offset, k, weights)
+    kernel = _kernel(pca, points, gamma=pca.gamma_)
+    if kernel.is_positive_semidefinite:
+        # What comes after the axes is the mean, for the way back, which needs a norm.
+        A, offset, weights = np.c_[A, np.full(n, 1 / n)], np.r_[offset, 0.0], np.r_[weights, 1.0]
+    return _features(pca, kernel, points, A, offset, k, weights)
 
 
 @machine_of.register
