@@ -77,10 +77,11 @@ def fold(estimator):
     """
     folded = _fold(estimator)
     if isinstance(folded.machine, LinearMachine):
+        others = [type(step).__name__ for _, step in folded.front if affine_map_of(step) is None]
         raise TypeError(
-            f"Only kernel machines have an expansion: {SUPPORTED}. Got {type(estimator).__name__}, a linear machine "
-            "without kernel features before it, which has no points. In a pipeline, kernel PCA, EmpiricalKernelMap or "
-            "Nystroem before it, with nothing but scalers between them, makes it a kernel machine."
+            f"Only kernel machines have an expansion: {SUPPORTED}. Got {type(estimator).__name__}, a linear machine. "
+            "KernelPCA, EmpiricalKernelMap or Nystroem before it in a pipeline, with nothing but scalers between them, "
+            f"makes it a kernel machine; {f'{others[-1]} does not' if others else 'there is none'}."
         )
     return folded
 
