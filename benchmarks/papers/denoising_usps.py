@@ -187,8 +187,8 @@ def report_lines(draws, options, seconds):
         "300 training and 50 test digits of each class, smoothed with a Gaussian of 0.75 pixels; squared distance to "
         f"the clean image, summed over pixels; draws {', '.join(map(str, options.seeds))}. The papers mention neither "
         "smoothing nor that 0.2 is the total probability of speckle; both readings were settled by agreement with "
-        "their figures, which are test errors. The short grid behind “at best” comes from a wider one, tried on the "
-        "validation digits of the first draw.\n"
+        "their figures, which are test errors. Training and test digits are drawn from the pooled official sets. The "
+        "short grid behind “at best” comes from a wider one, tried on the validation digits of the first draw.\n"
     )
     for name in NOISES:
         yield from noise_lines(name, [draw[name] for draw in draws])

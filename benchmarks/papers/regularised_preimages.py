@@ -214,7 +214,8 @@ def report_lines(errors, choices, spreads, options, seconds):
     yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
     yield (
         f"USPS digits 0, 2, 4, 9, 100 of each for training and for testing, Gaussian noise {NOISE}; draws "
-        f"{', '.join(map(str, options.seeds))}. Mean squared error per pixel: mean [5 %, 95 %] over all test digits.\n"
+        f"{', '.join(map(str, options.seeds))}. Digits are drawn from the pooled official sets. Mean "
+        "squared error per pixel: mean [5 %, 95 %] over all test digits.\n"
     )
     cells = [(c, q) for c in options.widths for q in COMPONENTS]
     titles = ("after renormalisation to the range of the clean image", "plain")
