@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from preimage._arrays import is_foreign, to_numpy
+from preimage._arrays import is_foreign, take_rows, to_numpy
 
 
 def check_targets(estimator, y, n):
@@ -52,3 +52,18 @@ def _of_length(estimator, what, values, n):
         name = type(estimator).__name__
         raise ValueError(f"{name} got {n} rows of X but {values.shape[0]} of {what}; each row needs one.")
     return values
+
+
+def fetched(values):
+    """Labels or weights of Dask as arrays in memory; anything else as it is."""
+    return values.compute() if hasattr(values, "compute") else values
+
+
+def with_weight(estimator, X, weights):
+    """The rows of positive weight, and their weights: others have no part in anything."""
+    rows = np.flatnonzero(weights)
+    if rows.size < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least two rows of positive sample_weight; got {rows.size}."
+        )
+    return (X, weights) if rows.size == weights.size else (take_rows(X, rows), weights[rows])

@@ -52,6 +52,17 @@ def single_threaded_blas():
         _limit.release()
 
 
+@contextlib.contextmanager
+def at_most(n_jobs):
+    """Use at most `n_jobs` threads inside a `with` statement; negative numbers count from all cores, None is all."""
+    if n_jobs is None or n_jobs == -1:
+        yield
+        return
+    count = n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    with _controller(os.getpid()).limit(limits=min(count, available_threads()), user_api="blas"):
+        yield
+
+
 def _inside(work, item):
     _local.inside = True
     try:

@@ -192,8 +192,11 @@ def check_coordinate_shape(estimator, Y, n_components):
         )
 
 
-def check_gram(estimator, K):
-    """Validate a precomputed kernel matrix for fitting: dense, square and symmetric up to rounding."""
+def check_gram(estimator, K, *, centered=False):
+    """Validate a precomputed kernel matrix for fitting: dense, square and symmetric up to rounding.
+
+    For methods that look at the `centered` matrix alone, that one must be symmetric; K is then made so.
+    """
     name = type(estimator).__name__
     if is_sparse(K):
         K = K.toarray()
@@ -203,10 +206,14 @@ def check_gram(estimator, K):
             f"{tuple(K.shape)}. New points are transformed as k(X_new, X_train)."
         )
     xp = array_namespace(K)
-    asymmetry, scale = float(xp.max(xp.abs(K - K.T))), float(xp.max(xp.abs(K)))
+    difference = K - K.T
+    if centered:
+        means = xp.mean(difference, axis=1)  # minus those of columns, whose mean is zero
+        difference = difference - means[:, None] + means[None, :]
+    asymmetry, scale = float(xp.max(xp.abs(difference))), float(xp.max(xp.abs(K)))
     if asymmetry > 1e3 * epsilon(K.dtype) * scale:
         raise ValueError(
             f"{name} needs a symmetric kernel matrix; K and its transpose differ by up to {asymmetry:.2g} "
             f"(largest entry {scale:.2g}). If the difference is noise, pass (K + K.T) / 2."
         )
-    return K
+    return (K + K.T) / 2 if centered and bool(xp.any(K != K.T)) else K

@@ -13,7 +13,7 @@ from preimage._arrays import (
     take_rows,
 )
 from preimage._random import generator
-from preimage._targets import check_labels, check_weights
+from preimage._targets import check_labels, check_weights, fetched
 from preimage._validation import check_gram, check_lazy_points, check_parameters, check_points
 from preimage.estimators._kernel_input import is_precomputed, labelled_kernel, named_kernel
 from preimage.estimators._landmark_route import width_sample
@@ -96,7 +96,6 @@ def checked_inputs(estimator, X, *, reset):
 
 def checked_targets(estimator, X, y, sample_weight):
     """Labels and weights in NumPy; those of Dask are fetched."""
-    fetched = lambda values: values.compute() if hasattr(values, "compute") else values
     y = check_labels(estimator, fetched(y), X.shape[0])
     return y, check_weights(estimator, fetched(sample_weight), X.shape[0])
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from preimage._arrays import array_namespace, as_points, is_lazy, is_sparse, itemsize, own_copy, take_rows, to_numpy
 from preimage._random import generator
+from preimage._targets import check_weights
 from preimage._validation import Interval, check_gram, check_parameters, check_points
 from preimage.kernels import Kernel, Precomputed, as_kernel
 from preimage.kernels._class_gram import stratified_rows
@@ -15,6 +16,8 @@ from preimage.kernels._class_width import CLASS_POINTS, check_class_labels
 # about their mean. Rounding errors of inner products are ε times that: 2e-12 and 1e-6 of the variance up to here.
 FAR = {8: 1e4, 4: 10.0}
 
+# Rows that stand for weighted ones where a rule looks for a width.
+MOST_REPEATED = 10_000
 # Rows of lazy data from which the mean is found.
 ORIGIN_ROWS = 1000
 
@@ -27,23 +30,31 @@ KERNEL_CONSTRAINTS = {
 }
 
 
-def kernel_and_inputs(estimator, X, y=None, *, min_samples=1, labelled_rows=None):
+def kernel_and_inputs(
+    estimator, X, y=None, *, min_samples=1, labelled_rows=None, sample_weight=None, centered=False, copy=True
+):
     """The kernel of `estimator` resolved on X, and X, validated and the model's own to keep.
 
     Labels y are looked at where the width of the kernel is found from class means (`gamma="enclosing_ball"`), and not
     otherwise. Where rows may lack labels, `labelled_rows(n)` gives the numbers of those of n rows that have one, and
-    their labels.
+    their labels. A method that centres in feature space says so, `centered`: precomputed matrices need be symmetric
+    then only when they are centred. With ``copy=False`` the model may keep the caller's array.
     """
     check_parameters(estimator)
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
     kernel = named_kernel(estimator)
     # A precomputed matrix is n × n: checked, but not copied.
-    checked = check_gram(estimator, checked) if isinstance(kernel, Precomputed) else own_copy(checked, X)
+    if isinstance(kernel, Precomputed):
+        checked = check_gram(estimator, checked, centered=centered)
+    elif copy:
+        checked = own_copy(checked, X)
     known = checked
     if labelled_rows is not None and kernel.needs_labels:
         rows, y = labelled_rows(checked.shape[0])
         known = take_rows(checked, rows)
-    return labelled_kernel(estimator, kernel, known, y).resolve(checked), checked
+    kernel = labelled_kernel(estimator, kernel, known, y)
+    weights = check_weights(estimator, sample_weight, checked.shape[0])
+    return kernel.resolve(checked if weights is None or kernel.is_resolved else repeated(checked, weights)), checked
 
 
 def labelled_kernel(estimator, kernel, X, y=None):
@@ -58,6 +69,19 @@ def labelled_kernel(estimator, kernel, X, y=None):
         rows = stratified_rows(y, CLASS_POINTS, generator(0))
         X, y = take_rows(X, rows), y[rows]
     return kernel.with_class_widths(as_points(X), y)
+
+
+def repeated(X, weights):
+    """Rows of X repeated as often as their weights say, for rules that find the width of a kernel.
+
+    Exactly so often where weights are whole numbers of a moderate sum; otherwise in these proportions, to about a tenth
+    of the mean weight.
+    """
+    counts = np.rint(weights)
+    if np.any(counts != weights) or counts.sum() > MOST_REPEATED:
+        counts = np.rint(weights * (min(10 * weights.size, MOST_REPEATED) / weights.sum()))
+        counts[np.argmax(weights)] = max(1, counts.max())
+    return take_rows(X, np.repeat(np.arange(weights.size), counts.astype(int)))
 
 
 def about_data(kernel, X):

@@ -5,11 +5,14 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import (
+    array_namespace,
     clamp_at_zero,
+    from_numpy,
     is_dask,
     is_dask_frame,
     is_foreign,
@@ -20,8 +23,11 @@ from preimage._arrays import (
 from preimage._dask import known_rows
 from preimage._memory import memory_budget
 from preimage._random import generator
+from preimage._targets import check_weights, fetched, with_weight
+from preimage._threads import at_most
 from preimage._validation import (
     Interval,
+    StrOptions,
     check_gram,
     check_lazy_points,
     check_parameters,
@@ -54,6 +60,7 @@ from preimage.feature_space import Gram
 from preimage.kernels import Precomputed
 from preimage.landmarks import LandmarkSelector
 from preimage.solvers import (
+    LearnedMap,
     Preimage,
     TargetSolver,
     as_preimage,
@@ -61,7 +68,10 @@ from preimage.solvers import (
     training_sample,
     values_at_basis,
 )
-from preimage.spectral import Eigensolver, principal_subspace
+from preimage.spectral import Eigensolver, padded, principal_subspace
+
+# scikit-learn's names of eigensolvers, and ours.
+SKLEARN_SOLVERS = {"auto": "auto", "dense": "dense", "arpack": "arpack", "randomized": "block_krylov"}
 
 
 def _knows_new_points(estimator):
@@ -71,6 +81,9 @@ def _knows_new_points(estimator):
 
 class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Kernel principal component analysis: exact, or on landmarks for any number of rows.
+
+    Takes the place of `sklearn.decomposition.KernelPCA`: its parameters and attributes are understood. One default
+    differs: `kernel` is "rbf" here and "linear" there.
 
     Diagonalises the covariance of :math:`\varphi(x_1) \dots \varphi(x_n)` in feature space through the centred Gram
     matrix, :math:`H K H u = \lambda u` [1]_. The axes :math:`V = \sum_i \alpha_i \varphi(x_i)`,
@@ -88,7 +101,9 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Parameters
     ----------
     n_components : int, float in (0, 1) or None, default=None
-        Number of components; or the share of the variance they must explain; or None for all that are nonzero.
+        Number of components; or the fraction of the variance they must explain; or None for all. In each case only
+        components whose coordinates the data determine: rounding errors move those of new points by at most about
+        1e-6 of their standard deviation (1e-2 in float32).
     kernel : str, callable or Kernel, default="rbf"
         A name ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed", ...), a function
         ``k(x, y)``, or a `Kernel` of `preimage.kernels`, which carries its own parameters.
@@ -106,8 +121,25 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         None is exact. A number, "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky" or a selector
         of `preimage.landmarks`, which may stop at a tolerance on what is left. "auto" is exact up to 20,000 rows if
         the Gram matrix fits `max_memory`, and 1,000 landmarks otherwise; `route_` says which.
+    fit_inverse_transform : bool or None, default=None
+        None goes back by `preimage`, which needs no fitting in advance. True learns a map from coordinates to inputs:
+        ``preimage="learned"``, or, when `alpha` is given, exactly scikit-learn's estimate. With False
+        `inverse_transform` raises `NotFittedError`, as there.
+    alpha : float or None, default=None
+        Ridge of the learned map of ``fit_inverse_transform=True``; None chooses it by leave-one-out.
     eigensolver : {"auto", "dense", "block_krylov", "arpack"} or Eigensolver, default="auto"
         "auto" takes the dense solver for small matrices and for a large part of all components.
+    eigen_solver : {"auto", "dense", "arpack", "randomized"} or None, default=None
+        scikit-learn's spelling; "randomized" is block Krylov iteration, which goes on to its tolerance.
+    iterated_power : int or "auto", default="auto"
+        Understood for scikit-learn's sake: power iterations of its randomized solver, which has no need of them here.
+    remove_zero_eig : bool or None, default=None
+        Components that the data do not determine are left out, with a warning when a larger number was asked for.
+        False keeps `n_components` columns all the same, filled with zeros.
+    n_jobs : int or None, default=None
+        Most threads to use; None and -1 use all that BLAS may use.
+    copy_X : bool, default=True
+        Whether the model keeps a copy of X. With False it may keep X itself, which must not be changed then.
     preimage : str or Preimage, default="auto"
         How `inverse_transform` and `denoise` go back to input space. "auto" works for every kernel that has inputs:
         reconstruction by a learned map, denoising by the fixed point where the kernel has one, by descent where it has
@@ -138,10 +170,18 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Share of the total variance in feature space, from the exact trace.
     n_components_ : int
         Components kept: those asked for, or fewer when the data have a lower rank.
+    eigenvectors_ : array of shape (n, n_components_)
+        Unit eigenvectors of the centred Gram matrix; exact route only.
+    X_fit_ : array of shape (n, d)
+        The points that the axes are made of: the training set, or the landmarks.
+    dual_coef_ : array of shape (n, d)
+        Weights of the learned map, where it answers `inverse_transform`.
+    gamma_ : float
+        Width of the kernel, where it has one; 1 / n_features otherwise.
     subspace_ : Subspace
         The axes and the mean in feature space.
     kernel_ : Kernel
-        The kernel with its parameters fixed.
+        The kernel with its parameters fixed. A linear kernel on data far from the origin is evaluated about their mean.
     preimage_ : Preimage
         The pre-image solver, with what it learns from the training set; for "auto", its `reconstruction` and
         `projection` say which solver answers which question.
@@ -184,7 +224,14 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         ],
         **KERNEL_CONSTRAINTS,
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
+        "fit_inverse_transform": ["boolean", None],
+        "alpha": [Interval(Real, 0, None, closed="left"), None],
         "eigensolver": [str, Eigensolver],
+        "eigen_solver": [StrOptions(set(SKLEARN_SOLVERS)), None],
+        "iterated_power": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "remove_zero_eig": ["boolean", None],
+        "n_jobs": [Integral, None],
+        "copy_X": ["boolean"],
         "preimage": [str, Preimage],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
@@ -203,7 +250,14 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         coef0=1.0,
         kernel_params=None,
         landmarks=None,
+        fit_inverse_transform=None,
+        alpha=None,
         eigensolver="auto",
+        eigen_solver=None,
+        iterated_power="auto",
+        remove_zero_eig=None,
+        n_jobs=None,
+        copy_X=True,
         preimage="auto",
         tol=None,
         max_iter=None,
@@ -218,7 +272,14 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.landmarks = landmarks
+        self.fit_inverse_transform = fit_inverse_transform
+        self.alpha = alpha
         self.eigensolver = eigensolver
+        self.eigen_solver = eigen_solver
+        self.iterated_power = iterated_power
+        self.remove_zero_eig = remove_zero_eig
+        self.n_jobs = n_jobs
+        self.copy_X = copy_X
         self.preimage = preimage
         self.tol = tol
         self.max_iter = max_iter
@@ -226,7 +287,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.device = device
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Find the principal axes of X in feature space.
 
         Parameters
@@ -237,17 +298,24 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         y : array of shape (n,), optional
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
+        sample_weight : array of shape (n,), optional
+            How often each row counts: a row of weight two is as good as two of it, one of weight zero as none. On
+            landmarks, rules for `gamma` and selectors look at rows without weights.
 
         Returns
         -------
         self
         """
         if hasattr(X, "__next__"):
+            if sample_weight is not None:
+                raise ValueError(
+                    "An iterator of blocks has no sample_weight; call partial_fit(block, sample_weight=w)."
+                )
             return self._fit_stream(X)
-        self._fit(X, y)
+        self._fit(X, y, sample_weight)
         return self
 
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X, y=None, sample_weight=None):
         """Learn from a further batch of rows, on landmarks.
 
         The first batch fixes the width of the kernel and gives the first landmarks; later ones add landmarks while they
@@ -264,6 +332,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             Two different rows at least in the first batch.
         y : array of shape (n,), optional
             As in `fit`, for the first batch.
+        sample_weight : array of shape (n,), optional
+            As in `fit`.
 
         Returns
         -------
@@ -278,23 +348,24 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 stacklevel=2,
             )
         if not hasattr(self, "_landmark_model"):
-            kernel, X = self._landmark_inputs(X, y)
-            model = fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device)
+            kernel, X, weights = self._landmark_inputs(X, y, sample_weight)
+            model = fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device, weights)
             self._adopt(model, model.landmarks.points)
             return self
         X = known_rows(self._check_inputs(X))
+        weights = check_weights(self, fetched(sample_weight), X.shape[0])
         rng = np.random.default_rng([int(rng.integers(2**32)), self.n_samples_seen_])
-        model = update_landmarks(self._landmark_model, X, self.landmarks, self._wanted(), rng, self.device)
+        model = update_landmarks(self._landmark_model, X, self.landmarks, self._wanted(), rng, self.device, weights)
         self._adopt(model, model.landmarks.points)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X, y=None, sample_weight=None):
         """Fit, and return the coordinates of X; equal to ``fit(X).transform(X)`` for the price of `fit` alone."""
         if hasattr(X, "__next__"):
             raise ValueError(
                 "An iterator of blocks can be read once only: call fit(blocks), then transform blocks one by one."
             )
-        scores = self._fit(X, y)
+        scores = self._fit(X, y, sample_weight)
         return self.transform(X) if scores is None else scores
 
     def transform(self, X):
@@ -302,7 +373,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X = self._check_inputs(X)
         if self.device is not None and not is_foreign(X):
             return through_device(self.subspace_, self.device)(X)
-        return self._map(self.subspace_.coordinates, X)
+        with at_most(self.n_jobs):
+            return self._map(self.subspace_.coordinates, X)
 
     def denoise(self, X, *, n_components=None, cross_fit=None):
         r"""Project X on the subspace, through the mean, and go back to input space, starting at X.
@@ -395,34 +467,48 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Minus `reconstruction_error`: the higher, the more like the training set, as in scikit-learn's detectors."""
         return -self.reconstruction_error(X, n_components=n_components)
 
-    def _fit(self, X, y=None):
-        if self._wants_landmarks(X):
-            kernel, X = self._landmark_inputs(X, y)
-            rng = generator(self.random_state)
-            self._adopt(fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device), X)
-            return None
-        kernel, X = kernel_and_inputs(self, X, y, min_samples=2)
-        self.kernel_ = about_data(kernel, X)
-        host = X
-        if self.device is not None and not is_foreign(X):
-            X = on_device(to_dense(X), self.device)
-        gram = Gram(self.kernel_, self.kernel_.inputs(X))
-        budget = memory_budget(self.max_memory, X)
+    def _fit(self, X, y=None, sample_weight=None):
+        self._check_settings()
+        with at_most(self.n_jobs):
+            if self._wants_landmarks(X):
+                kernel, X, weights = self._landmark_inputs(X, y, sample_weight)
+                rng = generator(self.random_state)
+                model = fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device, weights)
+                self._adopt(model, X)
+                return None
+            return self._fit_exactly(X, y, sample_weight)
+
+    def _fit_exactly(self, X, y, sample_weight):
+        kernel, X = kernel_and_inputs(
+            self, X, y, min_samples=2, sample_weight=sample_weight, centered=True, copy=self.copy_X
+        )
+        points, weights = kernel.inputs(X), check_weights(self, sample_weight, X.shape[0])
+        if weights is not None:
+            points, weights = with_weight(self, points, weights)
+        self.kernel_ = about_data(kernel, points)
+        there = points
+        if self.device is not None and not is_foreign(points):
+            there = on_device(to_dense(points), self.device)
+        gram = Gram(self.kernel_, there)
+        budget = memory_budget(self.max_memory, there)
         if gram.fits(budget):
             gram = gram.held()
         result = principal_subspace(
             gram,
             self._wanted(),
             generator(self.random_state),
-            eigensolver=self.eigensolver,
+            weights=None if weights is None else from_numpy(weights, there, dtype=gram.dtype),
+            eigensolver=self._solver_name(),
             tol=self.tol,
             max_iter=self.max_iter,
             max_bytes=budget,
         )
         self.__dict__.pop("_landmark_model", None)
         self.route_, self.landmarks_ = "exact", None
-        result = result if host is X else on_host(result)
-        self._store(result, host)
+        result = result if there is points else on_host(result)
+        if self.remove_zero_eig is False and isinstance(self._wanted(), int):
+            result = padded(result, min(self._wanted(), points.shape[0]))
+        self._store(result, points)
         return result.scores
 
     def _fold_solver(self, X, n_folds, n_components):
@@ -435,7 +521,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         subspaces = found.subspaces(self._wanted() if n_components is None else n_components)
         # Solvers that learn do so on landmarks of other folds: more rows than these the model does not keep.
         solvers = {
-            fold: as_preimage(self.preimage).fit(subspace, rows).ready(subspace, with_start=True)
+            fold: self._way_back_solver().fit(subspace, rows).ready(subspace, with_start=True)
             for fold, subspace, rows in without_fold(subspaces, model.landmarks.points, n_folds)
         }
         return lambda rows: denoised_by_folds(solvers, subspaces, n_folds, rows)
@@ -463,8 +549,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return self.landmarks is not None
         return too_large_for_exact(count_rows(X), memory_budget(self.max_memory, X))
 
-    def _landmark_inputs(self, X, y=None):
-        """The kernel resolved on some rows of X, and X, validated and in the form that the kernel takes."""
+    def _landmark_inputs(self, X, y=None, sample_weight=None):
+        """The kernel resolved on some rows of X, X as the kernel takes it, and weights, all validated."""
         check_parameters(self)
         check = check_lazy_points if is_lazy(X) else check_points
         X = check(self, X, reset=True, min_samples=2)
@@ -476,10 +562,15 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                     "itself and the inputs, or pass X.compute()."
                 )
             kernel = kernel.resolve(check_gram(self, X))
-            return kernel, kernel.inputs(X)
+            return kernel, *self._weighted_rows(kernel.inputs(X), sample_weight)
+        X, weights = self._weighted_rows(X, sample_weight)
         kernel = labelled_kernel(self, kernel, X, y)
         sample = width_sample(kernel, X, generator(self.random_state))
-        return about_data(kernel.resolve(sample), X), X
+        return about_data(kernel.resolve(sample), X), X, weights
+
+    def _weighted_rows(self, X, sample_weight):
+        weights = check_weights(self, fetched(sample_weight), X.shape[0])
+        return (X, weights) if weights is None or is_lazy(X) else with_weight(self, X, weights)
 
     def _adopt(self, model, X):
         self.kernel_ = model.kernel
@@ -490,7 +581,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.route_, self.landmarks_ = "landmarks", model.landmarks
 
     def _store(self, result, X):
-        solver = as_preimage(self.preimage)
+        solver = self._way_back_solver()
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
         self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(result.subspace, X)
         self.subspace_ = result.subspace
@@ -500,6 +591,70 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.n_components_ = len(result.subspace)
         self.n_samples_seen_ = int(result.count)
         self.eigen_result_ = result.eigen
+
+    def _way_back_solver(self):
+        """The solver that `preimage`, or `fit_inverse_transform` and `alpha`, ask for."""
+        if not self.fit_inverse_transform:
+            return as_preimage(self.preimage)
+        if self.alpha is None:
+            return as_preimage("learned")
+        return LearnedMap(kernel=self.kernel_, ridge=float(self.alpha), center=False, max_rows=None)
+
+    def _check_settings(self):
+        """Parameters, each and together."""
+        check_parameters(self)
+        if self.fit_inverse_transform and is_precomputed(self.kernel):
+            raise ValueError(
+                "Cannot fit_inverse_transform with a precomputed kernel: it has no inputs to go back to. Give "
+                "KernelPCA the kernel itself and the inputs."
+            )
+
+    def _solver_name(self):
+        if self.eigen_solver is None:
+            return self.eigensolver
+        if self.eigensolver != "auto":
+            raise ValueError(
+                f"KernelPCA was given eigensolver={self.eigensolver!r} and eigen_solver={self.eigen_solver!r}, two "
+                "spellings of one parameter. Leave one of them out."
+            )
+        return SKLEARN_SOLVERS[self.eigen_solver]
+
+    def _require_inputs(self):
+        super()._require_inputs()
+        if self.fit_inverse_transform is False:
+            raise NotFittedError(
+                "This KernelPCA was fitted with fit_inverse_transform=False, so it has no way back to inputs. Leave "
+                "the parameter out, or set it to True, and fit again."
+            )
+
+    @property
+    def eigenvectors_(self):
+        self._require_fitted("eigenvectors_")
+        if self.route_ != "exact":
+            raise AttributeError("eigenvectors_ belong to the Gram matrix of all rows; this KernelPCA has landmarks.")
+        xp = array_namespace(self.eigenvalues_)
+        return self.subspace_.frame.coefficients * xp.sqrt(xp.abs(self.eigenvalues_))
+
+    @property
+    def X_fit_(self):
+        self._require_fitted("X_fit_")
+        return self.subspace_.frame.points
+
+    @property
+    def dual_coef_(self):
+        self._require_fitted("dual_coef_")
+        if not self.fit_inverse_transform:
+            raise AttributeError("dual_coef_ are weights of a learned map; fit with fit_inverse_transform=True.")
+        return self.preimage_.weights
+
+    @property
+    def gamma_(self):
+        self._require_fitted("gamma_")
+        return getattr(self.kernel_, "gamma", 1 / self.n_features_in_)
+
+    def _require_fitted(self, attribute):
+        if not hasattr(self, "subspace_"):
+            raise AttributeError(f"This KernelPCA is not fitted yet and has no {attribute}; call fit first.")
 
     def _wanted(self):
         return _plain_number(self.n_components)

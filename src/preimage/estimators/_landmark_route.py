@@ -66,7 +66,7 @@ def width_sample(kernel, X, rng):
     return as_points(take_rows(X, rows))
 
 
-def fit_landmarks(kernel, X, landmarks, n_components, rng, device):
+def fit_landmarks(kernel, X, landmarks, n_components, rng, device, weights=None):
     """Select landmarks among the rows of X, and fit kernel PCA on them in one pass over X."""
     selector = as_selector(landmarks)
     own_seed = isinstance(landmarks, LandmarkSelector)
@@ -80,12 +80,12 @@ def fit_landmarks(kernel, X, landmarks, n_components, rng, device):
                 f"Landmarks need a positive semidefinite kernel; {kernel!r} has negative eigenvalues on these data. "
                 "Use another kernel, or landmarks=None: exact kernel PCA takes indefinite ones."
             ) from None
-    moments = _moments(kernel, chosen.points, X, device)
+    moments = _moments(kernel, chosen.points, X, device, weights)
     principal = landmark_subspace(moments, n_components)
     return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)
 
 
-def update_landmarks(model, X, landmarks, n_components, rng, device):
+def update_landmarks(model, X, landmarks, n_components, rng, device, weights=None):
     """The model after a further batch of data, with more landmarks where the batch calls for them."""
     selector, kernel, moments = as_selector(landmarks), model.kernel, model.moments
     most = X.shape[0] if selector.n_landmarks is None else selector.n_landmarks - moments.points.shape[0]
@@ -96,7 +96,7 @@ def update_landmarks(model, X, landmarks, n_components, rng, device):
         if new.shape[0]:
             moments = moments.extended(new)
             chosen = replace(chosen, points=moments.points, reason="grown with the data")
-    batch = _moments(kernel, moments.points, X, device)
+    batch = _moments(kernel, moments.points, X, device, weights)
     moments = moments + batch
     principal = landmark_subspace(moments, n_components)
     before = model.landmarks
@@ -118,10 +118,11 @@ def _known(chosen, principal, moments):
     return replace(chosen, trace=moments.trace, residual_trace=left, residual_bound=left, standard_error=0.0)
 
 
-def _moments(kernel, points, X, device):
+def _moments(kernel, points, X, device, weights=None):
     if device is None or is_foreign(X):
-        return KernelMoments.of(kernel, points, X)
-    there = KernelMoments.of(kernel, on_device(points, device), X, to_home=lambda rows: on_device(rows, device))
+        return KernelMoments.of(kernel, points, X, weights=weights)
+    to_home = lambda rows: on_device(rows, device)
+    there = KernelMoments.of(kernel, on_device(points, device), X, weights=weights, to_home=to_home)
     values = replace(there.values, mean=to_numpy(there.values.mean), scatter=to_numpy(there.values.scatter))
     return replace(there, points=points, values=values)
 

@@ -8,6 +8,8 @@ from preimage.spectral._eigensolver import Eigensolver
 
 EIGENSOLVER_NAMES = ("auto", "dense", "block_krylov", "arpack")
 
+# Up to this size one block of an iteration is the whole matrix.
+TINY = 32
 # Below this size LAPACK takes a fraction of a second and gives every digit.
 DENSE_SIZE = 1000
 # Share of all eigenpairs from which on a direct method wins.
@@ -20,6 +22,8 @@ def as_eigensolver(eigensolver, *, size, k, held=True, tol=None, max_iter=None):
         if hasattr(eigensolver, "_parameter_constraints"):
             check_parameters(eigensolver)
         return eigensolver
+    if eigensolver in EIGENSOLVER_NAMES and size <= TINY:
+        eigensolver = "dense"
     if eigensolver == "auto":
         direct = held and (size <= DENSE_SIZE or k > DENSE_SHARE * size)
         eigensolver = "dense" if direct else "block_krylov"

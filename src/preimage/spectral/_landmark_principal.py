@@ -4,11 +4,14 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from preimage._arrays import (
     array_namespace,
     as_points,
     concat_rows,
     device_kwargs,
+    from_numpy,
     in_double,
     is_host,
     is_lazy,
@@ -18,7 +21,7 @@ from preimage._linalg import fix_signs, numerical_rank, rank_tolerance, top_eigh
 from preimage._rows import cut, sum_rows
 from preimage._validation import check_finite_block
 from preimage.exceptions import RankWarning
-from preimage.feature_space import Expansion, Gram, Moments, Subspace
+from preimage.feature_space import Expansion, Gram, Moments, Subspace, sum_labelled_rows
 from preimage.kernels import Kernel, Precomputed
 from preimage.spectral._eigensolver import EigenResult
 from preimage.spectral._principal import PrincipalSubspace, wanted_count
@@ -45,7 +48,7 @@ class KernelMoments:
     trace: float
 
     @classmethod
-    def of(cls, kernel, points, X, *, to_home=None):
+    def of(cls, kernel, points, X, *, weights=None, to_home=None):
         """One pass over X: an array, a memory map, a Dask array.
 
         Parameters
@@ -54,15 +57,20 @@ class KernelMoments:
         points : array of shape (m, d)
             The landmarks, on the device where the work is done.
         X : array of shape (n, d)
+        weights : NumPy array of shape (n,), optional
+            How often each row counts; once by default.
         to_home : callable, optional
             Brings a block of rows of X to that device.
         """
         values_of = kernel.against(points)
         checked = (lambda rows: check_finite_block("KernelPCA", as_points(rows))) if is_lazy(X) else (lambda rows: rows)
         bring = checked if to_home is None else (lambda rows: to_home(checked(rows)))
-        block = lambda rows: _BlockSums.of(kernel, values_of, bring(rows))
-        home = None if to_home is None else points
-        sums = sum_rows(block, X, rows=BLOCK if to_home is None else 8 * BLOCK, home=home)
+        block = lambda rows, codes=None, weights=None: _BlockSums.of(kernel, values_of, bring(rows), weights)
+        home, rows = (None, BLOCK) if to_home is None else (points, 8 * BLOCK)
+        if weights is None:
+            sums = sum_rows(block, X, rows=rows, home=home)
+        else:
+            sums = sum_labelled_rows(block, X, np.zeros(X.shape[0], int), weights, home=home, rows=rows)
         xp = array_namespace(sums.values.mean)
         if not bool(xp.all(xp.isfinite(sums.values.mean))):
             raise ValueError(
@@ -92,8 +100,10 @@ class _BlockSums:
     trace: float
 
     @classmethod
-    def of(cls, kernel, values_of, rows):
+    def of(cls, kernel, values_of, rows, weights=None):
         rows = rows if isinstance(kernel, Precomputed) else as_points(rows)
+        if weights is not None:
+            return cls._weighted(kernel, in_double(values_of(rows)), rows, weights)
         first, *others = cut(rows.shape[0], TILE if is_host(rows) else max(1, rows.shape[0]))
         tile = in_double(values_of(rows[first, :]))
         xp = array_namespace(tile)
@@ -105,7 +115,18 @@ class _BlockSums:
             values[part, :] = in_double(values_of(rows[part, :])) - shift
         return cls(Moments.about(shift, values), float(xp.sum(in_double(kernel.diagonal(rows)))))
 
+    @classmethod
+    def _weighted(cls, kernel, values, rows, weights):
+        xp = array_namespace(values)
+        weights = from_numpy(weights, values)
+        if not bool(xp.any(weights > 0)):
+            zero = xp.zeros_like(values[0, :])
+            return cls(Moments(0.0, zero, zero[:, None] * zero), 0.0)
+        return cls(Moments.of(values, weights), float(xp.sum(weights * in_double(kernel.diagonal(rows)))))
+
     def __add__(self, other):
+        if self.values.count == 0 or other.values.count == 0:  # a block without weight has no mean to merge
+            return self if other.values.count == 0 else other
         return _BlockSums(self.values + other.values, self.trace + other.trace)
 
 

@@ -4,7 +4,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preimage._arrays import array_namespace, epsilon, itemsize
+from preimage._arrays import array_namespace, device_kwargs, epsilon, itemsize
 from preimage._linalg import determined_count, fix_signs, rank_tolerance
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Expansion, Subspace, require_finite
@@ -93,7 +93,7 @@ def principal_subspace(
 
     xp = array_namespace(vectors)
     coefficients = centered.centered_coefficients(vectors)
-    signs = fix_signs(coefficients)
+    signs = fix_signs(vectors if weights is None else vectors / xp.sqrt(weights)[:, None])  # as coordinates have them
     scale = signs / xp.sqrt(xp.abs(values))
     coefficients = coefficients * scale  # (S3)
     negative = values < 0
@@ -109,6 +109,37 @@ def principal_subspace(
     scores = products * scale if weights is None else None
     report = replace(eigen, values=values, residuals=eigen.residuals[: len(subspace)], vectors=None, products=None)
     return PrincipalSubspace(subspace, values, scores, total, centered.count, report)
+
+
+def padded(principal, count):
+    """The same result with `count` components, those beyond the rank being zero: zero axes, zero coordinates."""
+    space, xp = principal.subspace, array_namespace(principal.eigenvalues)
+    more = count - len(space)
+    if more <= 0:
+        return principal
+
+    def extended(array):
+        zeros = xp.zeros((*array.shape[:-1], more), dtype=array.dtype, **device_kwargs(array))
+        return xp.concat([array, zeros], axis=-1)
+
+    optional = lambda array: None if array is None else extended(array)
+    subspace = Subspace(
+        Expansion(space.frame.kernel, space.frame.points, extended(space.frame.coefficients)),
+        space.origin,
+        offset=extended(space.offset),
+        origin_squared_norm=space.origin_squared_norm,
+        signature=optional(space.signature),
+    )
+    eigen = replace(
+        principal.eigen, values=extended(principal.eigen.values), residuals=extended(principal.eigen.residuals)
+    )
+    return replace(
+        principal,
+        subspace=subspace,
+        eigenvalues=extended(principal.eigenvalues),
+        scores=optional(principal.scores),
+        eigen=eigen,
+    )
 
 
 def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes):

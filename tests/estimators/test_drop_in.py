@@ -1,0 +1,164 @@
+"""What code written for scikit-learn's KernelPCA relies on."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits, make_circles
+from sklearn.decomposition import KernelPCA as Peer
+from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_info
+
+from preimage import KernelPCA
+from preimage.exceptions import RankWarning
+from preimage.landmarks import Uniform
+
+KERNELS = [("rbf", {"gamma": 0.5}), ("poly", {"gamma": 0.3, "degree": 2}), ("linear", {}), ("cosine", {})]
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(60, 3))
+
+
+@pytest.mark.parametrize(("kernel", "parameters"), KERNELS, ids=[name for name, _ in KERNELS])
+@pytest.mark.parametrize("alpha", [1e-3, 0.1, 1.0])
+def test_a_given_ridge_is_exactly_their_inverse(kernel, parameters, alpha, X, rng):
+    settings = {"kernel": kernel, "fit_inverse_transform": True, "alpha": alpha, **parameters}
+    ours, theirs = KernelPCA(3, **settings).fit(X), Peer(3, **settings).fit(X)
+    Y = theirs.transform(rng.normal(size=(20, 3)))
+    signs = np.sign(np.sum(ours.transform(X) * theirs.transform(X), axis=0))
+    assert_allclose(ours.inverse_transform(Y * signs), theirs.inverse_transform(Y), atol=1e-7)
+    assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-7 / alpha)
+
+
+@pytest.mark.parametrize("solver", ["auto", "dense", "arpack", "randomized"])
+def test_attributes_are_theirs(solver, X):
+    ours = KernelPCA(4, gamma=0.5, eigen_solver=solver).fit(X)
+    theirs = Peer(4, kernel="rbf", gamma=0.5).fit(X)
+    assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-9)
+    assert_allclose(np.abs(ours.eigenvectors_), np.abs(theirs.eigenvectors_), atol=1e-6)
+    assert_allclose(ours.X_fit_, X)
+    assert ours.gamma_ == theirs.gamma_ == 0.5
+    assert KernelPCA(2).fit(X).gamma_ == pytest.approx(1 / 3)
+
+
+def test_without_inverse_means_without():
+    X, _ = make_circles(50, random_state=0)
+    model = KernelPCA(2, fit_inverse_transform=False).fit(X)
+    with pytest.raises(NotFittedError, match="fit_inverse_transform=False"):
+        model.inverse_transform(model.transform(X))
+    with pytest.raises(AttributeError, match="fit_inverse_transform=True"):
+        _ = model.dual_coef_
+
+
+def test_columns_of_zeros_on_request(X):
+    with pytest.warns(RankWarning, match="determine only 3"):
+        model = KernelPCA(5, kernel="linear", remove_zero_eig=False).fit(X)
+    Y = model.transform(X)
+    assert Y.shape == (60, 5) and model.n_components_ == 5
+    assert not Y[:, 3:].any() and not model.eigenvalues_[3:].any()
+    assert_allclose(Y, np.pad(KernelPCA(3, kernel="linear").fit_transform(X), [(0, 0), (0, 2)]), atol=1e-12)
+    assert_allclose(model.inverse_transform(Y), X, atol=1e-8)
+
+
+def test_two_spellings_of_one_parameter(X):
+    with pytest.raises(ValueError, match="two spellings of one parameter"):
+        KernelPCA(2, eigensolver="dense", eigen_solver="arpack").fit(X)
+
+
+def test_threads_are_limited_inside_and_restored(X, monkeypatch):
+    seen = []
+    import preimage.estimators._kernel_pca as module
+
+    original = module.principal_subspace
+
+    def spy(*arguments, **options):
+        seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return original(*arguments, **options)
+
+    before = threadpool_info()
+    monkeypatch.setattr(module, "principal_subspace", spy)
+    KernelPCA(2, n_jobs=1).fit(X)
+    assert seen and set(seen) == {1}
+    assert threadpool_info() == before
+
+
+@pytest.mark.parametrize("copy", [True, False])
+def test_copies_of_the_data(copy, X):
+    model = KernelPCA(2, copy_X=copy).fit(X)
+    assert np.shares_memory(model.X_fit_, X) is not copy
+
+
+class TestWeights:
+    def test_weights_are_repetitions(self, rng, X):
+        weights = rng.integers(0, 4, 60)
+        weighted = KernelPCA(4, gamma="scale").fit(X, sample_weight=weights)
+        repeated = KernelPCA(4, gamma="scale").fit(np.repeat(X, weights, axis=0))
+        assert_allclose(weighted.transform(X), repeated.transform(X), atol=1e-9)
+        assert_allclose(weighted.explained_variance_, repeated.explained_variance_, rtol=1e-9)
+        assert_allclose(weighted.explained_variance_ratio_, repeated.explained_variance_ratio_, rtol=1e-9)
+        assert_allclose(weighted.reconstruction_error(X), repeated.reconstruction_error(X), atol=1e-9)
+        assert_allclose(weighted.denoise(X), repeated.denoise(X), atol=1e-5)
+
+    @pytest.mark.parametrize("solver", ["dense", "block_krylov", "arpack"])
+    @pytest.mark.parametrize("budget", [None, 1000])
+    def test_every_solver_and_memory(self, solver, budget, rng, X):
+        weights = rng.uniform(0.1, 2.0, 60)
+        if budget and solver == "dense":
+            pytest.skip("the dense solver holds the matrix")
+        reference = KernelPCA(3, gamma=0.5).fit(X, sample_weight=weights)
+        model = KernelPCA(3, gamma=0.5, eigensolver=solver, max_memory=budget).fit(X, sample_weight=weights)
+        assert_allclose(model.transform(X), reference.transform(X), atol=1e-6)
+
+    def test_scores_of_training_rows(self, rng, X):
+        weights = rng.integers(0, 3, 60)
+        model = KernelPCA(3, gamma=0.5)
+        assert_allclose(model.fit_transform(X, sample_weight=weights), model.transform(X), atol=1e-12)
+
+    def test_on_landmarks_and_streams(self, rng):
+        X = rng.normal(size=(400, 3))
+        weights = rng.integers(0, 3, 400)
+        kept = np.flatnonzero(weights)
+        # All rows as landmarks: no choice to depend on weights.
+        landmarks = Uniform(kept.size)
+        model = KernelPCA(4, gamma=0.2, landmarks=landmarks).fit(X, sample_weight=weights)
+        exact = KernelPCA(4, gamma=0.2).fit(X, sample_weight=weights)
+        assert_allclose(np.abs(model.transform(X)), np.abs(exact.transform(X)), atol=1e-4)
+        assert_allclose(model.explained_variance_, exact.explained_variance_, rtol=1e-6)
+        first = KernelPCA(4, gamma=0.2, landmarks=50).partial_fit(X[:200]).partial_fit(X[200:], sample_weight=2.0)
+        second = KernelPCA(4, gamma=0.2, landmarks=50).partial_fit(X[:200])
+        second.partial_fit(X[200:]).partial_fit(X[200:])
+        assert_allclose(first.explained_variance_, second.explained_variance_, rtol=1e-6)
+
+    def test_precomputed_kernels(self, rng, X):
+        weights = rng.integers(0, 3, 60)
+        K = np.exp(-0.5 * np.sum((X[:, None] - X[None]) ** 2, axis=2))
+        model = KernelPCA(3, kernel="precomputed").fit(K, sample_weight=weights)
+        reference = KernelPCA(3, gamma=0.5).fit(X, sample_weight=weights)
+        assert_allclose(model.transform(K), reference.transform(X), atol=1e-9)
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            (np.zeros(60), "not all zero"),
+            (-np.ones(60), "not negative"),
+            (np.ones(59), "59 of sample_weight"),
+            (np.eye(60)[0], "at least two rows of positive sample_weight"),
+        ],
+    )
+    def test_impossible_weights(self, weights, message, X):
+        with pytest.raises(ValueError, match=message):
+            KernelPCA(2).fit(X, sample_weight=weights)
+
+
+def test_reconstruction_from_leading_components():
+    X = load_digits().data[:300] / 16
+    model = KernelPCA(32, gamma="median").fit(X)
+    Y = model.transform(X)
+    assert_allclose(model.inverse_transform(Y[:, :8]), model.inverse_transform(Y, n_components=8))
+    assert_allclose(model.denoise(X[:5], n_components=8), KernelPCA(8, gamma="median").fit(X).denoise(X[:5]), atol=1e-4)
+    assert_allclose(
+        model.denoise(X[:5], n_components=8, cross_fit=3),
+        KernelPCA(8, gamma="median").fit(X).denoise(X[:5], cross_fit=3),
+        atol=1e-3,
+    )
