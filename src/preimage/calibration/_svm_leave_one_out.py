@@ -19,6 +19,8 @@ MOST_PIVOTS = 12
 MOST_FIRST_PIVOTS = 100
 MOST_STEPS = 60
 REFIT_TOLERANCE = 1e-4
+# Rows whose first answers are computed together: a few arrays of this many rows of length n are held.
+BLOCK = 256
 
 ZERO, FREE, BOUND = 0, 1, 2
 
@@ -41,7 +43,7 @@ class LeftOutDecisions:
     refitted: Any
 
 
-def svm_leave_one_out(K, signs, coefficients, costs, decisions):
+def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None):
     r"""Decisions of a two-class support vector machine at each training point, were it fitted without that point.
 
     A machine has rows at zero, free rows (on the margin) and rows at their bound :math:`C_i`. Rows with zero
@@ -55,7 +57,8 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions):
     :math:`y_p f_{-p}(x_p) = 1 - \alpha_p / (M^{-1})_{pp}`. Rows that violate the conditions of optimality change their
     state, all at once, and a system of the size of these changes is solved again. Where this goes in circles, the
     coefficient goes to zero step by step, from one change of state to the next [2]_. Both end when all conditions hold:
-    the result is exact. Rows for which both fail (no free row is left) are left out by libsvm.
+    the result is exact. Rows for which both fail (no free row is left) are left out by libsvm. The first answers, which
+    are final for a third of the rows or more, are computed for all rows together.
 
     Parameters
     ----------
@@ -68,11 +71,13 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions):
         Bounds Cᵢ of α, with class and sample weights; rows of cost zero are not in the machine.
     decisions : array of shape (n,)
         f(xᵢ) of the machine on all rows.
+    units : integer array of shape (n,), optional
+        Rows with the same number are left out together, as copies of one sample should be. By default, each row alone.
 
     Returns
     -------
     LeftOutDecisions
-        The only row of a class keeps its decision: there is no machine without it.
+        Rows without which a class would be empty keep their decisions: there is no machine without them.
 
     References
     ----------
@@ -96,16 +101,35 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions):
     decisions = check_sample("svm_leave_one_out", "decisions", decisions, least=2)
     signs, coefficients, costs = (np.asarray(each, dtype=np.float64) for each in (signs, coefficients, costs))
     values, levels, failed = decisions.copy(), np.full(len(decisions), decisions[costs > 0].mean()), []
-    alone = [side for side in (-1, 1) if np.sum((signs == side) & (costs > 0)) == 1]
-    support = [p for p in np.flatnonzero(coefficients != 0) if signs[p] not in alone]
     base = _Base.of(K, signs, coefficients, costs)
-    for p in support:
-        others = None if base is None else base.without(p)
+    alone, together = _left_out_rows(signs, coefficients, costs, units)
+    if base is not None and alone.size:
+        states, at_once, level = base.first_answers(alone)
+        done = np.array([each is None for each in states])
+        values[alone[done]], levels[alone[done]] = at_once[done], level[done]
+        left = [(np.array([p]), each) for p, each in zip(alone, states, strict=True) if each is not None]
+    else:
+        left = [(np.array([p]), None) for p in alone]
+    for rows, states in [*left, *((rows, None) for rows in together)]:
+        others = None if base is None else base.without(rows, states)
         if others is None:
-            failed.append(p)
-            others = _refitted(K, signs, costs, p)
-        values[p], levels[p] = others[p], others[costs > 0].mean()
-    return LeftOutDecisions(values, levels, np.array(failed, dtype=int))
+            failed.extend(rows)
+            others = _refitted(K, signs, costs, rows)
+        values[rows], levels[rows] = others[rows], others[costs > 0].mean()
+    return LeftOutDecisions(values, levels, np.array(sorted(failed), dtype=int))
+
+
+def _left_out_rows(signs, coefficients, costs, units):
+    """Rows that are left out alone, and arrays of rows that are left out together, where that changes the machine."""
+    active = costs > 0
+    n_of = {side: np.sum((signs == side) & active) for side in (-1, 1)}
+    units = np.arange(len(signs)) if units is None else np.asarray(units)
+    order = np.argsort(units, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(units[order])) + 1)
+    groups = [rows[active[rows]] for rows in groups if coefficients[rows].any()]
+    kept = [rows for rows in groups if all(np.sum(signs[rows] == side) < n_of[side] for side in (-1, 1))]
+    alone = np.array([rows[0] for rows in kept if rows.size == 1], dtype=np.intp)
+    return np.sort(alone), [rows for rows in kept if rows.size > 1]
 
 
 class _Base:
@@ -145,22 +169,57 @@ class _Base:
             states = np.where(wrong, changed, states)
         return None
 
-    def without(self, p):
-        """Decisions for all rows by the machine without row p; None if no optimal one was found."""
+    def first_answers(self, rows):
+        """What leaving out each row alone leads to, if no other row changes its state.
+
+        Returns a list with None for rows where that is all, and the states to try next for others, and decisions and
+        mean decisions of the former. One row of `answers` or `rest` is all that changes; blocks of rows are checked
+        together.
+        """
+        following, values, levels = [], np.empty(rows.size), np.empty(rows.size)
+        movable = self.costs > 0
+        for start in range(0, rows.size, BLOCK):
+            p = rows[start : start + BLOCK]
+            here = slice(start, start + p.size)
+            place, is_free = self.place[p], self.place[p] >= 0
+            removed = -self.coefficients[p]
+            pivot = np.where(is_free, np.diagonal(self.inverse)[place], 1.0)
+            slack = removed / np.where(pivot == 0, 1.0, pivot)  # zero where the row is the only free one: see is_open
+            answer = np.where(is_free[:, None], self.inverse[place], -self.answers[:, p].T) * slack[:, None]
+            change = np.where(is_free[:, None], self.answers[place], self.rest[p]) * slack[:, None]
+            coefficients = np.broadcast_to(self.coefficients, (p.size, len(self.signs))).copy()
+            coefficients[:, self.free] += answer[:, :-1]
+            decisions = self.decisions + change
+            coefficients[np.arange(p.size), p] = 0.0
+            states = np.broadcast_to(self.states, coefficients.shape).copy()
+            states[np.arange(p.size), p] = ZERO
+            wrong, changed = _violations(states, coefficients, decisions, self.signs, self.costs)
+            wrong &= movable
+            wrong[np.arange(p.size), p] = False
+            is_open = wrong.any(axis=1) | ~(states == FREE).any(axis=1)
+            following += [np.where(wrong[k], changed[k], states[k]) if is_open[k] else None for k in range(p.size)]
+            values[here], levels[here] = decisions[np.arange(p.size), p], decisions[:, movable].mean(axis=1)
+        return following, values, levels
+
+    def without(self, rows, states=None):
+        """Decisions for all rows by the machine without some of them; None if no optimal one was found.
+
+        `states` are those to begin with, for which `first_answers` has done the first pivot.
+        """
         try:
-            decisions = self._by_pivots(p)
-            return self._by_steps(p) if decisions is None else decisions
+            decisions = self._by_pivots(rows, states)
+            return self._by_steps(rows) if decisions is None else decisions
         except np.linalg.LinAlgError:
             return None
 
-    def _by_pivots(self, p):
+    def _by_pivots(self, rows, states=None):
         """All rows that violate a condition change their states together, until none does."""
-        states, movable = self.states.copy(), self.costs > 0
-        states[p], movable[p] = ZERO, False
+        states, movable = self.states.copy() if states is None else states, self.costs > 0
+        states[rows], movable[rows] = ZERO, False
         for _ in range(MOST_PIVOTS):
             if not (states == FREE).any():
                 return None
-            coefficients, decisions = self._changed(states, p, 0.0)
+            coefficients, decisions = self._changed(states, rows, 0.0)
             wrong, changed = _violations(states, coefficients, decisions, self.signs, self.costs)
             wrong &= movable
             if not wrong.any():
@@ -168,15 +227,16 @@ class _Base:
             states = np.where(wrong, changed, states)
         return None
 
-    def _by_steps(self, p):
-        """The coefficient of row p goes to zero; one row at a time changes its state, where it meets a condition."""
+    def _by_steps(self, rows):
+        """The coefficients of the rows go to zero; one other row at a time changes its state, where it meets a
+        condition."""
         states, movable = self.states.copy(), self.costs > 0
-        states[p], movable[p] = ZERO, False
-        start, reached = self.coefficients[p], 0.0
+        states[rows], movable[rows] = ZERO, False
+        start, reached = self.coefficients[rows], 0.0
         for _ in range(MOST_STEPS):
             if not (states == FREE).any():
                 return None
-            here, there = (self._changed(states, p, (1 - t) * start) for t in (reached, 1.0))
+            here, there = (self._changed(states, rows, (1 - t) * start) for t in (reached, 1.0))
             share, row, state = _first_event(states, here, there, self.signs, self.costs, movable)
             if row is None:
                 return there[1]
@@ -184,10 +244,11 @@ class _Base:
             states[row] = state
         return None
 
-    def _changed(self, states, p, value):
-        """Coefficients and decisions where some rows are in other states than on all rows, and p has the given one."""
+    def _changed(self, states, rows, value):
+        """Coefficients and decisions where some rows are in other states than on all rows, and `rows` have given
+        coefficients."""
         bounds = np.where(states == BOUND, self.signs * self.costs, 0.0)
-        bounds[p] = value
+        bounds[rows] = value
         was_free, is_free = self.place >= 0, states == FREE
         fixed = np.flatnonzero(was_free & ~is_free)
         freed = np.flatnonzero(~was_free & is_free)
@@ -216,7 +277,8 @@ class _Base:
 def _violations(states, coefficients, decisions, signs, costs):
     """Rows that violate a condition of optimality, and the states they should rather have."""
     alpha, margins = signs * coefficients, signs * decisions
-    slack, tolerance = COEFFICIENT_TOLERANCE * costs.max(), DECISION_TOLERANCE * max(1.0, np.abs(decisions).max())
+    slack = COEFFICIENT_TOLERANCE * costs.max()
+    tolerance = DECISION_TOLERANCE * np.maximum(1.0, np.abs(decisions).max(axis=-1, keepdims=True))
     is_free = states == FREE
     too_low, too_high = is_free & (alpha < -slack), is_free & (alpha > costs + slack)
     inside = (states == ZERO) & (margins < 1 - tolerance)
@@ -257,11 +319,11 @@ def _bordered(K):
     return np.block([[K, np.ones((len(K), 1))], [np.ones((1, len(K))), np.zeros((1, 1))]])
 
 
-def _refitted(K, signs, costs, p):
-    """Decisions for all rows by libsvm's machine without row p."""
+def _refitted(K, signs, costs, rows):
+    """Decisions for all rows by libsvm's machine without some of them."""
     # Rows go themselves, not only their weight: scikit-learn's `support_` skips rows of weight zero, which precomputed
     # kernels do not survive.
-    others = np.flatnonzero((costs > 0) & (np.arange(len(signs)) != p))
+    others = np.setdiff1d(np.flatnonzero(costs > 0), rows)
     machine = SVC(kernel="precomputed", C=1.0, tol=REFIT_TOLERANCE, cache_size=500)
     machine.fit(K[np.ix_(others, others)], signs[others], sample_weight=costs[others])
     return machine.decision_function(K[:, others])
