@@ -1,15 +1,18 @@
-"""Smoothed geometric means of recalls, and whether their differences are more than noise."""
+"""Measures of smoothed recalls, whether their differences are more than noise, and whether there is signal at all."""
 
 import numpy as np
 import pytest
 
-from preimage.calibration import compare_decisions, margins_of
+from preimage.calibration import SCORINGS, compare_decisions, decision_score, margins_of, signal_of
 
 rng = np.random.default_rng(0)
 
 
-def g_mean(margins, codes):
-    return np.prod([np.mean(margins[codes == k] > 0) for k in np.unique(codes)]) ** (1 / np.unique(codes).size)
+def counted(margins, codes, scoring):
+    recalls = np.array([np.mean(margins[codes == k] > 0) for k in np.unique(codes)])
+    if scoring == "accuracy":
+        return np.mean(margins > 0)
+    return recalls.mean() if scoring == "balanced_accuracy" else np.prod(recalls) ** (1 / len(recalls))
 
 
 def test_margins_of_two_classes_are_signed_decisions():
@@ -29,23 +32,25 @@ def test_nothing_is_gained_over_itself():
     assert compare_decisions({"same": margins}, margins, codes)["same"] == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_gains_tend_to_those_of_counts(n_classes):
+def test_gains_tend_to_those_of_counts(n_classes, scoring):
     codes = rng.integers(0, n_classes, size=30_000)
     plain = rng.normal(0.5 * codes, 1.0)
     better = plain + 0.5
-    gain, error = compare_decisions({"better": better}, plain, codes)["better"]
-    assert gain == pytest.approx(g_mean(better, codes) - g_mean(plain, codes), abs=0.02)
+    gain, error = compare_decisions({"better": better}, plain, codes, scoring=scoring)["better"]
+    assert gain == pytest.approx(counted(better, codes, scoring) - counted(plain, codes, scoring), abs=0.02)
     assert 0 < error < 0.01
 
 
-def test_the_standard_error_is_that_of_repeated_samples():
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_the_standard_error_is_that_of_repeated_samples(scoring):
     gains, errors = [], []
     for _ in range(300):
         codes = np.repeat([0, 1], [80, 25])
         values = rng.normal(np.where(codes == 1, 0.3, 1.2), 1.0)
         moved = values + np.where(codes == 1, 0.6, -0.3)
-        gain, error = compare_decisions({"moved": moved}, values, codes)["moved"]
+        gain, error = compare_decisions({"moved": moved}, values, codes, scoring=scoring)["moved"]
         gains.append(gain)
         errors.append(error)
     # The smoothing bandwidth is taken as given, so the estimate may be a little small.
@@ -58,18 +63,44 @@ def test_scales_do_not_matter():
     np.testing.assert_allclose(compare_decisions({"a": 1e6 * other}, 1e-6 * plain, codes)["a"], gain, rtol=1e-9)
 
 
-def test_weights_are_repetitions_for_means():
-    codes = np.array([0, 0, 0, 1, 1, 1])
-    plain, other = rng.normal(size=6), rng.normal(size=6)
-    doubled = compare_decisions({"a": other}, plain, codes, weights=np.full(6, 2.0))["a"]
-    np.testing.assert_allclose(doubled, compare_decisions({"a": other}, plain, codes)["a"])
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_weights_are_repetitions(scoring):
+    codes = np.array([0, 0, 0, 0, 1, 1, 1])
+    plain, other, weights = rng.normal(size=7), rng.normal(size=7), np.array([1, 3, 2, 1, 2, 1, 5])
+    weighted = compare_decisions({"a": other}, plain, codes, weights=weights.astype(float), scoring=scoring)["a"]
+    repeat = lambda values: np.repeat(values, weights)
+    repeated = compare_decisions({"a": repeat(other)}, repeat(plain), repeat(codes), scoring=scoring)["a"]
+    np.testing.assert_allclose(weighted, repeated)
+    predicted = (plain > 0).astype(int)
+    assert decision_score(codes, predicted, weights, scoring) == pytest.approx(
+        decision_score(repeat(codes), repeat(predicted), scoring=scoring)
+    )
 
 
-def test_constant_margins_and_lost_classes_are_finite():
+@pytest.mark.parametrize(("scoring", "gained"), [("balanced_accuracy", 0.5), ("geometric_mean", 1), ("accuracy", 0.5)])
+def test_constant_margins_and_lost_classes_are_finite(scoring, gained):
     codes = np.array([0, 0, 1, 1])
     lost, right = np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4)
-    gain, error = compare_decisions({"right": right}, lost, codes)["right"]
-    assert gain == pytest.approx(1.0) and error == 0.0
+    gain, error = compare_decisions({"right": right}, lost, codes, scoring=scoring)["right"]
+    assert gain == pytest.approx(gained) and error == 0.0
+    with pytest.raises(ValueError, match="scoring must be one of 'balanced_accuracy'"):
+        compare_decisions({"right": right}, lost, codes, scoring="f1")
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_signal_is_found_and_noise_is_not(n_classes):
+    found = {0.0: [], 2.0: []}
+    for size, p_values in found.items():
+        for _ in range(100):
+            codes = np.repeat(np.arange(n_classes), [30, 10, 20, 15][:n_classes])
+            values = rng.normal(size=(len(codes), 1 if n_classes == 2 else n_classes))
+            values += size * (codes[:, None] == (np.ones(1) if n_classes == 2 else np.arange(n_classes)))
+            p_values.append(signal_of(values, codes).p_value)
+    assert np.mean(np.array(found[0.0]) < 0.05) <= 0.08 and np.mean(np.array(found[2.0]) < 0.05) > 0.9
+
+
+def test_one_class_alone_has_no_signal():
+    assert signal_of(np.ones((4, 1)), np.ones(4, dtype=int)).p_value == 1
 
 
 def test_large_margins_do_not_overflow():

@@ -1,12 +1,15 @@
-"""The guard compares errors that new points would meet."""
+"""The guard compares what classifiers make of scores that new points would have."""
 
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from preimage.calibration import (
+    SCORINGS,
     Guard,
+    Signal,
     guard_correction,
     leave_one_out_folds,
     linear_leave_one_out,
@@ -34,14 +37,15 @@ def verdict(separation, classifier, seed=0):
     )
 
 
-def test_errors_are_those_of_classifiers_refitted_in_every_fold():
+def test_scores_are_those_of_classifiers_refitted_in_every_fold():
     found, scores, corrected, y = verdict(6.0, LinearDiscriminantAnalysis())
-    wrong = np.zeros(2)
+    predicted = np.empty((2, len(y)), dtype=int)
     for n in range(len(y)):
         model = LinearDiscriminantAnalysis().fit(scores.fold(n), np.delete(y, n))
-        wrong += [model.predict(row[None])[0] != y[n] for row in (scores.left_out[n], corrected[n])]
-    assert [found.plain_error, found.corrected_error] == pytest.approx(wrong / len(y))
-    assert found.majority_error == 0.25
+        predicted[:, n] = [model.predict(row[None])[0] for row in (scores.left_out[n], corrected[n])]
+    expected = [balanced_accuracy_score(y, each) for each in predicted]
+    assert [found.plain_score, found.corrected_score] == pytest.approx(expected)
+    assert found.chance == 0.5 and found.scoring == "balanced_accuracy"
     assert found.as_dict()["accepted"] == found.accepted
 
 
@@ -52,17 +56,27 @@ def test_correction_is_accepted_where_the_classes_collapse_and_refused_without_s
 
 
 @pytest.mark.parametrize(
-    ("plain", "corrected", "majority", "accepted"),
+    ("plain", "corrected", "gain", "error", "p_value", "accepted"),
     [
-        (0.3, 0.2, 0.25, True),
-        (0.3, 0.26, 0.25, False),
-        (0.3, 0.24, 0.25, False),  # within half a standard error, 0.022, of the largest class
-        (0.1, 0.1, 0.5, False),
-        (0.1, 0.2, 0.3, False),
+        (0.5, 0.7, 0.15, 0.05, 0.01, True),
+        (0.5, 0.7, -0.04, 0.05, 0.01, False),
+        (0.5, 0.5, 0.0, 0.05, 0.01, False),
+        (0.5, 0.7, 0.15, 0.05, 0.3, False),  # no sign of signal
     ],
 )
-def test_correction_must_beat_both_baselines(plain, corrected, majority, accepted):
-    assert Guard(plain, corrected, majority, 100).accepted == accepted
+def test_correction_must_gain_on_classes_that_can_be_told_apart(plain, corrected, gain, error, p_value, accepted):
+    guard = Guard(plain, corrected, 0.5, gain, error, Signal(0.7, 0.1, p_value), "balanced_accuracy")
+    assert guard.accepted == accepted
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_the_measure_is_the_one_that_is_asked_for(scoring):
+    X, y = two_classes(6.0)
+    scores = linear_leave_one_out(X, 3)
+    classifier, folds = LinearDiscriminantAnalysis(), leave_one_out_folds(scores)
+    found = guard_correction(classifier, folds, scores.left_out, scores.left_out, y, scoring=scoring)
+    assert found.chance == {"accuracy": 0.75, "balanced_accuracy": 0.5, "geometric_mean": 0.0}[scoring]
+    assert found.gain == 0 and not found.accepted and found.plain_score == found.corrected_score
 
 
 def test_a_fold_of_one_class_predicts_it():
@@ -70,4 +84,22 @@ def test_a_fold_of_one_class_predicts_it():
     y = np.array(["a", "b", "b", "b"])
     folds = [(np.array([1, 2, 3]), scores[1:], np.array([0]))]
     found = guard_correction(LinearDiscriminantAnalysis(), folds, scores, scores, y)
-    assert found.plain_error == found.corrected_error == 1.0
+    assert found.plain_score == found.corrected_score == 0.0
+
+
+def test_weights_are_repetitions():
+    X, y = two_classes(6.0, n=24)
+    weights = np.where(np.arange(24) % 5 == 0, 3.0, 1.0)
+    units = np.repeat(np.arange(24), weights.astype(int))
+    scores = linear_leave_one_out(X, 3)
+    corrected = 2 * scores.left_out
+    single = guard_correction(
+        LinearDiscriminantAnalysis(), leave_one_out_folds(scores), scores.left_out, corrected, y, weights
+    )
+    folds = []
+    for n in range(24):
+        others, fold = np.flatnonzero(units != n), np.insert(scores.fold(n), n, 0, axis=0)
+        folds.append((others, fold[units[others]], np.flatnonzero(units == n)))
+    repeated = guard_correction(LinearDiscriminantAnalysis(), folds, scores.left_out[units], corrected[units], y[units])
+    for name in ("plain_score", "corrected_score", "gain", "standard_error", "chance"):
+        assert getattr(single, name) == pytest.approx(getattr(repeated, name))

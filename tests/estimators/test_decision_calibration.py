@@ -26,7 +26,7 @@ from preimage.estimators._left_out_decisions import LeftOutValues, left_out_deci
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian
 
-METHODS = ["transfer", "isotonic", "affine", "orthogonal", "histogram", "none", "auto"]
+METHODS = ["threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none", "auto"]
 
 
 def high_dimensional(n=60, share=0.25, d=400, seed=0, n_new=400):
@@ -152,7 +152,7 @@ def test_the_only_row_of_a_class_keeps_its_decision(model):
     values = left_out_decisions(model.fit(X, y), X, y)
     assert values.left_out[0, 0] == values.train[0, 0]
     assert np.isfinite(values.left_out).all()
-    assert learn_decision_calibration(model, X, y).method in ("none", "transfer", "affine", "orthogonal")
+    assert learn_decision_calibration(model, X, y).method in ("none", "threshold")
 
 
 def test_sample_weights_reach_the_machines():
@@ -206,7 +206,7 @@ def test_shapes_are_those_of_the_classifier(method, n_classes):
     np.testing.assert_allclose(pickle.loads(pickle.dumps(calibration)).apply(values, X[60:]), out)
 
 
-@pytest.mark.parametrize("method", ["transfer", "isotonic", "affine", "orthogonal"])
+@pytest.mark.parametrize("method", ["threshold", "transfer", "isotonic", "affine", "orthogonal"])
 def test_single_points_get_what_they_get_in_company(method):
     (X, y), (X_new, _) = high_dimensional(n_new=20)
     model = SVC(gamma=2e-3, C=10).fit(X, y)
@@ -256,7 +256,7 @@ def test_the_orthogonal_factor_needs_a_gaussian_kernel_machine():
         learn_decision_calibration(SVC(gamma=0.2).fit(X, y), X, y, method="orthogonal")
 
 
-@pytest.mark.parametrize("method", ["transfer", "isotonic", "affine", "histogram", "auto"])
+@pytest.mark.parametrize("method", ["threshold", "transfer", "isotonic", "affine", "histogram", "auto"])
 def test_the_small_class_is_found_again(method):
     """Collapse to the large class before; after, far better than that, in several draws."""
     before, after = [], []
@@ -272,28 +272,51 @@ def test_the_small_class_is_found_again(method):
     assert np.mean(after) > np.mean(before) + 0.3
 
 
-def test_auto_leaves_alone_what_is_not_inflated():
-    rng = np.random.default_rng(0)
-    chosen = []
-    for seed in range(6):
-        X, y = overlapping(120, seed=seed)
-        calibration = learn_decision_calibration(SVC(gamma=0.01, C=0.5).fit(X, y), X, y, rng=rng)
-        chosen.append(calibration.method)
-    assert chosen.count("none") >= 5
+def balanced_accuracy(decisions, y):
+    return (np.mean(decisions[y == 1] > 0) + np.mean(decisions[y == 0] <= 0)) / 2
+
+
+def test_auto_does_no_harm_where_nothing_is_inflated():
+    changes = []
+    for seed in range(12):
+        X, y = overlapping(400, seed=seed)
+        model = SVC(gamma=0.01, C=0.5).fit(X[:120], y[:120])
+        calibration = learn_decision_calibration(model, X[:120], y[:120])
+        assert calibration.inflation < 1.1
+        values = model.decision_function(X[120:])
+        corrected = calibration.apply(values, X[120:])
+        changes.append(balanced_accuracy(corrected, y[120:]) - balanced_accuracy(values, y[120:]))
+    assert np.mean(changes) > -0.005 and np.min(changes) > -0.03
+
+
+def test_thresholds_are_for_the_measure_that_is_asked_for():
+    """Both classes alike, or as many right decisions as possible: a small class counts less in the second."""
+    found = {}
+    for scoring in ("balanced_accuracy", "accuracy"):
+        scores = []
+        for seed in range(8):
+            rng = np.random.default_rng(seed)
+            y = (np.arange(2200) % 6 == 0).astype(int)
+            X = rng.normal(size=(2200, 4)) + 1.2 * y[:, None] * [1, 0, 0, 0]
+            model = SVC(gamma=0.1).fit(X[:200], y[:200])
+            calibration = learn_decision_calibration(model, X[:200], y[:200], method="threshold", scoring=scoring)
+            corrected, new = calibration.apply(model.decision_function(X[200:]), X[200:]), y[200:]
+            scores.append([balanced_accuracy(corrected, new), np.mean((corrected > 0) == new)])
+        found[scoring] = np.mean(scores, axis=0)
+    assert found["balanced_accuracy"][0] > found["accuracy"][0] + 0.03
+    assert found["accuracy"][1] > found["balanced_accuracy"][1] - 0.005
 
 
 def test_auto_says_what_it_compared():
     (X, y), _ = high_dimensional()
     choice = learn_decision_calibration(SVC(gamma=2e-3).fit(X, y), X, y).choice
-    assert set(choice["gains"]) == set(choice["standard errors"]) == {"transfer", "affine", "orthogonal"}
-    assert choice["chosen"] in choice["gains"] and choice["inflation"] > 2
-    linear = learn_decision_calibration(SVC(kernel="linear").fit(X, y), X, y).choice
-    assert set(linear["gains"]) == {"transfer", "affine"}
+    assert choice["chosen"] == "threshold" and choice["inflation"] > 2 and choice["signal"] < 0.05
+    assert choice["gain"] > choice["standard error"] > 0 and choice["scoring"] == "balanced_accuracy"
 
 
 def test_auto_is_none_when_no_row_matters():
     X, y = np.r_[-5.0, -4.9, 5.0, 4.9][:, None], np.array([0, 0, 1, 1])
-    assert learn_decision_calibration(RidgeClassifier().fit(X, y), X, y).method in ("none", "transfer", "affine")
+    assert learn_decision_calibration(RidgeClassifier().fit(X, y), X, y).method in ("none", "threshold")
     values = left_out_decisions(RidgeClassifier().fit(X, y), X, y)
     values.left_out = values.train
     assert learn_decision_calibration(RidgeClassifier().fit(X, y), X, y, values=values).method == "none"
@@ -324,7 +347,7 @@ def test_bad_input_is_refused():
     model = SVC(decision_function_shape="ovo").fit(X, y)
     with pytest.raises(ValueError, match="decision_function_shape='ovr'"):
         learn_decision_calibration(model, X, y)
-    with pytest.raises(ValueError, match="one of auto, transfer"):
+    with pytest.raises(ValueError, match="one of auto, threshold, transfer"):
         learn_decision_calibration(SVC().fit(X, y), X, y, method="spline")
 
 
@@ -363,7 +386,7 @@ def half_circles(n, seed, d=300, noise=0.04):
 
 
 @pytest.mark.parametrize("model", [SVC(gamma=15), KernelFisherDiscriminant(gamma=15)], ids=["svm", "fisher"])
-@pytest.mark.parametrize("method", ["transfer", "isotonic", "affine", "auto"])
+@pytest.mark.parametrize("method", ["threshold", "transfer", "isotonic", "affine", "auto"])
 def test_extreme_inflation_is_not_hidden_by_intercepts_that_move(model, method):
     """Left-out decisions vary by a thousandth of a training decision, intercepts without a row by a hundredth."""
     (X, y), (X_new, y_new) = half_circles(80, 0), half_circles(300, 2)
@@ -402,7 +425,7 @@ def test_levels_of_kernel_fisher_discriminants_are_those_of_least_squares():
         )
         solution = np.linalg.solve(system, np.append(2.0 * y[rows] - 1, 0))
         fitted = K[:, rows] @ solution[:-1] + solution[-1]
-        differences.append(fitted[p] - fitted.mean())
+        differences.append(fitted[p] - weights @ fitted / weights.sum())
     differences, found = np.array(differences), (values.left_out - values.levels)[:, 0]
     slope = found @ differences / (differences @ differences)
     np.testing.assert_allclose(found, slope * differences, atol=1e-6 * np.abs(found).max())

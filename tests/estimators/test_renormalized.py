@@ -212,7 +212,9 @@ def test_guards_work_with_refits_and_histograms():
     X, labels = half_circles(60, 200, 3, seed=0)
     model = Renormalized(KernelPCA(8, gamma=20, landmarks=40), method="histogram", guard=GaussianNB(), cv=5)
     guard = model.fit(X, labels).calibration_.choice["guard"]
-    assert guard["majority error"] == pytest.approx(min(labels.mean(), 1 - labels.mean()))
+    assert guard["largest class"] == 0.5 and guard["scoring"] == "balanced_accuracy"
+    guard = model.set_params(scoring="accuracy").fit(X, labels).calibration_.choice["guard"]
+    assert guard["largest class"] == pytest.approx(max(labels.mean(), 1 - labels.mean()))
 
 
 def test_pipelines_searches_copies_and_pickles():

@@ -1,65 +1,90 @@
-"""Is correction worth it? Leave-one-out errors of a classifier on scores, with and without."""
+"""Is correction worth it? A classifier judges left-out scores, with and without."""
+
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.preprocessing import label_binarize
 
-# Standard errors by which corrected scores must beat the name of the largest class.
-MAJORITY_MARGIN = 0.5
+from preimage.calibration._comparison import compare_decisions, decision_score, margins_of, predicted_codes, signal_of
+
+# Decisions for corrected scores must order the classes better than chance does once in five times: without that,
+# correction of pure noise, which no measure of both classes notices, is accepted half of the time. (Asking for a gain
+# beyond its standard error lost more, on gene expression, than it saved.)
+LEAST_EVIDENCE = 0.2
 
 
+@dataclass(frozen=True)
 class Guard:
-    """Leave-one-out errors that decide whether corrected scores are used.
+    """What a classifier makes of left-out scores, plain and corrected, and whether that speaks for correction.
 
     Attributes
     ----------
-    plain_error, corrected_error : float
-        Share of points that classifiers get wrong that were fitted without them, on scores as they are and corrected.
-    majority_error : float
-        Share of points outside the largest class.
-    n_points : int
-        Points that errors are shares of.
+    plain_score, corrected_score : float
+        The measure of predictions for points by classifiers that were fitted without them, by counts.
+    chance : float
+        The measure of always naming the largest class.
+    gain, standard_error : float
+        Difference of the smoothed measures, corrected less plain; see `compare_decisions`.
+    signal : Signal
+        Of the decisions for corrected scores.
+    scoring : str
     accepted : bool
-        Whether the corrected error is below the plain one, and below that of the largest class by half a standard error
-        of the latter. Without the half, correction of pure noise is accepted by chance now and then.
+        Whether there is a gain, and a sign of signal (p < 0.2).
+    plain, corrected : arrays of shape (m, k)
+        Decisions for the m points that were judged: one column for two classes, else one per class.
+    codes : integer array of shape (m,)
+        Their classes.
     """
 
-    def __init__(self, plain_error, corrected_error, majority_error, n_points):
-        self.plain_error = plain_error
-        self.corrected_error = corrected_error
-        self.majority_error = majority_error
-        self.n_points = n_points
+    plain_score: float
+    corrected_score: float
+    chance: float
+    gain: float
+    standard_error: float
+    signal: Any
+    scoring: str
+    plain: Any = field(default=None, repr=False)
+    corrected: Any = field(default=None, repr=False)
+    codes: Any = field(default=None, repr=False)
 
     @property
     def accepted(self):
-        majority = self.majority_error
-        noise = np.sqrt(majority * (1 - majority) / self.n_points)
-        return bool(self.corrected_error < min(self.plain_error, majority - MAJORITY_MARGIN * noise))
+        return bool(self.gain > 0 and self.signal.p_value < LEAST_EVIDENCE)
 
     def as_dict(self):
         return {
-            "plain error": self.plain_error,
-            "corrected error": self.corrected_error,
-            "majority error": self.majority_error,
+            "scoring": self.scoring,
+            "plain": self.plain_score,
+            "corrected": self.corrected_score,
+            "largest class": self.chance,
+            "gain": self.gain,
+            "standard error": self.standard_error,
+            "signal": self.signal.p_value,
             "accepted": self.accepted,
         }
 
 
-def guard_correction(classifier, folds, left_out, corrected, y):
+def guard_correction(classifier, folds, left_out, corrected, y, weights=None, scoring="balanced_accuracy"):
     r"""Compare classification of left-out scores with that of corrected ones.
 
     The classifier is fitted again in every fold, on the training scores of the points of this fold: with the one of all
-    points, which knows the point, the comparison is useless. Correction is accepted where its error is below that
-    without it, and clearly below that of always naming the largest class [1]_.
+    points, which knows the point, the comparison is useless [1]_. Classifiers without decisions are judged by counts of
+    right predictions.
 
     Parameters
     ----------
     classifier : estimator with fit and predict
     folds : iterable of (train_indices, train_scores, test_indices)
-        Training scores of each fold, shape (n_train, q), aligned with the scores of all points.
+        Training scores of each fold, shape (n_train, q), aligned with the scores of all points. Points in no fold are
+        not judged.
     left_out, corrected : arrays of shape (n, q)
         Scores of each point in a model without it, as they are and corrected.
     y : array of shape (n,)
         Classes.
+    weights : array of shape (n,), optional
+    scoring : {"balanced_accuracy", "geometric_mean", "accuracy"}, default="balanced_accuracy"
 
     Returns
     -------
@@ -68,21 +93,59 @@ def guard_correction(classifier, folds, left_out, corrected, y):
     References
     ----------
     .. [1] T. J. Abrahamsen, L. K. Hansen, "A Cure for Variance Inflation in High Dimensional Kernel Principal Component
-       Analysis", JMLR 12, 2011, whose baseline is made precise here.
+       Analysis", JMLR 12, 2011, which judges by errors and has no margin.
     """
-    y = np.asarray(y)
-    counts = np.unique(y, return_counts=True)[1]
-    wrong, seen = np.zeros(2), 0
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    n_columns = 1 if len(classes) == 2 else len(classes)
+    plain, changed = np.full((2, len(codes), n_columns), np.nan)
     for train, scores, test in folds:
+        mass = None if weights is None else weights[train]
         both = np.concatenate([left_out[test], corrected[test]])
-        if len(np.unique(y[train])) == 1:  # nothing to fit: the one class that is left
-            predicted = np.full(len(both), y[train][0])
-        else:
-            predicted = clone(classifier).fit(scores, y[train]).predict(both)
-        wrong += (predicted.reshape(2, -1) != y[test]).sum(axis=1)
-        seen += len(test)
-    plain, changed = wrong / seen
-    return Guard(float(plain), float(changed), float(1 - counts.max() / counts.sum()), seen)
+        plain[test], changed[test] = np.split(_decisions(classifier, scores, codes[train], mass, both, len(classes)), 2)
+    seen = ~np.isnan(plain[:, 0])
+    plain, changed, codes, mass = plain[seen], changed[seen], codes[seen], None if weights is None else weights[seen]
+    pair = [margins_of(each, codes) for each in (changed, plain)]
+    gain, error = compare_decisions({"corrected": pair[0]}, pair[1], codes, mass, scoring)["corrected"]
+    score = lambda predicted: decision_score(codes, predicted, mass, scoring)
+    largest = np.bincount(codes, mass).argmax()
+    return Guard(
+        score(predicted_codes(plain)),
+        score(predicted_codes(changed)),
+        score(np.full(len(codes), largest)),
+        gain,
+        error,
+        signal_of(changed, codes, mass),
+        scoring,
+        plain,
+        changed,
+        codes,
+    )
+
+
+def _decisions(classifier, scores, codes, weights, queries, n_classes):
+    """One column for two classes, else one per class; classes that the fold does not have get the lowest value."""
+    n_columns = 1 if n_classes == 2 else n_classes
+    present = np.unique(codes)
+    if len(present) == 1:  # nothing to fit: the one class that is left
+        return _as_columns(np.full(len(queries), present[0]), n_columns)
+    if weights is not None:
+        # Classifiers without weights, such as linear discriminants, see rows as often as they weigh.
+        counts = np.maximum(np.round(weights / weights.min()), 1).astype(int)
+        rows = np.repeat(np.arange(len(codes)), counts if (counts < len(codes)).all() else 1)
+        scores, codes = scores[rows], codes[rows]
+    model = clone(classifier).fit(scores, codes)
+    if not hasattr(model, "decision_function") or len(present) < n_classes:
+        return _as_columns(model.predict(queries), n_columns)
+    values = np.asarray(model.decision_function(queries), dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values
+    return values if values.shape[1] == n_columns else _as_columns(model.predict(queries), n_columns)
+
+
+def _as_columns(predicted, n_columns):
+    """±1 for the classes that are predicted and those that are not."""
+    if n_columns == 1:
+        return np.where(predicted == 1, 1.0, -1.0)[:, None]
+    return 2.0 * label_binarize(predicted, classes=np.arange(n_columns)) - 1
 
 
 def leave_one_out_folds(scores):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from preimage.calibration._weights import count, deviation, mean
+
 # Inflation below this factor, or within this many of its standard errors, is none.
 SMALLEST_INFLATION = 1.1
 STANDARD_ERRORS = 2.0
@@ -13,12 +15,14 @@ STEADY_ERRORS = 3.0
 ROUNDING = 100 * float(np.finfo(float).eps)
 
 
-def inflation(train, left_out):
-    """Standard deviations of training values over those of left-out values, a column each; 1 for constant columns.
+def inflation(train, left_out, weights=None):
+    """Standard deviations of training values over those of left-out values, one per column; 1 for constant columns.
 
     Parameters
     ----------
     train, left_out : arrays of shape (n, q)
+    weights : array of shape (n,), optional
+        Weight 2 counts as two equal rows, here and below.
 
     Returns
     -------
@@ -32,13 +36,13 @@ def inflation(train, left_out):
     >>> inflation(3 * values, values)
     array([3.])
     """
-    spread, left_spread = np.std(train, axis=0), np.std(left_out, axis=0)
+    spread, left_spread = deviation(train, weights), deviation(left_out, weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = spread / left_spread
     return np.where(spread > 0, ratio, 1.0)
 
 
-def is_inflated(train, left_out):
+def is_inflated(train, left_out, weights=None):
     """Which columns have training values that vary too much, beyond doubt: shape (q,).
 
     Where the logarithm of the ratio of standard deviations exceeds log 1.1, and twice its own standard error.
@@ -47,9 +51,31 @@ def is_inflated(train, left_out):
     ----------
     train, left_out : arrays of shape (n, q)
     """
-    varies, log_ratio, error = _log_ratios(train, left_out)
+    varies, log_ratio, error = _log_ratios(train, left_out, weights)
     large = log_ratio > np.maximum(np.log(SMALLEST_INFLATION), STANDARD_ERRORS * error)
-    return np.where(varies, large, np.std(train, axis=0) > np.std(left_out, axis=0))
+    return np.where(varies, large, deviation(train, weights) > deviation(left_out, weights))
+
+
+def inflation_interval(train, left_out, weights=None):
+    """Ratios of standard deviations, two standard errors below and above: two arrays of shape (q,).
+
+    Parameters
+    ----------
+    train, left_out : arrays of shape (n, q)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.calibration import inflation_interval
+    >>> values, noise = np.random.default_rng(0).normal(size=(2, 200, 1))
+    >>> low, high = inflation_interval(3 * values, values + 0.1 * noise)
+    >>> bool(low < 3 < high < 3.2)
+    True
+    """
+    varies, log_ratio, error = _log_ratios(train, left_out, weights)
+    ratio = inflation(train, left_out, weights)
+    low, high = np.exp(log_ratio - STANDARD_ERRORS * error), np.exp(log_ratio + STANDARD_ERRORS * error)
+    return np.where(varies, low, ratio), np.where(varies, high, ratio)
 
 
 def is_resolved(train, left_out):
@@ -73,7 +99,7 @@ def is_resolved(train, left_out):
     return np.std(left_out, axis=0) > ROUNDING * np.max(np.abs(train), axis=0, initial=0.0)
 
 
-def steady_left_out(train, left_out):
+def steady_left_out(train, left_out, weights=None):
     r"""Left-out values with standard deviations that profit from those of neighbouring components.
 
     Components of similar eigenvalues shrink by similar factors, and the factor of a single one, measured on a few dozen
@@ -91,7 +117,7 @@ def steady_left_out(train, left_out):
     array of shape (n, q)
         Left-out values, stretched about their means.
     """
-    varies, log_ratio, error = _log_ratios(train, left_out)
+    varies, log_ratio, error = _log_ratios(train, left_out, weights)
     steady = log_ratio.copy()
     if varies.sum() > 1:
         ratio = log_ratio[varies]
@@ -99,19 +125,19 @@ def steady_left_out(train, left_out):
         doubt = (STEADY_ERRORS * error[varies]) ** 2
         kept = np.clip(1 - doubt / np.maximum(difference**2, np.finfo(float).tiny), 0, None)
         steady[varies] = ratio - difference * (1 - kept)
-    means = left_out.mean(axis=0)
+    means = mean(left_out, weights)
     return means + (left_out - means) * np.exp(log_ratio - steady)
 
 
-def _log_ratios(train, left_out):
+def _log_ratios(train, left_out, weights=None):
     """Columns with two deviations, the logarithms of their ratios (0 for others), and the standard errors of these."""
-    spread, left_spread = np.std(train, axis=0), np.std(left_out, axis=0)
+    spread, left_spread = deviation(train, weights), deviation(left_out, weights)
     varies = (spread > 0) & (left_spread > 0)
     log_ratio = np.log(np.where(varies, spread, 1)) - np.log(np.where(varies, left_spread, 1))
-    squares = lambda values, size: ((values - values.mean(axis=0)) / np.where(varies, size, 1)) ** 2
+    squares = lambda values, size: ((values - mean(values, weights)) / np.where(varies, size, 1)) ** 2
     # Both are measured on the same points: what counts is the spread of differences of squares.
-    error = (squares(train, spread) - squares(left_out, left_spread)).std(axis=0) / (2 * np.sqrt(len(train)))
-    return varies, log_ratio, error
+    difference = squares(train, spread) - squares(left_out, left_spread)
+    return varies, log_ratio, deviation(difference, weights) / (2 * np.sqrt(count(train, weights)))
 
 
 def _neighborhood_means(values):

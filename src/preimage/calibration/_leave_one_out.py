@@ -8,6 +8,7 @@ from preimage._linalg import rank_tolerance
 from preimage.calibration._downdate import Downdate
 from preimage.calibration._inflation import inflation
 from preimage.calibration._orthogonal import heights, is_needed, spectrum
+from preimage.calibration._weights import mean
 
 METHODS = ("exact", "first_order", "refit")
 # Components of the others beyond those asked for, among which the last ones may find the axis they resemble.
@@ -30,9 +31,11 @@ class LeaveOneOut:
         Of the Gram matrices without one point, in the same order as the axes.
     inflation : array of shape (q,)
         Standard deviations of training scores over those of left-out scores.
+    weights : array of shape (n,) or None
     """
 
-    def __init__(self, train, left_out, eigenvalues, left_out_eigenvalues, folds=None):
+    def __init__(self, train, left_out, eigenvalues, left_out_eigenvalues, folds=None, weights=None):
+        self.weights = weights
         self.train = train
         self.left_out = left_out
         self.eigenvalues = eigenvalues
@@ -41,7 +44,7 @@ class LeaveOneOut:
 
     @property
     def inflation(self):
-        return inflation(self.train, self.left_out)
+        return inflation(self.train, self.left_out, self.weights)
 
     def fold(self, n):
         """Training scores of the other points in the model without point n, shape (n_points - 1, q)."""
@@ -50,7 +53,7 @@ class LeaveOneOut:
         return self._folds.scores(n)
 
 
-def leave_one_out(gram, n_components=None, *, centered=True, method="exact"):
+def leave_one_out(gram, n_components=None, *, centered=True, method="exact", sample_weight=None):
     r"""Leave-one-out scores of kernel PCA, from the kernel matrix.
 
     "exact" needs one eigendecomposition :math:`K_c = U \Lambda U^\top` for all points together. In the coordinates
@@ -60,7 +63,11 @@ def leave_one_out(gram, n_components=None, *, centered=True, method="exact"):
 
     .. math:: |t^{\mathrm{LOO}}_{nk}| = 1 / \|(\Lambda - \mu_k)^{-1} t_n\|.
 
-    It is what refitting without each point gives [1]_, to rounding errors, for the price of a single fit.
+    It is what refitting without each point gives [1]_, to rounding errors. The decomposition finds all components, of
+    order n³; the roots, of order n² per component, follow. A fit that computes a few components only is cheaper.
+
+    A point of weight w counts as w equal points, which are left out together: then the scatter of the others is
+    :math:`\Lambda - w \rho\, t_n t_n^\top` with :math:`\rho = W / (W - w)` and the sum W of the weights.
 
     "first_order" keeps the axes of all points and takes away what the point has outside the span of the others,
     :math:`t_{nk} (\rho - h_n^2 / \lambda_k)`, with :math:`h_n^2 = 1/(K_c^+)_{nn}` [2]_. "refit" decomposes the Gram
@@ -75,6 +82,8 @@ def leave_one_out(gram, n_components=None, *, centered=True, method="exact"):
     centered : bool, default=True
         Principal components about the mean; False leaves the origin where it is.
     method : {"exact", "first_order", "refit"}, default="exact"
+    sample_weight : array of shape (n,), optional
+        Positive weights; for "exact" alone.
 
     Returns
     -------
@@ -101,10 +110,11 @@ def leave_one_out(gram, n_components=None, *, centered=True, method="exact"):
     _check(method, n_components)
     if len(gram) < 3:
         raise ValueError(f"leave_one_out needs 3 points at least; got {len(gram)}.")
-    values, vectors = spectrum(gram, centered)
+    weights = _check_weights(sample_weight, len(gram), method)
+    values, vectors = spectrum(gram, centered, weights=weights)
     if method == "refit":
         return _refitted(np.asarray(gram, dtype=np.float64), values, vectors, n_components, centered)
-    return _from_spectrum(values, vectors, n_components, centered, method)
+    return _from_spectrum(values, vectors, n_components, centered, method, weights)
 
 
 def linear_leave_one_out(X, n_components=None, *, centered=True, method="exact"):
@@ -131,7 +141,10 @@ def linear_leave_one_out(X, n_components=None, *, centered=True, method="exact")
     X = X - X.mean(axis=0) if centered else X
     if method == "refit":
         return leave_one_out(X @ X.T, n_components, centered=centered, method=method)
-    vectors, sizes, _ = np.linalg.svd(X, full_matrices=False)
+    # The triangular factor of the columns has the same scores, without axes of length d that nobody needs. (The Gram
+    # matrix would be three times cheaper still, and lose singular values below 1e-8 of the largest.)
+    small = np.linalg.qr(X.T, mode="r").T if X.shape[1] > len(X) else X
+    vectors, sizes, _ = np.linalg.svd(small, full_matrices=False)
     rank = int((sizes > rank_tolerance(max(X.shape), sizes.dtype) * size).sum())
     return _from_spectrum(sizes[:rank] ** 2, vectors[:, :rank], n_components, centered, method)
 
@@ -170,44 +183,57 @@ def _check(method, n_components):
         raise ValueError(f"n_components must be at least 1; got {n_components!r}.")
 
 
-def _from_spectrum(values, vectors, n_components, centered, method):
+def _check_weights(weights, n, method):
+    if weights is None:
+        return None
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n,) or not (weights > 0).all() or not np.isfinite(weights).all():
+        raise ValueError(f"leave_one_out needs {n} positive weights, one per point; leave out rows of weight zero.")
+    if method != "exact":
+        raise ValueError(f"Leave-one-out scores with weights have the method 'exact' alone; got {method!r}.")
+    return weights
+
+
+def _from_spectrum(values, vectors, n_components, centered, method, weights=None):
     count = len(values) if n_components is None else min(n_components, len(values))
     n = len(vectors)
-    growth = n / (n - 1) if centered else 1.0
-    train = vectors[:, :count] * np.sqrt(values[:count])
+    mass = np.ones(n) if weights is None else weights
+    growth = (mass.sum() / (mass.sum() - mass))[:, None] if centered else np.ones((n, 1))
+    coordinates = vectors * np.sqrt(values) / np.sqrt(mass)[:, None]
+    train = coordinates[:, :count]
     if method == "first_order":
         shrink = growth - heights(values, vectors, centered)[:, None] / values[:count]
         return LeaveOneOut(train, train * shrink, values[:count], np.tile(values[:count], (n, 1)))
-    coordinates = vectors * np.sqrt(values)
-    downdate = Downdate(values, np.sqrt(growth) * coordinates, count + SPARE_COMPONENTS)
+    downdate = Downdate(values, np.sqrt(mass[:, None] * growth) * coordinates, count + SPARE_COMPONENTS)
     products, overlaps = downdate.products_and_overlaps(count)
-    products *= np.sqrt(growth)  # d = ρt = √ρ z
+    products *= np.sqrt(growth / mass[:, None])  # z = √(wρ) t, and d = ρt = √(ρ/w) z
     left_values = downdate.values
     missing = left_values <= rank_tolerance(n, values.dtype) * values[:1]  # axes that the others do not have
     if count and downdate.count == len(values):
         # Without a point that is needed to span them, the others have one axis less: its eigenvalue is rounding.
-        missing[is_needed(vectors, centered), -1] = True
+        missing[is_needed(vectors, centered, weights), -1] = True
     products[missing], overlaps[missing], left_values[missing] = 0.0, 0.0, 0.0
     order, signs = match_components(overlaps)
     rows = np.arange(n)[:, None]
-    folds = _Folds(coordinates, downdate, order, signs, centered)
-    return LeaveOneOut(train, signs * products[rows, order], values[:count], left_values[rows, order], folds)
+    folds = _Folds(coordinates, downdate, order, signs, mass if centered else None)
+    left_out = signs * products[rows, order]
+    return LeaveOneOut(train, left_out, values[:count], left_values[rows, order], folds, weights)
 
 
 class _Folds:
     """Training scores in the models without one point."""
 
-    def __init__(self, coordinates, downdate, order, signs, centered):
+    def __init__(self, coordinates, downdate, order, signs, mass):
         self.coordinates = coordinates
         self.downdate = downdate
         self.order = order
         self.signs = signs
-        self.centered = centered
+        self.mass = mass  # None: scores are not about the mean
 
     def scores(self, n):
         others = np.delete(self.coordinates, n, axis=0)
-        # The mean of the others is −tₙ / (n_points − 1), which `others` carry already.
-        others = others - others.mean(axis=0) if self.centered else others
+        # The mean of the others is −w tₙ / (W − w), which `others` carry already.
+        others = others - mean(others, np.delete(self.mass, n)) if self.mass is not None else others
         return others @ (self.downdate.eigenvectors_of(n)[:, self.order[n]] * self.signs[n])
 
 

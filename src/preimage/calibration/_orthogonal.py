@@ -5,6 +5,7 @@ import numpy as np
 from preimage._arrays import to_dense
 from preimage._linalg import rank_tolerance, top_eigh
 from preimage._rows import map_rows
+from preimage.calibration._weights import mean
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian
 
@@ -86,8 +87,11 @@ def left_out_distances(gram, affine=False):
     return heights(values, vectors, centered=affine)
 
 
-def spectrum(gram, centered, count=None):
-    """Positive eigenvalues, descending, and eigenvectors of a Gram matrix or of its centred form; all, or the first."""
+def spectrum(gram, centered, count=None, weights=None):
+    """Positive eigenvalues, descending, and eigenvectors of a Gram matrix or of its centred form; all, or the first.
+
+    With weights, of D^½ K_c D^½, with the weighted mean for the origin.
+    """
     gram = np.asarray(gram, dtype=np.float64)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
         raise ValueError(f"A Gram matrix has shape (n, n); got shape {gram.shape}.")
@@ -95,10 +99,13 @@ def spectrum(gram, centered, count=None):
         raise ValueError("The Gram matrix contains NaN or infinity.")
     K = gram
     if centered:
-        means = gram.mean(axis=0)
-        K = gram - means - means[:, None] + means.mean()
+        means = mean(gram, weights)
+        K = gram - means - means[:, None] + mean(means, weights)
+    if weights is not None:
+        K = np.sqrt(weights)[:, None] * K * np.sqrt(weights)
     values, vectors = top_eigh((K + K.T) / 2, None if count is None else min(count, len(K)))
-    floor = rank_tolerance(len(K), values.dtype) * max(values[0], np.abs(gram).max())
+    largest = 1.0 if weights is None else weights.max(initial=0.0)
+    floor = rank_tolerance(len(K), values.dtype) * max(values[0], largest * np.abs(gram).max())
     rank = int((values > floor).sum())
     return values[:rank], vectors[:, :rank]
 
@@ -110,9 +117,10 @@ def heights(values, vectors, centered):
     return np.where(counts, 1 / np.where(counts, inverse, 1), 0.0)
 
 
-def is_needed(vectors, centered):
+def is_needed(vectors, centered, weights=None):
     """Which points lie outside the span of the others, from the eigenvectors of `spectrum`: their leverage is one."""
-    leverage = (vectors**2).sum(axis=1) + (1 / len(vectors) if centered else 0.0)
+    fractions = 1 / len(vectors) if weights is None else weights / weights.sum()
+    leverage = (vectors**2).sum(axis=1) + (fractions if centered else 0.0)
     return leverage > 1 - LEVERAGE_TOLERANCE
 
 

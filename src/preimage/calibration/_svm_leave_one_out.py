@@ -43,7 +43,7 @@ class LeftOutDecisions:
     refitted: Any
 
 
-def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None):
+def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None, weights=None):
     r"""Decisions of a two-class support vector machine at each training point, were it fitted without that point.
 
     A machine has rows at zero, free rows (on the margin) and rows at their bound :math:`C_i`. Rows with zero
@@ -73,6 +73,8 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None):
         f(xᵢ) of the machine on all rows.
     units : integer array of shape (n,), optional
         Rows with the same number are left out together, as copies of one sample should be. By default, each row alone.
+    weights : array of shape (n,), optional
+        Of rows in the mean decisions; zero for those that are not in the machine. By default, all that are count alike.
 
     Returns
     -------
@@ -100,11 +102,13 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None):
     K = np.asarray(K, dtype=np.float64)
     decisions = check_sample("svm_leave_one_out", "decisions", decisions, least=2)
     signs, coefficients, costs = (np.asarray(each, dtype=np.float64) for each in (signs, coefficients, costs))
-    values, levels, failed = decisions.copy(), np.full(len(decisions), decisions[costs > 0].mean()), []
+    weights = (costs > 0).astype(float) if weights is None else np.asarray(weights, dtype=np.float64)
+    fractions = weights / weights.sum()
+    values, levels, failed = decisions.copy(), np.full(len(decisions), fractions @ decisions), []
     base = _Base.of(K, signs, coefficients, costs)
     alone, together = _left_out_rows(signs, coefficients, costs, units)
     if base is not None and alone.size:
-        states, at_once, level = base.first_answers(alone)
+        states, at_once, level = base.first_answers(alone, fractions)
         done = np.array([each is None for each in states])
         values[alone[done]], levels[alone[done]] = at_once[done], level[done]
         left = [(np.array([p]), each) for p, each in zip(alone, states, strict=True) if each is not None]
@@ -115,7 +119,7 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None):
         if others is None:
             failed.extend(rows)
             others = _refitted(K, signs, costs, rows)
-        values[rows], levels[rows] = others[rows], others[costs > 0].mean()
+        values[rows], levels[rows] = others[rows], fractions @ others
     return LeftOutDecisions(values, levels, np.array(sorted(failed), dtype=int))
 
 
@@ -169,7 +173,7 @@ class _Base:
             states = np.where(wrong, changed, states)
         return None
 
-    def first_answers(self, rows):
+    def first_answers(self, rows, fractions):
         """What leaving out each row alone leads to, if no other row changes its state.
 
         Returns a list with None for rows where that is all, and the states to try next for others, and decisions and
@@ -198,7 +202,7 @@ class _Base:
             wrong[np.arange(p.size), p] = False
             is_open = wrong.any(axis=1) | ~(states == FREE).any(axis=1)
             following += [np.where(wrong[k], changed[k], states[k]) if is_open[k] else None for k in range(p.size)]
-            values[here], levels[here] = decisions[np.arange(p.size), p], decisions[:, movable].mean(axis=1)
+            values[here], levels[here] = decisions[np.arange(p.size), p], decisions @ fractions
         return following, values, levels
 
     def without(self, rows, states=None):

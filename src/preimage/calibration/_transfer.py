@@ -8,6 +8,7 @@ from sklearn.isotonic import isotonic_regression
 
 from preimage.calibration._histogram import specify_histogram
 from preimage.calibration._samples import check_pairs, check_sample
+from preimage.calibration._weights import deviation, matched, mean
 
 # Weight of second differences beside data. Knots without data near them lie on a line between their neighbours;
 # where data decide, its square is far below their noise.
@@ -75,7 +76,7 @@ class IncreasingMap:
         )
 
 
-def fit_increasing(x, y, n_knots=10):
+def fit_increasing(x, y, n_knots=10, weights=None):
     r"""Fit a smooth increasing function: monotone least squares on equidistant knots, PCHIP between them.
 
     Minimises :math:`\sum_i (y_i - \sum_j v_j h_j(x_i))^2` over :math:`v_1 \le v_2 \le \dots`, with the hat functions h
@@ -86,6 +87,8 @@ def fit_increasing(x, y, n_knots=10):
     x, y : array of shape (n,)
     n_knots : int, default=10
         At most so many; never more than there are different x.
+    weights : array of shape (n,), optional
+        Weight 2 counts as two equal pairs.
 
     Returns
     -------
@@ -112,8 +115,9 @@ def fit_increasing(x, y, n_knots=10):
     hats = np.stack([np.interp(x, knots, row) for row in np.eye(n_knots)], axis=1)
     curvature = SMOOTHNESS * np.diff(np.eye(n_knots), n=2, axis=0)
     steps = np.tril(np.ones((n_knots, n_knots)))  # values = steps @ (start, increments ≥ 0)
-    design = np.concatenate([hats, curvature]) @ steps
-    target = np.concatenate([(y - low) / size, np.zeros(len(curvature))])
+    roots = np.ones(len(x)) if weights is None else np.sqrt(weights)
+    design = np.concatenate([roots[:, None] * hats, curvature]) @ steps
+    target = np.concatenate([roots * (y - low) / size, np.zeros(len(curvature))])
     Q, R = qr(design, mode="economic")
     least = np.r_[-np.inf, np.zeros(n_knots - 1)]
     solution = lsq_linear(R, Q.T @ target, bounds=(least, np.inf), method="bvls", max_iter=100 * n_knots).x
@@ -121,12 +125,14 @@ def fit_increasing(x, y, n_knots=10):
     return IncreasingMap(knots, values, smooth=True)
 
 
-def fit_isotonic(x, y):
+def fit_isotonic(x, y, weights=None):
     """Fit the increasing function with the least squared error, straight between the x.
 
     Parameters
     ----------
     x, y : array of shape (n,)
+    weights : array of shape (n,), optional
+        Weight 2 counts as two equal pairs.
 
     Returns
     -------
@@ -139,15 +145,17 @@ def fit_isotonic(x, y):
     array([2., 2.])
     """
     x, y = check_pairs("fit_isotonic", x, y)
-    knots, group, sizes = np.unique(x, return_inverse=True, return_counts=True)
+    weights = np.ones(len(x)) if weights is None else weights
+    knots, group = np.unique(x, return_inverse=True)
     if knots.size == 1:
         return _shift(x, y)
-    means = np.bincount(group, weights=y) / sizes
-    values = isotonic_regression(means, sample_weight=sizes.astype(float))
+    sizes = np.bincount(group, weights)
+    means = np.bincount(group, weights * y) / sizes
+    values = isotonic_regression(means, sample_weight=sizes)
     return IncreasingMap(knots, np.maximum.accumulate(values))
 
 
-def fit_affine(x, y):
+def fit_affine(x, y, x_weights=None, y_weights=None):
     r"""The line that gives x the mean and standard deviation of y.
 
     :math:`t \mapsto (t - \bar x)\, s_y / s_x + \bar y` [1]_, enough where values are roughly normal. The pairing of x
@@ -157,6 +165,7 @@ def fit_affine(x, y):
     ----------
     x : array of shape (n,)
     y : array of shape (m,)
+    x_weights, y_weights : arrays of the shapes of x and y, optional
 
     Returns
     -------
@@ -174,15 +183,15 @@ def fit_affine(x, y):
     array([2., 6.])
     """
     x, y = check_sample("fit_affine", "x", x, least=1), check_sample("fit_affine", "y", y, least=1)
-    spread = x.std()
-    slope = y.std() / spread if spread > np.finfo(float).eps * np.abs(x).max() else 1.0
-    return IncreasingMap([x.mean()], [y.mean()], slope=slope)
+    spread = deviation(x, x_weights)
+    slope = deviation(y, y_weights) / spread if spread > np.finfo(float).eps * np.abs(x).max() else 1.0
+    return IncreasingMap([mean(x, x_weights)], [mean(y, y_weights)], slope=slope)
 
 
 KINDS = ("pchip", "isotonic", "affine")
 
 
-def transfer_function(train, left_out, kind="pchip", n_knots=10):
+def transfer_function(train, left_out, kind="pchip", n_knots=10, weights=None):
     r"""Learn the function that gives left-out values the distribution of training values.
 
     New values come from the law of left-out values, not from that of the training values they are compared with. The
@@ -199,6 +208,8 @@ def transfer_function(train, left_out, kind="pchip", n_knots=10):
     kind : {"pchip", "isotonic", "affine"}, default="pchip"
     n_knots : int, default=10
         For "pchip".
+    weights : array of shape (n,), optional
+        Of both samples, which are of the same points then; weight 2 counts as two equal points.
 
     Returns
     -------
@@ -219,12 +230,12 @@ def transfer_function(train, left_out, kind="pchip", n_knots=10):
     True
     """
     if kind == "affine":
-        return fit_affine(left_out, train)
-    target = specify_histogram(train, left_out)
+        return fit_affine(left_out, train, weights, weights)
+    target = specify_histogram(train, left_out) if weights is None else matched(train, left_out, weights)
     if kind == "isotonic":
-        return fit_isotonic(left_out, target)
+        return fit_isotonic(left_out, target, weights)
     if kind == "pchip":
-        return fit_increasing(left_out, target, n_knots)
+        return fit_increasing(left_out, target, n_knots, weights)
     raise ValueError(f"transfer_function knows the kinds {', '.join(KINDS)}; got {kind!r}.")
 
 

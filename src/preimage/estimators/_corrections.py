@@ -12,9 +12,10 @@ from preimage.calibration import (
     restore_lost_projection,
     transfer_function,
 )
+from preimage.calibration._weights import quantiles
 from preimage.estimators._left_out_scores import as_inputs
 
-METHODS = ("auto", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none")
+METHODS = ("auto", "threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none")
 KINDS = {"transfer": "pchip", "isotonic": "isotonic", "affine": "affine"}
 # Histograms of fewer new rows than this say little.
 SMALL_BATCH = 10
@@ -41,9 +42,11 @@ class Calibration:
         column, and left-out ones have the level of the model of all (see `LeftOutValues.levelled`).
     corrected : array of shape (n, k)
         The left-out values, corrected.
+    weights : array of shape (n,) or None
     """
 
-    def __init__(self, method, correction, train, left_out, corrected, choice):
+    def __init__(self, method, correction, train, left_out, corrected, choice, weights=None):
+        self.weights = weights
         self.method = method
         self.correction = correction
         self.train = train
@@ -57,7 +60,7 @@ class Calibration:
 
     @property
     def inflation(self):
-        return inflation(self.train, self.left_out)
+        return inflation(self.train, self.left_out, self.weights)
 
     def apply(self, values, X):
         """Corrected values for the rows of X, whose values are `values`; of the shape of `values`."""
@@ -75,11 +78,13 @@ class Columns:
         self.functions = functions
 
     @classmethod
-    def learned(cls, train, left_out, method, wanted):
+    def learned(cls, train, left_out, method, wanted, weights=None):
         """Transfer functions for the columns that are wanted."""
         kind = KINDS[method]
         pairs = zip(train.T, left_out.T, wanted, strict=True)
-        return cls([transfer_function(*pair, kind) if is_wanted else None for *pair, is_wanted in pairs])
+        return cls(
+            [transfer_function(*pair, kind, weights=weights) if is_wanted else None for *pair, is_wanted in pairs]
+        )
 
     def __call__(self, values, X=None):
         columns = [
@@ -91,7 +96,11 @@ class Columns:
 class Histogram:
     """The histograms of the training scores, for all new rows at once."""
 
-    def __init__(self, train):
+    def __init__(self, train, weights=None):
+        # Quantiles of weighted rows at as many levels as their weights count rows.
+        if weights is not None:
+            levels = np.linspace(0, 1, max(2, round(weights.sum())))
+            train = np.stack([quantiles(column, levels, weights) for column in train.T], axis=1)
         self.train = train
 
     def __call__(self, values, X=None):

@@ -1,13 +1,14 @@
 """Learn from training data how the decisions of a classifier for new points are to be corrected."""
 
-import contextlib
 import warnings
 
 import numpy as np
 
 from preimage._arrays import to_dense
 from preimage.calibration import (
+    Threshold,
     compare_decisions,
+    decision_score,
     gaussian_gamma,
     inflation,
     is_inflated,
@@ -15,6 +16,7 @@ from preimage.calibration import (
     margins_of,
     predicted_codes,
     renormalize,
+    signal_of,
 )
 from preimage.estimators._corrections import METHODS, Calibration, Columns, Histogram, Orthogonal
 from preimage.estimators._left_out_decisions import left_out_decisions
@@ -22,39 +24,43 @@ from preimage.estimators._left_out_scores import as_inputs, last_step
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import Binary, OneVsRest, machine_of
 
-# "auto" compares these; "isotonic" is a rougher "transfer", and "histogram" needs the test set.
-CANDIDATES = ("transfer", "affine", "orthogonal")
-# Where deviations agree within this factor there is nothing to correct. From this one on inflation is beyond doubt, and
-# the better estimate decides. Between, doing nothing is preferred unless a correction gains this much, after so many
-# standard errors.
-LEAST_INFLATION = 1.02
-STRONG_INFLATION = 2.0
-LEAST_GAIN = 0.01
-STANDARD_ERRORS = 2.0
-# "transfer" is preferred to others that are not better than it by so many standard errors.
-BETTER_THAN_TRANSFER = 1.0
-# Functions are learned on all but one of so many parts of the left-out decisions, and judged on that one.
-N_PARTS = 10
+# "auto" changes decisions where the smoothed measure of left-out ones gains this much, a fifth of a per cent: less is
+# within what smoothing decides. Votes of pairs of classes and machines of one class against the rest are different
+# models, so that the latter must be better by this many standard errors.
+LEAST_GAIN = 0.002
+STANDARD_ERRORS = 1.0
+# And where left-out decisions order the classes better than chance does once in five times.
+LEAST_EVIDENCE = 0.2
+# Recalls this many standard errors below chance mean that left-out decisions name wrong classes.
+BELOW_CHANCE = 2.0
 
 
 def learn_decision_calibration(
-    estimator, X, y, *, method="auto", cv=None, n_jobs=None, rng=None, sample_weight=None, values=None
+    estimator,
+    X,
+    y,
+    *,
+    method="auto",
+    scoring="balanced_accuracy",
+    cv=None,
+    n_jobs=None,
+    rng=None,
+    sample_weight=None,
+    groups=None,
+    values=None,
 ):
     r"""Learn the correction of decisions of a fitted classifier, from its training data alone.
 
     Two classes have one column of decisions, with the threshold 0; more classes one each, the largest of which wins
-    (those of `SVC` are votes of pairs with their confidence). Columns are corrected one by one. "auto" compares
-    "transfer", "affine" and, for Gaussian kernels, "orthogonal" with doing nothing, by the geometric mean of the
-    classes' recalls on left-out decisions (see `compare_decisions`), each judged on rows that its functions were not
-    learned from:
+    (those of `SVC` are votes of pairs with their confidence). Columns are corrected one by one. For two classes every
+    increasing correction is a threshold, and "auto" is the one of `preimage.calibration.Threshold`, which is applied
+    where
 
-    - Where training decisions have at least twice the deviation of left-out ones, a correction must gain anything.
-    - Where they have less than 1.02 times that deviation, nothing is corrected.
-    - Else a correction must gain 0.01, and that after two standard errors.
+    - left-out decisions order the classes better than chance (p < 0.2, see `signal_of`), and
+    - the smoothed measure (`scoring`, see `compare_decisions`) of the left-out decisions gains 0.002 or more by it.
 
-    Of several that do, "transfer" is applied unless another is better than it by a standard error; of none, "none".
-    Corrections that name the right class clearly less often than chance are out of the question, and so are all where
-    left-out decisions differ by rounding errors. A warning says where nothing is left.
+    Where left-out decisions differ by rounding errors, or name wrong classes whatever the threshold, nothing is
+    corrected, and a warning says so.
 
     Parameters
     ----------
@@ -62,7 +68,9 @@ def learn_decision_calibration(
     X, y : its training data
     method : str
         As in `Renormalized`.
-    cv, n_jobs, rng, sample_weight
+    scoring : {"balanced_accuracy", "geometric_mean", "accuracy"}
+        What thresholds are for, and what "auto" judges by.
+    cv, n_jobs, rng, sample_weight, groups
         As in `left_out_decisions`.
     values : LeftOutValues, optional
         What `left_out_decisions` returned, to compare methods without leaving points out again.
@@ -86,79 +94,91 @@ def learn_decision_calibration(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
-    rng = np.random.default_rng(0) if rng is None else rng
     if values is None:
-        values = left_out_decisions(estimator, X, y, cv=cv, n_jobs=n_jobs, rng=rng, sample_weight=sample_weight)
-    choice = {"method": method, "left-out decisions": values.route}
+        values = left_out_decisions(
+            estimator, X, y, cv=cv, n_jobs=n_jobs, rng=rng, sample_weight=sample_weight, groups=groups
+        )
+    choice = {"method": method, "left-out decisions": values.route, "scoring": scoring}
     model = getattr(estimator, "best_estimator_", estimator)
     if method == "auto":
-        method = _choose(model, X, values, choice, rng)
-    correction, corrected = _correct(model, X, method, values)
-    return Calibration(method, correction, values.train, values.levelled, corrected, choice)
+        method = _choose(model, values, scoring, choice)
+    correction, corrected = _correct(model, X, method, values, scoring)
+    return Calibration(method, correction, values.train, values.levelled, corrected, choice, values.weights)
 
 
-def _correct(model, X, method, values):
+def _correct(model, X, method, values, scoring):
     """The correction, or None, and the left-out decisions after it."""
-    train, left_out = values.train, values.levelled
+    train, left_out, weights = values.train, values.levelled, values.weights
     if method == "none":
         return None, left_out
     if method == "histogram":
-        return Histogram(train), renormalize(train, left_out)
+        return Histogram(train, weights), renormalize(train, left_out)
     if method == "orthogonal":
         return _orthogonal(model, X, left_out)
-    correction = _transfer(train, left_out, method)
+    if method == "threshold":
+        correction = Threshold.learned(train, left_out, values.codes, weights, scoring)
+    else:
+        correction = Columns.learned(train, left_out, method, is_resolved(train, left_out), weights)
     return correction, correction(left_out)
 
 
-def _transfer(train, left_out, method):
-    return Columns.learned(train, left_out, method, is_resolved(train, left_out))
-
-
-def _choose(model, X, values, choice, rng):
+def _choose(model, values, scoring, choice):
     """The name of what "auto" does."""
-    train, left_out, codes = values.train, values.levelled, values.codes
-    choice["inflation"] = ratio = float(np.exp(np.mean(np.log(inflation(train, left_out)))))
+    train, left_out, codes, weights = values.train, values.levelled, values.codes, values.weights
+    choice["inflation"] = float(np.exp(np.mean(np.log(inflation(train, left_out, weights)))))
     choice["chosen"] = "none"
-    if ratio < LEAST_INFLATION:
-        return "none"
-    if (is_inflated(train, left_out) & ~is_resolved(train, left_out)).any():
+    if (is_inflated(train, left_out, weights) & ~is_resolved(train, left_out)).any():
         _warn_of_collapse(model, "differ by rounding errors only, so that no correction can be learned")
         return "none"
-    corrected = {name: _judged_apart(values, name, rng) for name in CANDIDATES if name != "orthogonal"}
-    with contextlib.suppress(UnsupportedKernelError):  # no candidate for other models
-        corrected["orthogonal"] = _orthogonal(model, X, left_out)[1]
-    useless = [name for name, each in corrected.items() if _is_worse_than_chance(predicted_codes(each), codes)]
-    is_strong = ratio >= STRONG_INFLATION
-    if is_strong and len(useless) == len(corrected):
-        _warn_of_collapse(model, "name wrong classes, whatever the correction")
-    margins = {name: margins_of(each, codes) for name, each in corrected.items()}
-    gains = compare_decisions(margins, margins_of(left_out, codes), codes, values.weights)
-    worth = {
-        name: gain if is_strong else gain - STANDARD_ERRORS * error - LEAST_GAIN
-        for name, (gain, error) in gains.items()
-    } | dict.fromkeys(useless, -np.inf)
-    best = max(worth, key=worth.get)
-    chosen = best if worth[best] > 0 else "none"
-    if chosen not in ("none", "transfer") and worth["transfer"] > 0:
-        gain, error = compare_decisions({best: margins[best]}, margins["transfer"], codes, values.weights)[best]
-        chosen = best if gain > BETTER_THAN_TRANSFER * error else "transfer"
-    choice.update(
-        {
-            "gains": {name: gain for name, (gain, _) in gains.items()},
-            "standard errors": {name: error for name, (_, error) in gains.items()},
-            "chosen": chosen,
-        }
-    )
+    if len(np.unique(codes)) < 2:
+        return "none"
+    corrected = Threshold.learned(train, left_out, codes, weights, scoring)(left_out)
+    if is_worse_than_chance(predicted_codes(corrected), codes):
+        _warn_of_collapse(model, "name wrong classes, whatever the threshold")
+        return "none"
+    signal = signal_of(left_out, codes, weights)
+    plain = margins_of(left_out, codes)
+    gain, error = compare_decisions({"threshold": margins_of(corrected, codes)}, plain, codes, weights, scoring)[
+        "threshold"
+    ]
+    chosen = "threshold" if gain >= LEAST_GAIN and signal.p_value < LEAST_EVIDENCE else "none"
+    choice.update({"signal": signal.p_value, "gain": gain, "standard error": error, "chosen": chosen})
     return chosen
 
 
-def _is_worse_than_chance(predicted, codes):
+def better_of(votes, machines):
+    """Which calibration of a multi-class SVC to take: of its votes of pairs, or of machines of one class each.
+
+    Parameters
+    ----------
+    votes, machines : (LeftOutValues, Calibration) pairs
+        Of the same rows.
+
+    Returns
+    -------
+    bool
+        Whether corrected decisions of one class against the rest are better beyond their standard error.
+    """
+    (values, calibration), (_, other) = votes, machines
+    codes, scoring = values.codes, calibration.choice["scoring"]
+    margins = margins_of(other.corrected, codes)
+    plain = margins_of(calibration.corrected, codes)
+    gain, error = compare_decisions({"ours": margins}, plain, codes, values.weights, scoring)["ours"]
+    counted = [
+        decision_score(codes, predicted_codes(each.corrected), values.weights, scoring) for each in (other, calibration)
+    ]
+    other.choice["gain over votes of pairs"], other.choice["its standard error"] = gain, error
+    clear = gain > max(LEAST_GAIN, STANDARD_ERRORS * error) and counted[0] > counted[1]
+    return clear and other.method != "none"
+
+
+def is_worse_than_chance(predicted, codes):
     """Whether the mean recall of the classes is clearly below that of predictions that know nothing."""
     present, sizes = np.unique(codes, return_counts=True)
     chance = 1 / len(present)
     recalls = [np.mean(predicted[codes == code] == code) for code in present]
     error = chance * np.sqrt(chance * (1 - chance) * np.sum(1 / sizes))
-    return np.mean(recalls) < chance - STANDARD_ERRORS * error
+    return np.mean(recalls) < chance - BELOW_CHANCE * error
 
 
 def _warn_of_collapse(model, what):
@@ -168,27 +188,6 @@ def _warn_of_collapse(model, what):
         UserWarning,
         stacklevel=2,
     )
-
-
-def _judged_apart(values, method, rng):
-    """Left-out decisions, corrected by functions that were learned from other rows."""
-    train, left_out, part = values.train, values.levelled, _parts(values.codes, rng)
-    out = np.empty_like(left_out)
-    for p in np.unique(part):
-        rest, here = part != p, part == p
-        out[here] = _transfer(train[rest], left_out[rest], method)(left_out[here])
-    return out
-
-
-def _parts(codes, rng):
-    """Random parts with as many rows of each class as possible in each."""
-    sizes = np.bincount(codes)
-    n_parts = max(2, min(N_PARTS, sizes[sizes > 0].min()))
-    part = np.empty(len(codes), dtype=int)
-    for code in np.unique(codes):
-        rows = rng.permutation(np.flatnonzero(codes == code))
-        part[rows] = np.arange(rows.size) % n_parts
-    return part
 
 
 def _orthogonal(model, X, left_out):

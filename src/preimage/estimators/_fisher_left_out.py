@@ -20,8 +20,9 @@ def fisher_left_out(model, X, y, sample_weight, decisions):
     On all points with a penalty on the norm, two-class discriminants are least squares with a constant on any two
     targets, up to a line :math:`a f + c` that scales them and places the threshold. `LeastSquares` leaves rows out
     exactly; the ridge in absolute terms and the line stay those of all rows. Without row n all values change
-    by :math:`H_{in} (f_{-n}(x_n) - y_n)`, with the matrix H that takes targets to fitted values. None for other
-    discriminants.
+    by :math:`H_{in} (f_{-n}(x_n) - y_n)`, with the matrix H that takes targets to fitted values, and their weighted
+    mean by :math:`w_n / W` times that difference: the constant has no penalty, so that residuals have mean zero. None
+    for other discriminants.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ def fisher_left_out(model, X, y, sample_weight, decisions):
     Returns
     -------
     (values, levels) : arrays of shape (n,), or None
-        Decisions, and the mean decision of each of these discriminants over all rows.
+        Decisions, and the (weighted) mean decision of each of these discriminants over all rows.
     """
     if (
         type(model) is not KernelFisherDiscriminant
@@ -55,7 +56,6 @@ def fisher_left_out(model, X, y, sample_weight, decisions):
     if np.abs(slope * fitted + constant - decisions).max() > AGREEMENT * decisions.std():
         return None
     left_out = regression.left_out(signs[:, None], ridge)[:, 0]
-    # What each target adds to the mean of all fitted values: the column means of H = I − μW⁻¹B.
-    shares = (1 - regression.coefficients((ridge / weights)[:, None], ridge)[:, 0]) / len(K)
-    levels = fitted.mean() + shares * (left_out - signs)
+    fractions = weights / weights.sum()
+    levels = fractions @ fitted + fractions * (left_out - signs)
     return slope * left_out + constant, slope * levels + constant

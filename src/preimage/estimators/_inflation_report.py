@@ -4,29 +4,49 @@ from html import escape
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import Pipeline
-from sklearn.utils.multiclass import type_of_target
 
 from preimage._random import generator
 from preimage._validation import count_rows
 from preimage.calibration import (
+    SCORINGS,
+    compare_decisions,
+    decision_score,
     dependence_test,
     histogram_overlap,
+    inflation_interval,
     is_inflated,
     is_resolved,
+    margins_of,
     predicted_codes,
-    recall_mean,
+    signal_of,
 )
+from preimage.calibration._comparison import check_scoring
 from preimage.calibration._inflation import SMALLEST_INFLATION
-from preimage.estimators._decision_calibration import learn_decision_calibration
-from preimage.estimators._renormalized import Renormalized, check_correctable
+from preimage.estimators._left_out_scores import fitted_on
+from preimage.estimators._renormalized import (
+    Renormalized,
+    automatic_guard,
+    check_correctable,
+    classifier_calibration,
+)
 from preimage.estimators._score_calibration import learn_score_calibration
 
+# Signal is clear when chance would show as much in one of 200 data sets, and a gain when it is beyond two standard
+# errors. A correction is recommended when both are: on pure noise that should happen in less than one of 200.
+CLEAR_SIGNAL = 0.005
+POSSIBLE_SIGNAL = 0.05
+STANDARD_ERRORS = 2.0
 # Pairs among the leading components are tested; the number of pairs grows with the square.
 MOST_TESTED = 8
 # Rows of the table that a printed report shows.
 MOST_PRINTED = 12
+QUESTIONS = {
+    "signal": "Is there signal?",
+    "inflation": "Is there inflation?",
+    "correction": "Does correction help?",
+}
+MEASURES = dict(zip(SCORINGS, ("Balanced accuracy", "Geometric mean of recalls", "Accuracy"), strict=True))
 
 
 class InflationReport:
@@ -43,37 +63,70 @@ class InflationReport:
     train_std, left_out_std, ratios : arrays of shape (q,)
         Standard deviations, and training over left-out.
     overlap : array of shape (q,)
-        Share of the histograms of training and left-out values that is common: 1 for the same law, 0 for nothing in
+        Fraction of the histograms of training and left-out values that is common: 1 for the same law, 0 for nothing in
         common.
     inflated : bool array of shape (q,)
         Where the ratio is beyond 1.1 and beyond its noise.
     dependence : DependenceTest or None
         Of pairs among the leading eight components.
+    ratios_low, ratios_high : arrays of shape (q,)
+        Two standard errors below and above `ratios`.
+    signal : Signal or None
+        With classes: whether decisions for samples left out order the classes better than chance (`auc`, its standard
+        error without signal, `p_value`).
+    gain, gain_error : float or None
+        With classes: the gain in the measure `scoring` by correction on samples left out, smoothed, and its standard
+        error.
+    scoring : str
+    scores : dict of str to float, or None
+        The measure itself, by counts, on samples left out: "as they are", "corrected", and by "largest class"; for
+        classifiers also of "training" samples.
     errors : dict of str to float, or None
-        Share of left-out samples that are classified wrong, "as they are", "corrected", and by "largest class".
-    g_means : dict of str to float, or None
-        For classifiers: geometric mean of the recalls of classes, on "training", "left out" and "corrected" decisions.
+        Fraction of left-out samples that are classified wrong, "as they are", "corrected", and by "largest class".
     method : str
         What ``Renormalized(..., method="auto")`` does on these data.
+    recommends_correction : bool
+        Whether signal and gain are clear; without classes, whether there is inflation that can be corrected.
+    answers : dict of str to str
+        Sentences on "signal", "inflation" and "correction".
     recommendation : str
     y : array of shape (n,) or None
     """
 
-    def __init__(self, kind, model, calibration, *, shape, y, dependence, errors, g_means):
+    def __init__(self, kind, model, calibration, judged, *, shape, y, dependence, scoring):
         self.kind = kind
         self.model = model
         self.calibration = calibration
         self.n_samples, self.n_features = shape
         self.y = y
+        self.scoring = scoring
         self.train, self.left_out, self.corrected = calibration.train, calibration.left_out, calibration.corrected
         self.method = calibration.method
         self.ratios = calibration.inflation
-        self.inflated = is_inflated(self.train, self.left_out)
+        self.ratios_low, self.ratios_high = inflation_interval(self.train, self.left_out, calibration.weights)
+        self.inflated = is_inflated(self.train, self.left_out, calibration.weights)
         self.dependence = dependence
-        self.errors = errors
-        self.g_means = g_means
+        self.signal = self.gain = self.gain_error = self.scores = self.errors = None
+        if judged is not None:
+            self._judge(*judged)
         self.names = _names(kind, model, self.train.shape[1])
+        self.recommends_correction = _recommends(self)
+        self.answers = {"signal": _signal_answer(self), "inflation": _inflation_answer(self)}
+        self.answers["correction"] = _correction_answer(self)
         self.recommendation = _recommendation(self)
+
+    def _judge(self, codes, weights, plain, corrected, training):
+        """Numbers of decisions for samples left out, as they are and corrected."""
+        self.signal = signal_of(plain, codes, weights)
+        margins = margins_of(corrected, codes)
+        gains = compare_decisions({"": margins}, margins_of(plain, codes), codes, weights, self.scoring)
+        self.gain, self.gain_error = gains[""]
+        largest = np.full(len(codes), np.bincount(codes, weights).argmax())
+        named = {"as they are": predicted_codes(plain), "corrected": predicted_codes(corrected)}
+        named["largest class"] = largest
+        self.errors = {name: 1 - decision_score(codes, each, weights, "accuracy") for name, each in named.items()}
+        named |= {} if training is None else {"training": predicted_codes(training)}
+        self.scores = {name: decision_score(codes, each, weights, self.scoring) for name, each in named.items()}
 
     @property
     def train_std(self):
@@ -113,7 +166,8 @@ class InflationReport:
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows[: MOST_PRINTED + 1]]
         if len(rows) > MOST_PRINTED + 1:
             lines.append(f"... and {len(rows) - 1 - MOST_PRINTED} more")
-        return "\n".join([self._title(), "", *lines, "", *self._notes(), self.recommendation])
+        answers = [f"{question} {self.answers[key]}" for key, question in QUESTIONS.items()]
+        return "\n".join([self._title(), "", *lines, "", *answers, *self._notes(), "", self.recommendation])
 
     def __repr__(self):
         worst = f"largest ratio {_format(self.ratios.max())}" if self.ratios.size else "no components"
@@ -129,7 +183,8 @@ class InflationReport:
             for k, name in enumerate(self.names[:MOST_PRINTED])
         )
         more = len(self.names) - MOST_PRINTED
-        notes = [*([f"... and {more} more"] if more > 0 else []), *self._notes()]
+        answers = [f"{question} {self.answers[key]}" for key, question in QUESTIONS.items()]
+        notes = [*([f"... and {more} more"] if more > 0 else []), *answers, *self._notes()]
         return (
             f"<div><p><b>{escape(self._title())}</b></p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
             f"</table>{''.join(f'<p>{escape(note)}</p>' for note in notes)}<p>{escape(self.recommendation)}</p></div>"
@@ -140,6 +195,8 @@ class InflationReport:
             "train std": self.train_std,
             "left-out std": self.left_out_std,
             "ratio": self.ratios,
+            "from": self.ratios_low,
+            "to": self.ratios_high,
             "overlap": self.overlap,
             "inflated": self.inflated,
         }
@@ -149,12 +206,11 @@ class InflationReport:
 
     def _notes(self):
         notes = []
-        if self.errors is not None:
+        if self.scores is not None:
+            each = ", ".join(f"{value:.3f} {name}" for name, value in self.scores.items())
+            notes.append(f"{MEASURES[self.scoring]} on samples left out: {each}.")
             each = ", ".join(f"{error:.1%} {name}" for name, error in self.errors.items())
             notes.append(f"Left-out samples classified wrong: {each}.")
-        if self.g_means is not None:
-            each = ", ".join(f"{value:.3f} {name}" for name, value in self.g_means.items())
-            notes.append(f"Geometric mean of the recalls of classes: {each}.")
         if self.dependence is not None and self.dependence.n_pairs:
             test = self.dependence
             notes.append(
@@ -165,12 +221,33 @@ class InflationReport:
 
 
 def inflation_report(
-    estimator, X, y=None, *, classifier=None, n_permutations=200, cv=None, n_jobs=None, random_state=0
+    estimator,
+    X,
+    y=None,
+    *,
+    classifier=None,
+    scoring="balanced_accuracy",
+    n_permutations=200,
+    cv=None,
+    n_jobs=None,
+    random_state=0,
+    sample_weight=None,
+    groups=None,
 ):
-    r"""Measure on your data how training scores and those of new samples differ, and say what to do.
+    r"""Is there signal, is there inflation, and does correction help? Each answer with its uncertainty.
 
     A copy of `estimator` is fitted on X, and training samples are left out, as in `Renormalized`. Nothing but X and y
     is needed: no test set.
+
+    - Signal: the area under the curve of decisions for samples left out, against 0.5; see
+      `preimage.calibration.signal_of`. It does not depend on thresholds, which inflation spoils.
+    - Inflation: the ratio of the standard deviations of training values and of values of samples left out, with two
+      standard errors to either side.
+    - Correction: the gain in `scoring` by what `Renormalized` does, with its standard error; see
+      `preimage.calibration.compare_decisions`.
+
+    A correction is recommended where signal (p < 0.005) and gain (two standard errors) are clear. It costs what
+    ``Renormalized(estimator).fit(X, y)`` costs, and a test of dependence for transformers.
 
     Parameters
     ----------
@@ -178,13 +255,15 @@ def inflation_report(
         What `Renormalized` takes, fitted or not; a `Renormalized` stands for what it wraps.
     X : array, sparse matrix or data frame of shape (n, d)
     y : array of shape (n,), optional
-        Classes. With them, a report on a transformer also says whether correction helps a classifier.
+        Classes. Without them a report on a transformer speaks of inflation alone.
     classifier : classifier or None, default=None
         The one that judges scores of a transformer when y has classes; None is ``LinearDiscriminantAnalysis()``.
+    scoring : {"balanced_accuracy", "geometric_mean", "accuracy"}, default="balanced_accuracy"
+        What gain is measured by.
     n_permutations : int, default=200
         For the test whether components depend on each other; 0 leaves it out.
-    cv, n_jobs, random_state
-        As in `Renormalized`.
+    cv, n_jobs, random_state, sample_weight, groups
+        As in `Renormalized` and its `fit`.
 
     Returns
     -------
@@ -197,59 +276,44 @@ def inflation_report(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.decomposition import PCA
+    >>> from sklearn.svm import SVC
     >>> from preimage import inflation_report
-    >>> X = np.random.default_rng(0).normal(size=(30, 1000))
-    >>> report = inflation_report(PCA(2), X)
-    >>> bool((report.ratios > 3).all()), report.method
-    (True, 'affine')
+    >>> X, y = np.random.default_rng(0).normal(size=(60, 1000)), np.arange(60) < 15
+    >>> inflation_report(SVC(), X, y).recommends_correction  # pure noise
+    False
+    >>> X[y, :20] += 1.5
+    >>> report = inflation_report(SVC(), X, y)
+    >>> report.recommends_correction, report.method
+    (True, 'threshold')
     """
+    check_scoring(scoring)
     estimator = estimator.estimator if isinstance(estimator, Renormalized) else estimator
     check_correctable("inflation_report", estimator, y)
     rng = generator(random_state)
-    model = clone(estimator)
-    model = model.fit(X) if y is None else model.fit(X, y)
-    options = {"cv": cv, "n_jobs": n_jobs, "rng": rng}
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    model = fitted_on(clone(estimator), X, y, weights)
+    options = {"method": "auto", "scoring": scoring, "cv": cv, "n_jobs": n_jobs, "rng": rng}
+    options |= {"sample_weight": weights, "groups": groups}
     shape = (count_rows(X), int(getattr(model, "n_features_in_", np.shape(X)[-1])))
+    labels = None if y is None else np.asarray(y)
     if is_classifier(model):
-        return _of_classifier(model, X, y, shape, options)
-    guard = None
-    if y is not None and type_of_target(y) in ("binary", "multiclass"):
-        guard = LinearDiscriminantAnalysis() if classifier is None else classifier
-    calibration = learn_score_calibration(model, X, y, method="auto", guard=guard, **options)
-    errors = None
-    if "guard" in calibration.choice:
-        names = {"as they are": "plain error", "corrected": "corrected error", "largest class": "majority error"}
-        errors = {name: calibration.choice["guard"][key] for name, key in names.items()}
+        model, calibration = classifier_calibration(model, X, y, **options)
+        codes = np.searchsorted(model.classes_, labels)
+        judged = (codes, weights, calibration.left_out, calibration.corrected, calibration.train)
+        return InflationReport(
+            "classifier", model, calibration, judged, shape=shape, y=labels, dependence=None, scoring=scoring
+        )
+    guard = automatic_guard(y)
+    guard = classifier if guard is not None and classifier is not None else guard
+    calibration = learn_score_calibration(model, X, y, guard=guard, always_judge=True, **options)
+    verdict, judged = calibration.choice.get("verdict"), None
+    if verdict is not None:
+        judged = (verdict.codes, None, verdict.plain, verdict.corrected, None)
     dependence = None
     if n_permutations and calibration.train.shape[1] > 1:
         dependence = dependence_test(calibration.train[:, :MOST_TESTED], n_permutations, rng=rng)
-    labels = None if y is None else np.asarray(y)
     return InflationReport(
-        "transformer", model, calibration, shape=shape, y=labels, dependence=dependence, errors=errors, g_means=None
-    )
-
-
-def _of_classifier(model, X, y, shape, options):
-    calibration = learn_decision_calibration(model, X, y, method="auto", **options)
-    labels = np.asarray(y)
-    codes = np.searchsorted(model.classes_, labels)
-    predicted = {
-        name: predicted_codes(values)
-        for name, values in (
-            ("training", calibration.train),
-            ("left out", calibration.left_out),
-            ("corrected", calibration.corrected),
-        )
-    }
-    errors = {
-        "as they are": float(np.mean(predicted["left out"] != codes)),
-        "corrected": float(np.mean(predicted["corrected"] != codes)),
-        "largest class": float(1 - np.bincount(codes).max() / len(codes)),
-    }
-    g_means = {name: recall_mean(codes, each) for name, each in predicted.items()}
-    return InflationReport(
-        "classifier", model, calibration, shape=shape, y=labels, dependence=None, errors=errors, g_means=g_means
+        "transformer", model, calibration, judged, shape=shape, y=labels, dependence=dependence, scoring=scoring
     )
 
 
@@ -271,65 +335,89 @@ def _name(model):
     return f"a pipeline with {type(model.steps[-1][1]).__name__}"
 
 
-def _recommendation(report):
-    name = _name(report.model)
-    what = "scores" if report.kind == "transformer" else "decision values"
-    if not report.inflated.any() and report.method == "none":
-        return (
-            f"No inflation: {what} of samples left out vary as much as those of training samples, within "
-            f"{SMALLEST_INFLATION - 1:.0%} or within their noise. Use {name} as it is."
-        )
-    ratios = report.ratios[report.inflated] if report.inflated.any() else report.ratios
-    size = f"{np.median(ratios):.3g} times"
-    if len(ratios) > 1:
-        size += f" (at most {ratios.max():.3g} times)"
-    which = ""
-    if report.kind == "transformer" and report.inflated.any() and not report.inflated.all():
-        which = f" of {int(report.inflated.sum())} of {len(report.inflated)} components"
-    finding = (
-        f"Training {what}{which} vary {size} as much as those of samples left out: new samples will lie nearer to the "
-        "middle than anything that was learned from."
-    )
+def _is_clear(report):
+    return report.signal.p_value < CLEAR_SIGNAL and report.gain > STANDARD_ERRORS * report.gain_error
+
+
+def _recommends(report):
     if report.method == "none":
-        return f"{finding} {_why_not(report)}"
-    advice = (
-        f"Use Renormalized around {name}: it learns the correction ({report.method!r}) when it is fitted, and works "
-        "for single new samples."
-    )
-    if report.kind == "transformer" and report.errors is None:
-        advice += (
-            " With class labels, give y here, or guard=LinearDiscriminantAnalysis() there, to see whether it helps."
-        )
-    return f"{finding} {_gain(report)}{advice}"
+        return False
+    return _is_clear(report) if report.signal is not None else bool(report.inflated.any())
 
 
-def _gain(report):
-    if report.errors is None:
-        return ""
-    if report.kind == "classifier":
-        before, after = report.g_means["left out"], report.g_means["corrected"]
+def _signal_answer(report):
+    if report.signal is None:
+        return "Unknown without classes; give y."
+    auc, error, p = report.signal.auc, report.signal.standard_error, report.signal.p_value
+    numbers = f"area under the curve {auc:.2f} on samples left out; 0.50 ± {error:.2f} without signal, p = {p:.2g}"
+    if p < CLEAR_SIGNAL:
+        return f"Yes ({numbers})."
+    if p < POSSIBLE_SIGNAL:
+        return f"Possibly ({numbers}): more samples would tell."
+    return f"No sign of signal ({numbers})."
+
+
+def _inflation_answer(report):
+    what = "scores" if report.kind == "transformer" else "decision values"
+    if not report.inflated.any():
         return (
-            f"Correction changes the geometric mean of recalls on samples left out from {before:.3f} to {after:.3f}. "
+            f"No: {what} of samples left out vary as much as those of training samples, within "
+            f"{SMALLEST_INFLATION - 1:.0%} or within their uncertainty."
         )
-    before, after = report.errors["as they are"], report.errors["corrected"]
-    return f"Correction lowers the error of a classifier on samples left out from {before:.1%} to {after:.1%}. "
-
-
-def _why_not(report):
     if not is_resolved(report.train, report.left_out)[report.inflated].any():
         return (
-            "The latter differ by rounding errors only, so that no correction can be learned: new samples are like "
+            f"Yes, beyond measure: {what} of samples left out differ by rounding errors only. New samples are like "
             "none of these. A wider kernel (smaller gamma) or fewer variables may help."
         )
-    if report.kind == "classifier":
-        return "Yet no correction tells the classes of samples left out clearly better apart: use it as it is."
-    advice = (
-        f"Yet correction does not make a classifier better on samples left out. Use {_name(report.model)} as it is; "
-        "Renormalized with guard=... decides so by itself."
-    )
-    if report.errors["as they are"] >= report.errors["largest class"]:
-        advice += (
-            " Always naming the largest class is no worse: these components tell little of the classes. More samples, "
-            "or fewer variables chosen beforehand, would help."
+    ratios = report.ratios[report.inflated]
+    middle = int(np.argsort(ratios)[len(ratios) // 2])
+    low, high = report.ratios_low[report.inflated][middle], report.ratios_high[report.inflated][middle]
+    size = f"{ratios[middle]:.3g} times ({low:.3g} to {high:.3g})"
+    which = ""
+    if report.kind == "transformer":
+        which = f" of {len(ratios)} of {len(report.inflated)} components"
+        size += f" as much at the median component, {ratios.max():.3g} times at most,"
+    else:
+        size += " as much"
+    return f"Yes: training {what}{which} vary {size} as those of samples left out."
+
+
+def _correction_answer(report):
+    if report.signal is None:
+        return "Unknown without classes; give y."
+    if report.method == "none":
+        if report.gain == 0:
+            return "Not needed, or nothing was found that helps: Renormalized does nothing here."
+        return (
+            f"No: {MEASURES[report.scoring].lower()} would change by {report.gain:+.3f} ± {report.gain_error:.3f} on "
+            "samples left out; Renormalized does nothing here."
         )
-    return advice
+    numbers = f"{MEASURES[report.scoring].lower()} {report.gain:+.3f} ± {report.gain_error:.3f} on samples left out"
+    if _is_clear(report):
+        return f"Yes ({numbers})."
+    return f"Not clearly ({numbers})."
+
+
+def _recommendation(report):
+    name = _name(report.model)
+    if report.recommends_correction:
+        advice = (
+            f"Use Renormalized around {name}: it learns the correction ({report.method!r}) when it is fitted, and "
+            "works for single new samples."
+        )
+        if report.signal is None:
+            advice += " Give y as well to see whether there is anything to find, and whether correction helps."
+        return advice
+    if report.signal is not None and report.signal.p_value >= POSSIBLE_SIGNAL:
+        return (
+            f"There is no sign that {name} tells the classes of new samples apart, so that no correction can help. "
+            "More samples, or fewer variables chosen beforehand, would."
+        )
+    if report.inflated.any() and not is_resolved(report.train, report.left_out)[report.inflated].any():
+        return "No correction can be learned. Use a wider kernel (smaller gamma) or fewer variables."
+    if report.method == "none":
+        return f"Use {name} as it is."
+    return (
+        f"Use {name} as it is, or Renormalized around it ({report.method!r}), which may help: with so few samples the "
+        "difference is uncertain."
+    )

@@ -4,19 +4,22 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import accuracy_score
 from sklearn.utils import column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import describe_home, is_foreign, is_sparse
 from preimage._random import generator
-from preimage._validation import StrOptions, check_parameters
-from preimage.calibration import predicted_codes
+from preimage._validation import StrOptions, check_parameters, count_rows
+from preimage.calibration import SCORINGS, Probabilities, predicted_codes
 from preimage.estimators._corrections import METHODS
-from preimage.estimators._decision_calibration import learn_decision_calibration
-from preimage.estimators._left_out_scores import as_scores, rows_of
+from preimage.estimators._decision_calibration import better_of, learn_decision_calibration
+from preimage.estimators._left_out_decisions import left_out_decisions
+from preimage.estimators._left_out_scores import as_scores, fitted_on, rows_of
+from preimage.estimators._one_vs_rest import is_multiclass_svc, one_vs_rest
 from preimage.estimators._score_calibration import learn_score_calibration
 from preimage.estimators._training_rows import TrainingRows
 
@@ -55,27 +58,32 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
     With more variables than samples, principal components, kernel principal components and decision functions are
     larger on the training set than on anything else: a point takes part in finding the axes it is projected on. A
     classifier trained on such scores, or the threshold of a decision function, then meets new points near zero, and
-    calls them all by the name of the largest class. This is variance inflation [1]_ [2]_. The cure is to learn how
+    predicts the majority class for nearly all of them. This is variance inflation [1]_ [2]_. The remedy is to learn how
     values shrink, from models that leave training points out, and to undo it.
 
     For a transformer, new scores are corrected component by component; a classifier after it in a pipeline is trained
-    on training scores as they are. For a classifier, its decision values are. Rows of the training set keep their
-    values: they lost nothing. Everything is learned by `fit`; only "histogram" looks at new points, all of them at
-    once.
+    on training scores as they are. For a classifier, its decision values are corrected. Rows of the training set keep
+    their values: they lost nothing. (A row counts as one of the training set when it equals one up to rounding errors.)
+    Everything is learned by `fit`; only "histogram" looks at new points, all of them at once.
 
-    Leaving out every point in turn costs no more than a fit for `KernelPCA` and for scikit-learn's `PCA` and
-    `KernelPCA` (see `preimage.calibration.leave_one_out`), also after a scaler in a pipeline, up to 2,000 points. Other
-    transformers are fitted again on folds, whose components get the signs and the order of those they resemble.
+    What it costs: leaving out points needs no refits for `KernelPCA`, scikit-learn's `PCA` and `KernelPCA`, `SVC` and
+    the two-class `KernelFisherDiscriminant`, also after a scaler in a pipeline, up to 2,000 points. It takes a few fits
+    below 500 points, and ten to thirty fits at 2,000 (a full decomposition, or a small system for each support vector).
+    Other estimators are fitted again: for each point up to 50 (transformers) or 200 (classifiers), in 20 folds beyond.
 
     Parameters
     ----------
     estimator : transformer or classifier
         KernelPCA, PCA, TruncatedSVD, SVC, a discriminant, or a pipeline that ends with one. What has a
-        `decision_function` and is a classifier counts as one.
+        `decision_function` and is a classifier counts as one. ``SVC(class_weight="balanced")`` inside is often a little
+        better than ``SVC()``. An `SVC` of more than two classes is also fitted as one machine per class against the
+        rest, and the better of the two by left-out decisions is taken.
     method : str, default="auto"
         - "auto": for transformers, a line for each component with inflation beyond noise, "affine" with deviations that
           profit from neighbouring components (`preimage.calibration.steady_left_out`), and nothing for the others; for
-          classifiers, chosen on training data.
+          classifiers, "threshold" where that is better on left-out decisions, else "none".
+        - "threshold": for classifiers, decisions relative to a new threshold, at which both classes count alike
+          (`preimage.calibration.Threshold`).
         - "transfer": an increasing function for each component or decision, learned from left-out values; works for one
           new point at a time and any proportion of classes. "isotonic" and "affine" are this with a step-like function,
           or a line.
@@ -83,12 +91,15 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
         - "histogram": new values, in their order, become quantiles of the training values. The whole test set is needed
           at once, with classes in the proportions of the training set.
         - "none": nothing.
-    guard : classifier or None, default=None
-        For transformers: a classifier, such as ``LinearDiscriminantAnalysis()``, that judges correction. Where its
-        leave-one-out error with corrected scores is not below that with scores as they are, and clearly below that of
-        always naming the largest class, nothing is corrected. `fit` then needs classes y.
+    guard : "auto", classifier or None, default="auto"
+        For transformers, when `fit` is given classes y: a classifier that judges left-out scores, plain and corrected.
+        Nothing is corrected unless that is better by `scoring`, and the scores tell the classes apart at all. "auto" is
+        ``LinearDiscriminantAnalysis()``; None corrects whatever is inflated.
+    scoring : {"balanced_accuracy", "geometric_mean", "accuracy"}, default="balanced_accuracy"
+        What thresholds are for, and what guard and "auto" judge by. The first two count all classes alike.
     cv : int, splitter, iterable or None, default=None
         Folds for left-out values; None leaves out every point in turn where that is cheap, and makes 20 folds else.
+        Splitters such as ``GroupKFold(5)`` get the `groups` that `fit` is given.
     n_jobs : int or None, default=None
         Refits at a time.
     random_state : int, RandomState, Generator or None, default=0
@@ -99,13 +110,13 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
     estimator_ : the fitted transformer or classifier
     method_ : str
         What is applied: "none" where nothing is wrong, or left-out values differ by rounding errors only (nothing can
-        be learned from them), or a guard said so.
+        be learned from them), or correction does not help.
     calibration_ : object
         The correction, with `choice`, a record of what was compared.
     requires_batch_ : bool
         Whether values depend on all rows given together.
     inflation_ : array
-        Standard deviations of training values over those of left-out values, a component or decision each: 1 is right.
+        Standard deviations of training values over those of left-out values, one per component or decision: 1 is right.
     classes_ : array
         For classifiers.
     n_features_in_, feature_names_in_
@@ -139,21 +150,33 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
     _parameter_constraints = {
         "estimator": [BaseEstimator],
         "method": [StrOptions(set(METHODS))],
-        "guard": [BaseEstimator, None],
+        "guard": [StrOptions({"auto"}), BaseEstimator, None],
+        "scoring": [StrOptions(set(SCORINGS))],
         "cv": ["cv_object"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
 
-    def __init__(self, estimator, *, method="auto", guard=None, cv=None, n_jobs=None, random_state=0):
+    def __init__(
+        self,
+        estimator,
+        *,
+        method="auto",
+        guard="auto",
+        scoring="balanced_accuracy",
+        cv=None,
+        n_jobs=None,
+        random_state=0,
+    ):
         self.estimator = estimator
         self.method = method
         self.guard = guard
+        self.scoring = scoring
         self.cv = cv
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None, groups=None):
         """Fit the estimator, and learn the correction from models without some of the points.
 
         Parameters
@@ -161,12 +184,16 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
         X : array, sparse matrix or data frame of shape (n, d)
         y : array of shape (n,), optional
             Classes, for classifiers and guards.
+        sample_weight : array of shape (n,), optional
+            Weight 2 counts as two equal rows, in the estimator (whose `fit` must take weights) and in the correction.
+        groups : array of shape (n,), optional
+            Runs, subjects: what belongs together and is left out together, by the folds of `cv`, or one after another.
 
         Returns
         -------
         self
         """
-        self._fit(X, y)
+        self._fit(X, y, sample_weight, groups)
         return self
 
     @available_if(_is_transformer)
@@ -177,9 +204,9 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
         return self._corrected(scores, X)
 
     @available_if(_is_transformer)
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X, y=None, sample_weight=None, groups=None):
         """Fit, and return the scores of the training set, which need no correction."""
-        self._fit(X, y)
+        self._fit(X, y, sample_weight, groups)
         return self.estimator_.transform(X)
 
     @available_if(_inner_has("inverse_transform"))
@@ -219,48 +246,85 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
         return self.classes_[predicted_codes(values[:, None] if values.ndim == 1 else values)]
 
     @available_if(_is_classifier)
+    def predict_proba(self, X):
+        """Probabilities of the classes, by logistic functions of corrected decisions, shape (m, n_classes).
+
+        They are learned from left-out decisions, and are probabilities in a population with the proportions of the
+        training set. `predict` goes by `scoring` instead: with balanced accuracy, a sample of a rare class need not
+        have a probability of one half.
+        """
+        check_is_fitted(self)
+        values = self.decision_function(X)
+        return self.probabilities_(values[:, None] if values.ndim == 1 else values)
+
+    @available_if(_is_classifier)
     def score(self, X, y, sample_weight=None):
-        """Share of X whose class is predicted right."""
+        """Fraction of X whose class is predicted right."""
         return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
 
-    def _fit(self, X, y):
+    def _fit(self, X, y, sample_weight, groups):
         check_parameters(self)
         if is_foreign(X):
             raise TypeError(
                 f"Renormalized learns on the host; got {describe_home(X)}. Pass a NumPy array; "
                 "KernelPCA(device='cuda') inside sends it through a GPU."
             )
-        learn = self._learner(y)
+        check_correctable("Renormalized", self.estimator, y)
+        guard = self._guard(y)
         y = column_or_1d(y, warn=True) if _is_classifier(self) else y
-        self.estimator_ = clone(self.estimator)
-        self.estimator_ = self.estimator_.fit(X) if y is None else self.estimator_.fit(X, y)
+        X = X if hasattr(X, "shape") else np.asarray(X)  # lists of rows
+        weights = _checked_weights(sample_weight, count_rows(X))
+        cv = self.cv
+        if weights is not None and not weights.all():
+            X, y, weights, groups, cv = self._without_rows_of_weight_zero(X, y, weights, groups)
+        self.estimator_ = fitted_on(clone(self.estimator), X, y, weights)
         for name in ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
             else:
                 self.__dict__.pop(name, None)
-        self.calibration_ = learn(
-            self.estimator_, X, y, method=self.method, cv=self.cv, n_jobs=self.n_jobs, rng=generator(self.random_state)
-        )
+        options = {"cv": cv, "n_jobs": self.n_jobs, "sample_weight": weights, "groups": groups}
+        options |= {"rng": generator(self.random_state), "scoring": self.scoring, "method": self.method}
+        if _is_classifier(self):
+            self.estimator_, self.calibration_ = classifier_calibration(self.estimator_, X, y, **options)
+            codes = np.searchsorted(self.classes_, y)
+            self.probabilities_ = Probabilities.learned(self.calibration_.corrected, codes, weights)
+        else:
+            self.calibration_ = learn_score_calibration(self.estimator_, X, y, guard=guard, **options)
         self.method_ = self.calibration_.method
         self.requires_batch_ = self.calibration_.requires_batch
         self.inflation_ = self.calibration_.inflation
         self._training_rows = TrainingRows(X)
 
-    def _learner(self, y):
-        check_correctable("Renormalized", self.estimator, y)
+    def _without_rows_of_weight_zero(self, X, y, weights, groups):
+        """Data and folds without these rows, which are not in the training set."""
+        kept = np.flatnonzero(weights)
+        if get_tags(self).input_tags.pairwise:
+            raise ValueError(
+                f"{len(weights) - len(kept)} rows have sample_weight zero; leave these rows and columns out of the "
+                "precomputed kernel."
+            )
+        cv = self.cv
+        if cv is not None and not isinstance(cv, Integral) and not hasattr(cv, "split"):
+            place = np.full(len(weights), -1)
+            place[kept] = np.arange(len(kept))
+            numbers = lambda rows: place[rows][place[rows] >= 0]
+            cv = [(numbers(fitted), numbers(left)) for fitted, left in cv]
+        take = lambda each: None if each is None else np.asarray(each)[kept]
+        return rows_of(X, kept), take(y), weights[kept], take(groups), cv
+
+    def _guard(self, y):
+        """The classifier that judges scores of a transformer, or None."""
+        named = self.guard is not None and not isinstance(self.guard, str)
         if _is_classifier(self):
-            if self.guard is not None:
+            if named:
                 raise ValueError(
                     f"guard={self.guard!r} judges scores of transformers; {self.estimator!r} is a classifier, for "
                     "which method='auto' judges by itself. Leave guard out."
                 )
-            return learn_decision_calibration
-        if self.guard is not None:
-            self._check_guard(y)
-        return lambda *data, **options: learn_score_calibration(*data, guard=self.guard, **options)
-
-    def _check_guard(self, y):
+            return None
+        if not named:
+            return automatic_guard(y) if self.guard == "auto" else None
         if not is_classifier(self.guard):
             raise TypeError(
                 f"guard must be a classifier, such as LinearDiscriminantAnalysis(), that judges scores; got "
@@ -272,6 +336,7 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
                 "judges by errors of classification. Call fit(X, y), or leave guard out."
             )
         check_classification_targets(y)
+        return self.guard
 
     def _corrected(self, values, X):
         """Values of the rows of X, corrected where they are new."""
@@ -290,14 +355,60 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = inner.classifier_tags
         if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = False  # decisions are those of one class a sample
+            tags.classifier_tags.multi_label = False  # decisions are those of one class per sample
         tags.transformer_tags = inner.transformer_tags
         tags.input_tags = inner.input_tags
         tags.target_tags = inner.target_tags
-        if self.guard is not None:
+        if self.guard is not None and not isinstance(self.guard, str):
             tags.target_tags.required = True
         tags.non_deterministic = inner.non_deterministic
         return tags
+
+
+def automatic_guard(y):
+    """A linear discriminant where y has classes that it can learn from most of their rows; else None."""
+    y = None if y is None else np.asarray(y)
+    if y is None or y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
+        return None
+    counts = np.unique(y, return_counts=True)[1]
+    # Numbers that are few, such as ages, look like classes of one or two rows each.
+    return LinearDiscriminantAnalysis() if len(counts) > 1 and 3 * len(counts) <= counts.sum() else None
+
+
+def classifier_calibration(model, X, y, *, method, scoring, cv, n_jobs, rng, sample_weight, groups):
+    """The fitted classifier to use, and the correction of its decisions.
+
+    An SVC of several classes decides by votes of pairs of classes, which no function of one column can correct. It is
+    fitted again with one machine per class against the rest, and the better of the two is used.
+    """
+    options = {"cv": cv, "n_jobs": n_jobs, "rng": rng, "sample_weight": sample_weight, "groups": groups}
+    several = is_multiclass_svc(model) and method != "none"
+    values = left_out_decisions(model, X, y, **options)
+    first = "none" if several else method
+    calibration = learn_decision_calibration(model, X, y, method=first, scoring=scoring, values=values)
+    if not several:
+        return model, calibration
+    machines = fitted_on(one_vs_rest(model), X, y, sample_weight)
+    other_values = left_out_decisions(machines, X, y, **options)
+    other = learn_decision_calibration(machines, X, y, method=method, scoring=scoring, values=other_values)
+    if method != "auto" or better_of((values, calibration), (other_values, other)):
+        return machines, other
+    calibration.choice["votes of pairs"] = "kept"
+    return model, calibration
+
+
+def _checked_weights(weights, n):
+    if weights is None:
+        return None
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(
+            f"sample_weight needs {n} finite weights, one per row, none of them negative and not all zero; got shape "
+            f"{weights.shape}."
+        )
+    return weights
 
 
 def _like(values, result):

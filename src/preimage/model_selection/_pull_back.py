@@ -5,13 +5,19 @@ from functools import singledispatch
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
+from preimage.estimators import Renormalized
 from preimage.interop._affine import affine_map_of
 
 
 def unwrapped(estimator):
-    """The steps before the last one, and the last one, of a fitted pipeline or search; no steps of anything else."""
+    """The steps before the last one, and the last one, of a fitted pipeline or search; no steps of anything else.
+
+    A `Renormalized` classifier has the maps of the one inside: thresholds and scales have no directions.
+    """
     if hasattr(estimator, "best_estimator_"):
         return unwrapped(estimator.best_estimator_)
+    if isinstance(estimator, Renormalized):
+        return unwrapped(estimator.estimator_)
     if not isinstance(estimator, Pipeline):
         return [], estimator
     inner, last = unwrapped(estimator.steps[-1][1])
@@ -59,6 +65,12 @@ def pull_back(step, gradients):
 @pull_back.register
 def _(step: Pipeline, gradients):
     return pulled_back([inner for _, inner in step.steps if inner is not None and inner != "passthrough"], gradients)
+
+
+@pull_back.register
+def _(step: Renormalized, gradients):
+    # Of scores as they are: those are what the steps after it were fitted to.
+    return pulled_back([step.estimator_], gradients)
 
 
 @pull_back.register

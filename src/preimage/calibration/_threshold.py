@@ -1,0 +1,154 @@
+"""Where to cut decisions of new points, and which probabilities they stand for: logistic functions of left-out ones."""
+
+import numpy as np
+from scipy.special import expit
+
+from preimage.calibration._weights import deviation, mean, quantiles
+
+# Newton's method for two parameters ends after about six steps; separable classes, kept finite by the targets below,
+# need a few more. Longer steps than this overshoot where the curve is flat.
+MOST_STEPS = 50
+LONGEST_STEP = 3.0
+STEP_TOLERANCE = 1e-10
+
+
+def fit_logistic(values, is_second, weights):
+    r"""Slope a and offset b of the probability :math:`1 / (1 + e^{-(a x + b)})` of the second class.
+
+    Maximum likelihood with Platt's targets :math:`(n_1 + 1) / (n_1 + 2)` and :math:`1 / (n_0 + 2)` instead of 1 and 0,
+    which keep a finite where classes do not overlap [1]_.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+    is_second : bool array of shape (n,)
+    weights : array of shape (n,)
+
+    Returns
+    -------
+    (slope, offset) : floats
+
+    References
+    ----------
+    .. [1] J. Platt, "Probabilistic Outputs for Support Vector Machines", Advances in Large Margin Classifiers, 1999.
+    """
+    size = np.abs(values).max(initial=0.0) or 1.0
+    center, spread = mean(values / size, weights) * size, deviation(values / size, weights) * size
+    spread = spread if spread > 0 else 1.0
+    design = np.stack([(values - center) / spread, np.ones(len(values))], axis=1)
+    n_second, n_first = weights[is_second].sum(), weights[~is_second].sum()
+    targets = np.where(is_second, (n_second + 1) / (n_second + 2), 1 / (n_first + 2))
+    solution = np.zeros(2)
+    for _ in range(MOST_STEPS):
+        chances = expit(design @ solution)
+        curvature = (design * (weights * chances * (1 - chances))[:, None]).T @ design
+        # Constant values leave the slope undetermined: a rounding error on the diagonal makes it zero.
+        curvature += np.finfo(float).eps * np.trace(curvature) * np.eye(2)
+        step = np.linalg.solve(curvature, design.T @ (weights * (targets - chances)))
+        solution = solution + step * min(1.0, LONGEST_STEP / max(np.abs(step).max(), np.finfo(float).tiny))
+        if np.abs(step).max() < STEP_TOLERANCE:
+            break
+    return solution[0] / spread, solution[1] - solution[0] * center / spread
+
+
+def class_weights(is_second, weights, scoring):
+    """Weights with which both classes count alike, unless the measure is accuracy; they sum to the number of rows."""
+    if scoring == "accuracy":
+        return weights
+    total, second = weights.sum(), weights[is_second].sum()
+    return weights * np.where(is_second, total / (2 * second), total / (2 * (total - second)))
+
+
+class Threshold:
+    r"""Decisions relative to the threshold that new points need: :math:`a (f - t)`.
+
+    Two estimates of t are averaged, which err in different ways: where a logistic function of the left-out decisions,
+    in which both classes count alike, is one half; and the left-out decision of the same rank as the threshold 0 has
+    among the training decisions [1]_. Any increasing correction of a single decision is such a threshold. For two
+    classes a = 1; the decisions of several classes, the largest of which wins, need a common unit: their a is the slope
+    of the logistic function.
+
+    Parameters
+    ----------
+    levels, slopes : arrays of shape (k,)
+        t and a of each decision.
+
+    References
+    ----------
+    .. [1] T. J. Abrahamsen, L. K. Hansen, "Variance Inflation in High Dimensional Support Vector Machines", Pattern
+       Recognition Letters 34, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.calibration import Threshold
+    >>> codes = np.repeat([0, 1], [30, 10])
+    >>> left_out = np.linspace(-1, 1, 40)[:, None] / 10 + codes[:, None] / 2 - 0.4
+    >>> Threshold.learned(np.sign(left_out), left_out, codes).levels < 0
+    array([ True])
+    """
+
+    def __init__(self, levels, slopes):
+        self.levels = np.asarray(levels, dtype=np.float64)
+        self.slopes = np.asarray(slopes, dtype=np.float64)
+
+    @classmethod
+    def learned(cls, train, left_out, codes, weights=None, scoring="balanced_accuracy"):
+        """From training and left-out decisions, shape (n, k), with k = 1 for two classes."""
+        weights = np.ones(len(codes)) if weights is None else weights
+        count = left_out.shape[1]
+        levels, slopes = np.zeros(count), np.ones(count)
+        for k in range(count):
+            is_second = codes == (1 if count == 1 else k)
+            if is_second.all() or not is_second.any():
+                continue
+            slope, offset = fit_logistic(left_out[:, k], is_second, class_weights(is_second, weights, scoring))
+            below = weights @ (train[:, k] <= 0) / weights.sum()
+            by_rank = float(quantiles(left_out[:, k], below, weights))
+            low, high = left_out[:, k].min(), left_out[:, k].max()
+            # A slope that is not positive orders the classes wrongly: it has no threshold.
+            by_odds = float(np.clip(-offset / slope, low, high)) if slope > 0 else by_rank
+            levels[k] = (by_odds + by_rank) / 2
+            slopes[k] = 1.0 if count == 1 else max(slope, 0.0) or 1.0
+        return cls(levels, slopes)
+
+    def __call__(self, values, X=None):
+        return self.slopes * (values - self.levels)
+
+
+class Probabilities:
+    """Probabilities of the classes from decisions, learned from left-out ones.
+
+    One logistic function per decision, with the proportions of the training set; those of several classes are divided
+    by their sum.
+    """
+
+    def __init__(self, slopes, offsets):
+        self.slopes = slopes
+        self.offsets = offsets
+
+    @classmethod
+    def learned(cls, left_out, codes, weights=None):
+        """From left-out decisions, shape (n, k), with k = 1 for two classes."""
+        weights = np.ones(len(codes)) if weights is None else weights
+        pairs = [
+            fit_logistic(column, codes == (1 if left_out.shape[1] == 1 else k), weights)
+            for k, column in enumerate(left_out.T)
+        ]
+        slopes, offsets = np.array(pairs).T
+        # Larger decisions never mean smaller probabilities, whatever noise says.
+        flat = slopes < 0
+        if flat.any():
+            slopes, offsets = slopes.copy(), offsets.copy()
+            for k in np.flatnonzero(flat):
+                fraction = weights @ (codes == (1 if left_out.shape[1] == 1 else k)) / weights.sum()
+                slopes[k], offsets[k] = 0.0, np.log(fraction / (1 - fraction))
+        return cls(slopes, offsets)
+
+    def __call__(self, values):
+        """Shape (m, 2) for one column of decisions, else one column per class."""
+        chances = expit(self.slopes * values + self.offsets)
+        if values.shape[1] == 1:
+            return np.concatenate([1 - chances, chances], axis=1)
+        total = chances.sum(axis=1, keepdims=True)
+        return np.where(total > 0, chances / np.where(total > 0, total, 1), 1 / values.shape[1])
