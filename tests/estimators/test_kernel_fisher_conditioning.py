@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
 from preimage.exceptions import RankWarning, UnsupportedKernelError
-from preimage.kernels import Gaussian, Linear, Polynomial
+from preimage.kernels import Constant, Gaussian, Laplacian, Linear, Polynomial
 
 ALPHAS = (0.0, 1e-12, 1e-3, 10.0)
 
@@ -153,3 +153,90 @@ def test_the_scale_of_a_kernel_changes_nothing(scale):
         one = KernelFisherDiscriminant(kernel=Gaussian(0.3), alpha=1e-3, landmarks=landmarks).fit(X, y)
         other = KernelFisherDiscriminant(kernel=scale * Gaussian(0.3), alpha=1e-3, landmarks=landmarks).fit(X, y)
         assert_allclose(other.decision_function(X), one.decision_function(X), rtol=1e-6, atol=1e-8)
+
+
+def random_kernel(rng):
+    kernels = (
+        Gaussian(10.0 ** rng.uniform(-7, 3)),
+        Laplacian(10.0 ** rng.uniform(-5, 2)),
+        Linear(),
+        Polynomial(int(rng.integers(1, 5)), gamma=10.0 ** rng.uniform(-2, 1), coef0=float(rng.choice([0, 1, 10]))),
+        Linear() + Constant(1.0),
+        Gaussian(0.1) * Polynomial(2, gamma=1.0, coef0=1.0),
+    )
+    kernel = kernels[rng.integers(len(kernels))]
+    return kernel if rng.random() < 0.7 else 10.0 ** rng.integers(-6, 7) * kernel
+
+
+def random_rows(rng):
+    n, d = int(rng.integers(4, 50)), int(rng.integers(1, 8))
+    X = rng.normal(size=(n, d))
+    kind = rng.integers(8)
+    if kind == 0:
+        X = X[rng.integers(0, max(1, n // 4), n)]
+    if kind == 1:
+        X[::3] = 0.0
+    if kind == 2:
+        X = np.outer(X[:, 0], np.ones(d))
+    if kind == 3 and rng.random() < 0.3:
+        X[:] = 1.5
+    X = X * 10.0 ** rng.integers(-4, 5) + (10.0 ** rng.integers(0, 4) if rng.random() < 0.3 else 0.0)
+    y = rng.integers(0, rng.integers(2, 5), n)
+    y[:2] = (0, 1)
+    return X.astype(rng.choice([np.float32, np.float64])), y
+
+
+@pytest.mark.parametrize("first", range(0, 200, 20))
+def test_random_problems_have_finite_answers_or_a_clear_error(first):
+    for seed in range(first, first + 20):
+        rng = np.random.default_rng(seed)
+        X, y = random_rows(rng)
+        joint = len(np.unique(y)) > 2 and rng.random() < 0.5
+        model = KernelFisherDiscriminant(
+            kernel=random_kernel(rng),
+            alpha=float(rng.choice([0, 1e-10, 1e-3, 1, 100])),
+            alpha_scale=str(rng.choice(["relative", "absolute"])),
+            regularizer=str(rng.choice(["norm", "identity", "both"])),
+            multiclass="directions" if joint else "one_vs_rest",
+            threshold=str(rng.choice(["gaussian", "midpoint"] if joint else ["gaussian", "empirical", "margin"])),
+            landmarks=None if rng.random() < 0.5 else int(rng.integers(1, len(X) + 1)),
+            sparsity=None if joint or rng.random() < 0.5 else [3, 0.1][rng.integers(2)],
+            class_weight=None if rng.random() < 0.5 else "balanced",
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            warnings.simplefilter("ignore", RankWarning)
+            try:
+                model.fit(X, y)
+            except ValueError as error:
+                if "same mean in feature space" not in str(error):
+                    raise
+                continue
+            for method in ("transform", "decision_function", "predict_proba"):
+                assert np.isfinite(getattr(model, method)(X)).all(), (seed, method)
+
+
+def test_points_that_are_equally_good_share_a_sparse_path():
+    # A kernel so narrow that all points of a class have the same contrast.
+    X, y = labelled(40, 2, n_classes=3)
+    model = KernelFisherDiscriminant(gamma=1e9, multiclass="one_vs_rest", sparsity=3).fit(X, y)
+    assert_array_equal(np.count_nonzero(model.expansion_.coefficients, axis=0), [3, 3, 3])
+
+
+@pytest.mark.parametrize("regularizer", ["norm", "identity", "both"])
+@pytest.mark.parametrize("landmarks", [None, 3])
+def test_constant_data_of_many_classes_give_the_most_frequent_one(regularizer, landmarks):
+    X, y = np.full((15, 2), 0.3), np.array([0, 1, 2] * 3 + [1] * 6)
+    model = KernelFisherDiscriminant(gamma=1.0, alpha=0.0, regularizer=regularizer, landmarks=landmarks)
+    with pytest.warns(RankWarning, match="same mean"):
+        model.fit(X, y)
+    assert_array_equal(model.predict(X), np.ones(15))
+
+
+@pytest.mark.parametrize("offset", [10.0, 1e3, 1e5])
+def test_a_linear_kernel_far_from_the_origin_is_still_linear_discriminant_analysis(offset):
+    X, y = labelled(100, 4, n_classes=3)
+    ours = KernelFisherDiscriminant(kernel="linear", alpha=0.0).fit(X + offset, y)
+    A, B = ours.transform(X + offset), LinearDiscriminantAnalysis().fit(X, y).transform(X)
+    # Kernel values have relative errors of ε, and their differences ε times the square of the offset.
+    assert_allclose(A, B * np.sign(np.sum(A * B, axis=0)), atol=1e4 * np.finfo(float).eps * offset**2 + 1e-9)

@@ -71,9 +71,8 @@ class PointCoordinates:
 
         Their error is ε‖φ‖², that of a whitened coordinate √m times as much over √λ, and λ ≥ 4 ε λ₁ ≥ 4 ε‖φ‖².
         """
-        if self.values is None:
-            return 0.0
-        return epsilon(self.gram.dtype) * float(np.max(np.abs(np.diagonal(self.gram))))
+        size, unit = float(np.max(np.abs(np.diagonal(self.gram)))), epsilon(self.gram.dtype)
+        return self.weights.sum() * (unit * size) ** 2 if self.values is None else unit * size
 
     @property
     def factor(self):

@@ -18,8 +18,9 @@ EIGEN_COST = 16
 LARGE = 1000
 
 # Ridges below this fraction of the trace are left to eigenvectors: a Cholesky factor loses as many digits as this has,
-# and cannot tell a direction without any signal, whose rounding errors a small ridge would blow up.
-SMALL_RIDGE = 1e-9
+# and cannot tell a direction without any signal, whose rounding errors a small ridge would blow up. The second number
+# is a fraction of the trace before it was centred: these rounding errors are relative to that.
+SMALL_RIDGE, SMALL_RIDGE_UNCENTERED = 1e-9, 1e-11
 
 
 class Ridged:
@@ -67,17 +68,20 @@ class Ridged:
             Equal to (A + αI)⁻¹ B up to vectors x with A x = 0, where those are told from others.
         explained, rest : arrays of shape (k, k)
             BᵀA(A + αI)⁻¹B and αBᵀ(A + αI)⁻¹B, whose sum is BᵀB; both accurate where they are small.
+        rounding : float
+            What is explained by rounding errors of A alone, of a unit vector.
         """
         if not self._takes_eigenvectors(alpha):
             solution = self.solve(alpha, B)
-            return solution, (self.A @ B).T @ solution, alpha * B.T @ solution
+            rounding = epsilon(self.A.dtype) * max(1.0, self.size / alpha)
+            return solution, (self.A @ B).T @ solution, alpha * B.T @ solution, rounding
         values, vectors = self._eigen_with(alpha)
         along = vectors.T @ B
         outside = B - vectors @ along
         weights = 1 / (values + alpha)
         explained = along.T @ ((values * weights)[:, None] * along)
         rest = along.T @ ((alpha * weights)[:, None] * along) + outside.T @ outside
-        return vectors @ (weights[:, None] * along), explained, rest
+        return vectors @ (weights[:, None] * along), explained, rest, epsilon(self.A.dtype)
 
     def rayleigh(self, alpha, signal_factor, n_components):
         """Ratios and directions of largest signal against the noise A + αI; see `preimage.spectral.rayleigh`."""
@@ -102,7 +106,9 @@ class Ridged:
         return self.n_ridges > EIGEN_COST
 
     def _takes_eigenvectors(self, alpha):
-        return self._by_eigenvectors or alpha < SMALL_RIDGE * np.trace(self.A)
+        before = self.size * self.A.shape[0]
+        small = max(SMALL_RIDGE * np.trace(self.A), SMALL_RIDGE_UNCENTERED * before)
+        return self._by_eigenvectors or alpha < small
 
     @cached_property
     def _eigen(self):
@@ -111,7 +117,8 @@ class Ridged:
     def _eigen_with(self, alpha):
         """Eigenpairs above rounding; a matrix that is indefinite beyond it and the ridge is refused."""
         values, vectors = self._eigen
-        rounding = rank_tolerance(values.size, values.dtype) * max(np.max(np.abs(values)), self.size)
+        # Kernel values are sums with errors of a few ε, and a matrix of such errors has a norm of a few times √n ε.
+        rounding = 4 * rank_tolerance(values.size, values.dtype) * max(np.max(np.abs(values)), self.size)
         if values[0] < -max(rounding, alpha, np.sqrt(epsilon(values.dtype)) * values[-1]):
             raise UnsupportedKernelError(
                 "Kernel Fisher discriminants need a positive semidefinite kernel, or a ridge above its negative "

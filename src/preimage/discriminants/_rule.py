@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from scipy.special import log_expit, softmax
 
 from preimage.discriminants._thresholds import (
@@ -28,6 +27,11 @@ SMALLEST_SHARE = 0.3
 SAME = 1e-10
 # The share of all variance that a covariance gets in every direction, to be invertible.
 ROUNDING = 1e-12
+
+SAME_MEANS = (
+    "Classes have the same mean in feature space, so Fisher's discriminant cannot tell them apart; the most frequent "
+    "one is predicted throughout. Another kernel, or another width, may see a difference."
+)
 
 
 @dataclass(frozen=True)
@@ -123,29 +127,30 @@ def many_class_rule(moments, threshold):
     covariances = moments.scatters / np.where(counts > 0, counts, 1.0)[:, None, None]
     within = np.tensordot(shares / shares.sum(), covariances, axes=1)
     present = means[counts > 0]
+    with np.errstate(divide="ignore"):
+        priors = np.log(counts / moments.count) if threshold != "midpoint" else np.where(counts > 0, 0.0, -np.inf)
+    spread = np.max(np.abs(present - moments.mean))
+    if spread <= SAME * (np.max(np.abs(present)) + np.sqrt(max(np.trace(within), 0.0))):
+        if len(present) > 1:
+            warnings.warn(SAME_MEANS, RankWarning, stacklevel=2)
+        return LinearRule(np.zeros(means.T.shape), priors, 1.0)
     between = np.atleast_2d(np.cov(present.T, bias=True)) * 2 * len(present) / max(len(present) - 1, 1)
-    within[np.diag_indices_from(within)] += ROUNDING * np.trace(within + between) + np.finfo(float).tiny
+    variances, whitened = np.linalg.eigh((within + within.T) / 2)
+    smallest = ROUNDING * max(np.trace(within + between), 0.0) + np.finfo(float).tiny
+    whitened = whitened / np.sqrt(np.maximum(variances, 0) + smallest)
     # Along these axes variances are one, and pairs of means have squared distances θ on average: a far class raises the
     # variance of its own direction alone.
-    theta, axes = linalg.eigh(between, within)
+    theta, turned = np.linalg.eigh(whitened.T @ between @ whitened)
+    axes = whitened @ turned
     weights = axes / np.maximum(1, SMALLEST_VARIANCE * theta) @ (axes.T @ (means - moments.mean).T)  # (k, C)
     quadratic = np.sum((means + moments.mean).T * weights, axis=0) / 2
-    with np.errstate(divide="ignore"):
-        priors = np.log(counts / moments.count)
-    if threshold == "midpoint":
-        priors = np.where(counts > 0, 0.0, -np.inf)
     weights = np.where(counts > 0, weights, 0.0)
     return LinearRule(weights, np.where(counts > 0, priors - quadratic, -np.inf), 1.0)
 
 
 def _constant_rule(counts):
     if counts.all():
-        warnings.warn(
-            "Two classes have the same mean in feature space, so Fisher's discriminant cannot tell them apart; the "
-            "more frequent one is predicted throughout. Another kernel, or another width, may see a difference.",
-            RankWarning,
-            stacklevel=2,
-        )
+        warnings.warn(SAME_MEANS, RankWarning, stacklevel=2)
     with np.errstate(divide="ignore"):
         log_odds = np.clip(np.log(counts[1]) - np.log(counts[0]), -50, 50)
     return LinearRule(np.zeros((1, 1)), np.array([log_odds]), 1.0)

@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from preimage._arrays import epsilon
+from preimage.discriminants._gram_fisher import SMALLEST_RIDGE
 from preimage.discriminants._ridged import Ridged
 
 
@@ -47,6 +48,8 @@ class ScatterFisher:
         """Ratios (k,) and coefficients α (m, k) with αᵀ(N + λT + μP)α = ℓ, the sum of weights; largest ratio first."""
         most = max(1, min(int(np.sum(self.moments.counts > 0)) - 1, self.between.shape[0]))
         n_components = min(n_components or most, most)
+        if not self._has_signal:
+            return np.zeros(1), np.zeros((self.coordinates.basis.shape[0], 1))
         ratios, reduced = self.noise.rayleigh(self._ridge(ridge), self.between, n_components)
         return ratios, np.sqrt(self.moments.count) * self._coefficients(reduced)
 
@@ -56,7 +59,7 @@ class ScatterFisher:
         With the scatter of all data S = N + ℓ₁ℓ₂/ℓ μμᵀ in place of that within a class and within the rest, directions
         stay the same, so all classes share one factorisation.
         """
-        counts = self.moments.counts
+        counts = self.moments.counts if self._has_signal else np.zeros(self.n_classes)
         offsets = np.where((counts > 0)[:, None], self.moments.means - self.moments.mean, 0.0)
         return self._coefficients(self._total.solve(self._ridge(ridge), self.scale[:, None] * offsets.T))
 
@@ -89,10 +92,19 @@ class ScatterFisher:
     def _total(self):
         return Ridged(self.noise.A + self.between @ self.between.T, self.noise.n_ridges)
 
+    @cached_property
+    def _rounding(self):
+        """What rounding errors of kernel values add to a scatter."""
+        return self.coordinates.rounding * self.moments.count * float(np.max(self.scale)) ** 2
+
+    @property
+    def _has_signal(self):
+        """Whether class means differ by more than rounding errors."""
+        return np.sum(self.between**2) > self._rounding
+
     def _ridge(self, ridge):
         total = float(np.trace(self.noise.A) + np.sum(self.between**2))
-        of_values = self.coordinates.rounding * self.moments.count * float(np.max(self.scale)) ** 2
-        rounding = 8 * max(epsilon(self.noise.A.dtype) * total, of_values)
+        rounding = SMALLEST_RIDGE * max(epsilon(self.noise.A.dtype) * total, self._rounding)
         return max(ridge * self.unit, rounding) or 1.0  # any, for constant data
 
     def _coefficients(self, reduced):

@@ -104,7 +104,8 @@ def sparse_fisher_path(noise, contrast, max_nonzero=None):
     direction = contrast / size
     limits, b = _least_angles(noise / scale + np.outer(direction, direction), LENGTH * direction, most)
     sums = direction @ b
-    steps = np.flatnonzero(sums > 1e-12 * LENGTH)  # all but the first, where b = 0
+    # All but the first, where b = 0. Points that are equally good come one by one at one penalty, with b near zero.
+    steps = np.flatnonzero(sums > 0)
     counts = np.count_nonzero(b[:, steps], axis=0)
     beyond = np.flatnonzero(counts > most)
     steps = steps[: beyond[0]] if beyond.size else steps
