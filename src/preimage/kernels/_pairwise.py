@@ -8,7 +8,6 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from preimage._arrays import (
     array_namespace,
-    clamp_at_zero,
     device_kwargs,
     epsilon,
     inner_products,
@@ -77,7 +76,8 @@ class SquaredDistance(PairwiseQuantity):
     """s = ‖x − y‖², as one matrix product of lifted points.
 
     With both sets shifted by the median of Y (which the distance does not notice, but its rounding does),
-    s = (−2x, ‖x‖², 1)·(y, 1, ‖y‖²), clamped at zero; points compared with themselves give exactly zero.
+    s = (−2x, ‖x‖², 1)·(y, 1, ‖y‖²). What is no more than its rounding error counts as zero, so points compared with
+    themselves or their copies give exactly zero, whatever the width of a kernel makes of rounding errors.
     """
 
     def blocks(self, X, Y):
@@ -170,7 +170,9 @@ class _Lifted:
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
     def distances(self, left, right):
-        s = clamp_at_zero(left @ right)
+        # Rounding errors of a sum of d + 2 products, up to twice the squared norm, are some √d units of its last place.
+        units = 2 * (4 + left.shape[1] ** 0.5) * epsilon(left.dtype)
+        s = _zero_below(left @ right, units * left[:, -2:-1])
         return array_namespace(s).astype(s, self.dtype) if self.widened else s
 
 
@@ -189,6 +191,14 @@ def _lifted_distances(X, Y):
     return lambda rows, columns: lifted.distances(left[rows, :], right[:, columns])
 
 
+def _zero_below(fresh, floor):
+    """Zero for entries up to `floor` of an array that nobody else holds; NaN stays NaN, so bad values show."""
+    if isinstance(fresh, np.ndarray):
+        return np.multiply(fresh, fresh > floor, out=fresh)
+    xp = array_namespace(fresh)
+    return xp.where(fresh <= floor, xp.zeros_like(fresh), fresh)
+
+
 def _ones(points):
     return array_namespace(points).ones((points.shape[0], 1), dtype=points.dtype, **device_kwargs(points))
 
@@ -202,7 +212,7 @@ def _sparse_distances(X, Y):
         s = -2 * inner_products(X[rows, :], Y[columns, :])
         s += left[rows, None]
         s += right[None, columns]
-        return clamp_at_zero(s).astype(dtype, copy=False)
+        return _zero_below(s, 16 * np.finfo(float).eps * left[rows, None]).astype(dtype, copy=False)
 
     return distances
 
