@@ -74,7 +74,7 @@ def fit_landmarks(kernel, X, landmarks, n_components, rng, device, weights=None)
     with warnings.catch_warnings():
         warnings.simplefilter("error", IndefiniteKernelWarning)
         try:
-            chosen = selector.select(kernel, X, judged=False, rng=None if own_seed else rng)
+            chosen = selector.select(kernel, X, judged=False, rng=None if own_seed else rng).required()
         except IndefiniteKernelWarning:
             raise UnsupportedKernelError(
                 f"Landmarks need a positive semidefinite kernel; {kernel!r} has negative eigenvalues on these data. "

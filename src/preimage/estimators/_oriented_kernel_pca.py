@@ -204,7 +204,7 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if chosen is None:
             return candidates
         rng = None if isinstance(chosen, LandmarkSelector) else generator(self.random_state)
-        return as_landmarks(chosen).select(self.kernel_, candidates, rng=rng).points
+        return as_landmarks(chosen).select(self.kernel_, candidates, rng=rng).required().points
 
     def _pairs(self, pairs, X):
         two = isinstance(pairs, tuple) or (isinstance(pairs, list) and all(np.ndim(rows) == 2 for rows in pairs))

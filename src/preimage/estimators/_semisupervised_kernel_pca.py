@@ -222,7 +222,7 @@ class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, Transfor
                 "Landmarks save the Gram matrix, which a precomputed kernel has already. Use landmarks=None."
             )
         rng = None if isinstance(self.landmarks, LandmarkSelector) else generator(self.random_state)
-        return as_landmarks(self.landmarks).select(self.kernel_, X, rng=rng)
+        return as_landmarks(self.landmarks).select(self.kernel_, X, rng=rng).required()
 
     def _store(self, result, points, X):
         self.subspace_ = narrowed(result.subspace, points)

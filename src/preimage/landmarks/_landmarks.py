@@ -52,6 +52,15 @@ class Landmarks:
     def __len__(self):
         return self.points.shape[0]
 
+    def required(self):
+        """These landmarks; ValueError where there are none, as for a kernel that vanishes on all rows."""
+        if len(self) == 0:
+            raise ValueError(
+                "There is no landmark: the kernel vanishes on these data, k(x, x) = 0 for all rows. Are the rows "
+                "all zero? Check them, or choose another kernel."
+            )
+        return self
+
     @property
     def residual_share(self):
         """tr(K − K̃) / tr K, the share of the kernel that is lost; zero for a kernel that vanishes."""

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from preimage._arrays import take_rows
 from preimage._random import generator
 from preimage._validation import Interval, check_parameters
+from preimage.exceptions import UnsupportedKernelError
 from preimage.landmarks._landmarks import ENOUGH, EXHAUSTED, TOLERANCE, Landmarks
 from preimage.landmarks._partial_cholesky import PartialCholesky
 from preimage.landmarks._view import View, stored_points
@@ -65,6 +66,11 @@ class LandmarkSelector(BaseEstimator, ABC):
             size = max(size, self._rows_a_landmark * self.n_landmarks)
         view = View.of(kernel, X, size, rng, judged or self.tolerance is not None)
         factor = self._factorize(kernel, view, rng)
+        if len(factor) == 0 and not kernel.is_positive_semidefinite:
+            raise UnsupportedKernelError(
+                f"{type(self).__name__} finds no landmark: {kernel!r} has no positive k(x, x) on these data. Landmarks "
+                "need a positive semidefinite kernel that does not vanish. Use another kernel, or landmarks=None."
+            )
         return self._result(factor, X, with_factor)
 
     @abstractmethod
