@@ -2,8 +2,8 @@
 
 import warnings
 
-from preimage._arrays import array_namespace, device_kwargs
-from preimage._linalg import eigh_descending, numerical_rank, rank_tolerance
+from preimage._arrays import array_namespace, device_kwargs, epsilon
+from preimage._linalg import eigh_descending, rank_tolerance
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram
@@ -21,8 +21,10 @@ def empirical_map(kernel, points, *, whiten=False):
         return Expansion(kernel, points, identity)
     values, vectors = eigh_descending(gram.dense())
     _warn_of_negative(kernel, values)
-    # Dividing by the roots of rounding errors would destroy everything: eigenvalues below the tolerance are left out.
-    rank = numerical_rank(values, points.shape[0])
+    # Leaving out eigenvalues below τλ₁ costs τλ₁ in inner products; keeping them costs ελ₁/√τ, because features along
+    # them are kernel values, with rounding errors ελ₁, divided by √(τλ₁). Both are least together at τ = ε^(2/3).
+    share = max(rank_tolerance(points.shape[0], values.dtype), epsilon(values.dtype) ** (2 / 3))
+    rank = int(xp.sum(xp.astype(values > share * xp.max(xp.abs(values)), xp.int64)))
     values, vectors = values[:rank], vectors[:, :rank]
     return Expansion(kernel, points, (vectors / xp.sqrt(values)) @ vectors.T)
 

@@ -11,13 +11,15 @@ from preimage._arrays import (
     as_points,
     concat_rows,
     device_kwargs,
+    epsilon,
     from_numpy,
     in_double,
     is_host,
     is_lazy,
     itemsize,
+    to_numpy,
 )
-from preimage._linalg import fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
+from preimage._linalg import DETERMINED, fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
 from preimage._rows import cut, sum_rows
 from preimage._validation import check_finite_block
 from preimage.exceptions import RankWarning
@@ -158,9 +160,11 @@ def landmark_subspace(moments, n_components):
             "gamma='median'."
         )
     residual = max(0.0, moments.trace - count * float(mean @ mean) - inside)
-    keep = _kept(values, n_components, total, moments)
-    values, vectors = values[:keep], vectors[:, :keep]
     coefficients = factor @ vectors
+    largest_value = float(xp.max(xp.abs(gram)))
+    exact = _determined(coefficients, largest_value, xp.sqrt(xp.clip(values, min=0.0) / count), dtype)
+    keep = _kept(values, exact, n_components, total, moments)
+    values, vectors, coefficients = values[:keep], vectors[:, :keep], coefficients[:, :keep]
     signs = fix_signs(gram @ coefficients - vectors.T @ mean)  # by coordinates, as in the exact route
     narrow = lambda array: xp.astype(array, dtype, copy=False)
     frame = Expansion(kernel, points, narrow(coefficients * signs))
@@ -174,9 +178,18 @@ def landmark_subspace(moments, n_components):
     return PrincipalSubspace(subspace, narrow(values), None, total, count, report, residual)
 
 
-def _kept(values, n_components, total, moments):
+def _determined(coefficients, largest_value, deviations, dtype):
+    """How many leading components have coordinates, sums of kernel values, that rounding errors do not decide."""
+    xp = array_namespace(coefficients)
+    rounding = epsilon(dtype) * largest_value * xp.sqrt(xp.sum(coefficients * coefficients, axis=0))
+    lost = to_numpy(rounding > DETERMINED[itemsize(dtype)] * deviations)
+    return int(lost.argmax()) if lost.any() else int(lost.size)
+
+
+def _kept(values, exact, n_components, total, moments):
     n_points = moments.points.shape[0]
-    rank = numerical_rank(values, n_points, abs(moments.trace))
+    # At least one: where rounding errors show in the first there is no better.
+    rank = max(1, min(exact, numerical_rank(values, n_points, abs(moments.trace))))
     wanted = wanted_count(values, n_components, total)
     if isinstance(n_components, int) and rank < wanted:
         warnings.warn(

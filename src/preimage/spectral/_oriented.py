@@ -7,7 +7,7 @@ from typing import Any
 from preimage._arrays import array_namespace, device_kwargs, in_double, itemsize
 from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance, whitening_factor
 from preimage._rows import sum_rows
-from preimage.exceptions import RankWarning
+from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
 from preimage.spectral._landmark_principal import SHORTEST
 from preimage.spectral._rayleigh import rayleigh
@@ -49,7 +49,7 @@ class OrientedFeatures:
     mixing: Any
 
 
-def span_of_points(kernel, points):
+def span_of_points(kernel, points, who="Oriented kernel PCA"):
     """The span of φ(points) in double precision, without the directions that rounding errors of the data would fill."""
     size = itemsize(points.dtype)
     points = in_double(points)
@@ -57,7 +57,21 @@ def span_of_points(kernel, points):
     require_finite(gram, kernel)
     if not float(array_namespace(gram).max(gram)) > 0:
         raise ValueError(_NO_VARIANCE)
+    require_semidefinite(gram, kernel, who)
     return Subspace(Expansion(kernel, points, whitening_factor(gram, SHORTEST[size])))
+
+
+def require_semidefinite(gram, kernel, who):
+    """Refuse a kernel with negative eigenvalues, of which an orthonormal frame would keep the positive ones alone."""
+    if kernel.is_positive_semidefinite:
+        return
+    values = array_namespace(gram).linalg.eigvalsh(gram)
+    smallest, largest = float(values[0]), float(values[-1])
+    if smallest < -1e-6 * abs(largest):
+        raise UnsupportedKernelError(
+            f"{who} needs a positive semidefinite kernel; {kernel!r} has the eigenvalue {smallest:.2g} on these data "
+            f"(largest {largest:.2g}). Iterated(kernel) is positive semidefinite."
+        )
 
 
 def coordinate_moments(space, X):

@@ -8,11 +8,11 @@ import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, itemsize, to_numpy
 from preimage._linalg import fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
-from preimage.exceptions import RankWarning, UnsupportedKernelError
+from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
 from preimage.kernels import Precomputed
 from preimage.spectral._landmark_principal import SHORTEST
-from preimage.spectral._oriented import _NO_VARIANCE, coordinate_moments, span_of_points
+from preimage.spectral._oriented import _NO_VARIANCE, coordinate_moments, require_semidefinite, span_of_points
 from preimage.spectral._secular import secular_minimum
 
 # Weight of labels against the norm of functions that double precision can tell from labels alone.
@@ -46,7 +46,7 @@ class FeatureSample:
         points = kernel.inputs(X) if isinstance(kernel, Precomputed) else in_double(X)
         gram = in_double(Gram(kernel, points).dense())
         require_finite(gram, kernel)
-        _require_semidefinite(gram, kernel)
+        require_semidefinite(gram, kernel, "Semi-supervised kernel PCA")
         factor = whitening_factor(gram, SHORTEST[itemsize(kernel.value_type(X))])
         F = gram @ factor
         rows = array_namespace(F).take(F, from_numpy(labelled, F, dtype=array_namespace(F).int64), axis=0)
@@ -55,7 +55,7 @@ class FeatureSample:
     @classmethod
     def on_landmarks(cls, kernel, X, points, labelled_rows):
         """In the span of the images of some points, in one pass over X."""
-        space = span_of_points(kernel, points)
+        space = span_of_points(kernel, points, "Semi-supervised kernel PCA")
         own = space.frame(space.frame.points)
         labelled = space.frame(in_double(labelled_rows)) if labelled_rows.shape[0] else own[:0, :]
         return cls(space, coordinate_moments(space, X), own, labelled)
@@ -231,17 +231,4 @@ def _require_weight_within_precision(labelled, label_weight):
         raise ValueError(
             f"Labels weigh {weight:.2g} times as much as the norm of functions, and nothing is left of the norm beyond "
             f"{MOST_WEIGHT:.0g}. Lower label_weight={label_weight:.3g}, or scale the data or the kernel down."
-        )
-
-
-def _require_semidefinite(gram, kernel):
-    if kernel.is_positive_semidefinite:
-        return
-    xp = array_namespace(gram)
-    values = xp.linalg.eigvalsh(gram)
-    smallest, largest = float(values[0]), float(values[-1])
-    if smallest < -1e-6 * abs(largest):
-        raise UnsupportedKernelError(
-            f"Semi-supervised kernel PCA needs a positive semidefinite kernel; {kernel!r} has the eigenvalue "
-            f"{smallest:.2g} on these data (largest {largest:.2g}). Iterated(kernel) is positive semidefinite."
         )
