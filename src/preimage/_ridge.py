@@ -85,7 +85,7 @@ class LeastSquares:
     @property
     def smallest_alpha(self):
         """A penalty of the size of rounding errors; takes the place of zero where features depend on each other."""
-        return rounding_alpha(self._features)
+        return rounding_alpha(self._features, self._means[0], self.count)
 
     @cached_property
     def _R(self):
@@ -143,7 +143,7 @@ class Ridge:
     def __init__(self, features, targets, rest, alpha, feature_means, target_means, count):
         m = features.shape[0]
         self.alpha = alpha
-        root = np.sqrt(max(alpha, rounding_alpha(features)))
+        root = np.sqrt(max(alpha, rounding_alpha(features, feature_means, count)))
         Q, U = np.linalg.qr(np.vstack([features, root * np.eye(m)]))
         self.directions = solve_triangular(U, np.eye(m))
         self.steps = Q[:m].T @ targets
@@ -171,9 +171,14 @@ class Ridge:
         return total / (k * self._count)
 
 
-def rounding_alpha(features):
-    """The square of a length that is large against the rounding errors of features, and small against the features."""
-    length = ABOVE_ROUNDING * np.finfo(float).eps * float(np.linalg.norm(features))
+def rounding_alpha(features, means, count):
+    """The square of a length that is large against the rounding errors of features, and small against the features.
+
+    Rounding errors are those of the features before their mean was taken away: features of rows that are all equal are
+    nothing else.
+    """
+    size = float(np.sqrt(np.linalg.norm(features) ** 2 + count * (means @ means)))
+    length = ABOVE_ROUNDING * np.finfo(float).eps * size
     return max(length**2, np.finfo(float).tiny)
 
 

@@ -64,6 +64,12 @@ def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=No
     """
     machine = _with_output_weights(machine, X)
     judge = _Judge(machine, X, y)
+    whole = merged(machine.expansion)
+    original = whole.points.shape[0]
+    if n_points is not None and shared and n_points >= original:
+        # As many points as there are: the machine itself, where a search for better points could only lose digits.
+        small = machine.with_expansion(whole)
+        return Compression(small, original, judge.error(small), judge.scores(small), True, "all points are kept")
     if n_points is None and shared and isinstance(reducer, NestedReducer):
         reductions = _Prefixes(reducer, _weighted(machine)[0])
     else:
@@ -77,7 +83,6 @@ def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=No
         make = lambda n: (_assembled(machine, result := reductions(n), X, y), result)
         accept = lambda small: judge.accepts(small, tolerance)
         small, result = _smallest(machine, make, accept, reductions.resolution)
-    original = merged(machine.expansion).points.shape[0]
     return Compression(small, original, judge.error(small), judge.scores(small), result.converged, result.reason)
 
 

@@ -101,7 +101,14 @@ class Construct(NestedReducer):
                 start = residual.best_points(self.n_starts)
                 if start is None:
                     break  # nothing is left
-                found = minimize_rows(residual.loss, start, size=residual.size, tol=self.tol, max_iter=self.max_iter)
+                found = minimize_rows(
+                    residual.loss,
+                    start,
+                    size=residual.size,
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    lower=kernel.lowest_input,
+                )
                 best = int(array_namespace(start).argmin(found.objective))
                 residual.add(found.points[best : best + 1, :])
         return residual.points

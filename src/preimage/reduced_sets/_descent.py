@@ -7,11 +7,11 @@ from preimage.solvers import minimize_rows, spread
 MEMORY = 10
 
 
-def descend(function, points, max_iter, tol):
+def descend(function, points, max_iter, tol, lower=None):
     """Points with a smaller value of `function`, which returns value and gradient, by L-BFGS.
 
     The set of points is one row for `minimize_rows`: the descent runs where the points are, and never ends above its
-    start. It stops when a step is shorter than `tol` times the size of the set.
+    start. It stops when a step is shorter than `tol` times the size of the set. Inputs stay at `lower` and above.
 
     Returns
     -------
@@ -28,7 +28,7 @@ def descend(function, points, max_iter, tol):
 
     size = spread(points) * shape[0] ** 0.5
     start = xp.reshape(points, (1, -1))
-    result = minimize_rows(flat, start, size=size, tol=tol, max_iter=max_iter, memory=MEMORY)
+    result = minimize_rows(flat, start, size=size, tol=tol, max_iter=max_iter, memory=MEMORY, lower=lower)
     return (
         xp.reshape(result.points, shape),
         bool(result.converged[0]),

@@ -93,7 +93,9 @@ class Distill(Reducer):
             X = take_rows(X, np.sort(rng.choice(X.shape[0], self.max_samples, replace=False)))
         first = self._first_points(target, min(n_points, target.points.shape[0]), X, rng)
         loss = _FunctionLoss(target, X, self.penalty)
-        points, converged, reason, steps = descend(loss, as_points(to_dense(first)), self.max_iter, self.tol)
+        points, converged, reason, steps = descend(
+            loss, as_points(to_dense(first)), self.max_iter, self.tol, target.kernel.lowest_input
+        )
         coefficients, shift = loss.fit(points)
         return Reduction(Expansion(target.kernel, points, coefficients), shift, converged, reason, steps)
 

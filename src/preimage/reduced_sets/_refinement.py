@@ -65,7 +65,9 @@ class Refine(Reducer):
         start = as_points(to_dense(first.points))
         # Products with a few dozen points gain nothing from further threads, and lose much on busy machines.
         with single_threaded_blas():
-            points, converged, reason, steps = descend(error, start, self.max_iter, self.tol)
+            points, converged, reason, steps = descend(
+                error, start, self.max_iter, self.tol, target.kernel.lowest_input
+            )
         refined = project(target, points)
         if squared_error(target, refined) > squared_error(target, first):
             refined, reason = first, "no descent"  # the ridge of the descent outweighed what there was to gain

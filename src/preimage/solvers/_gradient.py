@@ -94,7 +94,7 @@ def descend_in_blocks(target, start, anchor, box, penalty, tol, max_iter, memory
     return solve_in_blocks(iterate, target, start, anchor)
 
 
-def minimize_rows(evaluate, start, *, size, tol, max_iter, memory=5):
+def minimize_rows(evaluate, start, *, size, tol, max_iter, memory=5, lower=None):
     """Minimise one function from many starts together, with the steps of `Gradient`; no value ends above its start.
 
     Parameters
@@ -104,6 +104,8 @@ def minimize_rows(evaluate, start, *, size, tol, max_iter, memory=5):
     start : array of shape (q, d)
     size : float
         Length scale of the inputs: first steps are a tenth of it, and steps shorter than `tol · size` end a search.
+    lower : float, optional
+        The smallest value that inputs may have.
 
     Returns
     -------
@@ -118,7 +120,7 @@ def minimize_rows(evaluate, start, *, size, tol, max_iter, memory=5):
     nothing = xp.zeros_like(start[:, 0])
     tolerance = max(float(tol), 4 * epsilon(start.dtype)) * size
     return descend(
-        lambda W: local, start, nothing, start, start, Box(None, None, start), 0.0, tolerance, size, max_iter, memory
+        lambda W: local, start, nothing, start, start, Box(lower, None, start), 0.0, tolerance, size, max_iter, memory
     )
 
 
