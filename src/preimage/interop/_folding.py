@@ -134,8 +134,12 @@ def _(calibrated: CalibratedClassifierCV):
         )
     classifier = replace(inner.machine.output, classes=classes)
     output = Calibrated(classifier, calibrated.method, *_curves(parts[0].calibrators, calibrated.method))
-    # A frozen classifier is not kept, so that fitting the template trains one, and only one.
-    template = clone(calibrated).set_params(estimator=inner.template, ensemble=False)
+    # A frozen classifier is not kept, so that fitting the template trains one, and only one; nor is "prefit", which
+    # older versions of scikit-learn have instead.
+    prefit = isinstance(calibrated.cv, str)
+    template = clone(calibrated).set_params(
+        estimator=inner.template, ensemble=False, cv=None if prefit else calibrated.cv
+    )
     return replace(inner, machine=replace(inner.machine, output=output), template=template)
 
 
