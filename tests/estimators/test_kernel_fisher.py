@@ -586,3 +586,19 @@ def test_probabilities_against_the_rest_are_scaled_logistic_functions(blobs):
     probabilities = model.predict_proba(X)
     assert_allclose(probabilities, odds / odds.sum(axis=1, keepdims=True))
     assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
+
+
+@pytest.mark.parametrize("cv", ["folds", "loo"])
+def test_searches_fit_weights_like_repetitions(moons, rng, cv):
+    X, y = moons[0][:60], moons[1][:60]
+    times = rng.integers(1, 4, size=60)
+    number = np.repeat(np.arange(60), times)
+    folds = lambda rows: [(np.flatnonzero(rows % 3 != f), np.flatnonzero(rows % 3 == f)) for f in range(3)]
+    options = {"gammas": [0.5, 5.0], "alphas": [0.01, 1.0]}
+    weighted = KernelFisherDiscriminantCV(**options, cv=folds(np.arange(60)) if cv == "folds" else cv).fit(X, y, times)
+    if cv == "folds":  # copies of a row in one fold
+        repeated = KernelFisherDiscriminantCV(**options, cv=folds(number)).fit(X[number], y[number])
+        assert_allclose(weighted.cv_results_["mean_test_score"], repeated.cv_results_["mean_test_score"])
+        assert weighted.best_params_ == repeated.best_params_
+    again = KernelFisherDiscriminant(**weighted.best_params_).fit(X[number], y[number])
+    assert_allclose(weighted.decision_function(X), again.decision_function(X), atol=1e-8)

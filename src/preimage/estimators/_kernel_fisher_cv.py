@@ -138,7 +138,8 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
         Parameters
         ----------
         X, y, sample_weight
-            As in `KernelFisherDiscriminant.fit`; X in memory.
+            As in `KernelFisherDiscriminant.fit`; X in memory. Weights count like repetitions in every fit and score;
+            what folds leave out is a row with all of its weight.
 
         Returns
         -------
