@@ -83,6 +83,12 @@ class PointCoordinates:
         """g of rows of kernel values (n, m)."""
         return values if self.factor is None else values @ self.basis
 
+    def scatter_of_values(self, scatter, points):
+        """C S Cᵀ for some of the points: a scatter of coordinates as one of kernel values with these."""
+        if self.factor is None:
+            return scatter[np.ix_(points, points)]
+        return self.lift[points] @ (scatter @ self.lift[points].T)
+
     @cached_property
     def copies(self):
         """The points whose images are distinct, and which of them each point is a copy of."""

@@ -76,7 +76,8 @@ class ScatterFisher:
         """
         first, numbers = self.coordinates.copies
         ridge, lift = self._ridge(ridge), self.coordinates.lift[first]
-        noise = lift @ (self.within @ lift.T) + ridge * self.of_norm * self.coordinates.gram[np.ix_(first, first)]
+        noise = self.coordinates.scatter_of_values(self.within, first)
+        noise = noise + ridge * self.of_norm * self.coordinates.gram[np.ix_(first, first)]
         # Copies of a point share its coefficient, which costs α²/c on c of them.
         diagonal = ridge * self.of_identity / np.bincount(numbers, self.coordinates.weights)
         # Rounding errors of small eigenvalues of K_Z must not make it indefinite.
