@@ -1,8 +1,9 @@
 """How long does kernel PCA of ten million points take, streamed through a GPU?
 
-Set-up: float32 blobs in host memory, as NumPy; ``KernelPCA(50, landmarks=2000, device="cuda")`` selects landmarks,
-sends all rows through the device once, and keeps a small NumPy model. Times include selection and checks of the input.
-The arithmetic is 2nm(d + m) operations: kernel values in float32, their scatter in float64.
+Set-up: float32 blobs in host memory, as NumPy; ``KernelPCA(50, landmarks=RandomlyPivotedCholesky(2000),
+device="cuda")`` selects landmarks, sends all rows through the device once, and keeps a small NumPy model. Times include
+selection and checks of the input. The arithmetic is 2nm(d + m) operations: kernel values in float32, their scatter in
+float64.
 
     python benchmarks/speed/gpu_landmarks.py --points 10000000
 
@@ -45,8 +46,8 @@ def main():
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; {n:,} × {d} float32, {m} landmarks")
 
     few = X[:20_000]
-    here = KernelPCA(k, gamma=gamma, landmarks=300).fit(few)
-    there = KernelPCA(k, gamma=gamma, landmarks=300, device="cuda").fit(few)
+    here = KernelPCA(k, gamma=gamma, landmarks=RandomlyPivotedCholesky(300)).fit(few)
+    there = KernelPCA(k, gamma=gamma, landmarks=RandomlyPivotedCholesky(300), device="cuda").fit(few)
     error = np.abs(there.eigenvalues_ / here.eigenvalues_ - 1).max()
     print(f"20,000 points, 300 landmarks: eigenvalues on GPU and CPU agree to {error:.1e}")
 
@@ -56,7 +57,7 @@ def main():
     for _ in range(2):
         torch.cuda.reset_peak_memory_stats()
         start = time.perf_counter()
-        model = KernelPCA(k, gamma=gamma, landmarks=m, device="cuda").fit(X)
+        model = KernelPCA(k, gamma=gamma, landmarks=RandomlyPivotedCholesky(m), device="cuda").fit(X)
         torch.cuda.synchronize()
         seconds = time.perf_counter() - start
         flops = 2 * n * m * (d + m)
@@ -65,7 +66,7 @@ def main():
             f"{torch.cuda.max_memory_allocated() / 1e9:.1f} GB on the device; {model.landmarks_}"
         )
     if options.record:
-        settings = {"points": n, "features": d, "landmarks": m, "components": k}
+        settings = {"points": n, "features": d, "landmarks": f"RandomlyPivotedCholesky({m})", "components": k}
         settings |= {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
         record("gpu_landmarks", {"seconds": seconds}, settings)
     start = time.perf_counter()
