@@ -195,7 +195,7 @@ def clamp_at_zero(fresh):
     if isinstance(fresh, np.ndarray):
         # A row of zeros, not a scalar: NumPy's loop over two arrays is the faster one.
         return np.maximum(fresh, np.zeros(fresh.shape[1:] and fresh.shape[-1:], fresh.dtype), out=fresh)
-    return array_namespace(fresh).clip(fresh, min=0)
+    return array_namespace(fresh).clip(fresh, min=0.0)
 
 
 def copy_transposed(target, source):

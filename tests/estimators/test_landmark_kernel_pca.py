@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from preimage import KernelPCA, compress
+from preimage._arrays import to_numpy
 from preimage._rows import forced_block_shape
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Subspace
-from preimage.kernels import Gaussian, Polynomial
+from preimage.kernels import Exponential, Gaussian, Polynomial
 from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
 from preimage.spectral import KernelMoments
 
@@ -298,3 +299,15 @@ class TestDevices:
         here = KernelPCA(3, gamma=0.1, landmarks=40).fit(X)
         there = KernelPCA(3, gamma=0.1, landmarks=40, device="cuda").fit(X)
         assert_same_model(here, there, X[:20], tol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", [Exponential(0.05), Gaussian(1e-3), Polynomial(4, 0.01)], ids=repr)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_components_that_rounding_decides_are_not_kept(kernel, dtype, rng):
+    X = rng.normal(size=(60, 2)).astype(dtype)
+    model = KernelPCA(kernel=kernel, landmarks=20).fit(X)
+    exact, rounded = kernel(X.astype(float), to_numpy(model.subspace_.frame.points).astype(float)), model.transform(X)
+    frame = to_numpy(model.subspace_.frame.coefficients).astype(float)
+    expected = exact @ frame - to_numpy(model.subspace_.offset).astype(float)
+    errors = np.abs(rounded - expected).max(axis=0) / expected.std(axis=0)
+    assert errors.max() < (1e-4 if dtype == np.float64 else 0.2)

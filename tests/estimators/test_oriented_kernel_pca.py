@@ -11,7 +11,7 @@ from preimage import KernelPCA, OrientedKernelPCA, compress
 from preimage._arrays import from_numpy, to_numpy
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.invariances import Rotate, TangentCovariance, TranslateX, VirtualExamples
-from preimage.kernels import Gaussian, Linear, Polynomial
+from preimage.kernels import Constant, Gaussian, Linear, Multiquadric, Polynomial, Sigmoid
 from preimage.landmarks import KMeans, PivotedCholesky
 
 
@@ -240,3 +240,9 @@ def test_pairs_may_be_a_list_of_two_arrays():
     np.testing.assert_array_equal(partners[0].ratios_, partners[1].ratios_)
     with pytest.raises(ValueError, match="two arrays"):
         OrientedKernelPCA(2, kernel=KERNEL).fit(X, pairs=[X, X, X])
+
+
+@pytest.mark.parametrize("kernel", [Sigmoid(1.0, -1.0), Multiquadric(1.0) + Constant(3.0)], ids=repr)
+def test_indefinite_kernels_are_refused(kernel, rng):
+    with pytest.raises((UnsupportedKernelError, ValueError), match="positive semidefinite"):
+        OrientedKernelPCA(2, kernel=kernel).fit(rng.normal(size=(30, 3)))

@@ -15,7 +15,7 @@ from preimage import SparseGreedyClassifier, SparseGreedyRegressor, compress
 from preimage._arrays import to_numpy
 from preimage.datasets import data_directory, load_abalone
 from preimage.interop import expansion_of
-from preimage.kernels import Gaussian, Linear, Polynomial
+from preimage.kernels import Exponential, Gaussian, Linear, Polynomial
 from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
 
 GAMMA, ALPHA = 0.5, 0.1
@@ -298,3 +298,11 @@ class _First(SparseGreedy):
     def select(self, kernel, X, *, with_factor=False, rng=None):
         found = Uniform(1).select(kernel, X)
         return replace(found, points=X[self.indices], indices=np.asarray(self.indices))
+
+
+@pytest.mark.parametrize("alpha", ["loo", 0.0, 1e-12])
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Polynomial(3), Exponential(0.01)], ids=repr)
+def test_rows_that_are_all_equal_give_the_mean(kernel, alpha, rng):
+    X, y = np.tile(rng.normal(size=5), (8, 1)), rng.normal(size=8)
+    model = SparseGreedyRegressor(5, kernel=kernel, alpha=alpha).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), np.mean(y), atol=1e-6 * np.abs(y).max())

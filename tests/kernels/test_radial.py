@@ -123,3 +123,22 @@ def test_laplacian_takes_sparse_inputs_with_long_indices(rng):
     for left, right in ((S, S), (S, X), (X, S), (S, sparse.csr_matrix(X))):
         assert_allclose(Laplacian(0.4)(left, right), Laplacian(0.4)(X), rtol=1e-13)
     assert S.indices.dtype == np.int64  # the caller's matrix stays as it was
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("d", [1, 3, 64, 500])
+@pytest.mark.parametrize("offset", [0.0, 1.0, 100.0])
+def test_copies_of_a_row_are_at_distance_zero(d, offset, dtype, rng):
+    # Rows of different sizes about an offset: rounding errors of norms exceed zero, which a narrow kernel would show.
+    X = (offset + rng.normal(size=(60, d)) * rng.choice([1.0, 100.0], size=(60, 1))).astype(dtype)
+    kernel = Gaussian(1e30)
+    assert_allclose(np.diagonal(kernel(X.copy(), X)), 1.0)
+    assert_allclose([kernel.against(X)(X[i : i + 1])[0, i] for i in range(60)], 1.0)
+    assert_allclose(np.diagonal(kernel(sparse.csr_array(X), sparse.csr_array(X.copy()))), 1.0)
+
+
+def test_distances_above_rounding_stay(rng):
+    X = rng.normal(size=(50, 3))
+    Y = X + 1e-6 * rng.normal(size=X.shape)
+    expected = np.sum((X - Y) ** 2, axis=1)
+    assert_allclose(-np.log(np.diagonal(Gaussian(1e10)(X, Y))) / 1e10, expected, rtol=1e-2)

@@ -170,9 +170,7 @@ class _Lifted:
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
     def distances(self, left, right):
-        # Rounding errors of a sum of d + 2 products, up to twice the squared norm, are some √d units of its last place.
-        units = 2 * (4 + left.shape[1] ** 0.5) * epsilon(left.dtype)
-        s = _zero_below(left @ right, units * left[:, -2:-1])
+        s = _zero_below(left @ right, _rounding(left.shape[1], left.dtype) * left[:, -2:-1])
         return array_namespace(s).astype(s, self.dtype) if self.widened else s
 
 
@@ -189,6 +187,11 @@ def _lifted_distances(X, Y):
     lifted = _Lifted(Y)
     left, right = lifted.left(X), lifted.right
     return lambda rows, columns: lifted.distances(left[rows, :], right[:, columns])
+
+
+def _rounding(n_columns, dtype):
+    """Error of a squared distance over the squared norm: that of a sum of so many products, some √d last places."""
+    return 2 * (4 + n_columns**0.5) * epsilon(dtype)
 
 
 def _zero_below(fresh, floor):
@@ -212,7 +215,7 @@ def _sparse_distances(X, Y):
         s = -2 * inner_products(X[rows, :], Y[columns, :])
         s += left[rows, None]
         s += right[None, columns]
-        return _zero_below(s, 16 * np.finfo(float).eps * left[rows, None]).astype(dtype, copy=False)
+        return _zero_below(s, _rounding(X.shape[1], X.dtype) * left[rows, None]).astype(dtype, copy=False)
 
     return distances
 

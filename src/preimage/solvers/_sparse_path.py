@@ -229,7 +229,7 @@ def _proximal_descent(local, Z, background, weights, tolerance, max_iter):
         bound = _curvature_bound(here) * raised
         moved = Z - here.gradient / bound[:, None] - background
         threshold = (weights / bound)[:, None]
-        new_Z = background + xp.sign(moved) * xp.clip(xp.abs(moved) - threshold, min=0)
+        new_Z = background + xp.sign(moved) * xp.clip(xp.abs(moved) - threshold, min=0.0)
         there = local(new_Z)
         new_value = there.value + penalty(new_Z)
         better = new_value <= value
