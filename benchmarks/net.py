@@ -17,11 +17,12 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-TESTS = Path(__file__).parents[1] / "tests"
+PATHS = [str(Path(__file__).parents[1] / "tests" / folder) for folder in ("net", "oracles")]
+sys.path[:0] = PATHS
 
 
 def outcomes(seeds):
-    sys.path[:0] = [str(TESTS / "net"), str(TESTS / "oracles")]
+    sys.path[:0] = PATHS  # in a process of its own
     from net_problem import run
 
     return [run(seed) for seed in seeds]
