@@ -336,3 +336,49 @@ def test_rounding_errors_are_not_made_into_scores(method):
     assert model.method_ == "none" and (model.inflation_ > 1e12).all()
     near = WIDE + 1e-3
     np.testing.assert_array_equal(model.transform(near), model.estimator_.transform(near))
+
+
+@pytest.mark.parametrize("method", ["auto", "transfer", "affine"])
+@pytest.mark.parametrize("classes", [False, True], ids=["no classes", "guarded"])
+def test_weights_of_kernel_pca_are_repetitions(method, classes):
+    X, y = half_circles(50, 200, 3, seed=0)
+    y = y if classes else None
+    weights = np.random.default_rng(0).integers(0, 4, size=50)
+    rows = np.repeat(np.arange(50), weights)
+    model = Renormalized(KernelPCA(3, gamma=2.0), method=method)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    repeated = clone(model).fit(X[rows], None if y is None else y[rows])
+    new = half_circles(30, 200, 3, seed=1)[0]
+    assert weighted.method_ == repeated.method_
+    np.testing.assert_allclose(weighted.inflation_, repeated.inflation_, rtol=1e-6)
+    one, two = weighted.transform(new), repeated.transform(new)
+    signs = np.sign((one * two).sum(axis=0))
+    np.testing.assert_allclose(one, signs * two, atol=1e-6 * np.abs(two).max())
+
+
+def test_correction_is_left_alone_where_it_does_not_help_and_classes_are_given():
+    """Noise, which correction would only enlarge: the guard is on without being asked for."""
+    kept = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(51, 600)), np.arange(51) % 2
+        assert Renormalized(PCA(5)).fit(X).method_ == "affine"
+        kept += Renormalized(PCA(5)).fit(X, y).method_ == "none"
+    assert kept >= 8
+    assert Renormalized(PCA(5), guard=None).fit(X, y).method_ == "affine"
+    assert Renormalized(PCA(5)).fit(X, rng.normal(size=51)).method_ == "affine"  # targets of regression judge nothing
+
+
+def test_corrections_do_not_hurt_balanced_classes():
+    scores = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        labels = np.arange(350) % 2
+        axis = np.random.default_rng(9).normal(size=1000) / np.sqrt(1000)
+        X = rng.normal(size=(350, 1000)) + 14 * np.outer(labels - 0.5, axis)
+        scores.append([])
+        for first in (KernelPCA(10, gamma="median"), Renormalized(KernelPCA(10, gamma="median"))):
+            model = make_pipeline(first, LinearDiscriminantAnalysis()).fit(X[:50], labels[:50])
+            scores[-1].append(model.score(X[50:], labels[50:]))
+    plain, cured = np.mean(scores, axis=0)
+    assert cured > plain - 0.005

@@ -18,7 +18,7 @@ RIDGE = 1e-8
 MOST_PIVOTS = 12
 MOST_FIRST_PIVOTS = 100
 MOST_STEPS = 60
-REFIT_TOLERANCE = 1e-4
+REFIT_TOLERANCE = 1e-6
 # Rows whose first answers are computed together: a few arrays of this many rows of length n are held.
 BLOCK = 256
 

@@ -55,7 +55,7 @@ def learn_score_calibration(
     cv, n_jobs, rng, sample_weight, groups
         As in `left_out_scores`.
     always_judge : bool
-        Whether the guard speaks also where nothing is to be corrected.
+        Whether the guard speaks also where nothing is to be corrected, and its verdict is kept with its decisions.
 
     Returns
     -------
@@ -68,7 +68,8 @@ def learn_score_calibration(
         folds = scores.folds(_judged(np.asarray(y), rng))
         verdict = guard_correction(guard, folds, scores.left_out, corrected, y, scores.weights, scoring)
         choice["guard"] = verdict.as_dict()
-        choice["verdict"] = verdict
+        if always_judge:
+            choice["verdict"] = verdict
         if not verdict.accepted:
             correction, corrected = None, scores.left_out
     applied = "none" if correction is None else AUTOMATIC if method == "auto" else method
