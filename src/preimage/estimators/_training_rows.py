@@ -19,7 +19,9 @@ SEED = 314_159
 
 
 class TrainingRows:
-    """The rows of a training set, as digests and a few projections: enough to recognise them, and small.
+    """The rows of a training set, as a few projections: enough to recognise them, and small.
+
+    Rows that are not finite numbers are known by digests, to the last bit.
 
     Parameters
     ----------
@@ -27,25 +29,19 @@ class TrainingRows:
     """
 
     def __init__(self, X):
-        keys = _digests(X)
-        self.digests = {}
-        for row, key in enumerate(keys):
-            self.digests.setdefault(key, row)
-        first = [self.digests[key] for key in keys]
         self.projections, self.tolerance, self.order = None, 0.0, None
         values = _projections(X)
-        if values is not None and len(values):
-            finite = np.isfinite(values).all(axis=1)
-            spread = values[finite].std(axis=0).max(initial=0.0)
-            kept = np.flatnonzero(finite & (np.arange(len(values)) == first))
+        finite = np.zeros(_count(X), dtype=bool) if values is None else np.isfinite(values).all(axis=1)
+        self.digests = {}
+        for row, key in _digests(X, np.flatnonzero(~finite)):
+            self.digests.setdefault(key, row)
+        if finite.any():
+            kept = np.flatnonzero(finite)
             # Sorted along the first direction, where a query looks for its neighbours.
             self.order = kept[np.argsort(values[kept, 0], kind="stable")]
             self.projections = values[self.order]
-            size = np.abs(values[finite]).max(initial=0.0)
             precision = _precision(X)
-            self.tolerance = max(
-                CLOSE[precision] * spread, UNITS_IN_THE_LAST_PLACE * np.finfo(f"f{precision}").eps * size
-            )
+            self.tolerance = max(CLOSE[precision] * values[kept].std(axis=0).max(), _rounding(values[kept], precision))
 
     def contain(self, X):
         """Whether each row of X is a row of the training set, up to rounding errors; shape (m,)."""
@@ -53,13 +49,17 @@ class TrainingRows:
 
     def find(self, X):
         """The number of the training row that each row of X is, the first of equal ones, or -1; shape (m,)."""
-        found = np.fromiter((self.digests.get(key, -1) for key in _digests(X)), dtype=np.intp)
-        values = _projections(X) if self.projections is not None else None
-        if values is None:
+        found = np.full(_count(X), -1, dtype=np.intp)
+        values = _projections(X)
+        finite = np.zeros(len(found), dtype=bool) if values is None else np.isfinite(values).all(axis=1)
+        if self.digests:
+            for row, key in _digests(X, np.flatnonzero(~finite)):
+                found[row] = self.digests.get(key, -1)
+        if self.projections is None or not finite.any():
             return found
         low = np.searchsorted(self.projections[:, 0], values[:, 0] - self.tolerance, side="left")
         high = np.searchsorted(self.projections[:, 0], values[:, 0] + self.tolerance, side="right")
-        for row in np.flatnonzero((found < 0) & (high > low) & np.isfinite(values).all(axis=1)):
+        for row in np.flatnonzero((high > low) & finite):
             near = np.abs(self.projections[low[row] : high[row]] - values[row]).max(axis=1) <= self.tolerance
             if near.any():
                 found[row] = self.order[low[row] : high[row]][near].min()
@@ -68,25 +68,50 @@ class TrainingRows:
 
 def same_rows(X):
     """A number for each row of X, counted from 0 by first appearance; equal rows have the same one. Shape (n,)."""
+    n, values = _count(X), _projections(X)
+    if values is None:
+        suspects = np.arange(n)
+    else:
+        # Only rows that agree along the first direction can be equal; digests are made of those alone.
+        finite = np.isfinite(values).all(axis=1)
+        order = np.argsort(np.where(finite, values[:, 0], np.inf), kind="stable")
+        with np.errstate(invalid="ignore"):
+            steps = np.diff(values[order, 0])
+        close = ~(steps > _rounding(values[finite], _precision(X)))
+        suspects = np.unique(order[np.r_[close, False] | np.r_[False, close]])
+    keys = dict(_digests(X, suspects))
     numbers = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in _digests(X)], dtype=np.intp)
+    return np.array([numbers.setdefault(keys.get(row, row), len(numbers)) for row in range(n)], dtype=np.intp)
 
 
 def row_numbers(X):
     """A pseudorandom number for each row of X that depends on its values only: for equal rows the same. Shape (n,)."""
-    return np.array([int(key[:15], 16) for key in _digests(X)], dtype=np.int64)
+    return np.array([int(key[:15], 16) for _, key in _digests(X, np.arange(_count(X)))], dtype=np.int64)
 
 
-def _digests(X):
+def _count(X):
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def _rounding(values, precision):
+    """What projections of equal rows may differ by."""
+    return UNITS_IN_THE_LAST_PLACE * float(np.finfo(f"f{precision}").eps) * float(np.abs(values).max(initial=0.0))
+
+
+def _digests(X, rows):
+    """(row, digest) of some rows of X."""
     if sparse.issparse(X):
-        X = X.tocsr().copy()
+        X = X.tocsr()[rows].copy()
         X.sum_duplicates()
         bounds = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        return [_digest(X.indices[start:stop], X.data[start:stop]) for start, stop in bounds]
+        keys = [_digest(X.indices[start:stop], X.data[start:stop]) for start, stop in bounds]
+        return zip(rows.tolist(), keys, strict=True)
     X = np.asarray(X)
     if X.dtype.kind not in "biuf":
-        return [blake2b(repr(row.tolist()).encode(), digest_size=16).hexdigest() for row in X]
-    return [_digest(np.flatnonzero(row), row[row != 0]) for row in X]
+        keys = [blake2b(repr(row.tolist()).encode(), digest_size=16).hexdigest() for row in X[rows]]
+    else:
+        keys = [_digest(np.flatnonzero(row), row[row != 0]) for row in X[rows]]
+    return zip(rows.tolist(), keys, strict=True)
 
 
 def _digest(positions, values):
