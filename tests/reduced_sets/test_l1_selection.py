@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Lasso
 
 from preimage.feature_space import Expansion, merged
-from preimage.kernels import Gaussian, Laplacian
+from preimage.kernels import Gaussian, Laplacian, ScaledInputs
 from preimage.reduced_sets import SelectL1, project, relative_error
 from preimage.reduced_sets._group_lasso import group_lasso, row_norms, shrink_rows
 
@@ -185,3 +185,19 @@ def test_paths_are_of_one_target(rng):
 def test_penalties_without_meaning_are_refused(penalty, rng):
     with pytest.raises(ValueError, match="not negative"):
         SelectL1().shrink(random_target(rng), penalty)
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_points_with_equal_images_count_as_one(rng, adaptive):
+    # The kernel ignores the last column, so four points share each image.
+    kernel = ScaledInputs(Gaussian(0.5), np.array([1.0, 1.0, 0.0]))
+    distinct, alpha = rng.normal(size=(30, 3)), rng.normal(size=(120, 1))
+    points = np.repeat(distinct, 4, axis=0)
+    points[:, 2] = rng.normal(size=120)
+    sums = alpha.reshape(30, 4).sum(axis=1, keepdims=True)
+    once, often = Expansion(kernel, distinct, sums), Expansion(kernel, points, alpha)
+    expected, found = (SelectL1(adaptive=adaptive).reduce(target, 15) for target in (once, often))
+    assert found.converged
+    assert found.expansion.points.shape[0] == 15
+    queries = rng.normal(size=(20, 3))
+    assert_allclose(found.expansion(queries), expected.expansion(queries), atol=1e-6)

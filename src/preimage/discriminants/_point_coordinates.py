@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from preimage._arrays import epsilon
-from preimage.discriminants._copies import distinct_images
 from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import distinct_images
 
 # Directions whose eigenvalue is below so many ε of the largest are left out: as low as eigenvalues are determined,
 # and lower than the rank of a matrix is commonly decided by: other inputs may reach far along a direction in which the

@@ -1,6 +1,7 @@
 """Objects of feature space: vectors, subspaces, moments of coordinates, Gram matrices."""
 
 from preimage.feature_space._class_moments import ClassMoments, sum_labelled_rows
+from preimage.feature_space._copies import distinct_images, merged_images
 from preimage.feature_space._empirical_map import empirical_map
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import CenteredGram, Gram, require_finite
@@ -16,10 +17,12 @@ __all__ = [
     "Gram",
     "Moments",
     "Subspace",
+    "distinct_images",
     "distinct_rows",
     "empirical_map",
     "join",
     "merged",
+    "merged_images",
     "nested_frame",
     "require_finite",
     "sum_labelled_rows",

@@ -2,11 +2,26 @@
 
 import numpy as np
 
-from preimage._arrays import epsilon
+from preimage._arrays import epsilon, from_numpy, take_rows, to_numpy
+from preimage.feature_space._expansion import Expansion
+from preimage.feature_space._gram import Gram
+from preimage.feature_space._union import merged
 
 # Units of rounding, relative to ‖φ(x)‖² + ‖φ(z)‖², up to which two images count as the same: kernel values of copies of
 # a row, which come from products in different blocks, differ by up to about ten.
 ROUNDING = 64
+
+
+def merged_images(expansion):
+    """The same vectors with points of equal image counted once; the kernel may ignore what distinguishes inputs."""
+    expansion = merged(expansion)
+    first, numbers = distinct_images(to_numpy(Gram(expansion.kernel, expansion.points).dense()))
+    if first.size == numbers.size:
+        return expansion
+    coefficients = np.zeros((first.size, len(expansion)))
+    np.add.at(coefficients, numbers, to_numpy(expansion.coefficients))
+    points = take_rows(expansion.points, first)
+    return Expansion(expansion.kernel, points, from_numpy(coefficients, expansion.coefficients))
 
 
 def distinct_images(gram):
@@ -25,7 +40,7 @@ def distinct_images(gram):
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.discriminants._copies import distinct_images
+    >>> from preimage.feature_space import distinct_images
     >>> distinct_images(np.array([[1.0, 0.2, 1.0], [0.2, 1.0, 0.2], [1.0, 0.2, 1.0]]))
     (array([0, 1]), array([0, 1, 0]))
     """
