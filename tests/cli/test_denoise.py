@@ -310,7 +310,7 @@ def test_training_rows_get_parameters_of_their_own(tmp_path):
     np.save(tmp_path / "noisy.npy", noisy)
     result = run(tmp_path / "noisy.npy", tmp_path / "clean.npy", "--width", "median", "--no-figure")
     assert result.exit_code == 0, result.output
-    assert "Rows of the training data, whose noise is in the model" in result.output
+    assert "rows that the model was fitted to" in result.output
     search = DenoisingSearch(widths=[1.0]).fit(noisy)
     summary = json.loads((tmp_path / "clean.json").read_text())
     assert summary["parameters"]["components"] == search.best_params_["n_components"]

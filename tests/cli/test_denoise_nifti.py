@@ -140,3 +140,15 @@ def test_the_picture_is_the_fullest_slice_front_on_top():
     rows, shape = slice_pictures(scans, scans.X)
     assert shape == (3, 2)
     np.testing.assert_allclose(rows[1].reshape(shape), data[1:3, 1:4, 2, 1].T[::-1])
+
+
+def test_voxels_left_out_without_a_mask_are_announced(folder):
+    data = np.zeros((20, 20, 20, 12))
+    data[5:15, 5:15, 5:15] = 500
+    noisy = data + np.random.default_rng(0).normal(size=data.shape) * 5
+    nibabel.save(nibabel.Nifti1Image(noisy.astype(np.float32), AFFINE), folder / "brain.nii.gz")
+    result = run(folder / "brain.nii.gz", folder / "out.nii.gz", *FAST, "--no-figure", "--quiet")
+    assert result.exit_code == 0, result.output
+    denoised = nibabel.load(folder / "out.nii.gz").get_fdata()
+    taken = int((denoised != 0).any(axis=3).sum())
+    assert f"{taken} of 8000 voxels" in result.output and "others are 0" in result.output

@@ -149,6 +149,8 @@ def denoise_command(
             train = data if fit_to is None else _read_training(fit_to, array, mask, data)
             _check_fit(data, train, input, fit_to, kind)
             check_rows(train.values, request, fit_to or input)
+            if data.scans is not None and mask is None:
+                _warn_of_lost_voxels(data.scans, output)
             fitted, result = _run(train.values, data.values, request, quiet)
             cleaned = data.with_values(result.points)
             found = {"rows": len(data.values), "training_rows": len(train.values), **summarize(fitted, result)}
@@ -254,18 +256,30 @@ def _beside(output, suffix):
     return output.with_name(stem_of(output) + suffix)
 
 
+def _warn_of_lost_voxels(scans, output):
+    """Without a mask voxels are left out by a rule of thumb; nobody should find that out later."""
+    taken, all_of_them = int(scans.mask.sum()), scans.mask.size
+    console.print(
+        f"Warning: no --mask was given. {taken} of {all_of_them} voxels look like a brain and were denoised; all "
+        f"others are 0 in {output}.",
+        style="yellow",
+        markup=False,
+    )
+
+
 def _print_report(report, outputs, quiet=False):
+    described = lambda chosen: (
+        f"{chosen['components']} components, width {chosen['width']:.4g}, penalty {chosen['penalty']:.3g}"
+    )
     chosen, say = report["parameters"], (lambda *_, **__: None) if quiet else console.print
     own = report.get("training_row_parameters")
+    used = chosen if own is None else own
     say(
         f"Denoised {report['rows']} rows of {report['columns']} columns in {report['seconds']:.1f} s: "
-        f"{chosen['components']} components, width {chosen['width']:.4g}, penalty {chosen['penalty']:.3g}."
+        f"{described(used)}."
     )
     if own is not None:
-        say(
-            f"Rows of the training data, whose noise is in the model: {own['components']} components, width "
-            f"{own['width']:.4g}, penalty {own['penalty']:.3g}."
-        )
+        say(f"These suit rows that the model was fitted to, with their noise; rows new to it: {described(chosen)}.")
     if report["cross_fit"] is not None:
         say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
     if report["converged"] < report["rows"]:
