@@ -415,6 +415,15 @@ def test_scalers_inside_a_compressed_model(digits):
         CompressedClassifier(make_pipeline(PCA(10), SVC()), 60).fit(X, y)
 
 
+def test_predictions_do_not_copy_the_original(moons, monkeypatch):
+    """Every prediction asks for tags, and those of the original count: a copy of it took longer than the values."""
+    X, y = moons
+    small = compress(make_pipeline(KernelPCA(5, gamma=2), LinearSVC()).fit(X, y), 10, X=X)
+    expected = small.predict(X)
+    monkeypatch.setattr("preimage.estimators._compressed.clone", lambda *_: pytest.fail("copied"))
+    assert np.array_equal(small.predict(X), expected)
+
+
 def test_work_of_a_pipeline_counts_what_stays(digits):
     """A machine that is not linear leaves kernel PCA, and its points, as they are."""
     X, y, _, _ = digits
@@ -444,9 +453,11 @@ def test_weights_are_routed_to_the_original(moons, routing):
     assert np.allclose(model.fit(X, y, sample_weight=weights).intercept_, expected.intercept_)
     # Through a pipeline of the original, and through a search around the compressed model.
     inner = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), svc)
-    CompressedClassifier(make_pipeline(KernelPCA(5), LinearSVC().set_fit_request(sample_weight=True)), 10).fit(
-        X, y, sample_weight=weights
-    )
+    features = KernelPCA(5, gamma=2).set_fit_request(sample_weight=True)
+    linear = make_pipeline(features, LinearSVC().set_fit_request(sample_weight=True))
+    whole = clone(linear).fit(X, y, sample_weight=weights)
+    part = CompressedClassifier(linear, len(X)).fit(X, y, sample_weight=weights)
+    assert np.allclose(part.decision_function(X), whole.decision_function(X))
     CompressedClassifier(inner, 10).fit(X, y, sample_weight=weights)
     scored = model.set_score_request(sample_weight=True)
     search = GridSearchCV(scored, {"n_points": [2, 10]}, cv=2).fit(X, y, sample_weight=weights)

@@ -98,7 +98,7 @@ class Compressed(BaseEstimator):
         """
         check_parameters(self)
         _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
-        original = self._original().fit(X, y, **self._routed_to_fit(fit_params))
+        original = clone(self._template()).fit(X, y, **self._routed_to_fit(fit_params))
         machine_of(original)  # which refuses what cannot become one machine
         folded = fold(original)
         scalers = [step for _, step in folded.front]
@@ -153,8 +153,9 @@ class Compressed(BaseEstimator):
         """The fitted model as an ONNX graph; options are those of `preimage.interop.to_onnx`."""
         return to_onnx(self._fitted_machine(), **options)
 
-    def _original(self):
-        return type(self)._default() if self.estimator is None else clone(self.estimator)
+    def _template(self):
+        """The original, unfitted; not a copy, because every prediction asks for its tags."""
+        return type(self)._default() if self.estimator is None else self.estimator
 
     def _compress(self, machine, X, y, work):
         """Adopt the machine of an original, made small on the data X, y (which may be None).
@@ -228,9 +229,9 @@ class Compressed(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._original()).input_tags
-        tags.input_tags.sparse, tags.input_tags.pairwise = inner.sparse, inner.pairwise
-        tags.target_tags.multi_output = get_tags(self._original()).target_tags.multi_output
+        inner = get_tags(self._template())
+        tags.input_tags.sparse, tags.input_tags.pairwise = inner.input_tags.sparse, inner.input_tags.pairwise
+        tags.target_tags.multi_output = inner.target_tags.multi_output
         return tags
 
     def get_metadata_routing(self):
@@ -241,7 +242,7 @@ class Compressed(BaseEstimator):
         MetadataRouter
         """
         to_fit = MethodMapping().add(caller="fit", callee="fit")
-        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._original(), method_mapping=to_fit)
+        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._template(), method_mapping=to_fit)
 
     def _routed_to_fit(self, fit_params):
         """Parameters for the fit of the original; without routing they are all for it."""
@@ -495,7 +496,9 @@ def standalone(model):
     if not isinstance(model, Pipeline):
         return model
     machine, last = machine_of(model), copy(model[-1])
-    last.estimator = Pipeline([*((name, clone(step)) for name, step in model.steps[:-1]), ("last", last._original())])
+    last.estimator = Pipeline(
+        [*((name, clone(step)) for name, step in model.steps[:-1]), ("last", clone(last._template()))]
+    )
     last._adopt(machine)
     return last
 
