@@ -1,5 +1,7 @@
 """Choosing a denoiser."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -239,3 +241,17 @@ def test_data_frames_go_in_without_warnings_and_come_out(rng, recwarn):
         search.denoise(frame[["b", "a", "c"]])
     out = search.set_output(transform="pandas").transform(frame)
     pd.testing.assert_frame_equal(out, pd.DataFrame(values, columns=frame.columns, index=frame.index))
+
+
+def test_searches_are_the_same_in_tensors_and_after_pickling(digits):
+    torch = pytest.importorskip("torch")
+    _, _, noisy_train, noisy = digits
+    options = {"widths": (0.25,), "n_components": (8, 64), "penalties": (0.0,)}
+    X = noisy_train[:200]
+    for cross_fit in ("auto", 5):
+        search = DenoisingSearch(**options, cross_fit=cross_fit).fit(X)
+        queries = np.vstack([X[:5], noisy[:5]])
+        expected = search.denoise(queries)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).denoise(queries), expected)
+        tensors = DenoisingSearch(**options, cross_fit=cross_fit).fit(torch.asarray(X)).denoise(torch.asarray(queries))
+        assert_allclose(tensors.numpy(), expected, atol=1e-4)

@@ -212,7 +212,7 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         model = self.best_estimator_
         X = check_queries(self, X, model.subspace_.frame.coefficients)
-        if self.training_estimator_ is model:
+        if self.training_params_ == self.best_params_:
             return model.denoise(X, cross_fit=self.cross_fit_)
         models = with_own_model(model, self.training_estimator_)
         return model._map(lambda rows: models.solve(rows).points, X) if is_lazy(X) else points_of(models.solve(X))
