@@ -11,7 +11,7 @@ from preimage._rows import map_rows
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
-from preimage.landmarks import LandmarkSelector, RandomlyPivotedCholesky, additional_landmarks, as_landmarks
+from preimage.landmarks import LandmarkSelector, additional_landmarks, as_landmarks
 from preimage.spectral import KernelMoments, landmark_subspace
 
 # Landmarks when nobody says how many.
@@ -48,7 +48,7 @@ def too_large_for_exact(n, budget):
 def as_selector(landmarks):
     """The selector of a `landmarks` parameter; None and "auto" have a default."""
     if landmarks is None or (isinstance(landmarks, str) and landmarks == "auto"):
-        return RandomlyPivotedCholesky(DEFAULT_LANDMARKS)
+        return as_landmarks(DEFAULT_LANDMARKS)
     return as_landmarks(landmarks)
 
 

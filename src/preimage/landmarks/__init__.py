@@ -1,6 +1,7 @@
 """Landmarks: few points whose span in feature space holds most of a kernel matrix."""
 
 from preimage._low_rank import LowRankPlusDiagonal, lowrank_plus_diagonal, preconditioner
+from preimage.landmarks._auto_landmarks import AutoLandmarks
 from preimage.landmarks._bounds import candidates_needed, sampling_deviation
 from preimage.landmarks._growth import additional_landmarks
 from preimage.landmarks._kmeans import KMeans
@@ -14,6 +15,7 @@ from preimage.landmarks._uniform import Uniform
 
 __all__ = [
     "LANDMARK_NAMES",
+    "AutoLandmarks",
     "KMeans",
     "LandmarkSelector",
     "Landmarks",

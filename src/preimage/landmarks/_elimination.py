@@ -54,16 +54,16 @@ class Residuals:
         return column
 
 
-def eliminate(H, noise, choose, limit):
+def eliminate(H, floor, choose, limit):
     """Choose pivots among b candidates by their residual matrix, projecting each out of the others.
 
     Parameters
     ----------
     H : array of shape (b, b)
         Residual inner products of the candidates, in NumPy.
-    noise : array of shape (b,)
-        Rounding errors of the squared residuals. A candidate within twice of them depends on the others, and is
-        never chosen.
+    floor : array of shape (b,)
+        Least rounding errors of the squared residuals. A candidate within twice of them depends on the others, and is
+        never chosen. Errors can be larger, by how much depends on the pivots (G18): those who call look at the result.
     choose : callable
         ``choose(residuals, is_open)`` names the next pivot among the open candidates, or None to stop.
     limit : int
@@ -76,38 +76,23 @@ def eliminate(H, noise, choose, limit):
         Cholesky factor of H at the pivots.
     """
     left = Residuals(np.asarray(H, dtype=float), limit)
-    is_open = is_significant(left.own, noise)
+    is_open = is_significant(left.own, floor)
     kept, columns = [], []
     while len(kept) < limit:
         j = choose(left, is_open)
         if j is None:
             break
-        own = left.own[j]
-        column = left.project_out(j)
-        noise = noise + column * column * (noise[j] / own)
+        columns.append(left.project_out(j))
         kept.append(j)
-        columns.append(column)
         is_open[j] = False
-        is_open &= is_significant(left.own, noise)
+        is_open &= is_significant(left.own, floor)
     L = np.stack(columns, axis=1)[kept] if kept else np.zeros((0, 0))
     return kept, np.tril(L)
 
 
-def is_significant(residuals, noise):
+def is_significant(residuals, errors):
     """Whether squared residuals are more than rounding errors."""
-    return residuals > MARGIN * noise
-
-
-def passed_noise(L, noise):
-    """How much of its squared column each of some pivots, with Cholesky factor L, passes on as rounding error.
-
-    Eliminating pivot p subtracts aᵢ = Rᵢₚ/Rₚₚ times its row from row i, and with it aᵢ² of its error: where a pivot has
-    a residual far below those of others, errors are multiplied, whatever the precision of the arithmetic.
-    """
-    weights = np.zeros(L.shape[0])
-    for t in range(L.shape[0]):
-        weights[t] = (noise[t] + L[t, :t] ** 2 @ weights[:t]) / L[t, t] ** 2
-    return weights
+    return residuals > MARGIN * errors
 
 
 def in_order(left, is_open):

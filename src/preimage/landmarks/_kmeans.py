@@ -1,27 +1,33 @@
 """Landmarks as centres of clusters."""
 
-import warnings
 from numbers import Integral
 
 import numpy as np
-from sklearn.cluster import KMeans as LloydKMeans
-from sklearn.exceptions import ConvergenceWarning
+from scipy import sparse
 
-from preimage._arrays import from_numpy, is_sparse, take_rows, to_numpy
-from preimage._validation import Interval
+from preimage._arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
+from preimage._validation import Interval, StrOptions
 from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels import Precomputed
 from preimage.landmarks._pivoted_cholesky import add_farthest
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 FIRST_NUMBER = 32
+# Rounds in which rows to start from are drawn: one after another would be slow, all at once would not be spread.
+ROUNDS = 8
+# Rows that are assigned to centres together: their distances to a thousand centres stay in the cache.
+TILE = 512
 
 
 class KMeans(LandmarkSelector):
     """Means of the clusters that k-means finds in input space.
 
-    For Gaussian kernels that are wide against the clusters, k(x, ·) hardly changes inside one, so its mean stands for
-    all its points. The kernel is not asked; centres are no rows of the data, so `Landmarks.indices` is None. The
-    clustering is scikit-learn's, on the host.
+    Where the kernel is smooth, k(x, ·) hardly changes inside a cluster, so its mean stands for all its points; and there
+    are many clusters where there are many points, which is what the leading components ask for. The kernel is not asked.
+    Centres are no rows of the data, so `Landmarks.indices` is None. Kernels with a kink, such as `Laplacian`, are better
+    served by rows: the mean of a cluster is a point of the data in few of its columns.
+
+    Lloyd's algorithm in single precision, on the host, started from random rows that differ from each other.
 
     Parameters
     ----------
@@ -30,9 +36,11 @@ class KMeans(LandmarkSelector):
     tolerance : float or None, default=None
         Stop when the residual trace is at most this share of the trace of the kernel. Without `n_landmarks`, the
         number of clusters is doubled until that is so.
-    max_iter : int, default=10
-        Iterations of Lloyd's algorithm, started from random rows. The residual trace is settled long before the
-        clusters are.
+    init : {"spread", "random"}, default="spread"
+        Rows to start from: "spread" draws them in eight rounds, with probability proportional to the squared distance
+        from those of earlier rounds (k-means++ in batches); "random" draws all with the same probability.
+    max_iter : int, default=5
+        Iterations of Lloyd's algorithm. What landmarks hold of the kernel is settled long before the clusters are.
     sample_size : int or None, default=5000
         With more rows than this, a sample of so many (at least five times `n_landmarks`) is clustered, and the residual
         trace is estimated. None clusters all rows.
@@ -49,42 +57,123 @@ class KMeans(LandmarkSelector):
            [5.2]])
     """
 
-    _parameter_constraints = {**COMMON_CONSTRAINTS, "max_iter": [Interval(Integral, 1, None, closed="left")]}
+    _parameter_constraints = {
+        **COMMON_CONSTRAINTS,
+        "init": [StrOptions({"spread", "random"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
 
-    def __init__(self, n_landmarks=100, tolerance=None, max_iter=10, sample_size=5_000, random_state=0):
+    def __init__(self, n_landmarks=100, tolerance=None, init="spread", max_iter=5, sample_size=5_000, random_state=0):
         self.n_landmarks = n_landmarks
         self.tolerance = tolerance
+        self.init = init
         self.max_iter = max_iter
         self.sample_size = sample_size
         self.random_state = random_state
 
     def _factorize(self, kernel, view, rng):
-        if "int" in str(view.rows.dtype):
+        if isinstance(kernel, Precomputed):
             raise UnsupportedKernelError(
                 f"KMeans needs inputs to average; {kernel!r} knows points by number only. "
                 "RandomlyPivotedCholesky works with kernel values alone."
             )
         largest = self._limit(view)
         number = largest if self.n_landmarks else min(FIRST_NUMBER, largest)
+        candidates = take_rows(view.rows, np.arange(view.n_candidates))
         while True:
-            centers = _centers(take_rows(view.rows, np.arange(view.n_candidates)), number, self.max_iter, rng)
-            factor = self._grown(kernel, view.with_candidates(centers), add_farthest)
+            centers = _centers(candidates, number, self.init, self.max_iter, rng)
+            factor = self._grown(kernel, view.with_candidates(centers), add_farthest)  # without those that coincide
             if number == largest or factor.residual_trace <= self._goal(view):
                 return factor
             number = min(2 * number, largest)
 
 
-def _centers(rows, number, max_iter, rng):
+def _centers(rows, number, init, max_iter, rng):
+    """Means of clusters of the rows, where the rows are."""
     X = rows if is_sparse(rows) else to_numpy(rows)
-    # Equal starts make empty clusters, and of those anything can come.
-    start = _distinct(to_numpy(X[rng.permutation(X.shape[0])[:number]]))
-    model = LloydKMeans(start.shape[0], init=start, n_init=1, max_iter=max_iter, tol=0, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # clusters that merge; the factor passes over equal centres
-        centers = model.fit(X).cluster_centers_
+    single = _in_single(X)
+    start = (_spread_rows if init == "spread" else _distinct_rows)(single, number, rng)
+    labels, counts = _lloyd(single, start, max_iter)
+    centers = _sums(X.astype(np.float64, copy=False), labels, start.size) / np.maximum(counts, 1)[:, None]
+    if (counts == 0).any():  # a cluster that lost all its rows keeps the one it began with
+        centers[counts == 0] = to_numpy(X[start[counts == 0]])
     return type(rows)(centers.astype(rows.dtype)) if is_sparse(rows) else from_numpy(centers, rows)
 
 
-def _distinct(rows):
-    _, first = np.unique(rows, axis=0, return_index=True)
-    return rows[np.sort(first)]
+def _lloyd(X, start, max_iter):
+    """Labels of the rows after some iterations of Lloyd's algorithm from centres at the rows `start`, and counts."""
+    centers = to_numpy(X[start])
+    for _ in range(max_iter):
+        labels = _nearest(X, centers)
+        counts = np.bincount(labels, minlength=start.size)
+        means = _sums(X, labels, start.size) / np.maximum(counts, 1).astype(X.dtype)[:, None]
+        # A cluster without rows keeps its centre, whose mean is undefined.
+        moved = np.where(counts[:, None] > 0, means, centers)
+        if np.array_equal(moved, centers):
+            break
+        centers = moved
+    return labels, counts
+
+
+def _nearest(X, centers):
+    """Number of the nearest centre of every row."""
+    return np.concatenate([np.argmax(values, axis=1) for values in _closeness(X, centers)])
+
+
+def _largest_products(X, centers):
+    """x·c − ‖c‖²/2 for the nearest centre c of every row x: half of ‖x‖² minus the squared distance."""
+    return np.concatenate([np.max(values, axis=1) for values in _closeness(X, centers)])
+
+
+def _closeness(X, centers):
+    """x·c − ‖c‖²/2 for all centres c, for a tile of rows after another."""
+    half_norms = 0.5 * np.einsum("ij,ij->i", centers, centers)
+    for begin in range(0, X.shape[0], TILE):
+        yield to_numpy(X[begin : begin + TILE] @ centers.T) - half_norms
+
+
+def _sums(X, labels, number):
+    """Sum of the rows with each label, shape (number, d)."""
+    n = labels.size
+    members = sparse.csr_matrix((np.ones(n, dtype=X.dtype), labels, np.arange(n + 1)), shape=(n, number)).T
+    return to_numpy(members @ X)
+
+
+def _in_single(X):
+    """The rows in single precision, about their mean and of moderate size: enough to say which centre is nearest."""
+    if is_sparse(X):
+        return X.astype(np.float32)
+    X = X - X.mean(axis=0)
+    return (X / (np.abs(X).max(initial=0.0) or 1.0)).astype(np.float32)
+
+
+def _spread_rows(X, number, rng):
+    """Numbers of rows drawn in rounds, each by the squared distances from those drawn before."""
+    norms = squared_row_norms(X)
+    floor = 16 * np.finfo(np.float32).eps * norms  # equal rows have distances of this size, and are not drawn twice
+    chosen = _distinct_rows(X, max(1, number // ROUNDS), rng)
+    left = np.full(X.shape[0], np.inf, dtype=np.float32)
+    recent = chosen
+    while chosen.size < number:
+        left = np.minimum(left, norms - 2 * _largest_products(X, to_numpy(X[recent])))
+        weights = np.where(left > floor, left, 0.0).astype(np.float64)
+        count = min(-(-number // ROUNDS), number - chosen.size, np.count_nonzero(weights))
+        if count == 0:  # all other rows are among those chosen
+            break
+        recent = rng.choice(X.shape[0], count, replace=False, p=weights / weights.sum())
+        chosen = np.concatenate([chosen, recent])
+    return chosen
+
+
+def _distinct_rows(X, number, rng):
+    """Numbers of random rows that differ: equal starts would make clusters without rows."""
+    order = rng.permutation(X.shape[0])
+    for few in (
+        order[:number],
+        order[: number if is_sparse(X) else None],
+    ):  # sparse rows are not made dense all at once
+        rows = to_numpy(X[few])
+        _, first = np.unique(rows, axis=0, return_index=True)
+        if first.size >= number:
+            break
+    return few[np.sort(first)[:number]]

@@ -2,6 +2,7 @@
 
 from numbers import Integral
 
+from preimage.landmarks._auto_landmarks import AutoLandmarks
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky
 from preimage.landmarks._randomly_pivoted_cholesky import RandomlyPivotedCholesky
@@ -23,20 +24,20 @@ LANDMARK_NAMES = tuple(_NAMED)
 def as_landmarks(landmarks):
     """The selector that a name means, with its default parameters; a selector is returned as it is.
 
-    A number m stands for ``RandomlyPivotedCholesky(m)``.
+    A number m stands for ``AutoLandmarks(m)``.
 
     Examples
     --------
     >>> from preimage.landmarks import as_landmarks
     >>> as_landmarks(300)
-    RandomlyPivotedCholesky(n_landmarks=300)
+    AutoLandmarks(n_landmarks=300)
     """
     if isinstance(landmarks, LandmarkSelector):
         return landmarks
     if isinstance(landmarks, str) and landmarks in _NAMED:
         return _NAMED[landmarks]()
     if isinstance(landmarks, Integral) and not isinstance(landmarks, bool) and landmarks > 0:
-        return RandomlyPivotedCholesky(int(landmarks))
+        return AutoLandmarks(int(landmarks))
     raise ValueError(
         f"Unknown landmarks {landmarks!r}; known: a positive number, {', '.join(map(repr, _NAMED))}, or a selector "
         "object such as SparseGreedy(300)."

@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from preimage._validation import Interval
-from preimage.landmarks._elimination import by_largest, diagonal, eliminate
+from preimage.landmarks._elimination import by_largest, diagonal
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 
@@ -65,5 +65,4 @@ def add_farthest(factor, limit, goal, block_size=64):
     largest = numbers[order[:block_size]]
     next_largest = residuals[order[block_size]] if order.size > block_size else 0.0
     rule = by_largest(diagonal, at_least=next_largest)
-    kept, L = eliminate(factor.residual_block(largest), factor.noise[largest], rule, limit)
-    factor.add(largest[kept], L, goal)
+    factor.extend(largest, rule, limit, goal)

@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from preimage._validation import Interval, StrOptions
-from preimage.landmarks._elimination import by_rejection, eliminate, in_order
+from preimage.landmarks._elimination import by_rejection, in_order
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 
@@ -84,8 +84,7 @@ class RandomlyPivotedCholesky(LandmarkSelector):
             distinct, places = np.unique(proposals, return_inverse=True)
             H = factor.residual_block(distinct)[np.ix_(places, places)]
             rule = by_rejection(H, rng) if self.method == "accelerated" else in_order
-            kept, L = eliminate(H, factor.noise[proposals], rule, limit)
-            factor.add(proposals[kept], L, goal)
+            factor.extend(proposals, rule, limit, goal, H)
 
         return self._grown(kernel, view, step)
 

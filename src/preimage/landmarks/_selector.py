@@ -49,8 +49,8 @@ class LandmarkSelector(BaseEstimator, ABC):
         with_factor : bool, default=False
             Whether to return G with K̃ = GGᵀ, which takes n × m numbers; the residual trace is exact then.
         judged : bool, default=True
-            Whether rows that are no candidates estimate the residual. Without them, a selection from a sample is
-            cheaper, and its residual trace an estimate that is too small.
+            Whether rows that are no candidates estimate the residual. Without them, a selection is cheaper, and its
+            residual trace an estimate that is too small, or NaN where landmarks are no rows.
         rng : numpy.random.Generator, optional
             Takes the place of `random_state`.
 
@@ -121,14 +121,15 @@ class LandmarkSelector(BaseEstimator, ABC):
             n = X.shape[0]
             factor = factor.continued(View(X, np.arange(n), n, np.ones(n), view.trace, view.largest))
         error, deviation = factor.view.uncertainty(factor.residuals)
+        residual = factor.residual_trace if factor.view.weights.any() else np.nan  # no row was there to be judged
         return Landmarks(
             points=points,
             indices=None if np.any(numbers < 0) else numbers,
-            residual_trace=factor.residual_trace,
+            residual_trace=residual,
             trace=view.trace,
-            factor=factor.G_transposed.T if with_factor else None,
+            factor=factor.in_type_of(X) if with_factor else None,
             residuals_path=factor.path,
             standard_error=error,
-            residual_bound=factor.residual_trace + deviation,
+            residual_bound=residual + deviation,
             reason=reason,
         )

@@ -8,8 +8,20 @@ import numpy as np
 from preimage._arrays import from_numpy, to_numpy
 from preimage._validation import Interval, StrOptions
 from preimage.landmarks._column_space import ColumnSpace
-from preimage.landmarks._elimination import by_largest, diagonal, eliminate, in_order, trace_gain
+from preimage.landmarks._elimination import (
+    MARGIN,
+    by_largest,
+    diagonal,
+    eliminate,
+    in_order,
+    is_significant,
+    trace_gain,
+)
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
+
+# A gain is divided by the residual of its candidate, and is trusted where that is known to so many times its rounding
+# error. Where no candidate is so well known the farthest is taken, which lowers the errors of all others most.
+SURE = 100_000
 
 
 class SparseGreedy(LandmarkSelector):
@@ -40,7 +52,7 @@ class SparseGreedy(LandmarkSelector):
     rule : {"gain", "residual"}, default="gain"
         "residual" takes the candidate with the largest :math:`R_{ii}` (G8), or :math:`\|r_i\|^2` (G7) in column space,
         which with all candidates is pivoted Cholesky of K, or its QR factorisation with column pivoting.
-    block_size : int, default=16
+    block_size : int, default=8
         Landmarks chosen from one set of candidates.
     sample_size : int or None, default=5000
         With more rows than this, landmarks are chosen in a sample of so many (at least five times `n_landmarks`), and
@@ -76,7 +88,7 @@ class SparseGreedy(LandmarkSelector):
         n_candidates=59,
         space="function",
         rule="gain",
-        block_size=16,
+        block_size=8,
         sample_size=5_000,
         random_state=0,
     ):
@@ -101,32 +113,42 @@ class SparseGreedy(LandmarkSelector):
     def _exact_step(self, rng, factor, limit, goal):
         """One landmark, by gains over all rows  (G5)."""
         candidates, _ = self._draw(factor, rng)
-        columns = factor.residual_columns(candidates)
-        residuals = factor.residuals[candidates]
+        sure = candidates[is_significant(factor.residuals[candidates], _sure_floor(factor, candidates))]
+        if not sure.size:
+            factor.extend(candidates, by_largest(diagonal), 1, goal)
+            return
+        columns = factor.residual_columns(sure)
         weights = from_numpy(factor.view.weights, columns)
-        best = int(np.argmax(to_numpy((columns * columns) @ weights) / residuals))
-        pivot = columns[best : best + 1, :]
-        factor.add(candidates[best : best + 1], np.sqrt(residuals[best : best + 1, None]), goal, columns=pivot)
+        best = int(np.argmax(to_numpy((columns * columns) @ weights) / factor.residuals[sure]))
+        chosen = slice(best, best + 1)
+        if not factor.add(sure[chosen], np.sqrt(factor.residuals[sure[chosen], None]), goal, columns[chosen, :]):
+            factor.close(candidates)
 
     def _sampled_step(self, rng, factor, limit, goal):
         """A few landmarks, by gains over the candidates themselves."""
         candidates, n_open = self._draw(factor, rng)
-        rule = self._choice(n_open)
-        H = factor.residual_block(candidates)
-        kept, L = eliminate(H, factor.noise[candidates], rule, min(self.block_size, limit))
-        factor.add(candidates[kept], L, goal)
+        floor = _sure_floor(factor, candidates)
+        limit = min(self.block_size, limit)
+        if is_significant(factor.residuals[candidates], floor).any():
+            factor.extend(candidates, self._choice(n_open), limit, goal, floor=floor)
+        else:
+            factor.extend(candidates, by_largest(diagonal), limit, goal)
 
     def _column_step(self, columns, rng, factor, limit, goal):
         """The same with columns of the kernel matrix as vectors  (G6)."""
         candidates, n_open = self._draw(factor, rng)
-        residuals, floor = columns.residuals(factor.kernel_columns(candidates))
-        products = to_numpy(residuals @ residuals.T)
-        best, _ = eliminate(products, floor, self._choice(n_open), min(self.block_size, limit))
+        before, limit = len(factor), min(self.block_size, limit)
+        sure = candidates[is_significant(factor.residuals[candidates], _sure_floor(factor, candidates))]
+        best = []
+        if sure.size:
+            residuals, errors = columns.residuals(factor.kernel_columns(sure))
+            best, _ = eliminate(to_numpy(residuals @ residuals.T), errors, self._choice(n_open), limit)
         # Columns can be independent by rounding where the points are not; the points decide.
-        chosen = candidates[best] if best else candidates
-        kept, L = eliminate(factor.residual_block(chosen), factor.noise[chosen], in_order, limit)
-        factor.add(chosen[kept], L, goal)
-        columns.add(factor.kernel_columns(chosen[kept]))
+        if best:
+            factor.extend(sure[best], in_order, limit, goal)
+        else:
+            factor.extend(candidates, by_largest(diagonal), limit, goal)
+        columns.add(factor.kernel_columns(factor.pivots[before:]))
 
     def _draw(self, factor, rng):
         numbers, _ = factor.open_candidates()
@@ -136,3 +158,8 @@ class SparseGreedy(LandmarkSelector):
 
     def _choice(self, n_open):
         return by_largest(diagonal if self.rule == "residual" else partial(trace_gain, represented=n_open))
+
+
+def _sure_floor(factor, candidates):
+    """Half the squared residuals from which on gains of candidates can be trusted."""
+    return SURE / MARGIN * factor.rounding_errors(candidates)

@@ -1,6 +1,6 @@
 """Landmarks drawn with equal probability."""
 
-from preimage.landmarks._elimination import by_largest, diagonal, eliminate
+from preimage.landmarks._elimination import by_largest, diagonal
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 BLOCK = 128
@@ -48,8 +48,6 @@ class Uniform(LandmarkSelector):
             numbers, _ = factor.open_candidates()
             drawn = rng.choice(numbers, min(BLOCK, limit, numbers.size), replace=False)
             # The order of a block is free; large residuals first keep rounding errors small.
-            rule = by_largest(diagonal)
-            kept, L = eliminate(factor.residual_block(drawn), factor.noise[drawn], rule, limit)
-            factor.add(drawn[kept], L, goal)
+            factor.extend(drawn, by_largest(diagonal), limit, goal)
 
         return self._grown(kernel, view, step)

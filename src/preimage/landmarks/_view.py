@@ -1,6 +1,6 @@
 """The rows a selection looks at: all of them, or a sample with further rows to judge it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class View:
         One for candidates; judges share the number of rows that are no candidates.
     trace, largest : float
         Sum and largest of k(x, x) over all data.
+    judged : bool
+        Whether anybody wants to know what is left of the kernel.
     """
 
     rows: Any
@@ -41,6 +43,7 @@ class View:
     weights: Any
     trace: float
     largest: float
+    judged: bool = True
 
     @classmethod
     def of(cls, kernel, X, size, rng, judged=True):
@@ -52,24 +55,26 @@ class View:
         trace, largest = _diagonal_sums(kernel, X)
         if size is None or n <= size:
             rows = take_rows(X, np.arange(n)) if is_dask(X) else X
-            return cls(_points(rows, kernel), np.arange(n), n, np.ones(n), trace, largest)
+            return cls(_points(rows, kernel), np.arange(n), n, np.ones(n), trace, largest, judged)
         n_judges = min(JUDGES, n - size) if judged else 0
         numbers = rng.choice(n, size + n_judges, replace=False)  # not a permutation: n may be larger than memory
         weights = np.full(size, n / size)
         if judged:
             weights = np.concatenate([np.ones(size), np.full(n_judges, (n - size) / n_judges)])
-        return cls(_points(take_rows(X, numbers), kernel), numbers, size, weights, trace, largest)
+        return cls(_points(take_rows(X, numbers), kernel), numbers, size, weights, trace, largest, judged)
 
     @property
     def is_complete(self):
         return bool(np.all(self.weights == 1))
 
     def with_candidates(self, points):
-        """The same rows as judges of new candidates, which are no rows of the data."""
+        """The same rows as judges of new candidates, which are no rows of the data; the candidates alone if not judged."""
         m = points.shape[0]
+        if not self.judged:
+            return replace(self, rows=points, numbers=np.full(m, -1), n_candidates=m, weights=np.zeros(m))
         rows = concat_rows(points, self.rows)
         numbers, weights = np.append(np.full(m, -1), self.numbers), np.append(np.zeros(m), self.weights)
-        return View(rows, numbers, m, weights, self.trace, self.largest)
+        return replace(self, rows=rows, numbers=numbers, n_candidates=m, weights=weights)
 
     def uncertainty(self, residuals):
         """Standard error of the sum of all residuals, and how far it may lie above the estimate at 95 %."""

@@ -1,0 +1,59 @@
+"""Landmarks when only their number is given."""
+
+from preimage._arrays import is_sparse
+from preimage.landmarks._kmeans import KMeans
+from preimage.landmarks._means import takes_means
+from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
+from preimage.landmarks._sparse_greedy import SparseGreedy
+
+# Fresh candidates for each landmark where rows are chosen: ten leave nearly what 59 leave, for a fraction of the time.
+CANDIDATES = 10
+
+
+class AutoLandmarks(LandmarkSelector):
+    """What ``landmarks=m`` means: `KMeans` where inputs can be averaged, `SparseGreedy` with ten candidates otherwise.
+
+    Centres of clusters hold more of the leading components than any choice of rows, at every width of a kernel of
+    distances or inner products (`docs/results/landmarks.md` has the comparison). Rows are chosen where a mean of inputs
+    is no input or says little about them: sparse input, whose means would be dense, precomputed kernels, callables,
+    `Laplacian` and other kernels that are no function of inner products and Euclidean distances.
+
+    Parameters
+    ----------
+    n_landmarks : int or None, default=100
+        Largest number of landmarks; None leaves it to `tolerance`.
+    tolerance : float or None, default=None
+        Stop when the residual trace is at most this share of the trace of the kernel.
+    sample_size : int or None, default=5000
+        With more rows than this, landmarks are chosen in a sample of so many (at least five times `n_landmarks`), and
+        the residual trace is estimated from others. None looks at all rows.
+    random_state : int, RandomState or None, default=0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian, Laplacian
+    >>> from preimage.landmarks import AutoLandmarks
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> AutoLandmarks(20).select(Gaussian(0.5), X).indices is None  # centres, no rows
+    True
+    >>> AutoLandmarks(20).select(Laplacian(0.5), X).indices.shape
+    (20,)
+    """
+
+    _parameter_constraints = COMMON_CONSTRAINTS
+
+    def __init__(self, n_landmarks=100, tolerance=None, sample_size=5_000, random_state=0):
+        self.n_landmarks = n_landmarks
+        self.tolerance = tolerance
+        self.sample_size = sample_size
+        self.random_state = random_state
+
+    def _factorize(self, kernel, view, rng):
+        return self._meant(kernel, view.rows)._factorize(kernel, view, rng)
+
+    def _meant(self, kernel, rows):
+        common = self.get_params(deep=False)
+        if takes_means(kernel) and not is_sparse(rows):
+            return KMeans(**common)
+        return SparseGreedy(**common, n_candidates=CANDIDATES)
