@@ -1,6 +1,5 @@
 """Landmarks when only their number is given."""
 
-from preimage._arrays import is_sparse
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._means import takes_means
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
@@ -13,10 +12,10 @@ CANDIDATES = 10
 class AutoLandmarks(LandmarkSelector):
     """What ``landmarks=m`` means: `KMeans` where inputs can be averaged, `SparseGreedy` with ten candidates otherwise.
 
-    Centres of clusters hold more of the leading components than any choice of rows, at every width of a kernel of
-    distances or inner products (`docs/results/landmarks.md` has the comparison). Rows are chosen where a mean of inputs
-    is no input or says little about them: sparse input, whose means would be dense, precomputed kernels, callables,
-    `Laplacian` and other kernels that are no function of inner products and Euclidean distances.
+    Centres of clusters hold more of the leading components than rows, for smooth kernels of distances or inner products
+    of any width (`docs/results/landmarks.md` has the comparison). Rows are chosen where a mean of inputs is no input or
+    says little about them: for precomputed kernels and callables; for kernels with a kink, such as `Laplacian`; for
+    sparse input, whose means would be dense; where most rows are repeated, as codes of categories are.
 
     Parameters
     ----------
@@ -54,6 +53,6 @@ class AutoLandmarks(LandmarkSelector):
 
     def _meant(self, kernel, rows):
         common = self.get_params(deep=False)
-        if takes_means(kernel) and not is_sparse(rows):
+        if takes_means(kernel, rows):
             return KMeans(**common)
         return SparseGreedy(**common, n_candidates=CANDIDATES)

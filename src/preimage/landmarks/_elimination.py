@@ -27,16 +27,18 @@ class Residuals:
     def __init__(self, H, limit):
         self.H = H
         self.own = np.diagonal(H).copy()
+        #: The largest residual at the start; squares are in units of its square, which may have no place in floats.
+        self.unit = max(self.own.max(initial=0.0), np.finfo(float).tiny)
         self._columns = np.empty((min(limit, H.shape[0]), H.shape[0]))
         self._count = 0
         self._squares, self._size = None, 0.0
 
     @property
     def squares(self):
-        """‖Re_i‖² of every candidate, computed when first asked for and followed from then on."""
+        """‖Re_i‖² of every candidate over unit², computed when first asked for and followed from then on."""
         if self._squares is None or self._squares.max() < LOST * self._size:
             P = self._columns[: self._count]
-            left = self.H if not self._count else self.H - P.T @ P
+            left = (self.H if not self._count else self.H - P.T @ P) / self.unit
             self._squares = np.einsum("ij,ij->j", left, left)
             self._size = self._squares.max()
         return self._squares
@@ -46,8 +48,9 @@ class Residuals:
         P = self._columns[: self._count]
         column = (self.H[j] - P[:, j] @ P) / np.sqrt(self.own[j])
         if self._squares is not None:
-            image = self.H @ column - P.T @ (P @ column)
-            self._squares = self._squares - 2 * column * image + column**2 * (column @ column)
+            scaled = column / np.sqrt(self.unit)
+            image = (self.H @ scaled - P.T @ (P @ scaled)) / self.unit
+            self._squares = self._squares - 2 * scaled * image + scaled**2 * (scaled @ scaled)
         self.own = self.own - column * column
         self._columns[self._count] = column
         self._count += 1
@@ -128,12 +131,12 @@ def diagonal(left):
 
 
 def trace_gain(left, represented=None):
-    """Decrease ‖Re_i‖²/R_ii of the trace by each candidate  (G5).
+    """Decrease ‖Re_i‖²/R_ii of the trace by each candidate (G5), in units of the largest residual.
 
     With `represented`, the candidates are a sample of so many rows: their own term R_ii of the sum is known, and the
     others are scaled up.
     """
-    own, size = left.own, left.own.size
+    own, size = left.own / left.unit, left.own.size
     scale = 1.0 if represented is None or size < 2 else (represented - 1) / (size - 1)
     gain = own + scale * (left.squares - own * own) / np.where(own > 0, own, np.inf)
     # Where one direction is left all candidates gain the same, up to rounding; the longest is the safest pivot.

@@ -6,15 +6,18 @@ import numpy as np
 from scipy import sparse
 
 from preimage._arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
-from preimage._validation import Interval, StrOptions
+from preimage._validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Precomputed
 from preimage.landmarks._pivoted_cholesky import add_farthest
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 FIRST_NUMBER = 32
-# Rounds in which rows to start from are drawn: one after another would be slow, all at once would not be spread.
-ROUNDS = 8
+# Part of the rows to start from that is drawn with equal probability. With one half or less, outliers take so many that
+# random rows do better; with all, tails are missed, and wide kernels lose ten times more of their small components.
+RANDOM = 3 / 4
+# The others are drawn by eighths of all: one after another would be slow, all at once would not be spread.
+ROUND = 8
 # Rows that are assigned to centres together: their distances to a thousand centres stay in the cache.
 TILE = 512
 
@@ -27,7 +30,9 @@ class KMeans(LandmarkSelector):
     Centres are no rows of the data, so `Landmarks.indices` is None. Kernels with a kink, such as `Laplacian`, are better
     served by rows: the mean of a cluster is a point of the data in few of its columns.
 
-    Lloyd's algorithm in single precision, on the host, started from random rows that differ from each other.
+    Lloyd's algorithm in single precision, on the host. Three quarters of the rows it starts from are random, the others
+    drawn with probability proportional to their squared distance from those before (k-means++, in two rounds): the first
+    go where data are dense, the others to the tails, which decide where the kernel is wide.
 
     Parameters
     ----------
@@ -36,9 +41,6 @@ class KMeans(LandmarkSelector):
     tolerance : float or None, default=None
         Stop when the residual trace is at most this share of the trace of the kernel. Without `n_landmarks`, the
         number of clusters is doubled until that is so.
-    init : {"spread", "random"}, default="spread"
-        Rows to start from: "spread" draws them in eight rounds, with probability proportional to the squared distance
-        from those of earlier rounds (k-means++ in batches); "random" draws all with the same probability.
     max_iter : int, default=5
         Iterations of Lloyd's algorithm. What landmarks hold of the kernel is settled long before the clusters are.
     sample_size : int or None, default=5000
@@ -59,14 +61,12 @@ class KMeans(LandmarkSelector):
 
     _parameter_constraints = {
         **COMMON_CONSTRAINTS,
-        "init": [StrOptions({"spread", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_landmarks=100, tolerance=None, init="spread", max_iter=5, sample_size=5_000, random_state=0):
+    def __init__(self, n_landmarks=100, tolerance=None, max_iter=5, sample_size=5_000, random_state=0):
         self.n_landmarks = n_landmarks
         self.tolerance = tolerance
-        self.init = init
         self.max_iter = max_iter
         self.sample_size = sample_size
         self.random_state = random_state
@@ -81,18 +81,18 @@ class KMeans(LandmarkSelector):
         number = largest if self.n_landmarks else min(FIRST_NUMBER, largest)
         candidates = take_rows(view.rows, np.arange(view.n_candidates))
         while True:
-            centers = _centers(candidates, number, self.init, self.max_iter, rng)
+            centers = _centers(candidates, number, self.max_iter, rng)
             factor = self._grown(kernel, view.with_candidates(centers), add_farthest)  # without those that coincide
             if number == largest or factor.residual_trace <= self._goal(view):
                 return factor
             number = min(2 * number, largest)
 
 
-def _centers(rows, number, init, max_iter, rng):
+def _centers(rows, number, max_iter, rng):
     """Means of clusters of the rows, where the rows are."""
     X = rows if is_sparse(rows) else to_numpy(rows)
     single = _in_single(X)
-    start = (_spread_rows if init == "spread" else _distinct_rows)(single, number, rng)
+    start = _start(single, number, rng)
     labels, counts = _lloyd(single, start, max_iter)
     centers = _sums(X.astype(np.float64, copy=False), labels, start.size) / np.maximum(counts, 1)[:, None]
     if (counts == 0).any():  # a cluster that lost all its rows keeps the one it began with
@@ -120,7 +120,7 @@ def _nearest(X, centers):
     return np.concatenate([np.argmax(values, axis=1) for values in _closeness(X, centers)])
 
 
-def _largest_products(X, centers):
+def _closest(X, centers):
     """x·c − ‖c‖²/2 for the nearest centre c of every row x: half of ‖x‖² minus the squared distance."""
     return np.concatenate([np.max(values, axis=1) for values in _closeness(X, centers)])
 
@@ -147,17 +147,16 @@ def _in_single(X):
     return (X / (np.abs(X).max(initial=0.0) or 1.0)).astype(np.float32)
 
 
-def _spread_rows(X, number, rng):
-    """Numbers of rows drawn in rounds, each by the squared distances from those drawn before."""
+def _start(X, number, rng):
+    """Numbers of rows to start from, no two of them equal."""
     norms = squared_row_norms(X)
     floor = 16 * np.finfo(np.float32).eps * norms  # equal rows have distances of this size, and are not drawn twice
-    chosen = _distinct_rows(X, max(1, number // ROUNDS), rng)
+    chosen = recent = _distinct_rows(X, max(1, round(RANDOM * number)), rng)
     left = np.full(X.shape[0], np.inf, dtype=np.float32)
-    recent = chosen
     while chosen.size < number:
-        left = np.minimum(left, norms - 2 * _largest_products(X, to_numpy(X[recent])))
+        left = np.minimum(left, norms - 2 * _closest(X, to_numpy(X[recent])))
         weights = np.where(left > floor, left, 0.0).astype(np.float64)
-        count = min(-(-number // ROUNDS), number - chosen.size, np.count_nonzero(weights))
+        count = min(-(-number // ROUND), number - chosen.size, np.count_nonzero(weights))
         if count == 0:  # all other rows are among those chosen
             break
         recent = rng.choice(X.shape[0], count, replace=False, p=weights / weights.sum())

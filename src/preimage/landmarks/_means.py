@@ -1,5 +1,8 @@
-"""Which kernels take means of inputs as landmarks."""
+"""Where means of inputs make good landmarks."""
 
+import numpy as np
+
+from preimage._arrays import concat_rows, is_sparse, take_rows, to_numpy
 from preimage.kernels import (
     InnerProduct,
     Kernel,
@@ -13,16 +16,47 @@ from preimage.kernels import (
     Sum,
 )
 
+# Pairs of rows between which the kernel is looked at, and rows among which repetitions are counted.
+PAIRS, ROWS = 16, 500
+# Squared feature distances grow four times when a short step doubles, twice at a kink.
+SMOOTH = 3.0
 
-def takes_means(kernel):
-    """Whether the mean of some inputs is an input, whose image stands for theirs.
 
-    So it is for functions of inner products and Euclidean distances, and for what is made of such kernels. Of other
-    kernels nobody knows: a callable may take objects coded as numbers, Manhattan distances have medians in place of
-    means, and histograms must stay histograms.
+def takes_means(kernel, rows):
+    """Whether means of inputs are inputs, whose images stand for those of the inputs near them.
+
+    They are for functions of inner products and Euclidean distances, and for what is made of such kernels. Of other
+    kernels nobody knows: a callable may take objects coded as numbers. They do not stand for others where the kernel
+    has a kink (Manhattan distances, Matérn with ν = 1/2), where it is so narrow that every row is alone, where rows
+    repeat (codes of categories), or for sparse rows, whose means are dense.
     """
+    return _knows_means(kernel) and not is_sparse(rows) and _is_smooth(kernel, rows) and _mostly_differ(rows)
+
+
+def _knows_means(kernel):
     if isinstance(kernel, ProfileKernel):
         return kernel.pairwise in (InnerProduct(), SquaredDistance())
     parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
     made_of_parts = isinstance(kernel, (Normalized, Power, Product, Scaled, ScaledInputs, Sum))
-    return made_of_parts and all(takes_means(part) for part in parts)
+    return made_of_parts and all(_knows_means(part) for part in parts)
+
+
+def _is_smooth(kernel, rows):
+    """Whether ‖φ(x + h(y − x)) − φ(x)‖² is like h² at a tenth of the way from a row to another."""
+    some = take_rows(rows, np.linspace(0, rows.shape[0] - 1, 2 * PAIRS).astype(int))
+    x, y = some[:PAIRS, :], some[PAIRS:, :]
+    longer, shorter = (_feature_distances(kernel, x, x + h * (y - x)) for h in (0.1, 0.05))
+    told = shorter > 1e-10 * to_numpy(kernel.diagonal(x))  # otherwise the differences are rounding
+    return not told.any() or bool(np.median(longer[told] / shorter[told]) > SMOOTH)
+
+
+def _feature_distances(kernel, x, z):
+    both = to_numpy(kernel(concat_rows(x, z))).astype(float)
+    own, n = np.diagonal(both), x.shape[0]
+    return own[:n] + own[n:] - 2 * np.diagonal(both[:n, n:])
+
+
+def _mostly_differ(rows):
+    n = rows.shape[0]
+    some = to_numpy(take_rows(rows, np.linspace(0, n - 1, min(ROWS, n)).astype(int)))
+    return np.unique(some, axis=0).shape[0] > some.shape[0] // 2

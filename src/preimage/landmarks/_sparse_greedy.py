@@ -119,7 +119,9 @@ class SparseGreedy(LandmarkSelector):
             return
         columns = factor.residual_columns(sure)
         weights = from_numpy(factor.view.weights, columns)
-        best = int(np.argmax(to_numpy((columns * columns) @ weights) / factor.residuals[sure]))
+        unit = factor.view.largest  # whose square may have no place in floating numbers
+        squares = to_numpy((columns / unit) ** 2 @ weights)
+        best = int(np.argmax(squares / (factor.residuals[sure] / unit)))
         chosen = slice(best, best + 1)
         if not factor.add(sure[chosen], np.sqrt(factor.residuals[sure[chosen], None]), goal, columns[chosen, :]):
             factor.close(candidates)
@@ -141,14 +143,14 @@ class SparseGreedy(LandmarkSelector):
         sure = candidates[is_significant(factor.residuals[candidates], _sure_floor(factor, candidates))]
         best = []
         if sure.size:
-            residuals, errors = columns.residuals(factor.kernel_columns(sure))
+            residuals, errors = columns.residuals(factor.kernel_columns(sure) / factor.view.largest)
             best, _ = eliminate(to_numpy(residuals @ residuals.T), errors, self._choice(n_open), limit)
         # Columns can be independent by rounding where the points are not; the points decide.
         if best:
             factor.extend(sure[best], in_order, limit, goal)
         else:
             factor.extend(candidates, by_largest(diagonal), limit, goal)
-        columns.add(factor.kernel_columns(factor.pivots[before:]))
+        columns.add(factor.kernel_columns(factor.pivots[before:]) / factor.view.largest)
 
     def _draw(self, factor, rng):
         numbers, _ = factor.open_candidates()
