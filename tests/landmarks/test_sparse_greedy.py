@@ -139,6 +139,11 @@ def test_abalone_by_candidates(abalone):
 def test_two_hundred_kernels_hold_99_per_cent_of_abalone(abalone):
     """Smola and Schölkopf: "a 99 % approximation with 200 of 3,000 kernels"; three orders of magnitude at 2σ² = d."""
     half, whole = (Gaussian(1 / (width * abalone.shape[1])) for width in (0.5, 1.0))
-    assert_allclose(SparseGreedy(200).select(half, abalone).residual_share, 0.0072, rtol=0.12)
-    assert_allclose(1 / SparseGreedy(200).select(whole, abalone).residual_share, 885, rtol=0.12)
+    published = SparseGreedy(200, block_size=1)
+    assert_allclose(published.select(half, abalone).residual_share, 0.0072, rtol=0.12)
+    assert_allclose(1 / published.select(whole, abalone).residual_share, 885, rtol=0.12)
+    # In blocks, gains are estimated from the candidates: a tenth to a quarter more is left, in a quarter of the time.
+    for kernel, share in ((half, 0.0072), (whole, 1 / 885)):
+        shares = [SparseGreedy(200, random_state=seed).select(kernel, abalone).residual_share for seed in range(3)]
+        assert np.mean(shares) < 1.3 * share
     assert len(SparseGreedy(None, tolerance=0.01).select(half, abalone)) < 200
