@@ -105,10 +105,10 @@ class TestLaws:
     def test_sparse_and_float32(self, X):
         from scipy import sparse
 
-        few = KernelPCA(3, gamma=0.1, landmarks=30).fit(X)
-        csr = KernelPCA(3, gamma=0.1, landmarks=30).fit(sparse.csr_matrix(X))
+        few = KernelPCA(3, gamma=0.1, landmarks=SparseGreedy(30)).fit(X)
+        csr = KernelPCA(3, gamma=0.1, landmarks=SparseGreedy(30)).fit(sparse.csr_matrix(X))
         assert_same_model(few, csr, X[:9], tol=1e-8)
-        single = KernelPCA(3, gamma=0.1, landmarks=30).fit(X.astype(np.float32))
+        single = KernelPCA(3, gamma=0.1, landmarks=SparseGreedy(30)).fit(X.astype(np.float32))
         assert single.transform(X.astype(np.float32)).dtype == np.float32
         assert np.allclose(single.eigenvalues_, few.eigenvalues_, rtol=1e-3)
 

@@ -12,6 +12,7 @@ from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Laplacian, Linear, Multiquadric, Polynomial, Precomputed, Sigmoid
 from preimage.landmarks import (
     LANDMARK_NAMES,
+    AutoLandmarks,
     KMeans,
     Landmarks,
     PivotedCholesky,
@@ -22,6 +23,7 @@ from preimage.landmarks import (
 )
 
 SELECTORS = [
+    AutoLandmarks(),
     Uniform(),
     KMeans(),
     PivotedCholesky(),
@@ -36,7 +38,7 @@ SELECTORS = [
     SparseGreedy(space="column", n_candidates=5, block_size=3),
     SparseGreedy(space="column", rule="residual", block_size=1),
 ]
-OF_ROWS = [selector for selector in SELECTORS if not isinstance(selector, KMeans)]
+OF_ROWS = [selector for selector in SELECTORS if not isinstance(selector, (AutoLandmarks, KMeans))]
 every_selector = pytest.mark.parametrize("selector", SELECTORS, ids=repr)
 every_selector_of_rows = pytest.mark.parametrize("selector", OF_ROWS, ids=repr)
 
@@ -189,12 +191,23 @@ def test_float32_stops_where_only_rounding_is_left(selector):
     X = data(300, 2).astype(np.float32)
     landmarks = asked(selector, n_landmarks=200).select(Gaussian(0.02), X, with_factor=True)
     assert len(landmarks) < 100
-    # Columns are projected in the metric K², whose condition is squared: half the digits.
-    assert landmarks.residual_share < (1e-2 if getattr(selector, "space", "") == "column" else 1e-3)
+    assert landmarks.residual_share < 1e-8
     assert np.isfinite(landmarks.factor).all()
 
 
 @every_selector
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("gamma", [1e-3, 0.1])
+def test_wide_kernels_are_held_to_rounding(selector, dtype, gamma):
+    X = np.random.default_rng(0).normal(size=(500, 2)).astype(dtype)
+    landmarks = asked(selector, n_landmarks=300).select(Gaussian(gamma), X)
+    assert landmarks.residual_share < 1e-8
+    landmarks = asked(selector, n_landmarks=None, tolerance=1e-8).select(Gaussian(gamma), X)
+    assert landmarks.residual_share <= 1e-8
+    assert landmarks.reason == "residual below tolerance"
+
+
+@pytest.mark.parametrize("selector", SELECTORS[1:], ids=repr)  # AutoLandmarks chooses otherwise for sparse rows
 def test_sparse_rows(selector):
     X = np.where(np.random.default_rng(1).random((50, 8)) < 0.4, data(50, 8), 0)
     selector = asked(selector, n_landmarks=10)
@@ -216,6 +229,41 @@ def test_precomputed_values(selector, xp):
         assert_array_equal(landmarks.indices, expected.indices)
         assert_array_equal(to_numpy(landmarks.points)[:, 0], expected.indices)
         assert_allclose(landmarks.residual_trace, expected.residual_trace)
+
+
+@every_selector
+def test_repeated_rows_change_nothing_but_the_trace(selector):
+    """A row that is there twice is one landmark, and what is left counts twice."""
+    X = data(40)
+    repeated = asked(selector, n_landmarks=None, tolerance=1e-4).select(Gaussian(0.3), np.vstack([X, X, X]))
+    C, W = Gaussian(0.3)(X, repeated.points), Gaussian(0.3)(repeated.points)
+    assert len(np.unique(repeated.points, axis=0)) == len(repeated) <= 40
+    left = 40 - np.trace(C @ np.linalg.solve(W, C.T))
+    assert_allclose(repeated.residual_trace, 3 * left, atol=1e-9)
+    assert repeated.residual_share <= 1e-4
+
+
+@every_selector
+def test_a_kernel_of_any_size(selector):
+    X = data(80, 3)
+    expected = asked(selector, n_landmarks=12).select(Gaussian(0.5), X)
+    for factor in (1e-200, 1e200):
+        landmarks = asked(selector, n_landmarks=12).select(factor * Gaussian(0.5), X)
+        assert_allclose(landmarks.points, expected.points)
+        assert_allclose(landmarks.residual_share, expected.residual_share)
+
+
+def test_small_data_are_not_sampled():
+    """A sample with its judges is no smaller than 3,000 rows; ten rows for each landmark are enough of more."""
+    X = np.random.default_rng(0).normal(size=(3000, 3))
+    kernel = Gaussian(0.02)
+    for selector in (RandomlyPivotedCholesky(300), RandomlyPivotedCholesky(300, sample_size=1500)):
+        landmarks, everywhere = selector.select(kernel, X), asked(selector, sample_size=None).select(kernel, X)
+        assert_array_equal(landmarks.indices, everywhere.indices)
+        assert landmarks.is_exact
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    shares = [RandomlyPivotedCholesky(100, sample_size=size).select(kernel, X).residual_share for size in (1, None)]
+    assert shares[0] < 3 * shares[1]
 
 
 def test_a_sample_of_precomputed_values():

@@ -1,7 +1,10 @@
 """Landmarks when only their number is given."""
 
+import numpy as np
+
+from preimage._arrays import take_rows
 from preimage.landmarks._kmeans import KMeans
-from preimage.landmarks._means import takes_means
+from preimage.landmarks._means import hold_more, takes_means
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 from preimage.landmarks._sparse_greedy import SparseGreedy
 
@@ -15,7 +18,8 @@ class AutoLandmarks(LandmarkSelector):
     Centres of clusters hold more of the leading components than rows, for smooth kernels of distances or inner products
     of any width (`docs/results/landmarks.md` has the comparison). Rows are chosen where a mean of inputs is no input or
     says little about them: for precomputed kernels and callables; for kernels with a kink, such as `Laplacian`; for
-    sparse input, whose means would be dense; where most rows are repeated, as codes of categories are.
+    sparse input, whose means would be dense; where most rows are repeated, as codes of categories are; and where the
+    kernel is so narrow that clusters are wider than it, so that random rows hold more than the means do.
 
     Parameters
     ----------
@@ -41,6 +45,7 @@ class AutoLandmarks(LandmarkSelector):
     """
 
     _parameter_constraints = COMMON_CONSTRAINTS
+    _rows_a_landmark = 5  # means need fewer rows than a choice of rows
 
     def __init__(self, n_landmarks=100, tolerance=None, sample_size=5_000, random_state=0):
         self.n_landmarks = n_landmarks
@@ -49,10 +54,11 @@ class AutoLandmarks(LandmarkSelector):
         self.random_state = random_state
 
     def _factorize(self, kernel, view, rng):
-        return self._meant(kernel, view.rows)._factorize(kernel, view, rng)
-
-    def _meant(self, kernel, rows):
         common = self.get_params(deep=False)
-        if takes_means(kernel, rows):
-            return KMeans(**common)
-        return SparseGreedy(**common, n_candidates=CANDIDATES)
+        candidates = take_rows(view.rows, np.arange(view.n_candidates))
+        if takes_means(kernel, candidates):
+            factor = KMeans(**common)._factorize(kernel, view, rng)
+            means = take_rows(factor.view.rows, factor.pivots)
+            if hold_more(kernel, means, candidates, view.n_rows, rng):
+                return factor
+        return SparseGreedy(**common, n_candidates=CANDIDATES)._factorize(kernel, view, rng)

@@ -1,11 +1,16 @@
 """More landmarks for data that those so far do not express."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from preimage._arrays import take_rows, to_numpy
-from preimage.feature_space import Gram, Subspace
+from preimage._arrays import concat_rows, take_rows
+from preimage.landmarks._partial_cholesky import PartialCholesky
+from preimage.landmarks._pivoted_cholesky import add_farthest
+from preimage.landmarks._randomly_pivoted_cholesky import propose
+from preimage.landmarks._view import View
 
-# Rows of a batch among which new landmarks are looked for.
+# Rows of a batch among which new landmarks are looked for: the work on a batch stays below that of learning from it.
 MOST_CANDIDATES = 2000
 
 
@@ -22,33 +27,21 @@ def additional_landmarks(kernel, points, X, n_more, tolerance, rng):
     n_more : int
         At most so many.
     tolerance : float
-        Share of the trace of the kernel on X that may be left.
+        Fraction of the trace of the kernel on X that may be left.
     rng : numpy.random.Generator
 
     Returns
     -------
     array of shape (at most n_more, d)
     """
-    rows = np.arange(X.shape[0])
-    if X.shape[0] > MOST_CANDIDATES:
-        rows = np.sort(rng.choice(X.shape[0], MOST_CANDIDATES, replace=False))
-    candidates = take_rows(X, rows)
-    gram = to_numpy(Gram(kernel, candidates).dense()).astype(float)
-    inside = to_numpy(Subspace.span(kernel, points).coordinates(candidates)).astype(float)
-    residual = gram - inside @ inside.T
-    left = np.clip(residual.diagonal().copy(), 0.0, None)
-    goal = tolerance * gram.trace()
-    floor = max(1e-6 * tolerance, 1e-12) * gram.diagonal().max(initial=0.0)
-    chosen, factor = [], np.zeros((rows.size, 0))
-    while len(chosen) < n_more and left.sum() > goal:
-        open_ones = np.where(left > floor, left, 0.0)
-        if open_ones.sum() == 0:
-            break
-        pivot = rng.choice(rows.size, p=open_ones / open_ones.sum())
-        column = residual[:, pivot] - factor @ factor[pivot]
-        column = column / np.sqrt(left[pivot])
-        factor = np.column_stack([factor, column])
-        left = np.clip(left - column**2, 0.0, None)
-        left[pivot] = 0.0
-        chosen.append(pivot)
-    return take_rows(candidates, np.asarray(chosen, dtype=int))
+    candidates = View.of(kernel, X, MOST_CANDIDATES, rng, judged=False)
+    # Rows stand for themselves here: the tolerance is one on the rows that were drawn.
+    candidates = replace(candidates, judged=True, weights=np.ones(candidates.rows.shape[0]))
+    factor = PartialCholesky(kernel, candidates.with_candidates(points), points.shape[0] + n_more)
+    while factor.open_candidates()[0].size:
+        add_farthest(factor, points.shape[0], -np.inf)
+    n_old, goal = len(factor), tolerance * float(factor.diagonal[points.shape[0] :].sum())
+    factor.admit_all()
+    while len(factor) < n_old + n_more and factor.residual_trace > goal and factor.open_candidates()[0].size:
+        propose(factor, n_old + n_more - len(factor), goal, rng)
+    return take_rows(concat_rows(points, candidates.rows), factor.pivots[n_old:])

@@ -25,14 +25,14 @@ TILE = 512
 class KMeans(LandmarkSelector):
     """Means of the clusters that k-means finds in input space.
 
-    Where the kernel is smooth, k(x, ·) hardly changes inside a cluster, so its mean stands for all its points; and there
-    are many clusters where there are many points, which is what the leading components ask for. The kernel is not asked.
-    Centres are no rows of the data, so `Landmarks.indices` is None. Kernels with a kink, such as `Laplacian`, are better
-    served by rows: the mean of a cluster is a point of the data in few of its columns.
+    Where the kernel is smooth, k(x, ·) hardly changes inside a cluster, so its mean stands for all its points; and
+    there are many clusters where there are many points, which is what the leading components ask for. The kernel is
+    not asked. Centres are no rows of the data, so `Landmarks.indices` is None. Kernels with a kink, such as
+    `Laplacian`, are better served by rows.
 
     Lloyd's algorithm in single precision, on the host. Three quarters of the rows it starts from are random, the others
-    drawn with probability proportional to their squared distance from those before (k-means++, in two rounds): the first
-    go where data are dense, the others to the tails, which decide where the kernel is wide.
+    drawn with probability proportional to their squared distance from those before (k-means++, in two rounds): the
+    first go where data are dense, the others to the tails, which decide where the kernel is wide.
 
     Parameters
     ----------
@@ -63,6 +63,7 @@ class KMeans(LandmarkSelector):
         **COMMON_CONSTRAINTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
+    _rows_a_landmark = 5  # means need fewer rows than a choice of rows
 
     def __init__(self, n_landmarks=100, tolerance=None, max_iter=5, sample_size=5_000, random_state=0):
         self.n_landmarks = n_landmarks

@@ -1,6 +1,7 @@
 """A Cholesky factor that grows by blocks of pivots: the common work of all selectors."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from preimage.landmarks._frame_coefficients import FrameCoefficients
 from preimage.landmarks._kernel_rows import KernelRows
 
 # Rounding errors of kernel values, in units of the floating type. Measured against 60 digits they are below one unit
-# for all rules and widths tried; ten times more would stop selections a decade early, one tenth would let rounding pass.
+# for all rules and widths tried; ten times more would stop selections a decade early, a tenth would let rounding pass.
 KERNEL_ROUNDING = 4
 
 
@@ -28,8 +29,8 @@ class PartialCholesky:
     What rounding makes of a squared residual depends on the pivots, not on the way the factor was computed. With
     :math:`t = W^{-1} k_P(x)`, the residual of φ(x) is :math:`\sum_i v_i \varphi(\cdot)` for :math:`v = (1, -t)`, so
     kernel values with errors of :math:`\varepsilon \sqrt{K_{ii} K_{jj}}` move its square by about
-    :math:`\varepsilon \sum_i v_i^2 K_{ii}` (G18). Where points are extrapolated from pivots in a small region t is large;
-    a pivot is taken only if its residual is more than that.
+    :math:`\varepsilon \sum_i v_i^2 K_{ii}` (G18). Where points are extrapolated from pivots in a small region t is
+    large; a pivot is taken only if its residual is more than that.
 
     Parameters
     ----------
@@ -161,6 +162,10 @@ class PartialCholesky:
         """Offer those of some candidates no more whose residuals may be rounding."""
         noise = self.rounding_errors(candidates)
         self._is_closed[candidates[~is_significant(self.residuals[candidates], noise)]] = True
+
+    def admit_all(self):
+        """From now on every row of the view is a candidate."""
+        self.view = replace(self.view, n_candidates=self.rows.shape[0])
 
     def continued(self, view, block=128):
         """The same pivots on the rows of another view."""

@@ -30,7 +30,7 @@ class PivotedCholesky(LandmarkSelector):
     block_size : int, default=64
         Rows with large residuals that are looked at together.
     sample_size : int or None, default=5000
-        With more rows than this, landmarks are chosen in a sample of so many (at least five times `n_landmarks`), and
+        With more rows than this, landmarks are chosen in a sample of so many (at least ten times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows.
     random_state : int, RandomState or None, default=0
         Draws the sample; not used otherwise.

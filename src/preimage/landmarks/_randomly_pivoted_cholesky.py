@@ -1,5 +1,6 @@
 """Landmarks by Cholesky factorisation with random pivots."""
 
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -29,8 +30,8 @@ class RandomlyPivotedCholesky(LandmarkSelector):
     method : {"accelerated", "block", "plain"}, default="accelerated"
     block_size : int, default=128
         Rows proposed at once; "plain" proposes one.
-    sample_size : int or None, default=2000
-        With more rows than this, landmarks are chosen in a sample of so many (at least five times `n_landmarks`), and
+    sample_size : int or None, default=5000
+        With more rows than this, landmarks are chosen in a sample of so many (at least ten times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows, and takes n × m numbers of memory.
     random_state : int, RandomState or None, default=0
 
@@ -64,7 +65,7 @@ class RandomlyPivotedCholesky(LandmarkSelector):
         tolerance=None,
         method="accelerated",
         block_size=128,
-        sample_size=2_000,
+        sample_size=5_000,
         random_state=0,
     ):
         self.n_landmarks = n_landmarks
@@ -76,17 +77,19 @@ class RandomlyPivotedCholesky(LandmarkSelector):
 
     def _factorize(self, kernel, view, rng):
         n_proposals = 1 if self.method == "plain" else self.block_size
-
-        def step(factor, limit, goal):
-            numbers, residuals = factor.open_candidates()
-            proposals = numbers[_draw(residuals, n_proposals, rng)]
-            # A row can be proposed twice, and has a second chance then; equal rows of H make sure it is chosen once.
-            distinct, places = np.unique(proposals, return_inverse=True)
-            H = factor.residual_block(distinct)[np.ix_(places, places)]
-            rule = by_rejection(H, rng) if self.method == "accelerated" else in_order
-            factor.extend(proposals, rule, limit, goal, H)
-
+        accelerated = self.method == "accelerated"
+        step = partial(propose, rng=rng, n_proposals=n_proposals, accelerated=accelerated)
         return self._grown(kernel, view, step)
+
+
+def propose(factor, limit, goal, rng, n_proposals=128, accelerated=True):
+    """Draw candidates by their residuals, and add those that rejection leaves, or all that are independent."""
+    numbers, residuals = factor.open_candidates()
+    proposals = numbers[_draw(residuals, n_proposals, rng)]
+    # A row can be proposed twice, and has a second chance then; equal rows of H make sure it is chosen once.
+    distinct, places = np.unique(proposals, return_inverse=True)
+    H = factor.residual_block(distinct)[np.ix_(places, places)]
+    factor.extend(proposals, by_rejection(H, rng) if accelerated else in_order, limit, goal, H)
 
 
 def _draw(weights, count, rng):

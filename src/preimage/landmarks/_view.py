@@ -64,11 +64,16 @@ class View:
         return cls(_points(take_rows(X, numbers), kernel), numbers, size, weights, trace, largest, judged)
 
     @property
+    def n_rows(self):
+        """Rows of the data, which those here stand for."""
+        return round(float(self.weights.sum()))
+
+    @property
     def is_complete(self):
         return bool(np.all(self.weights == 1))
 
     def with_candidates(self, points):
-        """The same rows as judges of new candidates, which are no rows of the data; the candidates alone if not judged."""
+        """New candidates, which are no rows of the data, with the same rows as judges, or alone if not judged."""
         m = points.shape[0]
         if not self.judged:
             return replace(self, rows=points, numbers=np.full(m, -1), n_candidates=m, weights=np.zeros(m))
