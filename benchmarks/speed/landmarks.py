@@ -4,11 +4,11 @@ Set-up: USPS (7,291 × 256) and MNIST (60,000 × 784, pixels in [0, 1]), Gaussia
 "median" is γ = 1/median squared distance, "median/16" a sixteenth of that γ (a wider kernel), "scale" is scikit-learn's
 rule 1/(d · variance). Three questions:
 
-    selection   residual trace tr(K − K̃) over all rows against that of uniform landmarks, one seed; bar: ≤ 0.8
-    peer        time of the whole fit of 20 components against make_pipeline(Nystroem, PCA) at the same m and γ, the
-                fastest of scikit-learn's solvers; bar: ≤ 0.5, with no larger error of the leading 20 eigenvalues
-    exact       MNIST: eigenvalues and memory of exact kernel PCA against 1,000 landmarks, each in a process of its own;
-                bar: leading 20 eigenvalues within 1 % (the exact fit takes minutes)
+    selection   residual trace tr(K − K̃) over all rows against that of uniform landmarks, one seed
+    peer        time and errors of the whole fit of 20 components against make_pipeline(Nystroem, PCA) at the same m and
+                γ, the fastest of scikit-learn's solvers
+    exact       MNIST: eigenvalues and memory of exact kernel PCA against 1,000 landmarks, each in a process of its own
+                (the exact fit takes minutes)
 
     python benchmarks/speed/landmarks.py                          # selection and peer
     python benchmarks/speed/landmarks.py selection --data usps
@@ -40,7 +40,7 @@ from _measure import describe_machine, peak_memory, timed
 from preimage import KernelPCA
 from preimage.datasets import load_mnist, load_usps
 from preimage.kernels import Gaussian, resolve_gamma
-from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
+from preimage.landmarks import AutoLandmarks, KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
 from preimage.spectral import KernelMoments, landmark_subspace
 
 SIZES = (100, 300, 1000)
@@ -68,14 +68,10 @@ def gamma_of(name, width):
     return factor * resolve_gamma(rule, data(name))
 
 
-def verdict(holds):
-    return "pass" if holds else "FAIL"
-
-
 def compare_selections(name, widths, with_optimum=False):
     X = data(name, "float32")
     print(f"\nselection, {name} {X.shape[0]:,} × {X.shape[1]}, float32: share of the trace left, and ratio to uniform")
-    print(f"{'width':14}{'γ':>10}{'m':>6}{'uniform':>10}{'rpcholesky':>12}{'greedy':>10}{'ratios':>14}{'bar 0.8':>9}")
+    print(f"{'width':14}{'γ':>10}{'m':>6}{'uniform':>10}{'rpcholesky':>12}{'greedy':>10}{'ratios':>14}")
     for width in widths:
         kernel = Gaussian(gamma_of(name, width))
         wanted = with_optimum and name == "usps" and width in ("median", "median/16")
@@ -85,7 +81,7 @@ def compare_selections(name, widths, with_optimum=False):
             ratios = [share / left[0] for share in left[1:]]
             print(
                 f"{width:14}{kernel.gamma:10.3g}{m:6}{left[0]:10.4f}{left[1]:12.4f}{left[2]:10.4f}"
-                f"{ratios[0]:8.2f}{ratios[1]:6.2f}{verdict(max(ratios) <= 0.8):>9}"
+                f"{ratios[0]:8.2f}{ratios[1]:6.2f}"
                 + ("" if spectrum is None else f"   best {(1 - spectrum[:m].sum() / len(X)) / left[0]:.2f}"),
                 flush=True,
             )
@@ -104,10 +100,10 @@ def compare_with_peer(name, width, dtypes, repeats):
     exact = exact_eigenvalues(name, gamma) if name == "usps" else None
     print(f"\npeer, {name} {data(name).shape}, {width}: γ = {gamma:.3g}, {COMPONENTS} components, medians of {repeats}")
     print(
-        f"{'dtype':9}{'m':>6}{'preimage':>10}{'Nystroem+PCA':>14}{'solver':>17}{'ratio':>7}{'bar 0.5':>9}{'of CPU':>8}",
+        f"{'dtype':9}{'m':>6}{'preimage':>10}{'Nystroem+PCA':>14}{'solver':>17}{'ratio':>7}{'of CPU':>8}",
         end="",
     )
-    print(f"{'error':>9}{'peer':>9}{'bar ≤':>7}   select + pass + eigenproblem")
+    print(f"{'error':>9}{'peer':>9}   select + pass + eigenproblem")
     for dtype in dtypes:
         X = data(name, dtype)
         for m in SIZES:
@@ -123,8 +119,7 @@ def compare_with_peer(name, width, dtypes, repeats):
             parts = " + ".join(f"{part:.2f}" for part in profile(X, gamma, m))
             print(
                 f"{dtype:9}{m:6}{seconds:10.3f}{peer_seconds:14.3f}{solver:>17}{seconds / peer_seconds:7.2f}"
-                f"{verdict(seconds <= 0.5 * peer_seconds):>9}{cpu / peer_cpu:8.2f}{errors[0]:9.4f}{errors[1]:9.4f}"
-                f"{verdict(errors[0] <= errors[1] + 1e-6):>7}   {parts} s",
+                f"{cpu / peer_cpu:8.2f}{errors[0]:9.4f}{errors[1]:9.4f}   {parts} s",
                 flush=True,
             )
 
@@ -148,7 +143,7 @@ def exact_eigenvalues(name, gamma):
 def profile(X, gamma, m):
     """Seconds of selection, of the pass over the data and of the small eigenproblems."""
     kernel, times = Gaussian(gamma), [time.perf_counter()]
-    points = RandomlyPivotedCholesky(m).select(kernel, X).points
+    points = AutoLandmarks(m).select(kernel, X, judged=False).points
     times.append(time.perf_counter())
     moments = KernelMoments.of(kernel, points, X)
     times.append(time.perf_counter())
@@ -172,7 +167,7 @@ def compare_with_exact(width):
     exact = np.array(results["None"]["eigenvalues"])
     for name in SELECTORS:
         error = float(np.max(np.abs(np.array(results[name]["eigenvalues"]) - exact) / exact))
-        print(f"  {name}: largest relative error of an eigenvalue {error:.4f}; bar 0.01: {verdict(error <= 0.01)}")
+        print(f"  {name}: largest relative error of an eigenvalue {error:.4f}")
 
 
 def fit_inline(landmarks, width):
@@ -192,6 +187,7 @@ def fit_inline(landmarks, width):
 
 
 SELECTORS = {
+    "a number": AutoLandmarks(1000),
     "rpcholesky": RandomlyPivotedCholesky(1000),
     "sparse greedy": SparseGreedy(1000),
     "kmeans": KMeans(1000),

@@ -149,7 +149,7 @@ def test_a_damaged_model_is_refused(tmp_path):
     assert result.exit_code == 2 and "no model that preimage wrote" in result.output
 
 
-@pytest.mark.parametrize("method", ["rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"])
+@pytest.mark.parametrize("method", ["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"])
 def test_every_selector_works(tmp_path, method):
     done(save(tmp_path / "data.npy", X), tmp_path / "out.npy", *FEW, "--method", method)
 

@@ -23,7 +23,7 @@ from preimage.landmarks import AutoLandmarks, KMeans, RandomlyPivotedCholesky, U
 X = np.random.default_rng(0).normal(size=(300, 4))
 SMOOTH = [
     Gaussian(0.1),
-    Gaussian(1e-9),
+    Gaussian(1e-3),
     Matern(0.1, 1.5),
     Polynomial(3),
     Cosine(),

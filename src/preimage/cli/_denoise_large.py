@@ -108,9 +108,7 @@ def _fitted(train, request, landmarks, chunk_rows, bars, partial, folds_for):
 
     components = lambda: chosen["best"].components
     seed, notes = request.seed, LearningNotes(partial)
-    n_rows, model = fit_file(
-        train, chunk_rows, kernel_of, components, landmarks, "rpcholesky", seed, bars, notes, folds_for
-    )
+    n_rows, model = fit_file(train, chunk_rows, kernel_of, components, landmarks, "auto", seed, bars, notes, folds_for)
     return n_rows, replace(model, facts={**model.facts, "penalty": float(chosen["best"].penalty)})
 
 

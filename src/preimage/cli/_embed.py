@@ -36,7 +36,7 @@ class Embedding:
     degree: int = 3
     coef0: float = 1.0
     landmarks: Any = 500
-    method: str = "rpcholesky"
+    method: str = "auto"
     seed: int = 0
 
     def resolved_kernel(self, sample):

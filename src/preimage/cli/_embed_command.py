@@ -26,7 +26,7 @@ Kernel = Literal[
     "exponential",
     "cosine",
 ]
-Method = Literal["rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
+Method = Literal["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
 
 
 def embed_command(
@@ -52,7 +52,7 @@ def embed_command(
             help="Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory.",
         ),
     ] = "500",
-    method: Annotated[Method, typer.Option(help="How landmarks are chosen.")] = "rpcholesky",
+    method: Annotated[Method, typer.Option(help="How landmarks are chosen.")] = "auto",
     columns: Annotated[
         object, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to take; numbers without header.")
     ] = None,

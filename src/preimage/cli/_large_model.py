@@ -119,7 +119,7 @@ def fit_file(
 
 
 def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars, notes, folds_for):
-    selector = type(as_landmarks(method))(landmarks)
+    selector = as_landmarks(landmarks) if method == AUTO else type(as_landmarks(method))(landmarks)
     points = selector.select(kernel, seen.sample, rng=np.random.default_rng(seed)).points
     most = n_components if isinstance(n_components, int) else len(points)
     n_folds = folds_for(most, seen.n_rows) or 1

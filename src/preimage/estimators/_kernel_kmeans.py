@@ -365,8 +365,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         own_seed = isinstance(self.landmarks, LandmarkSelector)
         used = np.flatnonzero(weights > 0)
         rows = X if used.size == weights.size else take_rows(X, used)
-        chosen = as_selector(self.landmarks).select(kernel, rows, rng=None if own_seed else search["rng"])
-        self.landmarks_ = chosen.required()
+        # A generator of its own: how many numbers a selection draws must not change the starts.
+        rng = None if own_seed else generator(self.random_state)
+        self.landmarks_ = as_selector(self.landmarks).select(kernel, rows, rng=rng).required()
         space = Subspace.span(kernel, self._rows(self.landmarks_.points))
         held = not is_lazy(X) and 8 * X.shape[0] * len(space) <= memory_budget(self.max_memory, np.empty(0))
         data = CoordinatePass(X, self._coordinates(space), self._lengths, weights, held=held)

@@ -120,7 +120,7 @@ class Warped(Kernel):
             raise ValueError(
                 f"Warped makes a graph of all {X.shape[0]:,} rows, which costs their third power; more than "
                 f"{MOST_POINTS:,} it takes only if you say so. Give some of them as `points`, for instance "
-                "RandomlyPivotedCholesky(2000).select(kernel, X).points of preimage.landmarks, or points=X for all."
+                "AutoLandmarks(2000).select(kernel, X).points of preimage.landmarks, or points=X for all."
             )
         columns = np.shape(self.points)[1:]
         if columns and columns != tuple(X.shape[1:]):

@@ -24,7 +24,7 @@ class AutoLandmarks(LandmarkSelector):
     Parameters
     ----------
     n_landmarks : int or None, default=100
-        Largest number of landmarks; None leaves it to `tolerance`.
+        Largest number of landmarks; None leaves it to `tolerance`, and rows are chosen then until it is met.
     tolerance : float or None, default=None
         Stop when the residual trace is at most this share of the trace of the kernel.
     sample_size : int or None, default=5000
@@ -56,7 +56,7 @@ class AutoLandmarks(LandmarkSelector):
     def _factorize(self, kernel, view, rng):
         common = self.get_params(deep=False)
         candidates = take_rows(view.rows, np.arange(view.n_candidates))
-        if takes_means(kernel, candidates):
+        if self._limit(view) < view.n_candidates and takes_means(kernel, candidates):
             factor = KMeans(**common)._factorize(kernel, view, rng)
             means = take_rows(factor.view.rows, factor.pivots)
             if hold_more(kernel, means, candidates, view.n_rows, rng):

@@ -18,7 +18,7 @@ from preimage.kernels import (
 
 # Pairs of rows between which the kernel is looked at, and rows among which repetitions are counted.
 PAIRS, ROWS = 16, 500
-# Differences of this size, relative to what there is, decide nothing: the kernel is so wide that any landmark holds all.
+# Differences of this size, relative to what there is, decide nothing: any landmark holds all of so wide a kernel.
 ROUNDING = 1e-9
 # Squared feature distances grow four times when a short step doubles, twice at a kink.
 SMOOTH = 3.0
