@@ -93,7 +93,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Only the wanted components are computed, by block Krylov iteration on all cores. When the Gram matrix does not fit
     `max_memory` it is computed again, block by block, in each of a few passes: slower, but with the same result.
 
-    With `landmarks`, all axes lie in the span of the images of a few rows, which a selector chooses: one pass over the
+    With `landmarks`, all axes lie in the span of the images of a few points, which a selector chooses: one pass over the
     data, memory and model of the size of the landmarks, and a measured residual that says what was left out
     (`landmarks_.residual_share`). X may then be a memory map, a Dask array (transforms stay lazy), or an iterator of
     blocks, and `partial_fit` learns from a stream.
@@ -118,9 +118,10 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     kernel_params : dict or None, default=None
         Keyword arguments of a kernel given as a function.
     landmarks : None, int, str or LandmarkSelector, default=None
-        None is exact. A number, "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky" or a selector
-        of `preimage.landmarks`, which may stop at a tolerance on what is left. "auto" is exact up to 20,000 rows if
-        the Gram matrix fits `max_memory`, and 1,000 landmarks otherwise; `route_` says which.
+        None is exact. A number m means ``AutoLandmarks(m)``: centres of m clusters, or rows where inputs cannot be
+        averaged. "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky" and selectors of
+        `preimage.landmarks` choose otherwise, and may stop at a tolerance on what is left. "auto" is exact up to
+        20,000 rows if the Gram matrix fits `max_memory`, and 1,000 landmarks otherwise; `route_` says which.
     fit_inverse_transform : bool or None, default=None
         None goes back by `preimage`, which needs no fitting in advance. True learns a map from coordinates to inputs:
         ``preimage="learned"``, or, when `alpha` is given, exactly scikit-learn's estimate. With False
