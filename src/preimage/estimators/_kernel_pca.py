@@ -93,7 +93,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Only the wanted components are computed, by block Krylov iteration on all cores. When the Gram matrix does not fit
     `max_memory` it is computed again, block by block, in each of a few passes: slower, but with the same result.
 
-    With `landmarks`, all axes lie in the span of the images of a few points, which a selector chooses: one pass over the
+    With `landmarks`, all axes lie in the span of the images of a few points that a selector chooses: one pass over the
     data, memory and model of the size of the landmarks, and a measured residual that says what was left out
     (`landmarks_.residual_share`). X may then be a memory map, a Dask array (transforms stay lazy), or an iterator of
     blocks, and `partial_fit` learns from a stream.

@@ -17,6 +17,8 @@ from preimage.landmarks._kernel_rows import KernelRows
 # Rounding errors of kernel values, in units of the floating type. Measured against 60 digits they are below one unit
 # for all rules and widths tried; ten times more would stop selections a decade early, a tenth would let rounding pass.
 KERNEL_ROUNDING = 4
+# Rows on which rounding is measured, and how much larger it may be on others.
+MEASURED, MEASURED_MARGIN = 64, 4
 
 
 class PartialCholesky:
@@ -50,7 +52,8 @@ class PartialCholesky:
         self.diagonal = to_numpy(kernel.diagonal(self.rows)).astype(np.float64)
         self.residuals = self.diagonal.copy()
         # What rounding does to k(x, x) alone: the least error of a residual, whatever the pivots.
-        self.floor = rank_tolerance(KERNEL_ROUNDING, self.values.dtype) * self.diagonal
+        self._rounding = max(rank_tolerance(KERNEL_ROUNDING, self.values.dtype), self._measured_rounding())
+        self.floor = self._rounding * self.diagonal
         self.pivots = np.zeros(0, dtype=np.int64)
         self.frame = FrameCoefficients()
         self._pivot_floor = np.zeros(0)
@@ -180,6 +183,18 @@ class PartialCholesky:
             other._append(new, other._gains(new))
         return other
 
+    def _measured_rounding(self):
+        """Largest relative difference of k(x, x) from the kernel of x and a copy, as any pair is computed.
+
+        Distances of equal rows are differences of squared lengths, and a narrow kernel multiplies their errors.
+        """
+        if isinstance(self.kernel, Precomputed):
+            return 0.0  # values that are given are not computed
+        some = np.linspace(0, self.diagonal.size - 1, min(self.diagonal.size, MEASURED)).astype(int)
+        values = to_numpy(self.kernel(take_rows(self.rows, some), take_rows(self.rows, some)))
+        own = self.diagonal[some]
+        return MEASURED_MARGIN * float(np.max(np.abs(np.diagonal(values) - own) / np.where(own > 0, own, np.inf)))
+
     def _count_sound(self, rows, candidates):
         """How many of some next pivots, from the first on, have residuals beyond rounding.
 
@@ -229,7 +244,7 @@ class PartialCholesky:
 
     def _require_semidefinite(self, residuals):
         # Half the digits: residuals this far below zero are rare, and only theirs rounding errors are worth computing.
-        allowed = rank_tolerance(KERNEL_ROUNDING, self.values.dtype) ** 0.5 * self.view.largest
+        allowed = self._rounding**0.5 * self.view.largest
         suspects = np.flatnonzero(residuals < -allowed)
         if self._is_indefinite or not suspects.size:
             return
