@@ -163,7 +163,7 @@ def restore_lost_projection(values, constant, squared_distances, gamma):
 
 def gaussian_gamma(who, kernel):
     """γ of a Gaussian kernel; other kernels do not split into a factor along the span and one across it."""
-    if isinstance(kernel, Gaussian):
+    if type(kernel) is Gaussian:
         return float(kernel.gamma)
     raise UnsupportedKernelError(
         f"{who} needs the Gaussian kernel, exp(−γ‖x − y‖²): only there is what a point loses outside the training span "

@@ -74,7 +74,7 @@ def linear_machine_of(estimator):
 
 @linear_machine_of.register
 def _(machine: KernelMachine):
-    if not isinstance(machine.expansion.kernel, Linear) or machine.output.kind == "transformer":
+    if type(machine.expansion.kernel) is not Linear or machine.output.kind == "transformer":
         return None
     points, coefficients = to_dense(machine.expansion.points), machine.expansion.coefficients
     return LinearMachine(to_numpy(points.T @ coefficients), to_numpy(machine.intercept), machine.output)

@@ -16,6 +16,20 @@ class ProfileKernel(Kernel):
 
     pairwise: PairwiseQuantity
 
+    def __init_subclass__(cls, **options):
+        """Leave behind what a parent knows of its own profile where a class brings another one."""
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        if "profile" not in own:
+            return
+        for name in ("profile_with_derivative", "profile_derivatives", "inverse_profile"):
+            if name not in own:
+                setattr(cls, name, getattr(ProfileKernel, name))
+        if "profile_derivative" not in own:
+            cls.profile_derivative = _unknown_derivative
+            if "has_gradient" not in own:
+                cls.has_gradient = False
+
     @abstractmethod
     def profile(self, s):
         """f(s), elementwise."""
@@ -79,3 +93,9 @@ class ProfileKernel(Kernel):
     def diagonal_gradient(self, Z):
         slope = self.profile_derivative(self.pairwise.diagonal(Z))
         return slope[:, None] * self.pairwise.diagonal_gradient(Z)
+
+
+def _unknown_derivative(kernel, s):
+    raise UnsupportedKernelError(
+        f"{type(kernel).__name__} has a profile of its own, but no derivative of it. Implement `profile_derivative(s)`."
+    )

@@ -85,7 +85,7 @@ class Construct(NestedReducer):
     def order(self, target, n_points):
         check_parameters(self)
         kernel = target.kernel
-        if isinstance(kernel, Polynomial) and kernel.degree == 2 and kernel.is_positive_semidefinite:
+        if type(kernel) is Polynomial and kernel.degree == 2 and kernel.is_positive_semidefinite:
             exact = eigen_points(target)
             # The largest eigenvalues of one homogeneous target are the best for every number of points (R22).
             if exact.shape[0] <= n_points or (len(target) == 1 and kernel.coef0 == 0):

@@ -7,7 +7,7 @@ from preimage.solvers._local_distance import LocalDistance, rounding
 
 def distance_model(kernel, points):
     """Prepare the points; returns a function of coefficients W (q, n), which returns a function Z → LocalDistance."""
-    if isinstance(kernel, Gaussian):
+    if type(kernel) is Gaussian:  # a subclass may have another profile
         return _gaussian_model(kernel, points)
     if isinstance(kernel, Warped):
         kernel.require_gradient("A pre-image")

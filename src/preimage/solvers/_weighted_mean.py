@@ -43,7 +43,7 @@ class WeightedMean(TargetSolver):
         # For a Gaussian the slope is −γ times the value, without any inverse that would need it in range.
         slopes = (
             -values
-            if isinstance(kernel, Gaussian)
+            if type(kernel) is Gaussian
             else kernel.profile_derivative(kernel.inverse_profile(in_range(values, kernel)))
         )
         weights = target.coefficients.T * slopes
