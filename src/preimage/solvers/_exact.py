@@ -4,7 +4,7 @@ from numbers import Real
 
 import numpy as np
 
-from preimage._arrays import array_namespace, from_numpy, to_dense, to_numpy
+from preimage._arrays import array_namespace, concat_rows, from_numpy, to_dense, to_numpy
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import InnerProduct, Polynomial, ProfileKernel, SquaredDistance
@@ -22,16 +22,18 @@ class ExactInverse(TargetSolver):
     If :math:`\Psi = \varphi(z)` and :math:`k = f(x \cdot y)` with invertible f, then :math:`z \cdot e_i =
     f^{-1}(\Psi(\tau e_i)) / \tau`. For radial kernels probes on both sides give the same by polarisation,
     :math:`(z - m) \cdot e_i = (D(m - \tau e_i) - D(m + \tau e_i)) / (4\tau)` with :math:`D = f^{-1} \circ \Psi`; for
-    polynomials of even degree and c > 0 likewise. Homogeneous polynomials of even degree determine z up to its sign.
+    polynomials of even degree and c ≠ 0 likewise. Homogeneous polynomials of even degree determine z up to its sign.
 
     The formula gives numbers even when no exact pre-image exists; the result says so (`converged` is False) when
     :math:`\rho(z)` is more than `tol` of :math:`\|\Psi\|^2`, and the nearest training point is returned if it is
-    nearer.
+    nearer. The "distance" :math:`\rho` of an indefinite kernel may be zero or negative far from any pre-image; there
+    :math:`k(z, \cdot)` and :math:`\Psi` must agree, as functions, at the points of the target and along the axes.
 
     Parameters
     ----------
     tol : float, default=1e-6
-        Largest relative distance :math:`\rho(z) / \|\Psi\|^2` that counts as exact.
+        Largest relative distance :math:`\rho(z) / \|\Psi\|^2` that counts as exact; for indefinite kernels the largest
+        squared difference of the two functions over the largest squared value.
 
     References
     ----------
@@ -62,11 +64,11 @@ class ExactInverse(TargetSolver):
         xp = array_namespace(points)
         finite = xp.all(xp.isfinite(points), axis=1)
         points = xp.where(finite[:, None], points, fallback)
-        norms = target.squared_norms()
-        found, other = objective_at(target, points), objective_at(target, fallback)
+        found, other = _deviation(target, points), _deviation(target, fallback)
         nearer = found <= other
-        points, objective = xp.where(nearer[:, None], points, fallback), xp.where(nearer, found, other)
-        exact = to_numpy(objective <= self.tol * xp.abs(norms))
+        points = xp.where(nearer[:, None], points, fallback)
+        objective = objective_at(target, points)
+        exact = to_numpy(xp.where(nearer, found, other) <= self.tol)
         reason = np.where(exact, DIRECT, NOT_EXACT).astype(object)
         return PreimageResult(points, objective, np.zeros(len(reason), int), exact, reason)
 
@@ -79,14 +81,30 @@ def _formula(kernel):
         )
     if kernel.pairwise == SquaredDistance():
         return _by_polarisation
-    if isinstance(kernel, Polynomial) and kernel.degree % 2 == 0:
-        return _by_two_probes if kernel.coef0 > 0 else _up_to_sign
+    if type(kernel) is Polynomial and kernel.degree % 2 == 0:
+        return _up_to_sign if kernel.coef0 == 0 else _by_two_probes
     if kernel.pairwise == InnerProduct():
         return _by_probes
     raise UnsupportedKernelError(
         f"ExactInverse has no formula for {kernel!r}. preimage='gradient' finds the nearest image instead, 'learned' "
         "works with any kernel, and 'auto' finds a way for each."
     )
+
+
+def _deviation(target, Z):
+    """How far φ(z) is from each target, relative to its size, shape (q,)."""
+    xp = array_namespace(Z)
+    if target.kernel.is_positive_semidefinite:
+        norms = xp.abs(target.squared_norms())
+        return objective_at(target, Z) / xp.where(norms > 0, norms, xp.ones_like(norms))
+    points = to_dense(target.points)
+    scale = _typical_coordinate(target)
+    axes = from_numpy(scale * np.eye(points.shape[1]), points)
+    probes = concat_rows(points, axes, -axes)
+    wanted = target(probes).T  # (q, probes)
+    largest = xp.max(xp.abs(wanted), axis=1)
+    difference = xp.max(xp.abs(target.kernel(Z, probes) - wanted), axis=1)
+    return (difference / xp.where(largest > 0, largest, xp.ones_like(largest))) ** 2
 
 
 def _typical_coordinate(target):
