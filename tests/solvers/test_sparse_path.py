@@ -1,5 +1,7 @@
 """Sparse pre-images."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -98,3 +100,30 @@ def test_unfinished_solutions_say_so(target):
     result = SparsePath(penalty=1e-4, n_penalties=2, max_iter=1).solve(target)
     assert not result.converged.any()
     assert set(result.reason) == {"iteration limit"}
+
+
+@pytest.mark.parametrize("choice", [{"n_nonzero": 2}, {"penalty": 0.05}, {}], ids=str)
+def test_walks_end_where_the_whole_path_says_and_keep_no_step(choice, rng):
+    target = Expansion(Gaussian(0.2), rng.normal(size=(6, 8)), rng.normal(size=(6, 3)))
+    solver = SparsePath(method="path_seeking", step=0.02, max_iter=5, **choice)
+    path, found = solver.path(target), solver.solve(target)
+    within = np.ones(path.n_nonzero.shape, bool)
+    if "n_nonzero" in choice:
+        within = path.n_nonzero <= 2
+    if "penalty" in choice:
+        within = path.penalties >= 0.05
+        within[0] = True
+    last = len(within) - 1 - np.argmax(within[::-1], axis=0)
+    assert_allclose(found.points, path.points[last, np.arange(3)])
+    assert (found.n_iter == last + 1).all()
+    assert (found.converged == path.settled[-1]).all()
+
+
+def test_walks_over_images_take_little_memory(rng):
+    X = np.where(rng.random((6, 900)) < 0.2, rng.random((6, 900)), 0.0)
+    target = Expansion(Gaussian(0.01), X, np.eye(6))
+    tracemalloc.start()
+    SparsePath(method="path_seeking", n_nonzero=5, step=0.05, max_iter=4).solve(target)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60 * X.nbytes  # 400 steps of all images would take 400 times as much

@@ -1,6 +1,7 @@
 """Sparse pre-images: the Lasso path from the background to the dense solution."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any
 
@@ -117,6 +118,8 @@ class SparsePath(TargetSolver):
         self.max_iter = max_iter
 
     def solve(self, target, start=None, anchor=None):
+        if self.method == "path_seeking":
+            return self._solve_seeking(target)
         path = self.path(target)
         xp = array_namespace(path.points)
         chosen = self._choose(path)
@@ -135,6 +138,14 @@ class SparsePath(TargetSolver):
         -------
         SparsePathResult
         """
+        local, Z, background, steepest = self._begin(target)
+        if self.method == "proximal":
+            return self._proximal_path(local, Z, background, steepest, spread(target.points))
+        steps = list(self._seek(local, Z, background, target))
+        penalties, points, resting = zip(*steps, strict=True)
+        return _as_path(list(penalties), list(points), background, [resting[-1]] * len(steps))
+
+    def _begin(self, target):
         check_parameters(self)
         W = target.coefficients.T
         local = distance_model(target.kernel, target.points)(W)
@@ -147,9 +158,30 @@ class SparsePath(TargetSolver):
                 "SparsePath cannot leave the background: the kernel does not feel the training points from there. "
                 "Subtract the background (the mean, for instance), or widen the kernel."
             )
-        if self.method == "path_seeking":
-            return self._seek(local, Z, background, target)
-        return self._proximal_path(local, Z, background, steepest, spread(target.points))
+        return local, Z, background, steepest
+
+    def _solve_seeking(self, target):
+        """The step of the walk that `_choose` would choose, with no other step kept: a walk has thousands of them."""
+        local, start, background, steepest = self._begin(target)
+        xp = array_namespace(start)
+        points, weights, chosen = start, steepest, np.zeros(start.shape[0], int)
+        settled = np.zeros(start.shape[0], bool)
+        for number, (penalties, Z, resting) in enumerate(self._seek(local, start, background, target)):
+            wanted = self._is_candidate(penalties, Z, background)
+            mask = from_numpy(wanted, Z, dtype=xp.bool)
+            points, weights = xp.where(mask[:, None], Z, points), xp.where(mask, penalties, weights)
+            chosen, settled = np.where(wanted, number, chosen), resting
+        size = xp.sum(xp.abs(points - background), axis=1)
+        reason = np.where(settled, CONVERGED, ITERATION_LIMIT).astype(object)
+        return PreimageResult(points, objective_at(target, points) + weights * size, chosen + 1, settled, reason)
+
+    def _is_candidate(self, penalties, Z, background):
+        """Whether each target may end at this step; the last such step is the answer."""
+        if self.n_nonzero is not None:
+            return _counts(Z, background) <= self.n_nonzero
+        if self.penalty is not None:
+            return to_numpy(penalties) >= self.penalty
+        return np.ones(Z.shape[0], bool)
 
     def _proximal_path(self, local, Z, background, steepest, size):
         xp = array_namespace(Z)
@@ -173,6 +205,7 @@ class SparsePath(TargetSolver):
         return _as_path(penalties, points, background, settled)
 
     def _seek(self, local, Z, background, target):
+        """The steps of the walk, one after the other: λ (q,), points (q, d), and which targets have come to rest."""
         xp = array_namespace(Z)
         largest = float(xp.max(xp.abs(target.points - background)))
         size = self.step * largest
@@ -180,27 +213,24 @@ class SparsePath(TargetSolver):
         seen = [set() for _ in counts]
         rows = np.arange(len(counts))
         resting = np.zeros(len(counts), bool)
-        penalties, points = [], []
         for _ in range(100 * self.max_iter):
             Z = background + size * from_numpy(counts, Z)
             scores = -to_numpy(local(Z).gradient)
             steepest = np.abs(scores).max(axis=1)
-            penalties.append(from_numpy(steepest, Z))
-            points.append(Z)
-            resting |= steepest < 1e-8
+            resting = resting | (steepest < 1e-8)
+            yield from_numpy(steepest, Z), Z, resting
             if resting.all():
-                break
+                return
             shrinking = scores * counts < 0
             order = np.where(shrinking.any(axis=1)[:, None] & ~shrinking, -1.0, np.abs(scores))
             chosen = np.argmax(order, axis=1)
             moved = counts.copy()
             moved[rows, chosen] += np.sign(scores[rows, chosen]).astype(np.int64)
             for j in np.flatnonzero(~resting):
-                key = moved[j].tobytes()
+                key = blake2b(moved[j].tobytes(), digest_size=16).digest()  # a step has as many bytes as an image
                 resting[j] = key in seen[j]  # been there: from here on the walk only circles
                 seen[j].add(key)
             counts = np.where(resting[:, None], counts, moved)
-        return _as_path(penalties, points, background, [resting] * len(points))
 
     def _choose(self, path):
         """The step of the path to return, for each target."""
@@ -208,9 +238,6 @@ class SparsePath(TargetSolver):
         if self.n_nonzero is not None:
             within = path.n_nonzero <= self.n_nonzero
             return m - 1 - np.argmax(within[::-1], axis=0)
-        if self.penalty is not None and self.method == "path_seeking":
-            above = to_numpy(path.penalties) >= self.penalty
-            return np.where(above.any(axis=0), m - 1 - np.argmax(above[::-1], axis=0), 0)
         return np.full(q, m - 1)
 
     def _background(self, like, size=None):
@@ -254,5 +281,11 @@ def _curvature_bound(here):
 
 def _as_path(penalties, points, background, settled):
     xp = array_namespace(points[0])
-    counts = [to_numpy(xp.sum(xp.astype(background != Z, xp.int64), axis=1)) for Z in points]
+    counts = [_counts(Z, background) for Z in points]
     return SparsePathResult(xp.stack(penalties, axis=0), xp.stack(points, axis=0), np.stack(counts), np.stack(settled))
+
+
+def _counts(Z, background):
+    """How many coordinates of each row differ from the background, in NumPy."""
+    xp = array_namespace(Z)
+    return to_numpy(xp.sum(xp.astype(background != Z, xp.int64), axis=1))
