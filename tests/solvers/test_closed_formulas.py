@@ -150,7 +150,7 @@ class TestConformalMap:
 class TestLearnedMap:
     def test_interpolates_training_points_without_ridge(self, rng):
         X = rng.normal(size=(30, 3))
-        model = KernelPCA(gamma=0.5, preimage=LearnedMap(ridge=1e-10, gamma=2.0)).fit(X)
+        model = KernelPCA(gamma=0.5, preimage=LearnedMap("rbf", ridge=1e-10, gamma=2.0)).fit(X)
         assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-4)
 
     def test_mean_is_kept(self, rng):
@@ -160,7 +160,7 @@ class TestLearnedMap:
 
     def test_ridge_is_the_best_by_leave_one_out(self, rng):
         X = rng.normal(size=(25, 3))
-        model = KernelPCA(3, gamma=0.5, preimage=LearnedMap(gamma=0.5)).fit(X)
+        model = KernelPCA(3, gamma=0.5, preimage=LearnedMap("rbf", gamma=0.5)).fit(X)
         B, fitted = model.transform(X), model.preimage_
         mean = X.mean(axis=0)
 
@@ -184,3 +184,28 @@ class TestLearnedMap:
         model = KernelPCA(3, gamma=0.5, preimage="learned").fit(xp.asarray(X))
         Y = expected.transform(X)
         assert_allclose(to_numpy(model.inverse_transform(xp.asarray(Y))), expected.inverse_transform(Y), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.IndefiniteKernelWarning")
+class TestExactInverseOfIndefiniteKernels:
+    @pytest.mark.parametrize(
+        "kernel", [Sigmoid(1.0, -1.0), Polynomial(2, coef0=-0.5), Polynomial(3, coef0=-0.5)], ids=repr
+    )
+    def test_non_images_are_not_called_exact(self, kernel):
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            target = Expansion(kernel, rng.normal(size=(50, 3)), rng.normal(size=(50, 1)))
+            assert not ExactInverse().solve(target).converged.any()
+
+    @pytest.mark.parametrize(
+        "kernel", [Sigmoid(0.3, -0.2), Polynomial(2, coef0=-0.5), Polynomial(4, coef0=-0.5)], ids=repr
+    )
+    def test_images_are_found(self, kernel):
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            z, others = rng.normal(size=(1, 3)), rng.normal(size=(30, 3))
+            weights = np.zeros((31, 1))
+            weights[0] = 1.0
+            result = ExactInverse().solve(Expansion(kernel, np.vstack([z, others]), weights), start=others[:1])
+            assert result.converged.all()
+            assert_allclose(result.points, z, atol=1e-6)

@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, take_rows, to_dense, to_numpy
-from preimage._linalg import eigh_descending, rank_tolerance
+from preimage._arrays import array_namespace, as_points, from_numpy, in_double, take_rows, to_dense, to_numpy
 from preimage._random import generator
 from preimage._rows import map_rows
 from preimage._validation import Interval, check_parameters
 from preimage.kernels import Kernel, as_kernel
 from preimage.solvers._blocks import target_parts
 from preimage.solvers._box import Box
+from preimage.solvers._map_choice import choose_map
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
+from preimage.solvers._ridge_map import leave_one_out_ridge, ridge_weights
 
-# Ridges tried by leave-one-out, as shares of the largest eigenvalue of the kernel matrix of coordinates.
-RIDGES = np.logspace(-8, 1, 28)
 # Rows that a map learns from unless told otherwise: their kernel matrix has 72 MB, and its eigenvectors take seconds.
 MAX_ROWS = 3000
 # Entries of the weights, rows by columns: 256 MB in float64, for inputs of very many columns.
 MOST_WEIGHTS = 2**25
+# Rows whose coordinates tell one subspace from another.
+PROBES = 3
 
 
 class LearnedMap(Preimage):
@@ -30,8 +31,10 @@ class LearnedMap(Preimage):
 
     Fits :math:`r(\beta) = \bar x + l(\beta, B) (L + \lambda I)^{-1} (X - \bar x)` on the coordinates B of the training
     points [1]_. One product per query, no iteration; not a minimiser of the distance in feature space. The kernel l
-    lives on coordinates and has a width of its own, the mean of the inputs is kept, and the ridge is chosen by exact
-    leave-one-out unless given. Leave-one-out judges reconstruction; for denoising a larger ridge is better, and
+    lives on coordinates and is chosen with the ridge unless given: a linear map, Gaussians of seven widths or the
+    kernel of the model, by the error on rows held out in five folds, for which kernel PCA is repeated on the other
+    rows. The ridge of a given
+    kernel is chosen by exact leave-one-out. Both judge reconstruction; for denoising a larger ridge is better, and
     `FixedPoint` better still.
 
     ``LearnedMap(kernel=model_kernel, ridge=alpha, center=False, max_rows=None)`` is exactly the estimate of
@@ -40,12 +43,12 @@ class LearnedMap(Preimage):
 
     Parameters
     ----------
-    kernel : str or Kernel, default="rbf"
-        Kernel on coordinates.
+    kernel : str or Kernel, default="auto"
+        Kernel on coordinates; "auto" chooses it, and the ridge unless that is given.
     gamma : float or rule, default="median"
-        Its width, when `kernel` is a name.
+        The width of a kernel given by name.
     ridge : float or None, default=None
-        λ ≥ 0; None chooses by leave-one-out.
+        λ ≥ 0; None chooses.
     center : bool, default=True
         Whether the mean of the inputs is kept and only deviations from it are regressed.
     max_rows : int or None, default=3000
@@ -65,7 +68,7 @@ class LearnedMap(Preimage):
         "max_rows": [Interval(Integral, 2, None, closed="left"), None],
     }
 
-    def __init__(self, kernel="rbf", gamma="median", ridge=None, center=True, max_rows=MAX_ROWS):
+    def __init__(self, kernel="auto", gamma="median", ridge=None, center=True, max_rows=MAX_ROWS):
         self.kernel = kernel
         self.gamma = gamma
         self.ridge = ridge
@@ -85,21 +88,26 @@ class LearnedMap(Preimage):
         return FittedMap(self, X if same else training_sample(X, self.max_rows))
 
     def regress(self, subspace, rows):
-        """The map from coordinates in `subspace` to inputs, learned from the inputs `rows`."""
-        coordinates = subspace.coordinates(rows)
-        gamma = self.gamma if isinstance(self.kernel, str) else None
-        kernel = as_kernel(self.kernel, gamma=gamma).resolve(coordinates)
-        X = to_dense(rows)
-        xp = array_namespace(X)
-        mean = xp.mean(X, axis=0) if self.center else xp.zeros_like(X[0, :])
-        values, vectors = eigh_descending(kernel(coordinates))
-        projected = vectors.T @ (X - mean)
-        ridge = self.ridge if self.ridge is not None else _best_ridge(values, vectors, projected, X - mean)
-        # Without a ridge, directions of no length have no weight; an indefinite kernel may have negative ones.
-        raised = values + ridge
-        felt = xp.abs(raised) > rank_tolerance(1, raised.dtype) * float(xp.max(xp.abs(values)))
-        inverse = xp.where(felt, 1 / xp.where(felt, raised, xp.ones_like(raised)), xp.zeros_like(raised))
-        return CoordinateMap(kernel, coordinates, vectors @ (projected * inverse[:, None]), mean, ridge)
+        """The map from coordinates in `subspace` to inputs, learned from the inputs `rows`.
+
+        On the host and in double precision, whatever the model has: weights of a small ridge cancel.
+        """
+        like = subspace.frame.coefficients
+        Y, X = _plain(subspace.coordinates(rows)), _plain(to_dense(rows))
+        kernel, ridge = self._choose(subspace, rows, Y, X)
+        mean = X.mean(axis=0) if self.center else np.zeros(X.shape[1])
+        weights = ridge_weights(kernel, Y, X - mean, ridge)
+        place = lambda array: from_numpy(array, like, dtype=array_namespace(like).float64)
+        return CoordinateMap(kernel, place(Y), place(weights), place(mean), ridge)
+
+    def _choose(self, subspace, rows, Y, X):
+        if isinstance(self.kernel, str) and self.kernel == "auto":
+            found = choose_map(subspace, rows, Y, X, self.center)
+            return found.kernel, found.ridge if self.ridge is None else float(self.ridge)
+        kernel = as_kernel(self.kernel, gamma=self.gamma if isinstance(self.kernel, str) else None).resolve(Y)
+        if self.ridge is not None:
+            return kernel, float(self.ridge)
+        return kernel, leave_one_out_ridge(kernel(Y), X - X.mean(axis=0) if self.center else X)
 
     def inverse(self, subspace, Y, start=None):
         raise ValueError("LearnedMap learns from data: call `fit(subspace, X)` and use the map it returns.")
@@ -116,7 +124,10 @@ class CoordinateMap:
     ridge: float
 
     def __call__(self, Y):
-        return map_rows(lambda rows: self.mean + self.kernel(rows, self.coordinates) @ self.weights, Y)
+        """Inputs for the rows of Y, in its precision."""
+        narrow = lambda Z: array_namespace(Z).astype(Z, Y.dtype, copy=False)
+        value = lambda rows: self.mean + self.kernel(in_double(rows), self.coordinates) @ self.weights
+        return map_rows(lambda rows: narrow(value(rows)), Y)
 
 
 class FittedMap(Preimage):
@@ -144,18 +155,29 @@ class FittedMap(Preimage):
         return f"FittedMap from {self.rows.shape[0]} rows: {self.settings!r}"
 
     def of(self, subspace):
-        """The map for coordinates in `subspace`, whose frame begins like that of the model."""
+        """The map for coordinates in `subspace`; those along the first axes of the model are kept."""
         size = len(subspace)
-        if size not in self.maps:
-            self.maps[size] = self.settings.regress(subspace, self.rows)
-        return self.maps[size]
+        if size in self.maps and self._is_for(self.maps[size], subspace):
+            return self.maps[size]
+        found = self.settings.regress(subspace, self.rows)
+        self.maps.setdefault(size, found)
+        return found
+
+    def _is_for(self, known, subspace):
+        """Whether a map was learned in these coordinates, and not in those of another model of some of the rows."""
+        few = self.rows[:PROBES, :]
+        if few.shape[0] == 0:  # a copy that travels with the one subspace it serves
+            return True
+        Y = _plain(known.coordinates[: few.shape[0], :])
+        return bool(np.allclose(_plain(subspace.coordinates(few)), Y, rtol=0, atol=1e-4 * np.abs(Y).max()))
 
     def ready(self, subspace, *, with_start):
         return FittedMap(self.settings, self.rows[:0, :], {len(subspace): self.of(subspace)})
 
     def inverse(self, subspace, Y, start=None):
         # A regression may leave the inputs that a kernel is defined on, such as counts.
-        Z = Box.of_inputs(None, None, subspace.frame.kernel, self.of(subspace).weights).clip(self.of(subspace)(Y))
+        Z = self.of(subspace)(Y)
+        Z = Box.of_inputs(None, None, subspace.frame.kernel, Z).clip(Z)
         parts = target_parts(Y, subspace.frame.points)
         results = [direct_result(Z[part, :], objective_at(subspace.embed(Y[part, :]), Z[part, :])) for part in parts]
         return PreimageResult.join(results)
@@ -183,14 +205,6 @@ def training_rows(shape, max_rows):
     return np.arange(n) if most == n else np.sort(generator(0).choice(n, size=most, replace=False))
 
 
-def _best_ridge(values, vectors, projected, targets):
-    """The ridge with the smallest exact leave-one-out error, residual/(1 − hᵢᵢ)."""
-    values, vectors, projected, targets = (to_numpy(array) for array in (values, vectors, projected, targets))
-    squares, errors = vectors**2, []
-    ridges = RIDGES * max(float(values[0]), np.finfo(float).tiny)
-    for ridge in ridges:
-        shrink = values / (values + ridge)
-        leverage = squares @ shrink
-        residual = (targets - vectors @ (shrink[:, None] * projected)) / np.maximum(1 - leverage, 1e-8)[:, None]
-        errors.append(float(np.mean(residual**2)))
-    return float(ridges[int(np.argmin(errors))])
+def _plain(array):
+    """A NumPy array in double precision."""
+    return np.asarray(to_numpy(array), dtype=np.float64)

@@ -1,0 +1,171 @@
+"""Which regression of inputs on coordinates predicts the inputs of new coordinates best."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage._arrays import epsilon, in_double, take_rows, to_numpy
+from preimage._linalg import numerical_rank, top_eigh
+from preimage._random import generator
+from preimage.kernels import Gaussian, Kernel, Linear, ProfileKernel, squared_distance_percentile
+from preimage.solvers._ridge_map import leave_one_out_errors, sound_ridges
+
+# Rows that judge candidates, and folds. Five folds of 500 rows choose as well as all of 800, and take a second.
+JUDGED_ROWS = 500
+FOLDS = 5
+# Squared widths of Gaussians on coordinates, as multiples of their median squared distance: narrow ones for coordinates
+# that bend strongly, wide ones with a small ridge for smooth maps, which they approximate by polynomials.
+WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 4096.0)
+# Ridges as multiples of the mean of l(β, β). A wide Gaussian carries its curvature in eigenvalues of (1/width)², far
+# below one; below 1e-15 nothing is left of the ridge in double precision.
+RIDGES = np.logspace(-15, 1, 33)
+# Below this fraction of the variance of the inputs an error is that of interpolation: it falls steeply with the number
+# of rows, and the best width with it. The choice is made again then by leave-one-out on as many rows as can be
+# afforded; what training coordinates are too long by does not matter where a map is so close.
+INTERPOLATED = 1e-4
+INTERPOLATED_ROWS = 1000
+# Errors are so small there that rounding may cause more of them.
+INTERPOLATED_ROUNDING = 1e-6
+# Correlation of coordinates, as a fraction of their covariance, below which the axes count as principal axes.
+UNCORRELATED = 0.05
+
+
+@dataclass(frozen=True)
+class MapChoice:
+    """A kernel on coordinates, a ridge, and the mean squared error per column that was expected of them."""
+
+    kernel: Kernel
+    ridge: float
+    error: float
+
+
+def choose_map(subspace, rows, coordinates, inputs, center=True):
+    """The kernel and the ridge with the smallest error on rows that were held out.
+
+    Where the axes are principal axes of a positive semidefinite kernel, kernel PCA is repeated without the held-out
+    rows. Coordinates of training rows are longer than those of new ones, the more so the more components there are; a
+    regression judged on them seems better than it is, and those that fit most closely seem best.
+
+    Parameters
+    ----------
+    subspace : Subspace
+    rows : array or sparse matrix of shape (n, d)
+        Training inputs, as the kernel takes them.
+    coordinates : NumPy array of shape (n, k)
+        Their coordinates, in double precision.
+    inputs : NumPy array of shape (n, d)
+        The same inputs, dense and in double precision.
+    center : bool, default=True
+        Whether maps regress deviations from the mean.
+
+    Returns
+    -------
+    MapChoice
+    """
+    n = coordinates.shape[0]
+    judged = np.sort(generator(0).permutation(n)[:JUDGED_ROWS])
+    folds = [judged[start::FOLDS] for start in range(min(FOLDS, judged.size))]
+    candidates = candidate_kernels(coordinates, subspace.frame.kernel)
+    X = _rotated(inputs[judged, :])
+    errors = np.zeros((len(candidates), RIDGES.size))
+    place = np.full(n, -1)
+    place[judged] = np.arange(judged.size)
+    split = _refitted(subspace, rows) if _is_principal(subspace, coordinates) else _as_they_are(coordinates)
+    for held in folds:
+        kept = np.setdiff1d(judged, held)
+        if kept.size < 2:
+            return MapChoice(candidates[0], float(RIDGES[-1]), float("nan"))
+        learn, ask = split(kept, held)
+        for number, kernel in enumerate(candidates):
+            errors[number] += held_out_errors(kernel, learn, X[place[kept]], ask, X[place[held]], center)
+    # Coordinates in single precision have errors of their own, which a smaller ridge would amplify.
+    sound = 10 * epsilon(rows.dtype) <= RIDGES
+    errors = np.where(np.isfinite(errors) & sound, errors, np.inf)
+    best, ridge = np.unravel_index(np.argmin(errors), errors.shape)
+    error = float(errors[best, ridge]) / (judged.size * inputs.shape[1])
+    if n > judged.size and error <= INTERPOLATED * float(np.mean(np.var(inputs, axis=0))):
+        best, ridge, error = _best_interpolation(candidates, coordinates, inputs, center, sound)
+    kernel = candidates[best]
+    return MapChoice(kernel, float(RIDGES[ridge] * mean_diagonal(kernel, coordinates)), error)
+
+
+def _best_interpolation(candidates, coordinates, inputs, center, sound):
+    """Numbers of the kernel and the ridge with the smallest leave-one-out error, and that error."""
+    few = np.sort(generator(0).permutation(coordinates.shape[0])[:INTERPOLATED_ROWS])
+    Y, X = coordinates[few, :], inputs[few, :]
+    X = _rotated(X - X.mean(axis=0) if center else X)
+    ridges = lambda kernel: RIDGES * mean_diagonal(kernel, Y)
+    errors = [leave_one_out_errors(each(Y), X, ridges(each), INTERPOLATED_ROUNDING) for each in candidates]
+    errors = np.where(sound & np.isfinite(errors), errors, np.inf)
+    best, ridge = np.unravel_index(np.argmin(errors), errors.shape)
+    return best, ridge, float(errors[best, ridge]) * X.shape[1] / inputs.shape[1]
+
+
+def candidate_kernels(coordinates, kernel):
+    """A linear map, Gaussians, and the kernel of the model itself where it takes coordinates of any number and sign."""
+    median = squared_distance_percentile(coordinates, 50) if coordinates.shape[0] > 1 else 0.0
+    scale = median if median > 0 else 1.0
+    own = isinstance(kernel, ProfileKernel) and kernel.is_positive_semidefinite and kernel.lowest_input is None
+    return [Linear(), *(Gaussian(1 / (width * scale)) for width in WIDTHS), *([kernel] if own else [])]
+
+
+def held_out_errors(kernel, Y, X, Z, truth, center):
+    """Summed squared errors at (Z, truth) of the regressions of X on Y, one for each ridge."""
+    mean = X.mean(axis=0) if center else np.zeros(X.shape[1])
+    values, vectors = np.linalg.eigh(kernel(Y))
+    projected, across = vectors.T @ (X - mean), kernel(Z, Y) @ vectors
+    ridges = RIDGES * mean_diagonal(kernel, Y)
+    totals = []
+    for ridge in ridges:
+        # Eigenvalues below zero are rounding errors of a semidefinite matrix.
+        residual = across @ (projected / (np.maximum(values, 0) + ridge)[:, None]) + mean - truth
+        totals.append(np.sum(residual * residual))
+    sound = sound_ridges(values, np.sum(projected**2, axis=1), ridges, float(np.max(kernel.diagonal(Y))))
+    return np.where(sound, totals, np.inf)
+
+
+def mean_diagonal(kernel, coordinates):
+    """The mean of l(β, β), in which ridges are measured."""
+    return max(float(np.mean(kernel.diagonal(coordinates))), np.finfo(float).tiny)
+
+
+def _rotated(X):
+    """X in axes of its own row space: the same distances in fewer columns than rows."""
+    if X.shape[1] <= X.shape[0]:
+        return X
+    values, vectors = np.linalg.eigh(X @ X.T)
+    return vectors * np.sqrt(np.maximum(values, 0))
+
+
+def _is_principal(subspace, coordinates):
+    """Whether coordinates are those of kernel PCA: uncorrelated, of falling variance, of a semidefinite kernel."""
+    if not subspace.frame.kernel.is_positive_semidefinite or subspace.signature is not None:
+        return False
+    covariance = np.atleast_2d(np.cov(coordinates, rowvar=False))
+    variances = np.diagonal(covariance)
+    total = np.linalg.norm(covariance)
+    falls = np.all(variances[1:] <= variances[:-1] + UNCORRELATED * variances[0])
+    return bool(falls and np.linalg.norm(covariance - np.diag(variances)) <= UNCORRELATED * total)
+
+
+def _as_they_are(coordinates):
+    return lambda kept, held: (coordinates[kept, :], coordinates[held, :])
+
+
+def _refitted(subspace, rows):
+    """Coordinates of kept and of held-out rows along the principal axes of the kept ones alone."""
+    kernel, k = subspace.frame.kernel, len(subspace)
+
+    def split(kept, held):
+        learn, ask = in_double(take_rows(rows, kept)), in_double(take_rows(rows, held))
+        K = to_numpy(kernel(learn))
+        means = K.mean(axis=0)
+        centered = K - means - means[:, None] + means.mean()
+        values, vectors = top_eigh(centered, min(k, kept.size - 1))
+        rank = max(1, numerical_rank(values, kept.size))
+        values, vectors = values[:rank], vectors[:, :rank]
+        # Columns sum to zero up to rounding, which small eigenvalues magnify: exactly, so that the means cancel.
+        axes = (vectors - vectors.mean(axis=0)) / np.sqrt(values)
+        return vectors * np.sqrt(values), (to_numpy(kernel(ask, learn)) - means) @ axes
+
+    return split
