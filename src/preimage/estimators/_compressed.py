@@ -216,7 +216,9 @@ class Compressed(BaseEstimator):
         return self._fitted_machine()
 
     def _fitted_machine(self):
-        check_is_fitted(self, "machine_")
+        # scikit-learn's check asks for all tags first, which takes as long as a prediction of one row.
+        if not hasattr(self, "machine_"):
+            check_is_fitted(self, "machine_")
         return self.machine_
 
     def _values(self, X):
