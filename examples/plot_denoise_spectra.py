@@ -31,7 +31,7 @@ clean = height * peak(place, 0.035) + 0.6 * peak(1 - 0.5 * place, 0.07)
 noisy = clean + rng.normal(scale=0.15, size=clean.shape)
 
 search = DenoisingSearch(widths=(1 / 4, 1 / 2, 1, 2), max_queries=120).fit(noisy)
-print(f"estimated noise {search.noise_:.3f}, chosen {search.best_params_}")
+print(f"estimated noise {search.noise_:.3f}, chosen for these spectra {search.training_params_}")
 
 # %%
 # Two rivals, each with the parameters that are best for the clean spectra, which are not known in practice: linear PCA,

@@ -79,6 +79,18 @@ def test_copies_of_a_row_are_in_one_fold(X):
     assert_allclose(model.denoise(X, cross_fit=5)[60:90], model.denoise(X, cross_fit=5)[:30], atol=1e-10)
 
 
+def test_weights_are_repetition_in_folds_too(X):
+    weights = np.arange(len(X)) % 3 + 1
+    weighted = clone(MODEL).fit(X, sample_weight=weights)
+    repeated = KernelPCA(6, kernel=weighted.kernel_, preimage=SOLVER).fit(np.repeat(X, weights, axis=0))
+    runs = np.arange(len(X)) // 12
+    expected = repeated.denoise(X, cross_fit=np.repeat(runs, weights))
+    assert_allclose(weighted.denoise(X, cross_fit=runs), expected, atol=1e-6)
+    landmarks = KernelPCA(6, gamma="median", landmarks=30).fit(X, sample_weight=weights)
+    with pytest.raises(ValueError, match="fitted with sample_weight"):
+        landmarks.denoise(X, cross_fit=5)
+
+
 def test_many_components_keep_the_noise_of_their_own_rows():
     rng = np.random.default_rng(0)
     digits = load_digits().data

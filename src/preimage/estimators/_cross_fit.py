@@ -105,7 +105,7 @@ def out_of_fold(model, cross_fit):
     """`RowModels` with a model of all other folds for each, with the kernel and the parameters of `model`."""
     points = model.subspace_.frame.points
     folds = fold_of_rows(points, cross_fit, model.random_state)
-    return RowModels(model, folds, lambda fold: _fitted_to(model, take_rows(points, np.flatnonzero(folds != fold))))
+    return RowModels(model, folds, lambda fold: _fitted_to(model, np.flatnonzero(folds != fold)))
 
 
 def with_own_model(model, other):
@@ -119,15 +119,17 @@ def _denoised(model, X, n_components):
     return model.preimage_.inverse(subspace, subspace.coordinates(X), X)
 
 
-def _fitted_to(model, X):
-    """A model like `model`, with its kernel, of other rows."""
+def _fitted_to(model, rows):
+    """A model like `model`, with its kernel, of some of its rows, given by their numbers."""
+    X, weights = take_rows(model.subspace_.frame.points, rows), to_numpy(model.subspace_.origin.coefficients)[rows, 0]
     other = clone(model).set_params(kernel=model.kernel_, gamma=None, kernel_params=None)
     # A fraction of the variance stays one; a number cannot exceed what fewer rows have, which is no news to the user.
     if not isinstance(model.n_components, float):
         other.set_params(n_components=max(1, min(model.n_components_, X.shape[0] - 1)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)
-        return other.fit(X)
+        # The mean in feature space has the weights of the rows for coefficients.
+        return other.fit(X) if (weights == weights[0]).all() else other.fit(X, sample_weight=weights / weights.mean())
 
 
 def _plain(X):

@@ -120,7 +120,8 @@ def require_training_set(found, model, name):
         return
     raise ValueError(
         f"{name} on landmarks keeps no rows to recognise, so cross_fit takes the whole training set, "
-        f"{ours.count:.0f} rows; got {theirs.count:.0f} rows, not the same ones. Denoise new rows without cross_fit."
+        f"{ours.count:.0f} rows; got {theirs.count:.0f} rows, not the same ones, or they were fitted with "
+        "sample_weight. Denoise new rows without cross_fit; weights need landmarks=None."
     )
 
 
