@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from naive import monomials
 from scipy import sparse
 from scipy.linalg import eigh
@@ -246,3 +247,19 @@ def test_pairs_may_be_a_list_of_two_arrays():
 def test_indefinite_kernels_are_refused(kernel, rng):
     with pytest.raises((UnsupportedKernelError, ValueError), match="positive semidefinite"):
         OrientedKernelPCA(2, kernel=kernel).fit(rng.normal(size=(30, 3)))
+
+
+@pytest.mark.parametrize("what", ["tangents", "samples", "pairs", "nothing"])
+def test_weights_are_repetitions(what, rng):
+    X = rng.normal(size=(40, 3))
+    weights = rng.integers(0, 4, 40)
+    rows = np.repeat(np.arange(40), weights)
+    partners = X + 0.1 * rng.normal(size=X.shape)
+    shift = lambda X, t: X + t * np.array([1.0, 0.0, 0.0])
+    noise = {"noise": shift} if what == "tangents" else {}
+    given = {"samples": {"noise_samples": 0.3 * partners}, "pairs": {"pairs": partners}}.get(what, {})
+    of_rows = {"pairs": partners[rows]} if what == "pairs" else given
+    weighted = OrientedKernelPCA(3, gamma="scale", alpha=0.01, **noise).fit(X, sample_weight=weights, **given)
+    repeated = OrientedKernelPCA(3, gamma="scale", alpha=0.01, **noise).fit(X[rows], **of_rows)
+    assert_allclose(weighted.ratios_, repeated.ratios_, rtol=1e-6)
+    assert_allclose(weighted.transform(X), repeated.transform(X), atol=1e-5)

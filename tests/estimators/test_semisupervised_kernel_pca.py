@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
@@ -388,3 +389,21 @@ def test_targets_of_the_subspace_are_the_papers_expansion():
     A, beta = model.subspace_.frame.coefficients, model.transform(NEW)
     paper = Expansion(KERNEL, X, A @ beta.T + 1 / 120)
     np.testing.assert_allclose(paper(NEW), model.subspace_.embed(beta)(NEW), atol=1e-8)
+
+
+@pytest.mark.parametrize("options", [{}, {"center_codes": True}, {"kernel": "precomputed"}], ids=str)
+def test_weights_are_repetitions(options, rng):
+    X = rng.normal(size=(40, 3))
+    y = np.where(rng.random(40) < 0.4, (X[:, 0] > 0).astype(int), -1)
+    weights = rng.integers(0, 4, 40)
+    weights[y == 1] += 1  # both classes stay
+    rows = np.repeat(np.arange(40), weights)
+    K = np.exp(-0.3 * np.sum((X[:, None] - X[None]) ** 2, axis=2))
+    given = K if options.get("kernel") else X
+    copies = K[np.ix_(rows, rows)] if options.get("kernel") else X[rows]
+    queries = K[:, rows] if options.get("kernel") else X
+    settings = {"gamma": None if options.get("kernel") else 0.3, **options}
+    weighted = SemiSupervisedKernelPCA(3, **settings).fit(given, y, sample_weight=weights)
+    repeated = SemiSupervisedKernelPCA(3, **settings).fit(copies, y[rows])
+    assert_allclose(weighted.explained_variance_, repeated.explained_variance_, rtol=1e-6)
+    assert_allclose(weighted.transform(given), repeated.transform(queries), atol=1e-5)

@@ -19,7 +19,7 @@ C, SCALE = 2.0, 0.6
 
 
 def solve(targets, n_components=3, *, c=C, scale=SCALE, data=X, kernel=KERNEL, labelled=LABELLED):
-    sample = FeatureSample.exact(kernel, data, labelled)
+    sample = FeatureSample.exact(kernel, kernel.inputs(data), labelled)
     return semi_supervised_subspace(sample, targets, n_components, label_weight=c, scale=scale)
 
 

@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, concat_rows, is_sparse
+from preimage._arrays import array_namespace, concat_rows, is_sparse, take_rows
 from preimage._random import generator
+from preimage._targets import check_weights, with_weight
 from preimage._validation import Interval, check_model_inputs, check_points, check_same_home
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, kernel_and_inputs, with_kernel_tags
 from preimage.estimators._way_back import WayBack
@@ -147,7 +148,7 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.preimage = preimage
         self.random_state = random_state
 
-    def fit(self, X, y=None, *, noise_samples=None, pairs=None):
+    def fit(self, X, y=None, sample_weight=None, *, noise_samples=None, pairs=None):
         """Find the features of X that stand out from the noise.
 
         Parameters
@@ -157,6 +158,9 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
         y : array of shape (n,), optional
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
+        sample_weight : array of shape (n,), optional
+            How often each row of X counts, with its partner where pairs are partners of X: a row of weight two is as
+            good as two of it. Selectors of landmarks look at rows without weights.
         noise_samples : array of shape (p, d), optional
             Points that vary like the noise alone: measurements of one object, or of nothing.
         pairs : array of shape (n, d), or two arrays of shape (p, d), optional
@@ -172,19 +176,25 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 "OrientedKernelPCA compares the data with noise and with transformed data, for which a precomputed "
                 "kernel has no values. Give it the kernel itself and the inputs."
             )
-        self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2)
+        self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2, sample_weight=sample_weight)
+        weights = check_weights(self, sample_weight, X.shape[0])
+        partners = pairs is not None and not self._are_two(pairs)
+        if weights is not None:
+            if partners:
+                pairs = take_rows(self._beside(pairs, X), np.flatnonzero(weights))
+            X, weights = with_weight(self, X, weights)
         tangents = None if self.noise is None else as_tangent_covariance(self.noise)
         samples = None if noise_samples is None else self._beside(noise_samples, X)
         pairs = None if pairs is None else self._pairs(pairs, X)
         space = span_of_points(self.kernel_, self._expansion_points(X, tangents, samples, pairs))
         terms = []
         if tangents is not None:
-            terms.append(tangents.moment_of(space.frame, X))
+            terms.append(tangents.moment_of(space.frame, X, weights))
         if samples is not None:
             terms.append(coordinate_moments(space, samples).covariance())
         if pairs is not None:
-            terms.append(pair_moment(space, *pairs))
-        signal, noise = coordinate_moments(space, X), sum(terms[1:], start=terms[0]) if terms else None
+            terms.append(pair_moment(space, *pairs, weights if partners else None))
+        signal, noise = coordinate_moments(space, X, weights), sum(terms[1:], start=terms[0]) if terms else None
         self._store(oriented_features(space, signal, noise, float(self.alpha), self.n_components), X)
         return self
 
@@ -207,7 +217,7 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return as_landmarks(chosen).select(self.kernel_, candidates, rng=rng).required().points
 
     def _pairs(self, pairs, X):
-        two = isinstance(pairs, tuple) or (isinstance(pairs, list) and all(np.ndim(rows) == 2 for rows in pairs))
+        two = self._are_two(pairs)
         if two and len(pairs) != 2:
             raise ValueError(f"`pairs` is an array of partners of X, or two arrays; got {len(pairs)} of them.")
         left, right = pairs if two else (X, pairs)
@@ -215,6 +225,11 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if left.shape[0] != right.shape[0]:
             raise ValueError(f"`pairs` needs a partner for each row; got {left.shape[0]} and {right.shape[0]} rows.")
         return left, right
+
+    @staticmethod
+    def _are_two(pairs):
+        """Whether `pairs` are two arrays, and not the partners of X."""
+        return isinstance(pairs, tuple) or (isinstance(pairs, list) and all(np.ndim(rows) == 2 for rows in pairs))
 
     def _beside(self, rows, X):
         """Rows given with X: validated, and of its array library."""

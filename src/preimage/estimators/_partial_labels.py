@@ -29,6 +29,12 @@ class PartialLabels:
     rows: np.ndarray
     numbers: np.ndarray
 
+    def among(self, kept):
+        """The labels of the rows with the given sorted numbers, which are numbered anew."""
+        here = np.isin(self.rows, kept)
+        present, numbers = np.unique(self.numbers[here], return_inverse=True)
+        return PartialLabels(self.classes[present], np.searchsorted(kept, self.rows[here]), numbers.ravel())
+
 
 def partial_labels(estimator, y, n):
     """Read labels of n rows: −1, NaN, None and "" stand for unlabelled, as does no y at all."""
@@ -58,7 +64,7 @@ def partial_labels(estimator, y, n):
     return PartialLabels(classes, rows, numbers.ravel())
 
 
-def component_targets(labels, encoding, n_components, *, first_class=None, centered=False):
+def component_targets(labels, encoding, n_components, *, first_class=None, centered=False, weights=None):
     """Targets of the labelled rows, an array of shape (l,) or None for each component; those left out mean None.
 
     Parameters
@@ -71,6 +77,8 @@ def component_targets(labels, encoding, n_components, *, first_class=None, cente
         The class that comes first, or counts as positive.
     centered : bool, default=False
         Whether the mean over the labelled rows is subtracted.
+    weights : array of shape (l,), optional
+        Weights of the labelled rows in that mean.
 
     Returns
     -------
@@ -81,7 +89,7 @@ def component_targets(labels, encoding, n_components, *, first_class=None, cente
     codes = code_matrix(labels.classes, encoding, n_components, first_class)
     targets = [None if np.isnan(column).any() else column[labels.numbers] for column in codes.T[:n_components]]
     if centered:
-        targets = [None if target is None else target - target.mean() for target in targets]
+        targets = [None if target is None else target - np.average(target, weights=weights) for target in targets]
     return targets
 
 

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, take_rows
 from preimage._random import generator
+from preimage._targets import check_weights, with_weight
 from preimage._validation import Interval, StrOptions, check_model_inputs
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -172,7 +173,7 @@ class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, Transfor
         self.preimage = preimage
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Find axes that follow the labels where there are any.
 
         Parameters
@@ -181,22 +182,39 @@ class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, Transfor
             Labelled and unlabelled points; or a symmetric matrix of shape (n, n) for a precomputed kernel.
         y : array of shape (n,), optional
             Class labels; −1, NaN, None or "" for points without one, as in scikit-learn's semi-supervised models.
+        sample_weight : array of shape (n,), optional
+            How often each row counts, its label included: a row of weight two is as good as two of it. Selectors of
+            landmarks look at rows without weights.
 
         Returns
         -------
         self
         """
-        self.kernel_, X = kernel_and_inputs(self, X, min_samples=2, labelled_rows=lambda n: self._labelled(y, n))
+        self.kernel_, X = kernel_and_inputs(
+            self, X, min_samples=2, labelled_rows=lambda n: self._labelled(y, n), sample_weight=sample_weight
+        )
         labels = partial_labels(self, y, X.shape[0])
+        X, weights = self.kernel_.inputs(X), check_weights(self, sample_weight, X.shape[0])
+        if weights is not None:
+            labels = labels.among(np.flatnonzero(weights))
+            X, weights = with_weight(self, X, weights)
+        of_labels = None if weights is None else weights[labels.rows]
         targets = component_targets(
-            labels, self.encoding, self.n_components, first_class=self.first_class, centered=self.center_codes
+            labels,
+            self.encoding,
+            self.n_components,
+            first_class=self.first_class,
+            centered=self.center_codes,
+            weights=of_labels,
         )
         self.landmarks_ = self._select(X)
         if self.landmarks_ is None:
-            sample, points = FeatureSample.exact(self.kernel_, X, labels.rows), self.kernel_.inputs(X)
+            sample, points = FeatureSample.exact(self.kernel_, X, labels.rows, weights), X
         else:
             points = self.landmarks_.points
-            sample = FeatureSample.on_landmarks(self.kernel_, X, points, take_rows(X, labels.rows))
+            sample = FeatureSample.on_landmarks(self.kernel_, X, points, take_rows(X, labels.rows), weights)
+        if of_labels is not None:
+            sample, targets = sample.weighted_labels(targets, of_labels)
         result = semi_supervised_subspace(
             sample, targets, int(self.n_components), label_weight=float(self.label_weight), scale=float(self.scale)
         )

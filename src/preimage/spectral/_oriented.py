@@ -4,11 +4,13 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from preimage._arrays import array_namespace, device_kwargs, in_double, itemsize
+import numpy as np
+
+from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, itemsize
 from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance, whitening_factor
 from preimage._rows import sum_rows
 from preimage.exceptions import RankWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
+from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite, sum_labelled_rows
 from preimage.spectral._landmark_principal import SHORTEST
 from preimage.spectral._rayleigh import rayleigh
 
@@ -74,23 +76,32 @@ def require_semidefinite(gram, kernel, who):
         )
 
 
-def coordinate_moments(space, X):
-    """Count, mean and scatter of the coordinates of the rows of X in a subspace."""
+def coordinate_moments(space, X, weights=None):
+    """Count, mean and scatter of the coordinates of the rows of X in a subspace; weights are NumPy's, and positive."""
     coordinates = _coordinates_in(space)
-    return sum_rows(lambda rows: Moments.of(coordinates(rows)), X, rows=BLOCK)
+    if weights is None:
+        return sum_rows(lambda rows: Moments.of(coordinates(rows)), X, rows=BLOCK)
+
+    def weighted_moments(rows, codes, weights):
+        Y = coordinates(rows)
+        return Moments.of(Y, from_numpy(weights, Y))
+
+    numbers = np.zeros(X.shape[0], int)
+    return sum_labelled_rows(weighted_moments, X, numbers, weights, home=space.frame.coefficients, rows=BLOCK)
 
 
-def pair_moment(space, X, X_noisy):
+def pair_moment(space, X, X_noisy, weights=None):
     """Second moment of φ(x) − φ(x′) in the coordinates of a subspace, shape (r, r)."""
     coordinates = _coordinates_in(space)
+    weights = np.ones(X.shape[0]) if weights is None else weights
 
     def second_moment(numbers):
         rows = slice(numbers.start, numbers.stop)
         change = coordinates(X[rows, :]) - coordinates(X_noisy[rows, :])
-        return change.T @ change
+        return change.T @ (change * from_numpy(weights[rows], change)[:, None])
 
-    n = X.shape[0]
-    return sum_rows(second_moment, range(n), rows=BLOCK, home=space.frame.coefficients) / n
+    pairs = range(X.shape[0])
+    return sum_rows(second_moment, pairs, rows=BLOCK, home=space.frame.coefficients) / float(weights.sum())
 
 
 def oriented_features(space, signal, noise, alpha, n_components=None):

@@ -1,7 +1,7 @@
 """Semi-supervised kernel PCA: orthonormal directions of large variance whose values follow some labels."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,24 +41,31 @@ class FeatureSample:
     labelled: Any
 
     @classmethod
-    def exact(cls, kernel, X, labelled):
-        """In the span of all rows: one Gram matrix and its factor, in double precision."""
-        points = kernel.inputs(X) if isinstance(kernel, Precomputed) else in_double(X)
+    def exact(cls, kernel, X, labelled, weights=None):
+        """In the span of all rows, of positive NumPy weights: one Gram matrix and its factor, in double precision."""
+        points = X if isinstance(kernel, Precomputed) else in_double(X)
         gram = in_double(Gram(kernel, points).dense())
         require_finite(gram, kernel)
         require_semidefinite(gram, kernel, "Semi-supervised kernel PCA")
         factor = whitening_factor(gram, SHORTEST[itemsize(kernel.value_type(X))])
         F = gram @ factor
         rows = array_namespace(F).take(F, from_numpy(labelled, F, dtype=array_namespace(F).int64), axis=0)
-        return cls(Subspace(Expansion(kernel, points, factor)), Moments.of(F), F, rows)
+        weights = None if weights is None else from_numpy(weights, F)
+        return cls(Subspace(Expansion(kernel, points, factor)), Moments.of(F, weights), F, rows)
 
     @classmethod
-    def on_landmarks(cls, kernel, X, points, labelled_rows):
+    def on_landmarks(cls, kernel, X, points, labelled_rows, weights=None):
         """In the span of the images of some points, in one pass over X."""
         space = span_of_points(kernel, points, "Semi-supervised kernel PCA")
         own = space.frame(space.frame.points)
         labelled = space.frame(in_double(labelled_rows)) if labelled_rows.shape[0] else own[:0, :]
-        return cls(space, coordinate_moments(space, X), own, labelled)
+        return cls(space, coordinate_moments(space, X, weights), own, labelled)
+
+    def weighted_labels(self, targets, weights):
+        """Labelled rows and targets times √w, so that squared errors count w times; targets as lists of columns."""
+        roots = np.sqrt(weights)
+        rows = self.labelled * from_numpy(roots, self.labelled)[:, None]
+        return replace(self, labelled=rows), [None if target is None else roots * target for target in targets]
 
 
 @dataclass(frozen=True)
