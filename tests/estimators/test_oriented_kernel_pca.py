@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 from naive import monomials
+from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.linalg import eigh
 from sklearn.exceptions import NotFittedError
