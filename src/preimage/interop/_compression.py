@@ -14,6 +14,9 @@ from preimage.reduced_sets import NestedReducer, Reduction, best_threshold, rela
 
 # Share of the examples of a class, on average over classes, that a size within tolerance may decide otherwise.
 RARE_LOSS = 0.05
+# Support vectors of a one-class machine that are on its margin have the value zero, up to libsvm's tolerance of 1e-3:
+# their signs are chance, and have no say in the threshold.
+ON_THE_MARGIN = 2e-3
 
 
 @dataclass(frozen=True)
@@ -169,9 +172,12 @@ def _with_thresholds(machine, small, X, y):
         return _shifted(small, from_numpy(shift, small.intercept))
     # Examples of other classes do not matter to a function that tells two apart.
     relevant = None if y is None else machine.output.signs(y)
-    signs = np.where(to_numpy(machine(X)) > 0, 1, -1) * (1 if relevant is None else relevant != 0)
+    before = to_numpy(machine(X))
+    signs = np.where(before > 0, 1, -1) * (1 if relevant is None else relevant != 0)
+    if machine.output.kind == "detector":
+        signs = signs * (np.abs(before) > ON_THE_MARGIN * np.max(np.abs(before)))
     chosen = [
-        best_threshold(values[rows, j], signs[rows, j], intercept[j])
+        best_threshold(values[rows, j], signs[rows, j], intercept[j]) if rows.size else intercept[j]
         for j, rows in enumerate(np.flatnonzero(column) for column in signs.T)
     ]
     shift = np.asarray(chosen) - intercept
