@@ -3,7 +3,7 @@
 import importlib.util
 import json
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -178,7 +178,8 @@ def denoise_command(
 
 def _run(X_train, X, request, quiet):
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
+    bar = Progress(*columns, console=console, transient=True, disable=quiet)
+    with nullcontext() if quiet else bar:  # older versions of rich end one that is disabled with an empty line
         choosing = bar.add_task("Choosing the model", total=len(request.widths(X_train)))
         fitted = fit(X_train, request, lambda: bar.advance(choosing))
         denoising = bar.add_task("Denoising rows", total=len(X))

@@ -1,6 +1,6 @@
 """Bars with rows, rows a second and the time that is left."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
@@ -29,7 +29,10 @@ class Bars:
 def row_bars(console, quiet=False):
     """Bars on `console`, which is silent when `quiet` or when nobody looks."""
     columns = TextColumn("{task.description}"), BarColumn(), _Rows(), _Rate(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
+    silent = quiet or not console.is_terminal
+    progress = Progress(*columns, console=console, transient=True, disable=silent)
+    # Before version 14.3 of rich, one that is disabled ends with an empty line all the same.
+    with nullcontext() if silent else progress:
         yield Bars(progress)
 
 

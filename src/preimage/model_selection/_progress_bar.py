@@ -1,6 +1,6 @@
 """A bar for whoever waits, where rich is installed."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 
 @contextmanager
@@ -17,6 +17,7 @@ def progress_bar(description, total, verbose):
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     console = Console(stderr=True)
     silent = not (console.is_terminal or console.is_jupyter)  # nobody looks
-    with Progress(*columns, console=console, transient=True, disable=silent) as bar:
+    bar = Progress(*columns, console=console, transient=True, disable=silent)
+    with nullcontext() if silent else bar:  # older versions of rich end one that is disabled with an empty line
         task = bar.add_task(description, total=total)
         yield lambda: bar.advance(task)
