@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import is_lazy, take_rows
+from preimage._arrays import is_lazy, take_rows, to_numpy
 from preimage._random import generator
 from preimage._rows import for_blocks
 from preimage._validation import Interval, StrOptions, check_parameters, check_points
@@ -15,6 +15,7 @@ from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
 from preimage.estimators._preimages import points_of
 from preimage.estimators._queries import check_queries
+from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection._denoising_criteria import AddedNoise, JointStein, MaskedColumns, SteinEstimate
@@ -212,6 +213,8 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         model = self.best_estimator_
         X = check_queries(self, X, model.subspace_.frame.coefficients)
+        if not is_lazy(X) and not self._training_rows.contain(to_numpy(X)).any():  # no folds to draw, nothing to fit
+            return model.denoise(X)
         if self.training_params_ == self.best_params_:
             return model.denoise(X, cross_fit=self.cross_fit_)
         models = with_own_model(model, self.training_estimator_)
@@ -268,7 +271,7 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self.criterion_ == "sure" and self.cross_fit == "auto" and groups is None
 
     def _keep_for_training_rows(self, X, groups):
-        self.cross_fit_ = None
+        self.cross_fit_, self._training_rows = None, TrainingRows(to_numpy(X))
         self.training_params_, self.training_estimator_ = self.best_params_, self.best_estimator_
         if self.noise is not None or self.cross_fit is None:
             return
