@@ -17,6 +17,8 @@ SAME = 1e-12
 LENGTH = 1e3
 # Coefficients on a path that count as zero, as a fraction of the largest beside them.
 ROUNDING = 1e-12
+# Relative differences that order points which are equally good: above rounding errors, and too small to matter.
+TIES = 1e-10
 # A path that ends above this fraction of its first penalty was broken off.
 END = 1e-5
 
@@ -102,7 +104,9 @@ def sparse_fisher_path(noise, contrast, max_nonzero=None):
     # the linear one a size that puts the absolute end of the path, ε of single precision, far below what matters.
     scale, size = np.trace(noise) / contrast.size, np.max(np.abs(contrast))
     direction = contrast / size
-    limits, b = _least_angles(noise / scale + np.outer(direction, direction), LENGTH * direction, most)
+    # Points that are equally good would join the path together, with no solution between one of them and all.
+    ordered = direction * (1 - TIES * np.arange(contrast.size) / contrast.size)
+    limits, b = _least_angles(noise / scale + np.outer(direction, direction), LENGTH * ordered, most)
     sums = direction @ b
     # All but the first, where b = 0. Points that are equally good come one by one at one penalty, with b near zero.
     steps = np.flatnonzero(sums > 0)
