@@ -4,8 +4,8 @@ More variables than samples: scores that shrink
 
 With few samples and many variables, principal components and kernel machines give training samples larger values than
 they will ever give to new ones: every sample took part in finding the axes that it is projected on. A classifier that
-is trained on such scores then meets new samples in the middle, and gives them all the same name. Cross-validation of
-the whole pipeline shows it; this page shows why, and what undoes it.
+is trained on such scores then meets new samples in the middle, and predicts the same class for nearly all of them.
+Cross-validation of the whole pipeline shows it; this page shows why, and what undoes it.
 """
 
 # %%
@@ -38,8 +38,9 @@ X, y = draw(200)
 X_new, y_new = draw(500)
 
 # %%
-# `inflation_report` needs no test set. It leaves every training sample out in turn, which costs no more than one fit:
-# the covariance without a sample is that of all samples, changed by a matrix of rank one.
+# `inflation_report` needs no test set. It leaves every training sample out in turn, without refits: the covariance
+# without a sample is that of all samples, changed by a matrix of rank one. It says whether there is signal, whether
+# there is inflation, and whether correction helps, each with its uncertainty.
 
 kernel_pca = KernelPCA(10, gamma=10)
 report = inflation_report(kernel_pca, X, y)

@@ -215,7 +215,7 @@ def method_error(model, method, X, y, X_new, y_new, guard=None):
             train, new = model.transform(X), model.transform(X_new)
             new = new if method == "none" else renormalize(train, new)
         else:
-            first = Renormalized(model, method=method, guard=guard).fit(X, y)
+            first = Renormalized(model, method=method, guard=guard, scoring="accuracy").fit(X, y)
             train, new = first.transform(X), first.transform(X_new)
         return float(np.mean(LinearDiscriminantAnalysis().fit(train, y).predict(new) != y_new))
 

@@ -153,6 +153,16 @@ def test_refits_agree_with_exact_leave_one_out():
             np.testing.assert_allclose(np.abs(fold), np.abs(fold_slow), atol=1e-6)
 
 
+def test_refits_of_wide_tables_do_not_depend_on_the_basis():
+    X = WIDE * np.r_[20, 10, np.ones(398)]
+    model, groups = PCA(2).fit(X), np.arange(30) // 3
+    fast = left_out_scores(model, X, groups=groups)
+    for fold in range(10):
+        out = groups == fold
+        truth = PCA(2).fit(X[~out]).transform(X[out])
+        np.testing.assert_allclose(np.abs(fast.left_out[out]), np.abs(truth), atol=1e-9)
+
+
 def test_precomputed_kernels_are_left_out_by_row_and_column():
     X = WIDE[:, :20] * np.r_[20, 10, np.ones(18)]
     K = np.exp(-1e-5 * ((X[:, None] - X) ** 2).sum(axis=2))

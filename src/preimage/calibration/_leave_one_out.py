@@ -231,10 +231,11 @@ class _Folds:
         self.mass = mass  # None: scores are not about the mean
 
     def scores(self, n):
-        others = np.delete(self.coordinates, n, axis=0)
+        # Few columns first: the coordinates of all points are n × n.
+        scores = self.coordinates @ (self.downdate.eigenvectors_of(n)[:, self.order[n]] * self.signs[n])
+        others = np.delete(scores, n, axis=0)
         # The mean of the others is −w tₙ / (W − w), which `others` carry already.
-        others = others - mean(others, np.delete(self.mass, n)) if self.mass is not None else others
-        return others @ (self.downdate.eigenvectors_of(n)[:, self.order[n]] * self.signs[n])
+        return others - mean(others, np.delete(self.mass, n)) if self.mass is not None else others
 
 
 def _refitted(gram, values, vectors, n_components, centered):

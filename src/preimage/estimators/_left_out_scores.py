@@ -97,7 +97,14 @@ def left_out_scores(estimator, X, y=None, *, cv=None, n_jobs=None, rng=None, sam
         if exact is not None:
             return exact
     splits = _splits(n, y, cv, rng, groups, units)
+    if type(estimator) is PCA and estimator.n_features_in_ > n and not is_sparse(X):
+        X = _turned(as_inputs(X))
     return _refitted(estimator, X, y, train, weights, splits, n_jobs)
+
+
+def _turned(X):
+    """Rows in a basis of their own span, shape (n, n): scores of PCA do not depend on the basis, their price does."""
+    return np.linalg.qr((X - X.mean(axis=0)).T, mode="r").T
 
 
 def fitted_on(model, X, y=None, weights=None):

@@ -67,9 +67,11 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
     Everything is learned by `fit`; only "histogram" looks at new points, all of them at once.
 
     What it costs: leaving out points needs no refits for `KernelPCA`, scikit-learn's `PCA` and `KernelPCA`, `SVC` and
-    the two-class `KernelFisherDiscriminant`, also after a scaler in a pipeline, up to 2,000 points. It takes a few fits
-    below 500 points, and ten to thirty fits at 2,000 (a full decomposition, or a small system for each support vector).
-    Other estimators are fitted again: for each point up to 50 (transformers) or 200 (classifiers), in 20 folds beyond.
+    the two-class `KernelFisherDiscriminant`, also after a scaler in a pipeline, up to 2,000 points. That is more than a
+    fit, which needs a few components or no decomposition at all: on one core, an `SVC` of 200 points takes 0.03 s
+    instead of 0.002 s, of 2,000 points 0.7 s instead of 0.04 s; ten components of `KernelPCA` take 0.03 s instead of
+    0.005 s, and 3 s instead of 0.1 s, or with the guard 0.3 s and 6 s. Other estimators are fitted again: for each
+    point up to 50 (transformers) or 200 (classifiers), in 20 folds beyond.
 
     Parameters
     ----------
