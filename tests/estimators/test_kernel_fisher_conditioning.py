@@ -234,11 +234,21 @@ def test_constant_data_of_many_classes_give_the_most_frequent_one(regularizer, l
     assert_array_equal(model.predict(X), np.ones(15))
 
 
-@pytest.mark.parametrize("offset", [10.0, 1e3, 1e5])
+@pytest.mark.parametrize("offset", [10.0, 1e3, 1e5, 1e7])
 def test_a_linear_kernel_far_from_the_origin_is_still_linear_discriminant_analysis(offset):
     X, y = labelled(100, 4, n_classes=3)
     ours = KernelFisherDiscriminant(kernel="linear", alpha=0.0).fit(X + offset, y)
     A, B = ours.transform(X + offset), LinearDiscriminantAnalysis().fit(X, y).transform(X)
     B = B * np.linalg.norm(A) / np.linalg.norm(B)  # older versions divide variances by n − C instead of n
-    # Kernel values have relative errors of ε, and their differences ε times the square of the offset.
-    assert_allclose(A, B * np.sign(np.sum(A * B, axis=0)), atol=1e4 * np.finfo(float).eps * offset**2 + 1e-9)
+    # Inputs have relative errors of ε.
+    assert_allclose(A, B * np.sign(np.sum(A * B, axis=0)), atol=1e2 * np.finfo(float).eps * offset + 1e-9)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "median", "enclosing_ball"])
+def test_rules_for_widths_see_weights_as_repetitions(gamma):
+    X, y = labelled(40, 3)
+    times = np.random.default_rng(0).integers(1, 5, size=40)
+    weighted = KernelFisherDiscriminant(gamma=gamma).fit(X, y, times)
+    repeated = KernelFisherDiscriminant(gamma=gamma).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert_allclose(weighted.kernel_.gamma, repeated.kernel_.gamma, rtol=1e-6)
+    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-7)

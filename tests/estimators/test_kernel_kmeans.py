@@ -403,3 +403,14 @@ def test_single_precision_finds_the_clusters_of_double_precision_on_the_same_row
     assert single.inertia_ == pytest.approx(double.inertia_)
     assert single.transform(X).dtype == np.float32
     assert np.allclose(single.transform(X), double.transform(X.astype(float)), rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("landmarks", [None, 80])
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_a_linear_kernel_far_from_the_origin_is_kmeans(X, rng, offset, landmarks):
+    init = rng.integers(0, 3, 80)
+    centers = np.array([X[init == number].mean(axis=0) for number in range(3)])
+    peer = KMeans(3, init=centers, n_init=1, tol=0).fit(X)
+    ours = KernelKMeans(3, kernel="linear", init=init, tol=0, landmarks=landmarks).fit(X + offset)
+    assert np.array_equal(ours.labels_, peer.labels_)
+    assert ours.inertia_ == pytest.approx(peer.inertia_, rel=1e-6)

@@ -54,9 +54,17 @@ class SparseFisherPath:
         return A @ np.array([1 - share, share])
 
     def support(self, n_nonzero):
-        """Numbers of the coefficients that are nonzero where the path has most of them, but at most so many."""
+        """Numbers of the coefficients that are nonzero where the path has most of them, but at most so many.
+
+        Where several come at the same penalty, which would be too many, the largest of them fill the number up.
+        """
         counts = np.where(self.n_nonzero <= n_nonzero, self.n_nonzero, 0)
-        return np.flatnonzero(self.coefficients[:, counts.size - 1 - np.argmax(counts[::-1])])
+        last = counts.size - 1 - int(np.argmax(counts[::-1]))
+        beyond = np.flatnonzero(self.n_nonzero > n_nonzero)
+        sizes = np.abs(self.coefficients[:, beyond[0]]) if beyond.size else np.zeros(len(self.coefficients))
+        sizes = np.where((counts[last] > 0) & (self.coefficients[:, last] != 0), np.inf, sizes)
+        order = np.argsort(-sizes, kind="stable")[:n_nonzero]
+        return np.sort(order[sizes[order] > 0])
 
     def on(self, numbers, m):
         """The same path among m points, of which it has those with the given numbers."""
@@ -80,7 +88,7 @@ def sparse_fisher_path(noise, contrast, max_nonzero=None):
     contrast : array of shape (m,)
         μ.
     max_nonzero : int or None, default=None
-        Stop when so many coefficients are nonzero.
+        Stop when more coefficients than that are nonzero.
 
     Returns
     -------
@@ -112,7 +120,7 @@ def sparse_fisher_path(noise, contrast, max_nonzero=None):
     steps = np.flatnonzero(sums > 0)
     counts = np.count_nonzero(b[:, steps], axis=0)
     beyond = np.flatnonzero(counts > most)
-    steps = steps[: beyond[0]] if beyond.size else steps
+    steps = steps[: beyond[0] + 1] if beyond.size else steps
     if not beyond.size and limits[-1] > END * limits[0]:
         warnings.warn(
             f"The path of sparse discriminants ended early, at {limits[-1] / limits[0]:.1g} of its first penalty and "

@@ -15,14 +15,17 @@ from preimage._arrays import (
 from preimage._random import generator
 from preimage._targets import check_labels, check_weights, fetched
 from preimage._validation import check_gram, check_lazy_points, check_parameters, check_points
-from preimage.estimators._kernel_input import is_precomputed, labelled_kernel, named_kernel
+from preimage.estimators._kernel_input import about_data, is_precomputed, labelled_kernel, named_kernel, repeated
 from preimage.estimators._landmark_route import width_sample
 from preimage.kernels import Kernel
 
 
 @dataclass(frozen=True)
 class LabelledData:
-    """A resolved kernel, inputs as it keeps them, classes by number, and weights (None is one each)."""
+    """A resolved kernel, inputs as it keeps them, classes by number, and weights (None is one each).
+
+    `row_weights` are those of rows alone, without the weights of classes.
+    """
 
     kernel: Kernel
     X: Any
@@ -31,6 +34,7 @@ class LabelledData:
     weights: Any
     kept: Any = None
     given_labels: Any = None
+    row_weights: Any = None
 
     @property
     def n_classes(self):
@@ -62,18 +66,15 @@ class LabelledData:
             X = own_copy(X, given)
         if kept.size < X.shape[0]:
             X, y, weights = take_rows(X, kept), y[kept], weights[kept]
-        if not is_precomputed(kernel):
-            kernel = labelled_kernel(estimator, kernel, X, y)
-            kernel = kernel.resolve(width_sample(kernel, X, generator(estimator.random_state)))
-        codes, weights = class_codes(y, classes), with_class_weights(estimator, y, weights)
-        return cls(kernel, X, codes, classes, weights, kept, given_labels)
+        kernel = kernel if is_precomputed(kernel) else resolved_kernel(estimator, X, y, weights)
+        codes, class_weights = class_codes(y, classes), with_class_weights(estimator, y, weights)
+        return cls(kernel, X, codes, classes, class_weights, kept, given_labels, weights)
 
     def with_kernel_of(self, estimator):
         """The same data with the kernel of another estimator, resolved on them; a precomputed one stays."""
         if is_precomputed(self.kernel):
             return self
-        kernel = labelled_kernel(estimator, named_kernel(estimator), self.X, self.classes[self.codes])
-        return replace(self, kernel=kernel.resolve(width_sample(kernel, self.X, generator(estimator.random_state))))
+        return replace(self, kernel=resolved_kernel(estimator, self.X, self.classes[self.codes], self.row_weights))
 
     def continued(self, estimator, X, y, sample_weight):
         """A further batch for the same kernel and classes."""
@@ -84,7 +85,29 @@ class LabelledData:
 
     def without_rows(self):
         """Kernel and classes alone, to keep for later batches."""
-        return replace(self, X=None, codes=None, weights=None, kept=None, given_labels=None)
+        return replace(self, X=None, codes=None, weights=None, kept=None, given_labels=None, row_weights=None)
+
+
+def resolved_kernel(estimator, X, y, weights):
+    """The kernel that the parameters of `estimator` name, with widths found on X.
+
+    On all points, rules see rows as often as their weights say; and where discriminants do not depend on the origin of
+    feature space, those of rows far from zero are computed about their mean.
+    """
+    kernel, rng = named_kernel(estimator), generator(estimator.random_state)
+    exact = estimator.landmarks is None and not is_lazy(X)
+    seen, labels = X, y
+    if exact and weights is not None and not kernel.is_resolved:
+        numbers = repeated(np.arange(X.shape[0]), weights)
+        seen, labels = take_rows(X, numbers), y[numbers]
+    kernel = labelled_kernel(estimator, kernel, seen, labels)
+    kernel = kernel.resolve(width_sample(kernel, seen, rng))
+    return about_data(kernel, X) if exact and solves_by_gram(estimator) else kernel
+
+
+def solves_by_gram(estimator):
+    """Whether discriminants on all points have the short form of `GramFisher`."""
+    return estimator.regularizer == "norm" and estimator.sparsity is None and estimator.invariances is None
 
 
 def checked_inputs(estimator, X, *, reset):

@@ -28,6 +28,7 @@ from preimage.discriminants import (
     ScatterFisher,
     sparsity_by_cross_validation,
 )
+from preimage.estimators._fisher_data import solves_by_gram
 from preimage.estimators._kernel_input import is_precomputed
 from preimage.estimators._landmark_route import as_selector
 from preimage.exceptions import UnsupportedKernelError
@@ -136,11 +137,6 @@ def chosen_sparsity(estimator, data, points):
         threshold=estimator.threshold,
     )
     return count, {"n_nonzero": counts, "mean_test_score": scores.mean(axis=1), "std_test_score": scores.std(axis=1)}
-
-
-def solves_by_gram(estimator):
-    """Whether discriminants on all points have the short form of `GramFisher`."""
-    return estimator.regularizer == "norm" and estimator.sparsity is None and estimator.invariances is None
 
 
 def class_moments(data, points, coordinates):

@@ -20,7 +20,7 @@ from preimage.estimators._fisher_problem import (
     stratified_folds,
 )
 from preimage.estimators._kernel_fisher import FISHER_CONSTRAINTS, KernelFisherDiscriminant, check_decisions
-from preimage.estimators._kernel_input import with_kernel_tags
+from preimage.estimators._kernel_input import repeated, with_kernel_tags
 from preimage.estimators._streams import refuse_stream
 from preimage.kernels import resolve_gamma
 
@@ -226,7 +226,8 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
             return sorted(float(value) for value in values) if all(numbers) else values
         if not isinstance(self.kernel, str) or self.kernel in WITHOUT_WIDTH:
             return [None]
-        middle = resolve_gamma("median", to_numpy(to_dense(data.X)))
+        rows = data.X if data.row_weights is None else repeated(data.X, data.row_weights)
+        middle = resolve_gamma("median", to_numpy(to_dense(rows)))
         return [float(middle * multiple) for multiple in WIDTH_MULTIPLES]
 
     def _folds(self, data):

@@ -42,6 +42,7 @@ from preimage._validation import (
 from preimage.clustering import CoordinatePass, coordinate_kmeans, coordinate_online, kernel_kmeans
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
+    about_data,
     is_precomputed,
     kernel_and_inputs,
     labelled_kernel,
@@ -223,7 +224,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             return self._fit_stream(X, sample_weight)
         if self._wants_landmarks(X):
             return self._fit_landmarks(X, sample_weight)
-        self.kernel_, X = kernel_and_inputs(self, X)
+        self.kernel_, X = kernel_and_inputs(self, X, sample_weight=sample_weight)
+        self.kernel_ = self.kernel_ if is_precomputed(self.kernel_) else about_data(self.kernel_, X)
         self._is_single = itemsize(X.dtype) == 4
         X = self._rows(X)
         weights, init = self._check_rows(X.shape[0], sample_weight)
@@ -358,7 +360,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             X = kernel.inputs(X)
         else:
             kernel = labelled_kernel(self, kernel, X)
-            kernel = kernel.resolve(width_sample(kernel, X, generator(self.random_state)))
+            kernel = about_data(kernel.resolve(width_sample(kernel, X, generator(self.random_state))), X)
         self.kernel_, self._is_single = kernel, itemsize(X.dtype) == 4
         X = X if is_lazy(X) else self._rows(X)
         search = self._search()
