@@ -89,6 +89,7 @@ def _scatters(X, y):
         {"kernel": "linear", "alpha": 1e-8},
         {"gamma": 0.01, "alpha": 1e-6},
         {"gamma": 0.01, "alpha": 1e-6, "landmarks": load_iris().data[::4]},
+        {"gamma": 0.01, "alpha": 1e-6, "landmarks": 40},
         {"gamma": 0.01, "alpha": 1e-6, "regularizer": "identity"},
         {"gamma": 0.01, "alpha": 1e-3, "multiclass": "one_vs_rest", "sparsity": 20},
     ],
@@ -96,7 +97,7 @@ def _scatters(X, y):
 def test_single_precision_decides_like_double_precision_on_the_same_rows(options):
     X, y = load_iris(return_X_y=True)
     X = X.astype(np.float32)
-    if "landmarks" in options:
+    if isinstance(options.get("landmarks"), np.ndarray):
         options = {**options, "landmarks": options["landmarks"].astype(np.float32)}
     single = KernelFisherDiscriminant(**options).fit(X, y)
     double = clone(single).fit(X.astype(np.float64), y)

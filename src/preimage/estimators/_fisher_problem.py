@@ -54,7 +54,9 @@ def expansion_points(estimator, data, chosen):
         return X, None
     if isinstance(chosen, (int, np.integer, str, LandmarkSelector)):
         rng = None if isinstance(chosen, LandmarkSelector) else generator(estimator.random_state)
-        landmarks = as_selector(chosen).select(data.kernel, X, rng=rng).required()
+        # In double precision: the same rows are chosen whatever the type of the data.
+        rows = X if is_lazy(X) or is_precomputed(data.kernel) else in_double(X)
+        landmarks = as_selector(chosen).select(data.kernel, rows, rng=rng).required()
         return landmarks.points, replace(landmarks, factor=None)
     points = own_copy(as_points(chosen if is_foreign(chosen) else np.asarray(to_dense(chosen))), chosen)
     if is_precomputed(data.kernel) or points.ndim != 2 or points.shape[1] != estimator.n_features_in_:

@@ -381,7 +381,7 @@ class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin,
         self.class_means_, self.class_count_ = result.moments.means, result.moments.counts
         self.n_components_ = result.coefficients.shape[1]
         self._rule, self._center = result.rule, result.moments.mean
-        self._dtype = data.kernel.value_type(points)
+        self._dtype = data.kernel.value_type(data.X)
         return self
 
     def _features(self, X):
