@@ -175,6 +175,15 @@ def test_impossible_folds_are_named(cross_fit, message, X):
         clone(MODEL).fit(X).denoise(X, cross_fit=cross_fit)
 
 
+def test_too_few_rows_are_refused_and_automatically_left_alone(X):
+    few = KernelPCA(1, gamma=1.0).fit(X[:2])
+    with pytest.raises(ValueError, match="three different rows at least"):
+        few.denoise(X[:2], cross_fit=2)
+    assert_array_equal(few.denoise(X[:2], cross_fit="auto"), few.denoise(X[:2]))
+    model = KernelPCA(3, gamma=1.0).fit(X[:12])
+    assert_array_equal(model.denoise(X[:12], cross_fit="auto"), model.denoise(X[:12], cross_fit=5))
+
+
 def test_labels_need_rows_that_can_be_told_apart(X):
     with pytest.raises(ValueError, match="number of folds, at least 2, on landmarks"):
         KernelPCA(3, gamma="median", landmarks=20).fit(X).denoise(X, cross_fit=np.arange(60))

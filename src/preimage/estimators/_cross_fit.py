@@ -18,13 +18,15 @@ FOLDS = 5
 # that costs more than fitting models to four fifths of the rows: the errors of both ways cross between 1/25 and 1/6 on
 # ten data sets (docs/results/training_rows.md).
 MOST_PER_ROW = 1 / 12
+# Fewer rows have folds of one row, and models of the others are poor.
+FEWEST_ROWS = 2 * FOLDS
 # In place of a fold, for rows that are not of the training set.
 NEW = -1
 
 
 def needs_folds(n_components, n_rows):
     """Whether so many components take up so much noise of their own rows that models of fewer rows are better."""
-    return n_components > MOST_PER_ROW * n_rows
+    return n_rows >= FEWEST_ROWS and n_components > MOST_PER_ROW * n_rows
 
 
 def fold_of_rows(X, cross_fit, random_state):
@@ -40,6 +42,11 @@ def fold_of_rows(X, cross_fit, random_state):
     """
     same = same_rows(_plain(X))
     n_distinct = int(same.max()) + 1
+    if n_distinct < 3:
+        raise ValueError(
+            f"cross_fit needs three different rows at least, of which a model is fitted to two; the training set has "
+            f"{n_distinct}. Denoise without cross_fit."
+        )
     if isinstance(cross_fit, Integral) and not isinstance(cross_fit, bool):
         if not cross_fit >= 2:
             raise ValueError(f"cross_fit must be at least 2 folds; got {cross_fit}.")
