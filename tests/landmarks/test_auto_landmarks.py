@@ -113,3 +113,13 @@ def test_streams_add_rows_to_means():
     assert 50 < len(model.landmarks_) <= 60
     whole = KernelPCA(3, gamma=0.1, landmarks=60).fit(X)
     np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=0.1)
+
+
+def test_kernels_of_low_rank_are_held_entirely():
+    """More landmarks than the rank: centres that span it are kept."""
+    for kernel, rank in ((Cosine(), 4), (Polynomial(2), 15)):
+        for seed in range(3):
+            model = KernelPCA(3, kernel=kernel, landmarks=100, random_state=seed).fit(X)
+            exact = KernelPCA(3, kernel=kernel).fit(X)
+            assert len(model.landmarks_) == rank
+            np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-8)

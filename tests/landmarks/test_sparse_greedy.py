@@ -147,3 +147,14 @@ def test_two_hundred_kernels_hold_99_per_cent_of_abalone(abalone):
         shares = [SparseGreedy(200, random_state=seed).select(kernel, abalone).residual_share for seed in range(3)]
         assert np.mean(shares) < 1.3 * share
     assert len(SparseGreedy(None, tolerance=0.01).select(half, abalone)) < 200
+
+
+@pytest.mark.parametrize("block_size", [1, 8])
+def test_of_equally_good_rows_the_longest_is_taken(block_size):
+    """Where one direction is left all rows gain the same; a short pivot would make the landmarks nearly dependent."""
+    X = np.random.default_rng(0).normal(size=(2000, 1)) * np.geomspace(1e-6, 1, 2000)[:, None]
+    for seed in range(5):
+        selector = SparseGreedy(5, block_size=block_size, random_state=seed)
+        landmarks = selector.select(Linear(), X)
+        assert len(landmarks) == 1
+        assert abs(landmarks.points[0, 0]) > 0.1

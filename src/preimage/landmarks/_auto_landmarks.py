@@ -59,6 +59,7 @@ class AutoLandmarks(LandmarkSelector):
         if self._limit(view) < view.n_candidates and takes_means(kernel, candidates):
             factor = KMeans(**common)._factorize(kernel, view, rng)
             means = take_rows(factor.view.rows, factor.pivots)
-            if hold_more(kernel, means, candidates, view.n_rows, rng):
+            # Fewer than asked for are independent: they span all that the kernel has.
+            if len(factor) < self._limit(view) or hold_more(kernel, means, candidates, view.n_rows, rng):
                 return factor
         return SparseGreedy(**common, n_candidates=CANDIDATES)._factorize(kernel, view, rng)

@@ -6,8 +6,10 @@ import numpy as np
 MARGIN = 2
 # Squared norms that have fallen below this share of what they were computed from are computed again.
 LOST = 1e-6
-# By this share a longer residual may outweigh a larger gain.
-TIE = 1e-6
+# Of pivots whose gains differ by this fraction, the one with the longest residual is taken: it is the safest. Gains
+# from a sample are uncertain, and smaller for long candidates, whose own term is not scaled up; where one direction is
+# left and all are equally good, the shortest would be taken.
+TIE, SAMPLED_TIE = 1e-6, 0.02
 
 
 class Residuals:
@@ -103,13 +105,15 @@ def in_order(left, is_open):
     return int(np.argmax(is_open)) if is_open.any() else None
 
 
-def by_largest(score, at_least=0.0):
+def by_largest(score, at_least=0.0, tie=TIE):
     """The open candidate with the largest score of its residuals, if that is positive and reaches `at_least`."""
 
     def choose(left, is_open):
+        if not is_open.any():
+            return None
         scores = np.where(is_open, score(left), -np.inf)
-        best = int(np.argmax(scores))
-        return best if is_open[best] and scores[best] >= at_least else None
+        best = longest_of_best(scores, np.where(is_open, left.own, -np.inf), tie)
+        return best if scores[best] >= at_least else None
 
     return choose
 
@@ -138,6 +142,9 @@ def trace_gain(left, represented=None):
     """
     own, size = left.own / left.unit, left.own.size
     scale = 1.0 if represented is None or size < 2 else (represented - 1) / (size - 1)
-    gain = own + scale * (left.squares - own * own) / np.where(own > 0, own, np.inf)
-    # Where one direction is left all candidates gain the same, up to rounding; the longest is the safest pivot.
-    return gain * (1 + TIE * own / max(own.max(), np.finfo(float).tiny))
+    return own + scale * (left.squares - own * own) / np.where(own > 0, own, np.inf)
+
+
+def longest_of_best(scores, own, tie=TIE):
+    """The candidate with the longest residual among those whose scores are within a fraction `tie` of the largest."""
+    return int(np.argmax(np.where(scores >= (1 - tie) * scores.max(), own, -np.inf)))

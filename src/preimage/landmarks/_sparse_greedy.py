@@ -10,11 +10,14 @@ from preimage._validation import Interval, StrOptions
 from preimage.landmarks._column_space import ColumnSpace
 from preimage.landmarks._elimination import (
     MARGIN,
+    SAMPLED_TIE,
+    TIE,
     by_largest,
     diagonal,
     eliminate,
     in_order,
     is_significant,
+    longest_of_best,
     trace_gain,
 )
 from preimage.landmarks._pivoted_cholesky import add_farthest
@@ -123,7 +126,8 @@ class SparseGreedy(LandmarkSelector):
         weights = from_numpy(factor.view.weights, columns)
         unit = factor.view.largest  # whose square may have no place in floating numbers
         squares = to_numpy((columns / unit) ** 2 @ weights)
-        best = int(np.argmax(squares / (factor.residuals[sure] / unit)))
+        own = factor.residuals[sure] / unit
+        best = longest_of_best(squares / own, own)
         chosen = slice(best, best + 1)
         if not factor.add(sure[chosen], np.sqrt(factor.residuals[sure[chosen], None]), goal, columns[chosen, :]):
             factor.close(candidates)
@@ -161,7 +165,10 @@ class SparseGreedy(LandmarkSelector):
         return drawn, numbers.size
 
     def _choice(self, n_open):
-        return by_largest(diagonal if self.rule == "residual" else partial(trace_gain, represented=n_open))
+        if self.rule == "residual":
+            return by_largest(diagonal)
+        is_sampled = n_open > self.n_candidates * self.block_size
+        return by_largest(partial(trace_gain, represented=n_open), tie=SAMPLED_TIE if is_sampled else TIE)
 
 
 def _sure_floor(factor, candidates):
