@@ -210,7 +210,8 @@ def check_landmark_kernel_pca(problem):
         model.partial_fit(X[: len(X) // 2]).partial_fit(X[len(X) // 2 :])
     else:
         model.fit(X)
-    ours = law_of_rows(model, "transform", X, Z, IN_A_FRAME[X.dtype.itemsize])
+    floor = 1e-6 * model.transform(X).std(axis=0).max()
+    ours = law_of_rows(model, "transform", X, Z, IN_A_FRAME[X.dtype.itemsize], floor)
     require_finite("reconstruction_error", model.reconstruction_error(Z))
     law_of_the_way_back(model, ours, X)
     exact = Exact(model.kernel_, X, Z)
@@ -233,7 +234,11 @@ def check_oriented(problem):
     model = OrientedKernelPCA([None, 2][rng.integers(2)], kernel=problem.kernel, alpha=alpha, landmarks=landmarks)
     pairs = None if rng.random() < 0.6 else (X * (1 + 0.01 * rng.random(X.shape))).astype(X.dtype)
     model.fit(X) if pairs is None else model.fit(X, pairs=pairs)
-    law_of_rows(model, "transform", X, Z, IN_A_FRAME[X.dtype.itemsize], floor=model.transform(X).std(axis=0).max())
+    spread = model.transform(X).std(axis=0).max()
+    if spread > np.max(
+        rounding_of(model.expansion_, X)
+    ):  # else the kernel cannot tell the rows apart in this precision
+        law_of_rows(model, "transform", X, Z, IN_A_FRAME[X.dtype.itemsize], floor=spread)
     require_finite("ratios_", model.ratios_)
     exact = Exact(model.kernel_, X, Z)
     if pairs is not None or landmarks is not None or not exact.is_comparable:
@@ -263,7 +268,7 @@ def check_semi_supervised(problem):
     if not is_semidefinite(oracle.values):
         return "laws"
     expected = oracle.values[: model.n_components_] / len(X)
-    tolerance = 10 * (exact.noise + 1e2 * exact.eps * exact.scale)
+    tolerance = 10 * (exact.noise + 1e5 * exact.eps * exact.scale)
     require_close("explained_variance_", model.explained_variance_, expected, 1e-4 * expected + tolerance)
     return "oracle"
 
@@ -456,7 +461,7 @@ def check_compress(problem):
     if ours.dtype.kind != "f":
         return "laws"
     require_finite(method, ours)
-    indefinite = isinstance(model, KernelPCA) and model.subspace_.signature is not None
+    indefinite = isinstance(model, KernelPCA) and not model.kernel_.is_positive_semidefinite
     constant = np.std(getattr(model, method)(given[0])) < 1e-6 * np.max(np.abs(theirs))
     require(
         indefinite or constant or small.scores_[1] >= -0.1,
