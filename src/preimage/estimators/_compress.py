@@ -41,7 +41,8 @@ def compress(
         "auto"), scikit-learn's KernelPCA and Nystroem; a compressed model; CalibratedClassifierCV with
         ``ensemble=False`` of one of them, a Pipeline that ends in one, or a search that found one. In a Pipeline,
         kernel PCA or another kernel map that feeds a linear machine (LinearSVC, LogisticRegression, Ridge, ...) becomes
-        one machine together with it and the scalers between them.
+        one machine together with it and the scalers between them. Before a machine that is not linear it stays as it
+        is, with all of its points, and `work_ratio_` counts them.
     n_points : int or None, default=None
         Points to keep. None finds the smallest number whose score on X (and y) drops by at most `tolerance`.
     X : array of shape (n, d), optional
