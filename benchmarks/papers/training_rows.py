@@ -185,7 +185,7 @@ def recipe(task):
         "recipe in the box": np.nan,
         "linear PCA": min(error(Z) for Z in linear(noisy)),
         "scikit-learn": min(error(Z) for Z in scikit_learn(noisy)),
-        "mixture": min(error(Z) for Z in mixtures(noisy, deviation)),
+        "mixture": min((error(Z) for Z in mixtures(noisy, deviation)), default=np.nan),
         "way": search.criterion_
         + (", own parameters" if search.training_estimator_ is not model else ", new rows'")
         + ("" if search.cross_fit_ is None else f", {search.cross_fit_} folds"),
@@ -219,7 +219,7 @@ def scikit_learn(X):
 def mixtures(X, deviation):
     """Posterior means of the clean rows under a mixture of Gaussians fitted to the noisy ones."""
     for count in (1, 2, 5, 10, 20, 40):
-        if X.shape[1] > 300 or count > len(X) // 10:
+        if X.shape[1] > 300 or count > len(X) // 10:  # too many parameters
             continue
         mixture = GaussianMixture(count, reg_covar=1e-3 * deviation**2, random_state=0).fit(X)
         for shrink in (0.0, 0.3):  # of covariances towards multiples of the identity: few rows estimate them badly
@@ -230,7 +230,6 @@ def mixtures(X, deviation):
                 keep = np.maximum(values - deviation**2, 0) / np.maximum(values, deviation**2 * 1e-6)
                 Z += weight[:, None] * (mean + (X - mean) @ (vectors * keep) @ vectors.T)
             yield Z
-    yield X
 
 
 def recipe_lines(recipes, names, options):
