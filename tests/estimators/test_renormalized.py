@@ -392,3 +392,8 @@ def test_corrections_do_not_hurt_balanced_classes():
             scores[-1].append(model.score(X[50:], labels[50:]))
     plain, cured = np.mean(scores, axis=0)
     assert cured > plain - 0.005
+
+
+def test_equal_rows_need_no_correction():
+    model = Renormalized(PCA(1)).fit(np.ones((10, 3)))
+    assert model.method_ == "none" and (model.transform(np.ones((2, 3))) == 0).all()

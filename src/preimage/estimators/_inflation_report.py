@@ -290,7 +290,10 @@ def inflation_report(
     estimator = estimator.estimator if isinstance(estimator, Renormalized) else estimator
     check_correctable("inflation_report", estimator, y)
     rng = generator(random_state)
+    X = X if hasattr(X, "shape") else np.asarray(X)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights is not None and (weights.shape != (count_rows(X),) or not (weights > 0).all()):
+        raise ValueError(f"inflation_report needs {count_rows(X)} positive weights; leave out rows of weight zero.")
     model = fitted_on(clone(estimator), X, y, weights)
     options = {"method": "auto", "scoring": scoring, "cv": cv, "n_jobs": n_jobs, "rng": rng}
     options |= {"sample_weight": weights, "groups": groups}

@@ -2,6 +2,7 @@
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as SklearnKernelPCA
@@ -134,7 +135,8 @@ def weight_arguments(estimator, weights):
             f"sample_weight needs an estimator whose fit takes weights; that of {type(inner).__name__} does not. Leave "
             "sample_weight out, or repeat rows."
         )
-    return {f"{prefix}sample_weight": weights}
+    # With metadata routing, pipelines pass on what their steps have requested.
+    return {"sample_weight" if get_config()["enable_metadata_routing"] else f"{prefix}sample_weight": weights}
 
 
 def as_scores(scores):
@@ -280,13 +282,12 @@ def _splits(n, y, cv, rng, groups, units):
     if cv is None and groups is not None:
         cv = LeaveOneGroupOut()
     elif cv is None:
+        units = units if units.any() else np.arange(n)  # all rows are copies of one: nothing would be left
         count = int(units.max()) + 1
         few = count <= MOST_REFITS or count < N_FOLDS
         seed = 0 if rng is None else int(rng.integers(2**31))
         cv = LeaveOneGroupOut() if few else GroupKFold(N_FOLDS, shuffle=True, random_state=seed)
         groups = units
-        if count < 2:
-            raise ValueError(f"Left-out scores need rows that differ; all {n} rows are copies of one.")
     return list(check_cv(cv, y).split(np.zeros(n), y, groups))
 
 
