@@ -42,6 +42,8 @@ def expected_failures(estimator):
     elif isinstance(estimator.estimator, (SVC, LinearSVC, KernelFisherDiscriminant, Pipeline)):
         reason = "weights of the estimator inside are repetitions up to its own tolerance, or steps before it take none"
         found |= dict.fromkeys(WEIGHTS[-3:-1], reason)
+    elif getattr(estimator.estimator, "landmarks", None) is not None:
+        found |= dict.fromkeys(WEIGHTS[-3:-1], "landmarks are drawn from rows, not from weights")
     return found
 
 

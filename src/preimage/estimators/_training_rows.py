@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from preimage._arrays import is_sparse
+from preimage._validation import count_rows
 
 # A row is one of the training set when its projections on this many random directions agree with those of a training
 # row. Four agree by chance, within the tolerances below, once in 10²⁰ pairs; each costs one product with X.
@@ -31,7 +32,7 @@ class TrainingRows:
     def __init__(self, X):
         self.projections, self.tolerance, self.order = None, 0.0, None
         values = _projections(X)
-        finite = np.zeros(_count(X), dtype=bool) if values is None else np.isfinite(values).all(axis=1)
+        finite = np.zeros(count_rows(X), dtype=bool) if values is None else np.isfinite(values).all(axis=1)
         self.digests = {}
         for row, key in _digests(X, np.flatnonzero(~finite)):
             self.digests.setdefault(key, row)
@@ -49,7 +50,7 @@ class TrainingRows:
 
     def find(self, X):
         """The number of the training row that each row of X is, the first of equal ones, or -1; shape (m,)."""
-        found = np.full(_count(X), -1, dtype=np.intp)
+        found = np.full(count_rows(X), -1, dtype=np.intp)
         values = _projections(X)
         finite = np.zeros(len(found), dtype=bool) if values is None else np.isfinite(values).all(axis=1)
         if self.digests:
@@ -68,7 +69,7 @@ class TrainingRows:
 
 def same_rows(X):
     """A number for each row of X, counted from 0 by first appearance; equal rows have the same one. Shape (n,)."""
-    n, values = _count(X), _projections(X)
+    n, values = count_rows(X), _projections(X)
     if values is None:
         suspects = np.arange(n)
     else:
@@ -86,11 +87,7 @@ def same_rows(X):
 
 def row_numbers(X):
     """A pseudorandom number for each row of X that depends on its values only: for equal rows the same. Shape (n,)."""
-    return np.array([int(key[:15], 16) for _, key in _digests(X, np.arange(_count(X)))], dtype=np.int64)
-
-
-def _count(X):
-    return X.shape[0] if hasattr(X, "shape") else len(X)
+    return np.array([int(key[:15], 16) for _, key in _digests(X, np.arange(count_rows(X)))], dtype=np.int64)
 
 
 def _rounding(values, precision):
