@@ -151,7 +151,7 @@ class Gram:
         block = self.kernel.blocks(self.X, self.Y)
         n, m = self.shape
         row_step, column_step = block_shape(self.X, m)
-        tiles = cut(m, column_step)
+        tiles = cut(m, column_step) or [slice(0, 0)]  # no columns: a product of zeros
 
         def rows_of_product(rows):
             rows = slice(rows.start, rows.stop)

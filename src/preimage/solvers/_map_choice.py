@@ -106,6 +106,8 @@ def candidate_kernels(coordinates, kernel):
     median = squared_distance_percentile(coordinates, 50) if coordinates.shape[0] > 1 else 0.0
     scale = median if median > 0 else 1.0
     own = isinstance(kernel, ProfileKernel) and kernel.is_positive_semidefinite and kernel.lowest_input is None
+    # Coordinates are larger than inputs where the kernel grows; its values on them may be too large for a number.
+    own = own and bool(np.all(np.isfinite(kernel.diagonal(coordinates))))
     return [Linear(), *(Gaussian(1 / (width * scale)) for width in WIDTHS), *([kernel] if own else [])]
 
 
@@ -121,7 +123,7 @@ def held_out_errors(kernel, Y, X, Z, truth, center):
         residual = across @ (projected / (np.maximum(values, 0) + ridge)[:, None]) + mean - truth
         totals.append(np.sum(residual * residual))
     sound = sound_ridges(values, np.sum(projected**2, axis=1), ridges, float(np.max(kernel.diagonal(Y))))
-    return np.where(sound, totals, np.inf)
+    return np.where(sound & np.isfinite(totals), totals, np.inf)
 
 
 def mean_diagonal(kernel, coordinates):

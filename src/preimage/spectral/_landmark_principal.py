@@ -153,16 +153,16 @@ def landmark_subspace(moments, n_components):
     inside = float(xp.linalg.trace(scatter))
     total = max(moments.trace - count * float(mean @ mean), inside)
     largest = float(values[0])
-    if largest <= rank_tolerance(1, values.dtype) * 8 * abs(moments.trace):
+    coefficients = factor @ vectors
+    deviations = xp.sqrt(xp.clip(values, min=0.0) / count)
+    exact = _determined(coefficients, float(xp.max(xp.abs(gram))), deviations, dtype)
+    if exact is None or largest <= rank_tolerance(1, values.dtype) * 8 * abs(moments.trace):
         raise ValueError(
             "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel "
             f"{kernel!r} cannot tell them apart. Center and scale the data, or choose another gamma, for instance "
             "gamma='median'."
         )
     residual = max(0.0, moments.trace - count * float(mean @ mean) - inside)
-    coefficients = factor @ vectors
-    largest_value = float(xp.max(xp.abs(gram)))
-    exact = _determined(coefficients, largest_value, xp.sqrt(xp.clip(values, min=0.0) / count), dtype)
     keep = _kept(values, exact, n_components, total, moments)
     values, vectors, coefficients = values[:keep], vectors[:, :keep], coefficients[:, :keep]
     signs = fix_signs(gram @ coefficients - vectors.T @ mean)  # by coordinates, as in the exact route
@@ -179,10 +179,15 @@ def landmark_subspace(moments, n_components):
 
 
 def _determined(coefficients, largest_value, deviations, dtype):
-    """How many leading components have coordinates, sums of kernel values, that rounding errors do not decide."""
+    """How many leading components have coordinates, sums of kernel values, that rounding errors do not decide.
+
+    None where rounding errors are a third of the spread along the first, and nothing else would be kept.
+    """
     xp = array_namespace(coefficients)
     rounding = epsilon(dtype) * largest_value * xp.sqrt(xp.sum(coefficients * coefficients, axis=0))
     lost = to_numpy(rounding > DETERMINED[itemsize(dtype)] * deviations)
+    if 3 * float(rounding[0]) > float(deviations[0]):
+        return None
     return int(lost.argmax()) if lost.any() else int(lost.size)
 
 
