@@ -81,9 +81,9 @@ INTRODUCTION = [
     '"histogram" needs the whole test set at once, with classes in the proportions of training; "transfer", "affine" '
     'and "auto" are learned from training data alone and work for single points.',
     "",
-    'One decision of the library was made on test errors of such draws, before these runs: that "auto" takes lines with '
-    "deviations steadied by neighbouring components, not PCHIP curves (40 draws of digits, 8 of circles). The guard "
-    'judges by accuracy here (`scoring="accuracy"`), because errors are reported.',
+    "One decision of the library was made on test errors of such draws, before these runs: that 'auto' takes lines "
+    "with deviations steadied by neighbouring components, not PCHIP curves (40 draws of digits, 8 of circles). The "
+    "guard judges by accuracy here, because errors are reported.",
 ]
 
 
