@@ -23,7 +23,8 @@ def ridge_weights(kernel, Y, X, ridge):
             pass  # an indefinite kernel, or a ridge below rounding
     values, vectors = eigh_descending(L)
     raised = _without_rounding(values) + ridge
-    felt = np.abs(raised) > rank_tolerance(1, raised.dtype) * np.max(np.abs(values))
+    # Eigenvalues that are rounding errors have no inverse; with a ridge, however small, that is what is inverted.
+    felt = np.abs(raised) > rank_tolerance(1 if ridge > 0 else len(values), raised.dtype) * np.max(np.abs(values))
     inverse = np.where(felt, 1 / np.where(felt, raised, 1.0), 0.0)
     return vectors @ (inverse[:, None] * (vectors.T @ X))
 
