@@ -19,6 +19,9 @@ WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 4096.0)
 # Ridges as multiples of the mean of l(β, β). A wide Gaussian carries its curvature in eigenvalues of (1/width)², far
 # below one; below 1e-15 nothing is left of the ridge in double precision.
 RIDGES = np.logspace(-15, 1, 33)
+# Fraction of the rows, those with the largest errors, that have no say: a few outliers, which no map predicts, would
+# decide for the strongest ridge.
+TRIMMED = 0.01
 # Below this fraction of the variance of the inputs an error is that of interpolation: it falls steeply with the number
 # of rows, and the best width with it. The choice is made again then by leave-one-out on as many rows as can be
 # afforded; what training coordinates are too long by does not matter where a map is so close.
@@ -67,7 +70,7 @@ def choose_map(subspace, rows, coordinates, inputs, center=True):
     folds = [judged[start::FOLDS] for start in range(min(FOLDS, judged.size))]
     candidates = candidate_kernels(coordinates, subspace.frame.kernel)
     X = _rotated(inputs[judged, :])
-    errors = np.zeros((len(candidates), RIDGES.size))
+    by_row = np.zeros((len(candidates), RIDGES.size, judged.size))
     place = np.full(n, -1)
     place[judged] = np.arange(judged.size)
     split = _refitted(subspace, rows) if _is_principal(subspace, coordinates) else _as_they_are(coordinates)
@@ -77,13 +80,14 @@ def choose_map(subspace, rows, coordinates, inputs, center=True):
             return MapChoice(candidates[0], float(RIDGES[-1]), float("nan"))
         learn, ask = split(kept, held)
         for number, kernel in enumerate(candidates):
-            errors[number] += held_out_errors(kernel, learn, X[place[kept]], ask, X[place[held]], center)
+            by_row[number][:, place[held]] = held_out_errors(kernel, learn, X[place[kept]], ask, X[place[held]], center)
     # Coordinates in single precision have errors of their own, which a smaller ridge would amplify.
     sound = 10 * epsilon(rows.dtype) <= RIDGES
+    errors = _trimmed_means(by_row)
     errors = np.where(np.isfinite(errors) & sound, errors, np.inf)
     best, ridge = np.unravel_index(np.argmin(errors), errors.shape)
-    error = float(errors[best, ridge]) / (judged.size * inputs.shape[1])
-    if n > judged.size and error <= INTERPOLATED * float(np.mean(np.var(inputs, axis=0))):
+    error = float(np.mean(by_row[best, ridge])) / inputs.shape[1]
+    if error <= INTERPOLATED * float(np.mean(np.var(inputs, axis=0))):
         best, ridge, error = _best_interpolation(candidates, coordinates, inputs, center, sound)
     kernel = candidates[best]
     return MapChoice(kernel, float(RIDGES[ridge] * mean_diagonal(kernel, coordinates)), error)
@@ -112,7 +116,7 @@ def candidate_kernels(coordinates, kernel):
 
 
 def held_out_errors(kernel, Y, X, Z, truth, center):
-    """Summed squared errors at (Z, truth) of the regressions of X on Y, one for each ridge."""
+    """Squared errors at each row of (Z, truth) of the regressions of X on Y, shape (ridges, rows)."""
     mean = X.mean(axis=0) if center else np.zeros(X.shape[1])
     values, vectors = np.linalg.eigh(kernel(Y))
     projected, across = vectors.T @ (X - mean), kernel(Z, Y) @ vectors
@@ -121,9 +125,15 @@ def held_out_errors(kernel, Y, X, Z, truth, center):
     for ridge in ridges:
         # Eigenvalues below zero are rounding errors of a semidefinite matrix.
         residual = across @ (projected / (np.maximum(values, 0) + ridge)[:, None]) + mean - truth
-        totals.append(np.sum(residual * residual))
+        totals.append(np.sum(residual * residual, axis=1))
     sound = sound_ridges(values, np.sum(projected**2, axis=1), ridges, float(np.max(kernel.diagonal(Y))))
-    return np.where(sound & np.isfinite(totals), totals, np.inf)
+    return np.where(sound[:, None] & np.isfinite(totals), totals, np.inf)
+
+
+def _trimmed_means(errors):
+    """Means over all but the largest of the errors of the last axis."""
+    kept = max(1, int(np.ceil((1 - TRIMMED) * errors.shape[-1])))
+    return np.mean(np.sort(errors, axis=-1)[..., :kept], axis=-1)
 
 
 def mean_diagonal(kernel, coordinates):
