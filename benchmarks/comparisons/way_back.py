@@ -278,11 +278,8 @@ def main():
     if options.output:
         options.output.write_text(text, encoding="utf-8")
     if options.record:
-        record(
-            "way_back",
-            found,
-            {"rows": options.rows, "draws": {name: draws(name) for name in data}, "components": list(COMPONENTS)},
-        )
+        settings = {"rows": options.rows, "draws": draws(data[0]), "data": list(data), "components": list(COMPONENTS)}
+        record("way_back", found, settings)
 
 
 if __name__ == "__main__":
