@@ -73,3 +73,12 @@ def test_labels_that_code_cites_are_defined(path):
 def test_the_map_of_layers_is_the_one_that_imports_obey():
     drawn = re.search(r"an import points down only:\n\n```\n(.*?)```", (DOCS / "design.md").read_text(), re.DOTALL)
     assert [set(line.split()) for line in drawn[1].splitlines()] == LAYERS
+
+
+@pytest.mark.parametrize(
+    "page", [*DOCS.glob("*.md"), *DOCS.glob("results/*.md"), DOCS.parent / "README.md"], ids=lambda page: page.name
+)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```", " ", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]
