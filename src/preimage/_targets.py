@@ -59,10 +59,10 @@ def fetched(values):
     return values.compute() if hasattr(values, "compute") else values
 
 
-def with_weight(estimator, X, weights):
-    """The rows of positive weight, and their weights: others have no part in anything."""
+def with_weight(estimator, X, weights, least=2):
+    """The rows of positive weight, at least so many, and their weights: others have no part in anything."""
     rows = np.flatnonzero(weights)
-    if rows.size < 2:
+    if rows.size < least:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two rows of positive sample_weight; got {rows.size}."
         )

@@ -195,7 +195,8 @@ def check_coordinate_shape(estimator, Y, n_components):
 def check_gram(estimator, K, *, centered=False):
     """Validate a precomputed kernel matrix for fitting: dense, square and symmetric up to rounding.
 
-    For methods that look at the `centered` matrix alone, that one must be symmetric; K is then made so.
+    For methods that look at the `centered` matrix alone, that one must be symmetric. K is then made so by adding a
+    number to each row: new rows come with the numbers that were added to its columns, which must stay.
     """
     name = type(estimator).__name__
     if is_sparse(K):
@@ -216,4 +217,7 @@ def check_gram(estimator, K, *, centered=False):
             f"{name} needs a symmetric kernel matrix; K and its transpose differ by up to {asymmetry:.2g} "
             f"(largest entry {scale:.2g}). If the difference is noise, pass (K + K.T) / 2."
         )
-    return (K + K.T) / 2 if centered and bool(xp.any(K != K.T)) else K
+    if not centered or not bool(xp.any(K != K.T)):
+        return K
+    K = K - means[:, None]
+    return (K + K.T) / 2  # the rest is rounding

@@ -137,6 +137,32 @@ class TestWeights:
         reference = KernelPCA(3, gamma=0.5).fit(X, sample_weight=weights)
         assert_allclose(model.transform(K), reference.transform(X), atol=1e-9)
 
+    @pytest.mark.parametrize("size", [1e-50, 1e-14, 1e-3, 1e9, 1e100])
+    @pytest.mark.parametrize("dtype", ["float64", "float32"])
+    def test_the_size_of_all_weights_does_not_matter(self, size, dtype, rng, X):
+        if dtype == "float32" and not 1e-30 < size < 1e30:
+            pytest.skip("single precision cannot hold such eigenvalues")
+        weights = rng.uniform(0.5, 2.0, 60)
+        one = KernelPCA(4, gamma=0.5).fit(X.astype(dtype), sample_weight=weights)
+        other = KernelPCA(4, gamma=0.5).fit(X.astype(dtype), sample_weight=size * weights)
+        assert_allclose(other.transform(X), one.transform(X), atol=1e-5 if dtype == "float32" else 1e-10)
+        assert other.n_samples_seen_ == 60
+
+    def test_equal_rows_have_no_variance_whatever_their_weights(self, rng):
+        with pytest.raises(ValueError, match="no variance in feature space"):
+            KernelPCA(1).fit(np.full((20, 3), 0.3), sample_weight=rng.uniform(10, 200, 20))
+
+    @pytest.mark.parametrize("heavy", [1e6, 1e8, 1e12])
+    def test_a_heavy_row_leaves_the_others_their_components(self, heavy, rng):
+        X = rng.normal(size=(24, 3))
+        weights = np.ones(24)
+        weights[0] = heavy
+        assert KernelPCA(5, gamma=0.3).fit(X, sample_weight=weights).n_components_ == 5
+
+    def test_eigenvectors_have_unit_length(self, rng, X):
+        model = KernelPCA(3, gamma=0.5).fit(X, sample_weight=rng.integers(0, 4, 60))
+        assert_allclose(np.linalg.norm(model.eigenvectors_, axis=0), 1)
+
     @pytest.mark.parametrize(
         ("weights", "message"),
         [
@@ -162,3 +188,30 @@ def test_reconstruction_from_leading_components():
         KernelPCA(8, gamma="median").fit(X).denoise(X[:5], cross_fit=3),
         atol=1e-3,
     )
+
+
+@pytest.mark.parametrize("offsets", ["rows", "columns", "both"])
+def test_matrices_that_are_symmetric_when_centred(offsets, X):
+    K = X @ X.T
+    added = 1000.0 * np.arange(60)
+    K = K + (added[:, None] if offsets != "columns" else 0) + (added[::-1][None, :] if offsets != "rows" else 0)
+    model, theirs = KernelPCA(2, kernel="precomputed"), Peer(2, kernel="precomputed")
+    scores = model.fit_transform(K)
+    assert_allclose(model.transform(K), scores, atol=1e-6)
+    assert_allclose(np.abs(scores), np.abs(theirs.fit(K).transform(K)), atol=1e-6)
+
+
+def test_a_fraction_that_the_data_do_not_determine_is_a_warning(rng):
+    X = (rng.normal(size=(100, 3)) * [1.0, 0.7, 0.5]).astype(np.float32)
+    with pytest.warns(RankWarning, match="99% of the variance were asked for"):
+        KernelPCA(0.99, gamma=3e-6).fit(X)
+
+
+def test_single_precision_keeps_what_it_determines(rng):
+    X = (rng.normal(size=(400, 3)) * [1.0, 0.7, 0.5]).astype(np.float32)
+    assert KernelPCA(0.99, gamma=3e-4).fit(X).n_components_ == 3
+
+
+def test_two_ways_back_at_once(X):
+    with pytest.raises(ValueError, match="another way back"):
+        KernelPCA(2, fit_inverse_transform=True, preimage="gradient").fit(X)

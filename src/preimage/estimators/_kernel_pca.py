@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import (
     array_namespace,
     clamp_at_zero,
-    from_numpy,
     is_dask,
     is_dask_frame,
     is_foreign,
@@ -300,8 +299,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
         sample_weight : array of shape (n,), optional
-            How often each row counts: a row of weight two is as good as two of it, one of weight zero as none. On
-            landmarks, rules for `gamma` and selectors look at rows without weights.
+            How often each row counts: a row of weight two is as good as two of it, one of weight zero as none. Without
+            weights are: the map that `inverse_transform` learns, and on landmarks rules for `gamma` and selectors.
 
         Returns
         -------
@@ -340,6 +339,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         -------
         self
         """
+        self._check_settings()
         rng = generator(self.random_state)
         if getattr(self, "route_", None) == "exact":
             warnings.warn(
@@ -351,13 +351,15 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if not hasattr(self, "_landmark_model"):
             kernel, X, weights = self._landmark_inputs(X, y, sample_weight)
             model = fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device, weights)
-            self._adopt(model, model.landmarks.points)
+            self._adopt(model, model.landmarks.points, X.shape[0])
             return self
         X = known_rows(self._check_inputs(X))
         weights = check_weights(self, fetched(sample_weight), X.shape[0])
+        if weights is not None and not is_lazy(X):
+            X, weights = with_weight(self, X, weights, least=1)
         rng = np.random.default_rng([int(rng.integers(2**32)), self.n_samples_seen_])
         model = update_landmarks(self._landmark_model, X, self.landmarks, self._wanted(), rng, self.device, weights)
-        self._adopt(model, model.landmarks.points)
+        self._adopt(model, model.landmarks.points, self.n_samples_seen_ + X.shape[0])
         return self
 
     def fit_transform(self, X, y=None, sample_weight=None):
@@ -475,7 +477,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 kernel, X, weights = self._landmark_inputs(X, y, sample_weight)
                 rng = generator(self.random_state)
                 model = fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device, weights)
-                self._adopt(model, X)
+                self._adopt(model, X, X.shape[0])
                 return None
             return self._fit_exactly(X, y, sample_weight)
 
@@ -498,7 +500,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             gram,
             self._wanted(),
             generator(self.random_state),
-            weights=None if weights is None else from_numpy(weights, there, dtype=gram.dtype),
+            weights=weights,
             eigensolver=self._solver_name(),
             tol=self.tol,
             max_iter=self.max_iter,
@@ -509,7 +511,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         result = result if there is points else on_host(result)
         if self.remove_zero_eig is False and isinstance(self._wanted(), int):
             result = padded(result, min(self._wanted(), points.shape[0]))
-        self._store(result, points)
+        self._store(result, points, points.shape[0])
         return result.scores
 
     def _fold_solver(self, X, n_folds, n_components):
@@ -573,15 +575,15 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         weights = check_weights(self, fetched(sample_weight), X.shape[0])
         return (X, weights) if weights is None or is_lazy(X) else with_weight(self, X, weights)
 
-    def _adopt(self, model, X):
+    def _adopt(self, model, X, n_rows):
         self.kernel_ = model.kernel
         if is_lazy(X):
-            X = training_sample(X) if as_preimage(self.preimage).learns else model.landmarks.points
-        self._store(model.principal, X)
+            X = training_sample(X) if self._way_back_solver().learns else model.landmarks.points
+        self._store(model.principal, X, n_rows)
         self._landmark_model = model
         self.route_, self.landmarks_ = "landmarks", model.landmarks
 
-    def _store(self, result, X):
+    def _store(self, result, X, n_rows):
         solver = self._way_back_solver()
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
         self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(result.subspace, X)
@@ -590,7 +592,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.explained_variance_ = result.variances
         self.explained_variance_ratio_ = result.shares
         self.n_components_ = len(result.subspace)
-        self.n_samples_seen_ = int(result.count)
+        self.n_samples_seen_ = int(n_rows)
         self.eigen_result_ = result.eigen
 
     def _way_back_solver(self):
@@ -604,6 +606,11 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _check_settings(self):
         """Parameters, each and together."""
         check_parameters(self)
+        if self.fit_inverse_transform and self.preimage not in ("auto", "learned"):
+            raise ValueError(
+                f"KernelPCA was given fit_inverse_transform=True, which learns a map to inputs, and preimage="
+                f"{self.preimage!r}, another way back. Leave one of them out."
+            )
         if self.fit_inverse_transform and is_precomputed(self.kernel):
             raise ValueError(
                 "Cannot fit_inverse_transform with a precomputed kernel: it has no inputs to go back to. Give "
@@ -634,7 +641,10 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.route_ != "exact":
             raise AttributeError("eigenvectors_ belong to the Gram matrix of all rows; this KernelPCA has landmarks.")
         xp = array_namespace(self.eigenvalues_)
-        return self.subspace_.frame.coefficients * xp.sqrt(xp.abs(self.eigenvalues_))
+        vectors = self.subspace_.frame.coefficients * xp.sqrt(xp.abs(self.eigenvalues_))
+        # The mean has the weights of rows as coefficients: √w of (S3) is part of the axes, not of unit eigenvectors.
+        weights = self.subspace_.origin.coefficients * self.eigenvalues_[0] / self.explained_variance_[0]
+        return vectors / xp.sqrt(weights)
 
     @property
     def X_fit_(self):
@@ -646,6 +656,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._require_fitted("dual_coef_")
         if not self.fit_inverse_transform:
             raise AttributeError("dual_coef_ are weights of a learned map; fit with fit_inverse_transform=True.")
+        if not hasattr(self.preimage_, "weights"):
+            raise AttributeError("This KernelPCA was fitted without fit_inverse_transform=True; fit it again.")
         return self.preimage_.weights
 
     @property

@@ -282,7 +282,10 @@ class CenteredGram:
     def rounding_error(self):
         """Norm of the rounding errors, see `Gram.rounding_error`; measured once."""
         if self._rounding_error is None:
-            heaviest = 1.0 if self.weights is None else float(array_namespace(self.weights).max(self.weights))
+            heaviest = 1.0
+            if self.weights is not None:  # a row that is nearly all of the mean has nearly nothing left after centring
+                remaining = self.weights * (1 - self.weights / self.count)
+                heaviest = float(array_namespace(remaining).max(remaining))
             self._rounding_error = heaviest * self.gram.rounding_error()
         return self._rounding_error
 

@@ -4,7 +4,9 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, itemsize
+import numpy as np
+
+from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, itemsize
 from preimage._linalg import determined_count, fix_signs, rank_tolerance
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Expansion, Subspace, require_finite
@@ -74,7 +76,7 @@ def principal_subspace(
     n_components : int, float in (0, 1), or None
         A number, a fraction of the variance, or as many as there are.
     rng : numpy.random.Generator
-    weights : array of shape (n,), optional
+    weights : NumPy array of shape (n,), optional
         Positive weights of the points; the result is that of points repeated so often.
     eigensolver, tol, max_iter
         See `as_eigensolver`.
@@ -84,6 +86,10 @@ def principal_subspace(
     PrincipalSubspace
     """
     require_finite(gram.diagonal(), gram.kernel)
+    # Weights of mean one: their size is that of eigenvalues, and no reason to overflow.
+    unit = 1.0 if weights is None else float(np.mean(weights))
+    if weights is not None:
+        weights = from_numpy(weights / unit, gram.X, dtype=gram.dtype)
     centered = gram.centered(weights)
     by_modulus = not gram.kernel.is_positive_semidefinite
     eigen = _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes)
@@ -107,8 +113,9 @@ def principal_subspace(
     )
     # The products as computed, not √λ u: then fit_transform is what transform gives, to the last digits.
     scores = products * scale if weights is None else None
-    report = replace(eigen, values=values, residuals=eigen.residuals[: len(subspace)], vectors=None, products=None)
-    return PrincipalSubspace(subspace, values, scores, total, centered.count, report)
+    residuals = unit * eigen.residuals[: len(subspace)]
+    report = replace(eigen, values=unit * values, residuals=residuals, vectors=None, products=None)
+    return PrincipalSubspace(subspace, unit * values, scores, unit * total, unit * centered.count, report)
 
 
 def padded(principal, count):
@@ -183,7 +190,8 @@ def _significant(eigen, n_components, total, centered, by_modulus):
     xp = array_namespace(eigen.values)
     moduli = xp.abs(eigen.values)
     largest = float(xp.max(moduli))
-    scale = float(xp.sum(xp.abs(centered.gram.diagonal())))
+    own = xp.abs(centered.gram.diagonal())
+    scale = float(xp.sum(own if centered.weights is None else own * centered.weights))
     if largest <= rank_tolerance(1, moduli.dtype) * 8 * scale:
         raise ValueError(
             "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel "
@@ -206,6 +214,14 @@ def _significant(eigen, n_components, total, centered, by_modulus):
         )
     keep = min(keep, wanted)
     values = eigen.values[:keep]
+    explained = float(xp.sum(xp.abs(values))) / (float(xp.sum(moduli)) if by_modulus else total)
+    if isinstance(n_components, float) and explained < n_components * (1 - 1e-9):
+        warnings.warn(
+            f"{n_components:.0%} of the variance were asked for, but the data determine only {keep} components, which "
+            f"hold {explained:.0%}: rounding errors decide the coordinates along further ones.",
+            RankWarning,
+            stacklevel=4,
+        )
     _warn(eigen, values, xp)
     return values, eigen.vectors[:, :keep], eigen.products[:, :keep]
 
@@ -220,7 +236,16 @@ def _determined(eigen, centered, largest):
     solver_error = float(xp.max(eigen.residuals))
     if not eigen.is_direct:
         solver_error = min(solver_error, SOLVER_ROUNDING * epsilon(eigen.values.dtype) * largest)
-    return max(1, determined_count(eigen.values, centered.rounding_error() + solver_error))
+    count = determined_count(eigen.values, centered.rounding_error() + solver_error)
+    if count == 0:
+        warnings.warn(
+            f"Rounding errors show in the only component that is kept: the kernel {centered.gram.kernel!r} hardly "
+            "tells the points apart in this precision. Center and scale the data, choose another gamma, for instance "
+            "gamma='median', or compute in double precision.",
+            RankWarning,
+            stacklevel=5,
+        )
+    return max(1, count)
 
 
 def _positive(values):
