@@ -1,12 +1,14 @@
 """Threads over blocks leave the process as they found it."""
 
+import os
 import threading
+import warnings
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from preimage._threads import available_threads, run_parallel
+from preimage._threads import at_most, available_threads, run_parallel, single_threaded_blas
 
 
 def blas_threads():
@@ -53,3 +55,39 @@ def test_the_users_limit_is_respected():
         assert available_threads() == 1
         idents = run_parallel(lambda _: threading.get_ident(), range(4))
         assert set(idents) == {threading.get_ident()}
+
+
+def test_whoever_leaves_last_restores_the_number():
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        first, second, third = at_most(1), single_threaded_blas(), at_most(1)
+        first.__enter__()
+        assert second.__enter__()
+        third.__enter__()
+        for leaving in (first, second):
+            leaving.__exit__(None, None, None)
+            assert set(blas_threads()) == {1}
+        third.__exit__(None, None, None)
+        assert blas_threads() == before
+
+
+def test_one_caller_has_the_cores():
+    with single_threaded_blas() as first, single_threaded_blas() as second:
+        assert first and not second
+    with single_threaded_blas() as again:
+        assert again
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_forked_inside_is_not_limited():
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with at_most(1), single_threaded_blas(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # there are other threads, which the child lacks
+            child = os.fork()
+            if child == 0:
+                with single_threaded_blas() as alone:
+                    pass
+                os._exit(0 if alone and blas_threads() == before else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert blas_threads() == before

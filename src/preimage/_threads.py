@@ -4,14 +4,61 @@ import contextlib
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, wraps
 
 from threadpoolctl import ThreadpoolController
 
 _local = threading.local()
-_limit = threading.Lock()
-if hasattr(os, "register_at_fork"):  # a child must not inherit a lock that a thread it lacks will never release
-    os.register_at_fork(after_in_child=lambda: globals().update(_limit=threading.Lock()))
+_cores = threading.Lock()
+
+
+class _Limits:
+    """How many threads BLAS may use, as all who limit it at present agree.
+
+    The number is global to the process. The first user remembers what it was, the smallest limit among the present
+    users holds, and the last one to leave restores it, in whatever order threads come and go.
+    """
+
+    def __init__(self):
+        self.lock, self.counts, self.before = threading.Lock(), [], []
+
+    def enter(self, count):
+        with self.lock:
+            if not self.counts:
+                libraries = _controller(os.getpid()).select(user_api="blas").lib_controllers
+                self.before = [(library, library.get_num_threads()) for library in libraries]
+            self.counts.append(count)
+            self._apply()
+
+    def leave(self, count):
+        with self.lock:
+            if count in self.counts:  # not in a process that was forked from inside
+                self.counts.remove(count)
+                self._apply()
+
+    def forget(self):
+        """Begin anew in a forked child: threads that it lacks would never release the lock or lift a limit."""
+        limited = bool(self.counts)
+        self.lock, self.counts = threading.Lock(), []
+        if limited:
+            self._apply()
+
+    def _apply(self):
+        for library, threads in self.before:
+            library.set_num_threads(min([threads, *self.counts]))
+
+
+_limits = _Limits()
+
+
+def _after_fork():
+    global _cores
+    _cores = threading.Lock()
+    _limits.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def run_parallel(work, items):
@@ -38,29 +85,50 @@ def available_threads():
 
 @contextlib.contextmanager
 def single_threaded_blas():
-    """Limit BLAS to one thread inside a `with` statement; yields whether this caller holds the limit.
+    """Limit BLAS to one thread inside a `with` statement; yields whether this caller has the cores for itself.
 
-    The limit is global to the process and only the thread that sets it can lift it, so one caller at a time has it.
+    One caller at a time has them; for others BLAS has one thread as well.
     """
-    if not _limit.acquire(blocking=False):
-        yield False
-        return
+    cores = _cores  # another lock after a fork
+    alone = cores.acquire(blocking=False)
     try:
-        with _controller(os.getpid()).limit(limits=1, user_api="blas"):
-            yield True
+        with _limited(1):
+            yield alone
     finally:
-        _limit.release()
+        if alone:
+            cores.release()
 
 
 @contextlib.contextmanager
 def at_most(n_jobs):
     """Use at most `n_jobs` threads inside a `with` statement; negative numbers count from all cores, None is all."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning: give a number of threads, -1 or None for all, -2 for all but one.")
     if n_jobs is None or n_jobs == -1:
         yield
         return
-    count = n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
-    with _controller(os.getpid()).limit(limits=min(count, available_threads()), user_api="blas"):
+    with _limited(n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)):
         yield
+
+
+def within_n_jobs(method):
+    """A method of an estimator that uses at most its `n_jobs` threads."""
+
+    @wraps(method)
+    def limited(self, *arguments, **options):
+        with at_most(self.n_jobs):
+            return method(self, *arguments, **options)
+
+    return limited
+
+
+@contextlib.contextmanager
+def _limited(count):
+    _limits.enter(count)
+    try:
+        yield
+    finally:
+        _limits.leave(count)
 
 
 def _inside(work, item):

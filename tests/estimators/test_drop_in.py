@@ -1,18 +1,26 @@
 """What code written for scikit-learn's KernelPCA relies on."""
 
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits, make_circles
 from sklearn.decomposition import KernelPCA as Peer
 from sklearn.exceptions import NotFittedError
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from preimage import KernelPCA
 from preimage.exceptions import RankWarning
+from preimage.kernels import Gaussian
 from preimage.landmarks import Uniform
 
 KERNELS = [("rbf", {"gamma": 0.5}), ("poly", {"gamma": 0.3, "degree": 2}), ("linear", {}), ("cosine", {})]
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
 
 @pytest.fixture
@@ -66,21 +74,58 @@ def test_two_spellings_of_one_parameter(X):
         KernelPCA(2, eigensolver="dense", eigen_solver="arpack").fit(X)
 
 
-def test_threads_are_limited_inside_and_restored(X, monkeypatch):
-    seen = []
-    import preimage.estimators._kernel_pca as module
+class TestThreads:
+    """Two threads of BLAS outside, whatever the environment says: then one inside is news."""
 
-    original = module.principal_subspace
+    @pytest.fixture(autouse=True)
+    def two_threads(self):
+        with threadpool_limits(2, user_api="blas"):
+            if set(blas_threads()) != {2}:
+                pytest.skip("this BLAS cannot use two threads")
+            yield
 
-    def spy(*arguments, **options):
-        seen.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
-        return original(*arguments, **options)
+    @pytest.mark.parametrize("landmarks", [None, 20])
+    @pytest.mark.parametrize(
+        "use",
+        [
+            lambda model, X: model.fit(X),
+            lambda model, X: model.transform(X),
+            lambda model, X: model.denoise(X[:3]),
+            lambda model, X: model.inverse_transform(np.ones((2, 2))),
+            lambda model, X: model.find_preimages(np.ones((2, 2))),
+            lambda model, X: model.partial_fit(X),
+        ],
+        ids=["fit", "transform", "denoise", "inverse_transform", "find_preimages", "partial_fit"],
+    )
+    def test_limited_inside_and_restored(self, use, landmarks, X):
+        seen = []
 
-    before = threadpool_info()
-    monkeypatch.setattr(module, "principal_subspace", spy)
-    KernelPCA(2, n_jobs=1).fit(X)
-    assert seen and set(seen) == {1}
-    assert threadpool_info() == before
+        class Spy(Gaussian):
+            def __call__(self, *arguments):
+                seen.extend(blas_threads())
+                return super().__call__(*arguments)
+
+            def against(self, points):
+                return lambda rows: self(rows, points)
+
+        model = KernelPCA(2, kernel=Spy(0.5), n_jobs=1, landmarks=landmarks, preimage="fixed_point").fit(X)
+        seen.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # partial_fit begins anew after an exact fit
+            use(model, X)
+        assert seen and set(seen) == {1}
+        assert set(blas_threads()) == {2}
+
+    def test_models_in_threads_leave_blas_as_it_was(self, X):
+        model = KernelPCA(3, n_jobs=1).fit(X)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(model.transform, [X] * 200))
+        assert set(blas_threads()) == {2}
+
+    @pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
+    def test_no_thread_has_no_meaning(self, method, X):
+        with pytest.raises(ValueError, match="n_jobs=0 has no meaning"):
+            getattr(KernelPCA(2, n_jobs=0, landmarks=10), method)(X)
 
 
 @pytest.mark.parametrize("copy", [True, False])

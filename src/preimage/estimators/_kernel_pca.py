@@ -23,7 +23,7 @@ from preimage._dask import known_rows
 from preimage._memory import memory_budget
 from preimage._random import generator
 from preimage._targets import check_weights, fetched, with_weight
-from preimage._threads import at_most
+from preimage._threads import at_most, within_n_jobs
 from preimage._validation import (
     Interval,
     StrOptions,
@@ -315,6 +315,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._fit(X, y, sample_weight)
         return self
 
+    @within_n_jobs
     def partial_fit(self, X, y=None, sample_weight=None):
         """Learn from a further batch of rows, on landmarks.
 
@@ -379,6 +380,10 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         with at_most(self.n_jobs):
             return self._map(self.subspace_.coordinates, X)
 
+    inverse_transform = within_n_jobs(WayBack.inverse_transform)
+    find_preimages = within_n_jobs(WayBack.find_preimages)
+
+    @within_n_jobs
     def denoise(self, X, *, n_components=None, cross_fit=None):
         r"""Project X on the subspace, through the mean, and go back to input space, starting at X.
 
