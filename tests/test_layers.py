@@ -37,6 +37,7 @@ LAYERS = [
         "_targets",
         "_validation",
         "_threads",
+        "_warnings",
         "_memory",
         "_random",
         "_dask",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit, softmax
 
+from preimage._warnings import warn_user
 from preimage.discriminants._thresholds import (
     empirical_threshold,
     gaussian_threshold,
@@ -132,7 +133,7 @@ def many_class_rule(moments, threshold):
     spread = np.max(np.abs(present - moments.mean))
     if spread <= SAME * (np.max(np.abs(present)) + np.sqrt(max(np.trace(within), 0.0))):
         if len(present) > 1:
-            warnings.warn(SAME_MEANS, RankWarning, stacklevel=2)
+            warn_user(SAME_MEANS, RankWarning)
         return LinearRule(np.zeros(means.T.shape), priors, 1.0)
     between = np.atleast_2d(np.cov(present.T, bias=True)) * 2 * len(present) / max(len(present) - 1, 1)
     variances, whitened = np.linalg.eigh((within + within.T) / 2)
@@ -150,7 +151,7 @@ def many_class_rule(moments, threshold):
 
 def _constant_rule(counts):
     if counts.all():
-        warnings.warn(SAME_MEANS, RankWarning, stacklevel=2)
+        warn_user(SAME_MEANS, RankWarning)
     with np.errstate(divide="ignore"):
         log_odds = np.clip(np.log(counts[1]) - np.log(counts[0]), -50, 50)
     return LinearRule(np.zeros((1, 1)), np.array([log_odds]), 1.0)

@@ -9,6 +9,8 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
+from preimage._warnings import warn_user
+
 # Means that differ by less than this share of the deviation within classes do not differ.
 SAME = 1e-12
 # Size of the linear term of the Lasso, whose quadratic term has diagonal entries around one. Least angle regression
@@ -122,12 +124,11 @@ def sparse_fisher_path(noise, contrast, max_nonzero=None):
     beyond = np.flatnonzero(counts > most)
     steps = steps[: beyond[0] + 1] if beyond.size else steps
     if not beyond.size and limits[-1] > END * limits[0]:
-        warnings.warn(
+        warn_user(
             f"The path of sparse discriminants ended early, at {limits[-1] / limits[0]:.1g} of its first penalty and "
             f"with {counts[-1] if counts.size else 0} of {most} coefficients: images of the points depend on each "
             "other up to rounding. A larger alpha, a narrower kernel or fewer points may help.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     coefficients = b[:, steps] / (size * sums[steps])
     penalties = 2 * scale * limits[steps] / (size * sums[steps])

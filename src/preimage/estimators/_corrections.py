@@ -1,9 +1,8 @@
 """Corrections of values that a fitted model gives new points: scores of transformers, decisions of classifiers."""
 
-import warnings
-
 import numpy as np
 
+from preimage._warnings import warn_user
 from preimage.calibration import (
     TrainingSpan,
     inflation,
@@ -105,11 +104,10 @@ class Histogram:
 
     def __call__(self, values, X=None):
         if len(values) < SMALL_BATCH:
-            warnings.warn(
+            warn_user(
                 f"Histogram specification needs the whole test set at once; got {len(values)} new row(s), and fewer "
                 f"than {SMALL_BATCH} say little of a distribution. method='transfer' corrects single rows.",
                 UserWarning,
-                stacklevel=4,
             )
         return renormalize(self.train, values)
 

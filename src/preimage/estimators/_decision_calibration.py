@@ -1,10 +1,9 @@
 """Learn from training data how the decisions of a classifier for new points are to be corrected."""
 
-import warnings
-
 import numpy as np
 
 from preimage._arrays import to_dense
+from preimage._warnings import warn_user
 from preimage.calibration import (
     Threshold,
     compare_decisions,
@@ -182,11 +181,10 @@ def is_worse_than_chance(predicted, codes):
 
 
 def _warn_of_collapse(model, what):
-    warnings.warn(
+    warn_user(
         f"Decisions of {model!r} for samples left out {what}: new samples are like none that it was fitted on. Nothing "
         "is corrected. A wider kernel (smaller gamma) or fewer variables may help.",
         UserWarning,
-        stacklevel=2,
     )
 
 

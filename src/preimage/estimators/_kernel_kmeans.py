@@ -1,6 +1,5 @@
 """Kernel k-means."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -39,6 +38,7 @@ from preimage._validation import (
     check_points,
     count_rows,
 )
+from preimage._warnings import warn_user
 from preimage.clustering import CoordinatePass, coordinate_kmeans, coordinate_online, kernel_kmeans
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -326,11 +326,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             result = solver.fit(space, centers.points).inverse(space, centers.inner(frame))
         failed = int(np.sum(~result.converged))
         if failed:
-            warnings.warn(
+            warn_user(
                 f"{failed} of {len(centers)} pre-images did not converge ({', '.join(sorted(set(result.reason)))}); "
                 "a solver with a larger max_iter may help.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self._narrowed(result.points)
 
@@ -434,18 +433,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.inertia_ = found.inertia
         self.n_iter_ = found.n_iter
         if n_found < self.n_clusters:
-            warnings.warn(
+            warn_user(
                 f"Only {n_found} of {self.n_clusters} clusters have rows: the data have no more distinct points in "
                 "feature space. Ask for fewer clusters.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if not found.converged:
-            warnings.warn(
+            warn_user(
                 f"KernelKMeans stopped at max_iter={self.max_iter} while rows still moved. The result is no worse than "
                 "what came before; a larger max_iter or tol ends the search.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _coordinates(self, space):

@@ -1,6 +1,5 @@
 """Kernel principal component analysis."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -33,6 +32,7 @@ from preimage._validation import (
     check_points,
     count_rows,
 )
+from preimage._warnings import warn_user
 from preimage.estimators._cross_fit import FOLDS, needs_folds, out_of_fold
 from preimage.estimators._cross_fit_landmarks import FoldMoments, denoised_by_folds, require_training_set, without_fold
 from preimage.estimators._kernel_input import (
@@ -343,11 +343,10 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self._check_settings()
         rng = generator(self.random_state)
         if getattr(self, "route_", None) == "exact":
-            warnings.warn(
+            warn_user(
                 "This KernelPCA was fitted exactly, which cannot be continued: partial_fit begins anew. Fit it with "
                 "landmarks=... to continue from there.",
                 UserWarning,
-                stacklevel=2,
             )
         if not hasattr(self, "_landmark_model"):
             kernel, X, weights = self._landmark_inputs(X, y, sample_weight)

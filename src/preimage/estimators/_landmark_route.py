@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage._arrays import as_points, is_dask, is_foreign, on_device, own_copy, take_rows, to_numpy
 from preimage._rows import map_rows
+from preimage._warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
@@ -102,12 +103,11 @@ def update_landmarks(model, X, landmarks, n_components, rng, device, weights=Non
     before = model.landmarks
     left = (principal.residual - before.residual_trace) / (batch.trace or 1.0)
     if most <= 0 and left > max(MUCH_LEFT, 5 * before.residual_share):
-        warnings.warn(
+        warn_user(
             f"The {len(before)} landmarks, as many as were asked for, leave {left:.0%} of the kernel on this batch and "
             f"left {before.residual_share:.0%} on those before: the stream has moved where no landmark is. Ask for "
             "more landmarks, or begin with a batch that shows all of it.",
             UserWarning,
-            stacklevel=3,
         )
     return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)
 

@@ -1,9 +1,8 @@
 """Pre-images as estimators hand them out: points, and a warning where a solver did not converge."""
 
-import warnings
-
 import numpy as np
 
+from preimage._warnings import warn_user
 from preimage.exceptions import ConvergenceWarning
 
 
@@ -12,10 +11,9 @@ def points_of(result):
     failed = len(result.converged) - int(np.sum(result.converged))
     if failed:
         reasons = ", ".join(sorted(set(result.reason[~result.converged])))
-        warnings.warn(
+        warn_user(
             f"{failed} of {len(result.converged)} pre-images did not converge ({reasons}). They are no worse than "
             "their starts; find_preimages() says which, and a solver with a larger max_iter may help.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return result.points

@@ -1,9 +1,8 @@
 """The empirical kernel map: kernel values with a set of points, as vectors of feature space."""
 
-import warnings
-
 from preimage._arrays import array_namespace, device_kwargs, epsilon
 from preimage._linalg import eigh_descending, rank_tolerance
+from preimage._warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram
@@ -36,10 +35,9 @@ def _warn_of_negative(kernel, values):
     count = int(xp.sum(xp.astype(negative, xp.int64)))
     if count:
         share = float(xp.sum(xp.where(negative, sizes, xp.zeros_like(sizes)))) / float(xp.sum(sizes))
-        warnings.warn(
+        warn_user(
             f"{kernel!r} has {count} negative eigenvalues on the {values.shape[0]} points, {share:.1%} of the sum of "
             "moduli. Whitened features have inner products equal to the positive part of K; what the negative part "
             "says is lost. Iterated(kernel) is a positive semidefinite alternative, whiten=False keeps all values.",
             IndefiniteKernelWarning,
-            stacklevel=4,
         )

@@ -1,6 +1,5 @@
 """Widths from labelled points: where class means in feature space lie farthest apart."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 from preimage._arrays import as_points, is_foreign, take_rows, to_numpy
 from preimage._enclosing_ball import randomized_balls
 from preimage._random import generator
+from preimage._warnings import warn_user
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels._bandwidth import CLASS_RULES, resolve_gamma
 from preimage.kernels._class_gram import ClassGram, ClassPairs, require_width, stratified_rows
@@ -142,20 +142,18 @@ def settled_gamma(curves, X, kernel, criterion):
     """The width of the peak; where there is none, with a warning, one over the median distance."""
     if curves.peak is None:
         fallback = resolve_gamma("median", X, kernel.metric)
-        warnings.warn(
+        warn_user(
             f"{criterion}: the class means cannot be told apart at any width, as if labels had nothing to do with the "
             f"points. Taking gamma={fallback:.4g}, the rule 'median'.",
             ConvergenceWarning,
-            stacklevel=3,
         )
         return fallback
     if curves.peak.at_edge:
         side, further = ("smallest", "smaller") if curves.peak.at_edge < 0 else ("largest", "larger")
-        warnings.warn(
+        warn_user(
             f"{criterion} is largest at gamma={curves.peak.gamma:.4g}, the {side} of the grid; the peak may lie "
             f"beyond. Give {further} candidates, or another criterion.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return curves.peak.gamma
 

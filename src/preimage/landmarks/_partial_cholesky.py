@@ -1,12 +1,12 @@
 """A Cholesky factor that grows by blocks of pivots: the common work of all selectors."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, take_rows, to_numpy
 from preimage._linalg import rank_tolerance
+from preimage._warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space import Gram
 from preimage.kernels import Precomputed
@@ -251,12 +251,11 @@ class PartialCholesky:
         suspects = suspects[is_significant(-residuals[suspects], self.rounding_errors(suspects))]
         if suspects.size:
             self._is_indefinite = True
-            warnings.warn(
+            warn_user(
                 f"{self.kernel!r} is not positive semidefinite on these data: a squared residual is "
                 f"{residuals[suspects].min():.2g}. Residual traces are not to be trusted; use a positive semidefinite "
                 "kernel.",
                 IndefiniteKernelWarning,
-                stacklevel=6,
             )
 
     def _room(self, capacity):

@@ -1,6 +1,5 @@
 """Kernel PCA on landmarks: one pass over the data, then a problem of the size of the landmarks."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from preimage._arrays import (
 from preimage._linalg import DETERMINED, fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
 from preimage._rows import cut, sum_rows
 from preimage._validation import check_finite_block
+from preimage._warnings import warn_user
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, sum_labelled_rows
 from preimage.kernels import Kernel, Precomputed
@@ -197,20 +197,18 @@ def _kept(values, exact, n_components, total, moments):
     rank = max(1, min(exact, numerical_rank(values, n_points, abs(moments.trace))))
     wanted = wanted_count(values, n_components, total)
     if isinstance(n_components, int) and rank < wanted:
-        warnings.warn(
+        warn_user(
             f"{n_components} components were asked for, but {n_points} landmarks hold only {rank} with a variance "
             f"above rounding errors; {rank} are kept. More landmarks, or another kernel width, give more.",
             RankWarning,
-            stacklevel=4,
         )
     keep = min(rank, wanted)
     xp = array_namespace(values)
     reached = float(xp.sum(values[:keep])) / total
     if isinstance(n_components, float) and reached < n_components * (1 - 1e-9):
-        warnings.warn(
+        warn_user(
             f"{n_components:.0%} of the variance were asked for; the {n_points} landmarks hold {reached:.0%}. More "
             "landmarks hold more.",
             RankWarning,
-            stacklevel=4,
         )
     return keep

@@ -1,6 +1,5 @@
 """Oriented kernel PCA: features that vary with a signal and not with a noise."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, itemsize
 from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance, whitening_factor
 from preimage._rows import sum_rows
+from preimage._warnings import warn_user
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite, sum_labelled_rows
 from preimage.spectral._landmark_principal import SHORTEST
@@ -174,10 +174,9 @@ def _kept(ratios, signal, n_components):
         raise ValueError(_NO_VARIANCE)
     rank = max(1, numerical_rank(ratios, signal.mean.shape[0]))
     if n_components is not None and rank < n_components:
-        warnings.warn(
+        warn_user(
             f"{n_components} components were asked for, but the data hold only {rank} with a variance above rounding "
             f"errors; {rank} are kept.",
             RankWarning,
-            stacklevel=4,
         )
     return rank

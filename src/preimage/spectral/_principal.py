@@ -1,6 +1,5 @@
 """Exact kernel PCA: the leading eigenvectors of the centred Gram matrix, as a subspace."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, itemsize
 from preimage._linalg import determined_count, fix_signs, rank_tolerance
+from preimage._warnings import warn_user
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Expansion, Subspace, require_finite
 from preimage.spectral._auto import as_eigensolver
@@ -206,11 +206,10 @@ def _significant(eigen, n_components, total, centered, by_modulus):
         else wanted_count(eigen.values, n_components, total)
     )
     if isinstance(n_components, int) and keep < wanted:
-        warnings.warn(
+        warn_user(
             f"{n_components} components were asked for, but the data determine only {keep} (of {centered.shape[0]} "
             f"points): rounding errors decide the coordinates along further ones. {keep} are kept.",
             RankWarning,
-            stacklevel=4,
         )
     keep = min(keep, wanted)
     values = eigen.values[:keep]
@@ -266,20 +265,18 @@ def _warn(eigen, values, xp):
     negative = int(xp.sum(xp.astype(values < 0, xp.int64)))
     if negative:
         share = float(xp.sum(xp.abs(values) - values)) / 2 / float(xp.sum(xp.abs(values)))
-        warnings.warn(
+        warn_user(
             f"The kernel is indefinite on these data: {negative} of the {values.shape[0]} kept components have "
             f"negative eigenvalues, {share:.1%} of the sum of moduli. They are scaled by √|λ|; distances in "
             "feature space can be negative. Iterated(kernel) is a positive semidefinite alternative.",
             IndefiniteKernelWarning,
-            stacklevel=5,
         )
     if not eigen.converged:
         worst = float(xp.max(eigen.relative_residuals))
-        warnings.warn(
+        warn_user(
             f"The eigensolver stopped before its tolerance ({eigen.reason}): the largest relative residual is "
             f"{worst:.1e}. Raise max_iter, raise tol, or use eigensolver='dense'.",
             ConvergenceWarning,
-            stacklevel=5,
         )
 
 
@@ -289,9 +286,8 @@ def _warn_if_diagonal(gram, centered):
     xp = array_namespace(diagonal)
     beside = xp.max(xp.abs(centered.row_means / centered.mean_coefficients[:, 0] - diagonal))
     if n > 2 and float(beside) <= n * epsilon(diagonal.dtype) * float(xp.max(xp.abs(diagonal))):
-        warnings.warn(
+        warn_user(
             f"All kernel values between different points vanish ({gram.kernel!r}): no point is like another, "
             "and components are arbitrary. A smaller gamma is needed, for instance gamma='median'.",
             UserWarning,
-            stacklevel=4,
         )

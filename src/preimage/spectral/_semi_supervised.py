@@ -1,6 +1,5 @@
 """Semi-supervised kernel PCA: orthonormal directions of large variance whose values follow some labels."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, itemsize, to_numpy
 from preimage._linalg import fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
+from preimage._warnings import warn_user
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
 from preimage.kernels import Precomputed
@@ -132,11 +132,10 @@ def semi_supervised_subspace(sample, targets, n_components, *, label_weight, sca
     if len(search) == len(targets):
         search.add_principal(n_components - len(search))
     if len(search) < n_components:
-        warnings.warn(
+        warn_user(
             f"{n_components} components were asked for, but the data have only {len(search)} with a variance above "
             f"rounding errors; {len(search)} are kept.",
             RankWarning,
-            stacklevel=4,
         )
     D, multipliers, has_sign = search.result()
     signs = fix_signs(sample.at_points @ D - D.T @ mean)
