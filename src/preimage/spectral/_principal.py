@@ -215,11 +215,10 @@ def _significant(eigen, n_components, total, centered, by_modulus):
     values = eigen.values[:keep]
     explained = float(xp.sum(xp.abs(values))) / (float(xp.sum(moduli)) if by_modulus else total)
     if isinstance(n_components, float) and explained < n_components * (1 - 1e-9):
-        warnings.warn(
+        warn_user(
             f"{n_components:.0%} of the variance were asked for, but the data determine only {keep} components, which "
             f"hold {explained:.0%}: rounding errors decide the coordinates along further ones.",
             RankWarning,
-            stacklevel=4,
         )
     _warn(eigen, values, xp)
     return values, eigen.vectors[:, :keep], eigen.products[:, :keep]
@@ -237,12 +236,11 @@ def _determined(eigen, centered, largest):
         solver_error = min(solver_error, SOLVER_ROUNDING * epsilon(eigen.values.dtype) * largest)
     count = determined_count(eigen.values, centered.rounding_error() + solver_error)
     if count == 0:
-        warnings.warn(
+        warn_user(
             f"Rounding errors show in the only component that is kept: the kernel {centered.gram.kernel!r} hardly "
             "tells the points apart in this precision. Center and scale the data, choose another gamma, for instance "
             "gamma='median', or compute in double precision.",
             RankWarning,
-            stacklevel=5,
         )
     return max(1, count)
 
