@@ -1,11 +1,16 @@
 """Every eigensolver finds the same pairs, and says how well."""
 
+import warnings
+
 import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse.linalg import ArpackNoConvergence
 
+from preimage import KernelPCA
 from preimage._arrays import to_numpy
+from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Linear, Sigmoid
 from preimage.spectral import Arpack, BlockKrylov, Dense, as_eigensolver
@@ -185,3 +190,47 @@ def test_badly_scaled_start_blocks_stay_orthogonal():
     X = np.random.default_rng(0).standard_normal((1200, 60)) * np.logspace(0, -3.2, 60)
     result = BlockKrylov().solve(Gram(Linear(), X).held().centered(), 60, np.random.default_rng(0))
     assert_allclose(result.vectors.T @ result.vectors, np.eye(60), atol=1e-12)
+
+
+class TestArpackThatStopsEarly:
+    @pytest.fixture
+    def K(self, rng):
+        """Three eigenvalues that are found at once, and many that are hard to tell apart."""
+        values = np.concatenate([[9e3, 4e3, 1e3], np.linspace(1.0, 0.99, 397)])
+        vectors, _ = np.linalg.qr(rng.normal(size=(400, 400)))
+        return (vectors * values) @ vectors.T
+
+    def test_fewer_pairs_are_no_convergence(self, K):
+        result = Arpack(max_iter=2).solve(K, 10, np.random.default_rng(0))
+        found = len(result.values)
+        assert 3 <= found < 10 and result.n_missing == 10 - found
+        assert not result.converged and result.reason == "iteration limit"
+
+    def test_kernel_pca_names_both_numbers(self, K):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = KernelPCA(10, kernel="precomputed", eigen_solver="arpack", max_iter=2).fit(K)
+        assert [warning.category for warning in caught] == [ConvergenceWarning]
+        assert f"found {model.n_components_} of the 10 eigenpairs" in str(caught[0].message)
+        assert not model.eigen_result_.converged
+
+    def test_a_share_of_the_variance(self, K):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            KernelPCA(0.99999, kernel="linear", eigen_solver="arpack", max_iter=2).fit(np.linalg.cholesky(K))
+        assert [warning.category for warning in caught] == [ConvergenceWarning]
+
+    def test_no_pair_at_all(self, rng):
+        A = rng.normal(size=(400, 400))
+        K = A @ A.T
+        with pytest.raises(ArpackNoConvergence, match="none of the 10 eigenpairs converged within max_iter=1 restarts"):
+            KernelPCA(10, kernel="precomputed", eigen_solver="arpack", max_iter=1).fit(K)
+
+    @pytest.mark.parametrize("tol", [0.1, 1e-3, 1e-8, 1e-12, 1e-15, 0.0])
+    def test_its_own_tolerance_counts(self, tol, K):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = KernelPCA(3, kernel="precomputed", eigen_solver="arpack", tol=tol, max_iter=100_000).fit(K)
+        assert model.eigen_result_.converged and model.eigen_result_.reason == "converged"
+        scale = model.eigenvalues_[0]
+        assert model.eigen_result_.residuals.max() <= max(tol or 1e-6, 1e-12) * scale

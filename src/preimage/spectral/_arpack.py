@@ -1,11 +1,12 @@
 """ARPACK's implicitly restarted Lanczos method, for comparison and for hard spectra."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from preimage._arrays import is_host
+from preimage._arrays import epsilon, is_host
 from preimage._validation import Interval
 from preimage.spectral._eigensolver import (
     Eigensolver,
@@ -54,10 +55,19 @@ class Arpack(Eigensolver):
         except ArpackNoConvergence as failure:
             values, vectors, reason = failure.eigenvalues, failure.eigenvectors, "iteration limit"
             if len(values) == 0:
-                raise
+                raise ArpackNoConvergence(
+                    f"none of the {k} eigenpairs converged within max_iter={self.max_iter} restarts. Raise max_iter, "
+                    "raise tol, or use eigensolver='block_krylov' or 'dense'.",
+                    values,
+                    vectors,
+                ) from None
         order = leading_order(values, by_modulus)
         values, vectors = values[order], np.ascontiguousarray(vectors[:, order])
-        tolerance = relative_tolerance(None, operator.dtype)
+        # Sums of n products have rounding errors of up to nε: no residual can be asked to be smaller.
+        rounding_errors = operator.shape[0] * epsilon(operator.dtype)
+        tolerance = max(relative_tolerance(self.tol or None, operator.dtype), rounding_errors)
         n_products = len(products) + len(values)
         rounding = product_rounding(operator)
-        return measured_result(values, vectors, operator @ vectors, tolerance, n_products, reason, rounding)
+        result = measured_result(values, vectors, operator @ vectors, tolerance, n_products, reason, rounding)
+        missing = k - len(values)
+        return replace(result, converged=result.converged and not missing, n_missing=missing)

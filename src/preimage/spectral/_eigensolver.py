@@ -41,6 +41,8 @@ class EigenResult:
         Largest residual over what was allowed for its pair: at most one when converged.
     is_direct : bool
         Whether residuals are those of a direct method, rounding errors alone.
+    n_missing : int
+        Pairs that were asked for and not found, for a solver that keeps to itself what has not converged.
     """
 
     values: Any
@@ -52,6 +54,7 @@ class EigenResult:
     reason: str
     excess: float = 0.0
     is_direct: bool = False
+    n_missing: int = 0
 
     @property
     def relative_residuals(self):

@@ -169,7 +169,8 @@ def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max
         _require_room(centered, count, max_bytes)
         eigen = solver.solve(centered, count, rng, by_modulus=by_modulus)
         xp = array_namespace(eigen.values)
-        if not by_share or count == most or float(xp.sum(eigen.values)) >= n_components * centered.trace():
+        enough = not by_share or count == most or float(xp.sum(eigen.values)) >= n_components * centered.trace()
+        if enough or eigen.n_missing:
             return eigen
         count = min(2 * count, most)
 
@@ -205,7 +206,7 @@ def _significant(eigen, n_components, total, centered, by_modulus):
         if by_modulus
         else wanted_count(eigen.values, n_components, total)
     )
-    if isinstance(n_components, int) and keep < wanted:
+    if isinstance(n_components, int) and keep < (moduli.shape[0] if eigen.n_missing else wanted):
         warn_user(
             f"{n_components} components were asked for, but the data determine only {keep} (of {centered.shape[0]} "
             f"points): rounding errors decide the coordinates along further ones. {keep} are kept.",
@@ -214,7 +215,7 @@ def _significant(eigen, n_components, total, centered, by_modulus):
     keep = min(keep, wanted)
     values = eigen.values[:keep]
     explained = float(xp.sum(xp.abs(values))) / (float(xp.sum(moduli)) if by_modulus else total)
-    if isinstance(n_components, float) and explained < n_components * (1 - 1e-9):
+    if isinstance(n_components, float) and explained < n_components * (1 - 1e-9) and not eigen.n_missing:
         warn_user(
             f"{n_components:.0%} of the variance were asked for, but the data determine only {keep} components, which "
             f"hold {explained:.0%}: rounding errors decide the coordinates along further ones.",
@@ -269,7 +270,14 @@ def _warn(eigen, values, xp):
             "feature space can be negative. Iterated(kernel) is a positive semidefinite alternative.",
             IndefiniteKernelWarning,
         )
-    if not eigen.converged:
+    if eigen.n_missing:
+        found = eigen.values.shape[0]
+        warn_user(
+            f"The eigensolver found {found} of the {found + eigen.n_missing} eigenpairs asked for ({eigen.reason}), "
+            "and those it lacks need not be the last ones. Raise max_iter, raise tol, or use eigensolver='dense'.",
+            ConvergenceWarning,
+        )
+    elif not eigen.converged:
         worst = float(xp.max(eigen.relative_residuals))
         warn_user(
             f"The eigensolver stopped before its tolerance ({eigen.reason}): the largest relative residual is "
