@@ -11,7 +11,7 @@ from sklearn.decomposition import KernelPCA as Peer
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from preimage import KernelPCA
+from preimage import KernelPCA, compress
 from preimage.exceptions import RankWarning
 from preimage.kernels import Gaussian
 from preimage.landmarks import Uniform
@@ -59,14 +59,49 @@ def test_without_inverse_means_without():
         _ = model.dual_coef_
 
 
-def test_columns_of_zeros_on_request(X):
-    with pytest.warns(RankWarning, match="determine only 3"):
-        model = KernelPCA(5, kernel="linear", remove_zero_eig=False).fit(X)
-    Y = model.transform(X)
-    assert Y.shape == (60, 5) and model.n_components_ == 5
-    assert not Y[:, 3:].any() and not model.eigenvalues_[3:].any()
-    assert_allclose(Y, np.pad(KernelPCA(3, kernel="linear").fit_transform(X), [(0, 0), (0, 2)]), atol=1e-12)
-    assert_allclose(model.inverse_transform(Y), X, atol=1e-8)
+class TestColumnsOfZeros:
+    @pytest.mark.parametrize("landmarks", [None, 20, "uniform"])
+    def test_on_request(self, landmarks, X):
+        with pytest.warns(RankWarning, match="only 3 .*3 are kept, and the others are zeros"):
+            model = KernelPCA(5, kernel="linear", remove_zero_eig=False, landmarks=landmarks).fit(X)
+        Y = model.transform(X)
+        assert Y.shape == (60, 5) and model.n_components_ == 5 and model.explained_variance_.shape == (5,)
+        assert not Y[:, 3:].any() and not model.eigenvalues_[3:].any()
+        short = KernelPCA(3, kernel="linear", landmarks=landmarks).fit(X)
+        assert_allclose(Y, np.pad(short.transform(X), [(0, 0), (0, 2)]), atol=1e-12)
+        assert_allclose(model.inverse_transform(Y), X, atol=1e-6)
+        assert_allclose(model.denoise(X), short.denoise(X), atol=1e-6)
+
+    def test_on_streams(self, X):
+        model = KernelPCA(5, kernel="linear", remove_zero_eig=False, landmarks=10)
+        for batch in (X[:30], X[30:]):
+            with pytest.warns(RankWarning, match="the others are zeros"):
+                model.partial_fit(batch)
+        assert model.transform(X).shape == (60, 5)
+
+    def test_otherwise_none_are_promised(self, X):
+        with pytest.warns(RankWarning, match="3 are kept[.]"):
+            KernelPCA(5, kernel="linear").fit(X)
+
+    @pytest.mark.parametrize("shared", [True, False])
+    def test_compressed_models_have_them_too(self, shared):
+        X = np.random.default_rng(0).normal(size=(40, 3))
+        X[:, 2] = 0.0
+        with pytest.warns(RankWarning):
+            model = KernelPCA(4, kernel="poly", degree=2, coef0=0.0, remove_zero_eig=False).fit(X)
+        assert not model.eigenvalues_[3:].any()
+        small = compress(model, 3, shared=shared)
+        Y = small.transform(X)
+        assert np.isfinite(Y).all() and not Y[:, 3:].any()
+        # Forms of degree two in two dimensions are a space of dimension three.
+        assert_allclose(Y, model.transform(X), atol=1e-2 * np.abs(model.transform(X)).max())
+
+    def test_they_have_no_direction(self, X):
+        with pytest.warns(RankWarning):
+            model = KernelPCA(5, kernel="linear", remove_zero_eig=False).fit(X)
+        with pytest.raises(ValueError, match=r"first 3 of 5 components have a direction.*component_preimages\(3\)"):
+            model.component_preimages()
+        assert model.component_preimages(3).shape == (3, 3)
 
 
 def test_two_spellings_of_one_parameter(X):

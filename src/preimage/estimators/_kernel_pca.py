@@ -17,6 +17,7 @@ from preimage._arrays import (
     is_lazy,
     on_device,
     to_dense,
+    to_numpy,
 )
 from preimage._dask import known_rows
 from preimage._memory import memory_budget
@@ -67,7 +68,7 @@ from preimage.solvers import (
     training_sample,
     values_at_basis,
 )
-from preimage.spectral import Eigensolver, padded, principal_subspace
+from preimage.spectral import Eigensolver, principal_subspace
 
 # scikit-learn's names of eigensolvers, and ours.
 SKLEARN_SOLVERS = {"auto": "auto", "dense": "dense", "arpack": "arpack", "randomized": "block_krylov"}
@@ -350,7 +351,9 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         if not hasattr(self, "_landmark_model"):
             kernel, X, weights = self._landmark_inputs(X, y, sample_weight)
-            model = fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device, weights)
+            model = fit_landmarks(
+                kernel, X, self.landmarks, self._wanted(), rng, self.device, weights, self._keeps_zeros()
+            )
             self._adopt(model, model.landmarks.points, X.shape[0])
             return self
         X = known_rows(self._check_inputs(X))
@@ -358,7 +361,9 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if weights is not None and not is_lazy(X):
             X, weights = with_weight(self, X, weights, least=1)
         rng = np.random.default_rng([int(rng.integers(2**32)), self.n_samples_seen_])
-        model = update_landmarks(self._landmark_model, X, self.landmarks, self._wanted(), rng, self.device, weights)
+        model = update_landmarks(
+            self._landmark_model, X, self.landmarks, self._wanted(), rng, self.device, weights, self._keeps_zeros()
+        )
         self._adopt(model, model.landmarks.points, self.n_samples_seen_ + X.shape[0])
         return self
 
@@ -435,6 +440,12 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         self._require_inputs()
         axes = self._leading_axes(n_components)
+        directed = int(np.sum(to_numpy(self.eigenvalues_) != 0))
+        if len(axes) > directed:
+            raise ValueError(
+                f"Only the first {directed} of {len(axes)} components have a direction; the others are zeros, kept by "
+                f"remove_zero_eig=False. Ask for component_preimages({directed})."
+            )
         solver = self.preimage_ if isinstance(self.preimage_, TargetSolver) else None
         return free_length_preimages(axes, solver)[0]
 
@@ -480,7 +491,9 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             if self._wants_landmarks(X):
                 kernel, X, weights = self._landmark_inputs(X, y, sample_weight)
                 rng = generator(self.random_state)
-                model = fit_landmarks(kernel, X, self.landmarks, self._wanted(), rng, self.device, weights)
+                model = fit_landmarks(
+                    kernel, X, self.landmarks, self._wanted(), rng, self.device, weights, self._keeps_zeros()
+                )
                 self._adopt(model, X, X.shape[0])
                 return None
             return self._fit_exactly(X, y, sample_weight)
@@ -509,12 +522,11 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             tol=self.tol,
             max_iter=self.max_iter,
             max_bytes=budget,
+            with_zeros=self._keeps_zeros(),
         )
         self.__dict__.pop("_landmark_model", None)
         self.route_, self.landmarks_ = "exact", None
         result = result if there is points else on_host(result)
-        if self.remove_zero_eig is False and isinstance(self._wanted(), int):
-            result = padded(result, min(self._wanted(), points.shape[0]))
         self._store(result, points, points.shape[0])
         return result.scores
 
@@ -675,6 +687,9 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _wanted(self):
         return _plain_number(self.n_components)
+
+    def _keeps_zeros(self):
+        return self.remove_zero_eig is False
 
     def _kernel_machine(self):
         return axes_machine(self)

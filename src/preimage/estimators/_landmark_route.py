@@ -67,7 +67,7 @@ def width_sample(kernel, X, rng):
     return as_points(take_rows(X, rows))
 
 
-def fit_landmarks(kernel, X, landmarks, n_components, rng, device, weights=None):
+def fit_landmarks(kernel, X, landmarks, n_components, rng, device, weights=None, with_zeros=False):
     """Select landmarks among the rows of X, and fit kernel PCA on them in one pass over X."""
     selector = as_selector(landmarks)
     own_seed = isinstance(landmarks, LandmarkSelector)
@@ -82,11 +82,11 @@ def fit_landmarks(kernel, X, landmarks, n_components, rng, device, weights=None)
                 "Use another kernel, or landmarks=None: exact kernel PCA takes indefinite ones."
             ) from None
     moments = _moments(kernel, chosen.points, X, device, weights)
-    principal = landmark_subspace(moments, n_components)
+    principal = landmark_subspace(moments, n_components, with_zeros=with_zeros)
     return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)
 
 
-def update_landmarks(model, X, landmarks, n_components, rng, device, weights=None):
+def update_landmarks(model, X, landmarks, n_components, rng, device, weights=None, with_zeros=False):
     """The model after a further batch of data, with more landmarks where the batch calls for them."""
     selector, kernel, moments = as_selector(landmarks), model.kernel, model.moments
     most = X.shape[0] if selector.n_landmarks is None else selector.n_landmarks - moments.points.shape[0]
@@ -99,7 +99,7 @@ def update_landmarks(model, X, landmarks, n_components, rng, device, weights=Non
             chosen = replace(chosen, points=moments.points, reason="grown with the data")
     batch = _moments(kernel, moments.points, X, device, weights)
     moments = moments + batch
-    principal = landmark_subspace(moments, n_components)
+    principal = landmark_subspace(moments, n_components, with_zeros=with_zeros)
     before = model.landmarks
     left = (principal.residual - before.residual_trace) / (batch.trace or 1.0)
     if most <= 0 and left > max(MUCH_LEFT, 5 * before.residual_share):

@@ -141,6 +141,8 @@ def _assembled(machine, result, X, y):
     """The machine on the points of a reduction, with the constants that go with them."""
     expansion, shift, weights = result.expansion, result.shift, _weighted(machine)[1]
     if weights is not None:
+        xp = array_namespace(weights)
+        weights = xp.where(weights == 0, xp.ones_like(weights), weights)  # of zero axes, which stay zero
         expansion = Expansion(expansion.kernel, expansion.points, expansion.coefficients / weights)
         shift = None if shift is None else shift / weights
     small = machine.with_expansion(expansion)

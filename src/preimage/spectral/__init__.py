@@ -13,7 +13,7 @@ from preimage.spectral._oriented import (
     pair_moment,
     span_of_points,
 )
-from preimage.spectral._principal import PrincipalSubspace, padded, principal_subspace
+from preimage.spectral._principal import PrincipalSubspace, principal_subspace
 from preimage.spectral._rayleigh import rayleigh
 from preimage.spectral._secular import SecularMinimum, secular_minimum
 from preimage.spectral._semi_supervised import (
@@ -41,7 +41,6 @@ __all__ = [
     "landmark_subspace",
     "narrowed",
     "oriented_features",
-    "padded",
     "pair_moment",
     "principal_subspace",
     "rayleigh",

@@ -26,7 +26,7 @@ from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, sum_labelled_rows
 from preimage.kernels import Kernel, Precomputed
 from preimage.spectral._eigensolver import EigenResult
-from preimage.spectral._principal import PrincipalSubspace, wanted_count
+from preimage.spectral._principal import PrincipalSubspace, kept_of, padded, wanted_count, zeros_wanted
 
 # Rows whose kernel values are summed together: enough that adding up m × m matrices costs little beside making them.
 BLOCK = 4096
@@ -132,11 +132,12 @@ class _BlockSums:
         return _BlockSums(self.values + other.values, self.trace + other.trace)
 
 
-def landmark_subspace(moments, n_components):
+def landmark_subspace(moments, n_components, *, with_zeros=False):
     """Kernel PCA restricted to the span of the images of landmarks, from `KernelMoments`.
 
     With an orthonormal frame F of the span, Fᵀ W F = I, coordinates of data are Fᵀ k_P(x); the leading eigenvectors of
-    their scatter are the axes (S16). Equal to kernel PCA with the kernel K̃ of the landmarks.
+    their scatter are the axes (S16). Equal to kernel PCA with the kernel K̃ of the landmarks. Zeros stand for what a
+    number of components asks beyond that, where they are wanted (`padded`).
 
     Returns
     -------
@@ -163,7 +164,7 @@ def landmark_subspace(moments, n_components):
             "gamma='median'."
         )
     residual = max(0.0, moments.trace - count * float(mean @ mean) - inside)
-    keep = _kept(values, exact, n_components, total, moments)
+    keep = _kept(values, exact, n_components, total, moments, with_zeros)
     values, vectors, coefficients = values[:keep], vectors[:, :keep], coefficients[:, :keep]
     signs = fix_signs(gram @ coefficients - vectors.T @ mean)  # by coordinates, as in the exact route
     narrow = lambda array: xp.astype(array, dtype, copy=False)
@@ -175,7 +176,8 @@ def landmark_subspace(moments, n_components):
         origin_squared_norm=float(mean @ mean),
     )
     report = EigenResult(values, None, None, xp.zeros_like(values), True, points.shape[0], "dense")
-    return PrincipalSubspace(subspace, narrow(values), None, total, count, report, residual)
+    result = PrincipalSubspace(subspace, narrow(values), None, total, count, report, residual)
+    return padded(result, n_components) if zeros_wanted(n_components, with_zeros) else result
 
 
 def _determined(coefficients, largest_value, deviations, dtype):
@@ -191,7 +193,7 @@ def _determined(coefficients, largest_value, deviations, dtype):
     return int(lost.argmax()) if lost.any() else int(lost.size)
 
 
-def _kept(values, exact, n_components, total, moments):
+def _kept(values, exact, n_components, total, moments, with_zeros):
     n_points = moments.points.shape[0]
     # At least one: where rounding errors show in the first there is no better.
     rank = max(1, min(exact, numerical_rank(values, n_points, abs(moments.trace))))
@@ -199,7 +201,7 @@ def _kept(values, exact, n_components, total, moments):
     if isinstance(n_components, int) and rank < wanted:
         warn_user(
             f"{n_components} components were asked for, but {n_points} landmarks hold only {rank} with a variance "
-            f"above rounding errors; {rank} are kept. More landmarks, or another kernel width, give more.",
+            f"above rounding errors; {kept_of(rank, with_zeros)}. More landmarks, or another kernel width, give more.",
             RankWarning,
         )
     keep = min(rank, wanted)

@@ -62,7 +62,16 @@ class PrincipalSubspace:
 
 
 def principal_subspace(
-    gram, n_components, rng, *, weights=None, eigensolver="auto", tol=None, max_iter=None, max_bytes=None
+    gram,
+    n_components,
+    rng,
+    *,
+    weights=None,
+    eigensolver="auto",
+    tol=None,
+    max_iter=None,
+    max_bytes=None,
+    with_zeros=False,
 ):
     """Exact kernel PCA of the points of a symmetric `Gram`.
 
@@ -80,6 +89,8 @@ def principal_subspace(
         Positive weights of the points; the result is that of points repeated so often.
     eigensolver, tol, max_iter
         See `as_eigensolver`.
+    with_zeros : bool, default=False
+        Whether components that are left out of a number asked for are replaced by zeros (`padded`).
 
     Returns
     -------
@@ -95,7 +106,7 @@ def principal_subspace(
     eigen = _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes)
     total = centered.trace()
     _warn_if_diagonal(gram, centered)
-    values, vectors, products = _significant(eigen, n_components, total, centered, by_modulus)
+    values, vectors, products = _significant(eigen, n_components, total, centered, by_modulus, with_zeros)
 
     xp = array_namespace(vectors)
     coefficients = centered.centered_coefficients(vectors)
@@ -115,7 +126,13 @@ def principal_subspace(
     scores = products * scale if weights is None else None
     residuals = unit * eigen.residuals[: len(subspace)]
     report = replace(eigen, values=unit * values, residuals=residuals, vectors=None, products=None)
-    return PrincipalSubspace(subspace, unit * values, scores, unit * total, unit * centered.count, report)
+    result = PrincipalSubspace(subspace, unit * values, scores, unit * total, unit * centered.count, report)
+    return padded(result, min(n_components, centered.shape[0])) if zeros_wanted(n_components, with_zeros) else result
+
+
+def zeros_wanted(n_components, with_zeros):
+    """Whether zeros stand for components that the data lack: only a number of components can say how many."""
+    return with_zeros and isinstance(n_components, int)
 
 
 def padded(principal, count):
@@ -186,7 +203,7 @@ def _require_room(centered, count, max_bytes):
         )
 
 
-def _significant(eigen, n_components, total, centered, by_modulus):
+def _significant(eigen, n_components, total, centered, by_modulus, with_zeros):
     """The pairs that are asked for and more than rounding errors, with a warning for every disappointment."""
     xp = array_namespace(eigen.values)
     moduli = xp.abs(eigen.values)
@@ -209,7 +226,7 @@ def _significant(eigen, n_components, total, centered, by_modulus):
     if isinstance(n_components, int) and keep < (moduli.shape[0] if eigen.n_missing else wanted):
         warn_user(
             f"{n_components} components were asked for, but the data determine only {keep} (of {centered.shape[0]} "
-            f"points): rounding errors decide the coordinates along further ones. {keep} are kept.",
+            f"points): rounding errors decide the coordinates along further ones. {kept_of(keep, with_zeros)}.",
             RankWarning,
         )
     keep = min(keep, wanted)
@@ -223,6 +240,11 @@ def _significant(eigen, n_components, total, centered, by_modulus):
         )
     _warn(eigen, values, xp)
     return values, eigen.vectors[:, :keep], eigen.products[:, :keep]
+
+
+def kept_of(count, with_zeros):
+    """What a warning says about the components that there are, and those that there are not."""
+    return f"{count} are kept, and the others are zeros" if with_zeros else f"{count} are kept"
 
 
 def _determined(eigen, centered, largest):
