@@ -28,7 +28,7 @@ def check_weights(estimator, weights, n):
     if weights is None:
         return None
     weights = to_numpy(weights) if is_foreign(weights) else weights
-    weights = np.full(n, float(weights)) if np.isscalar(weights) else weights
+    weights = np.full(n, float(weights)) if np.isscalar(weights) or getattr(weights, "ndim", 1) == 0 else weights
     weights = check_array(weights, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="sample_weight")
     name = type(estimator).__name__
     if weights.ndim != 1:
