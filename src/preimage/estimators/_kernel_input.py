@@ -17,7 +17,7 @@ from preimage.kernels._class_width import CLASS_POINTS, check_class_labels
 # about their mean. Rounding errors of inner products are ε times that: 2e-12 and 1e-6 of the variance up to here.
 FAR = {8: 1e4, 4: 10.0}
 
-# Rows that stand for weighted ones where a rule looks for a width.
+# Rows that stand for fewer weighted ones where a rule looks for a width; as many as there are stand for more.
 MOST_REPEATED = 10_000
 # Rows of lazy data from which the mean is found.
 ORIGIN_ROWS = 1000
@@ -75,14 +75,17 @@ def labelled_kernel(estimator, kernel, X, y=None):
 def repeated(X, weights):
     """Rows of X repeated as often as their weights say, for rules that find the width of a kernel.
 
-    Exactly so often where weights are whole numbers of a moderate sum; otherwise in these proportions, to about a tenth
-    of the mean weight.
+    Exactly so often where weights are whole numbers of a moderate sum, once each where they are equal. Otherwise m rows
+    in these proportions by systematic sampling: those at which sums of weights pass (i + ½)/m of the total, i < m.
     """
-    counts = np.rint(weights)
-    if np.any(counts != weights) or counts.sum() > MOST_REPEATED:
-        counts = np.rint(weights * (min(10 * weights.size, MOST_REPEATED) / weights.sum()))
-        counts[np.argmax(weights)] = max(1, counts.max())
-    return take_rows(X, np.repeat(np.arange(weights.size), counts.astype(int)))
+    n = weights.size
+    if np.all(weights == np.rint(weights)) and weights.sum() <= max(n, MOST_REPEATED):
+        return take_rows(X, np.repeat(np.arange(n), weights.astype(int)))
+    if np.all(weights == weights[0]):
+        return X
+    m = max(n, min(10 * n, MOST_REPEATED))
+    sums = np.cumsum(weights / weights.max())  # sums of huge weights overflow
+    return take_rows(X, np.searchsorted(sums, (np.arange(m) + 0.5) * (sums[-1] / m)))
 
 
 def about_data(kernel, X):
