@@ -263,3 +263,11 @@ def test_weights_are_repetitions(what, rng):
     repeated = OrientedKernelPCA(3, gamma="scale", alpha=0.01, **noise).fit(X[rows], **of_rows)
     assert_allclose(weighted.ratios_, repeated.ratios_, rtol=1e-6)
     assert_allclose(weighted.transform(X), repeated.transform(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("n_partners", [30, 50])
+@pytest.mark.parametrize("weights", [None, np.ones(40), np.repeat([0.0, 1.0], 20)], ids=["none", "ones", "half"])
+def test_every_row_needs_a_partner(n_partners, weights):
+    partners = rings(seed=2, n=n_partners)
+    with pytest.raises(ValueError, match=f"a partner for each row; got 40 and {n_partners} rows"):
+        OrientedKernelPCA(2, kernel=KERNEL).fit(X, sample_weight=weights, pairs=partners)

@@ -181,7 +181,7 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
         partners = pairs is not None and not self._are_two(pairs)
         if weights is not None:
             if partners:
-                pairs = take_rows(self._beside(pairs, X), np.flatnonzero(weights))
+                pairs = take_rows(self._pairs(pairs, X)[1], np.flatnonzero(weights))
             X, weights = with_weight(self, X, weights)
         tangents = None if self.noise is None else as_tangent_covariance(self.noise)
         samples = None if noise_samples is None else self._beside(noise_samples, X)
