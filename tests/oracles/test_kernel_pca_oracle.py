@@ -84,9 +84,7 @@ def test_widths_over_eight_decades(name, gamma, dtype):
 
 @pytest.mark.parametrize("solver", ["dense", "block_krylov"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(
-    "kind", ["rank deficient", "repeated", "zero rows", "constant column", "two groups", "tiny", "huge"]
-)
+@pytest.mark.parametrize("kind", HARD)
 @pytest.mark.parametrize("name", ["gaussian", "laplacian"])
 def test_hard_data(name, kind, dtype, solver):
     X, queries = (rows.astype(dtype) for rows in rows(kind))
