@@ -12,8 +12,9 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from preimage import KernelPCA, compress
+from preimage.estimators._kernel_input import repeated
 from preimage.exceptions import RankWarning
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, as_kernel
 from preimage.landmarks import Uniform
 
 KERNELS = [("rbf", {"gamma": 0.5}), ("poly", {"gamma": 0.3, "degree": 2}), ("linear", {}), ("cosine", {})]
@@ -243,6 +244,35 @@ class TestWeights:
         model = KernelPCA(3, gamma=0.5).fit(X, sample_weight=rng.integers(0, 4, 60))
         assert_allclose(np.linalg.norm(model.eigenvectors_, axis=0), 1)
 
+    @pytest.mark.parametrize("rule", ["scale", "median"])
+    def test_equal_weights_leave_widths_alone(self, rule, rng):
+        X = rng.normal(size=(20_001, 2))
+        kernel = as_kernel("rbf", gamma=rule)
+        weighted = kernel.resolve(repeated(X, np.full(20_001, 0.5)))
+        assert weighted.gamma == pytest.approx(kernel.resolve(X).gamma, rel=1e-12)
+
+    @pytest.mark.parametrize("n", [50, 3000, 20_001])
+    @pytest.mark.parametrize("whole", [False, True])
+    def test_widths_of_uneven_weights(self, n, whole, rng):
+        X = rng.normal(size=(n, 2)) * np.linspace(0.2, 3.0, n)[:, None]
+        weights = rng.uniform(0.0, 1.0, n) * np.linspace(0.0, 1.0, n)
+        weights = np.rint(10_000 * weights) if whole else weights
+        rows = repeated(X, weights)
+        mean = np.average(X, axis=0, weights=weights)
+        variance = np.average((X - mean) ** 2, axis=0, weights=weights)
+        assert_allclose(rows.var(axis=0), variance, rtol=0.04)
+        assert_allclose(repeated(X, 1e300 * weights), repeated(X, weights))
+
+    def test_rows_without_weight_are_not_repeated(self, rng):
+        X = np.arange(30_000.0)[:, None]
+        weights = rng.uniform(size=30_000) * (X[:, 0] % 3 > 0)
+        assert np.all(repeated(X, weights) % 3 > 0)
+
+    @pytest.mark.parametrize("weight", [2.0, np.float32(2.0), np.array(2.0)])
+    def test_one_number_for_all(self, weight, X):
+        model = KernelPCA(2, gamma=0.5).fit(X, sample_weight=weight)
+        assert_allclose(model.transform(X), KernelPCA(2, gamma=0.5).fit_transform(X), atol=1e-9)
+
     @pytest.mark.parametrize(
         ("weights", "message"),
         [
@@ -295,3 +325,10 @@ def test_single_precision_keeps_what_it_determines(rng):
 def test_two_ways_back_at_once(X):
     with pytest.raises(ValueError, match="another way back"):
         KernelPCA(2, fit_inverse_transform=True, preimage="gradient").fit(X)
+
+
+@pytest.mark.parametrize("count", ["3", 3.0, 0, 5])
+@pytest.mark.parametrize("cross_fit", [None, "auto", 3])
+def test_impossible_numbers_of_components_to_denoise_with(count, cross_fit, X):
+    with pytest.raises(ValueError, match="n_components must be between 1 and 4; got"):
+        KernelPCA(4, gamma=0.5).fit(X).denoise(X, n_components=count, cross_fit=cross_fit)

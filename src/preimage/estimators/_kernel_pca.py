@@ -418,7 +418,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         X = self._check_inputs(X)
         if isinstance(cross_fit, str) and cross_fit == "auto":
-            count = self.n_components_ if n_components is None else n_components
+            count = self.n_components_ if n_components is None else self._leading(n_components, self.n_components_)
             cross_fit = FOLDS if needs_folds(count, self.n_samples_seen_) else None
         if cross_fit is None:  # not super().denoise: warnings should name the line of the user
             return self._lazily_denoised(X, n_components) if is_lazy(X) else points_of(self._denoised(X, n_components))
