@@ -9,7 +9,7 @@ from preimage._arrays import array_namespace, as_points, is_lazy, is_sparse, ite
 from preimage._random import generator
 from preimage._targets import check_weights
 from preimage._validation import Interval, check_gram, check_parameters, check_points
-from preimage.kernels import Kernel, Precomputed, as_kernel
+from preimage.kernels import Kernel, Precomputed, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._class_gram import stratified_rows
 from preimage.kernels._class_width import CLASS_POINTS, check_class_labels
 
@@ -103,6 +103,15 @@ def about_data(kernel, X):
     spread = float(xp.sum((X - mean) ** 2)) / X.shape[0]
     far = float(mean @ mean) > FAR[itemsize(X.dtype)] * spread
     return kernel.recentered(to_numpy(mean)) if far else kernel
+
+
+def without_origin(kernel):
+    """The kernel that `about_data` was given, for what needs its values and not differences of images alone."""
+    if isinstance(kernel, ShiftedInputs):
+        return kernel.kernel
+    if isinstance(kernel, Sum):
+        return without_origin(kernel.left) + without_origin(kernel.right)
+    return without_origin(kernel.kernel) * kernel.factor if isinstance(kernel, Scaled) else kernel
 
 
 def named_kernel(estimator):

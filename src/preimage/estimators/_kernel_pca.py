@@ -44,6 +44,7 @@ from preimage.estimators._kernel_input import (
     labelled_kernel,
     named_kernel,
     with_kernel_tags,
+    without_origin,
 )
 from preimage.estimators._landmark_route import (
     fit_landmarks,
@@ -63,6 +64,7 @@ from preimage.solvers import (
     LearnedMap,
     Preimage,
     TargetSolver,
+    as_linear_functions,
     as_preimage,
     free_length_preimages,
     training_sample,
@@ -447,7 +449,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 f"remove_zero_eig=False. Ask for component_preimages({directed})."
             )
         solver = self.preimage_ if isinstance(self.preimage_, TargetSolver) else None
-        return free_length_preimages(axes, solver)[0]
+        return free_length_preimages(as_linear_functions(axes), solver)[0]
 
     def component_images(self, n_components=None):
         r"""Projections of the mapped basis vectors on the axes, shape (n_components, d).
@@ -457,7 +459,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         self._require_inputs()
         axes = self._leading_axes(n_components)
-        return values_at_basis(axes, self.n_features_in_).T
+        return values_at_basis(as_linear_functions(axes), self.n_features_in_).T
 
     def reconstruction_error(self, X, diagonal=None, *, n_components=None):
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.
@@ -570,7 +572,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _landmark_inputs(self, X, y=None, sample_weight=None):
         """The kernel resolved on some rows of X, X as the kernel takes it, and weights, all validated."""
-        check_parameters(self)
+        self._check_settings()
         check = check_lazy_points if is_lazy(X) else check_points
         X = check(self, X, reset=True, min_samples=2)
         kernel = named_kernel(self)
@@ -617,7 +619,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return as_preimage(self.preimage)
         if self.alpha is None:
             return as_preimage("learned")
-        return LearnedMap(kernel=self.kernel_, ridge=float(self.alpha), center=False, max_rows=None)
+        return LearnedMap(kernel=without_origin(self.kernel_), ridge=float(self.alpha), center=False, max_rows=None)
 
     def _check_settings(self):
         """Parameters, each and together."""
@@ -631,6 +633,13 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise ValueError(
                 "Cannot fit_inverse_transform with a precomputed kernel: it has no inputs to go back to. Give "
                 "KernelPCA the kernel itself and the inputs."
+            )
+        kernel = named_kernel(self)
+        if self.fit_inverse_transform and self.alpha is not None and kernel.is_bound_to_columns:
+            raise ValueError(
+                "The map of `alpha`, scikit-learn's, evaluates the kernel on coordinates, which have columns and "
+                f"values of their own; {kernel!r} takes inputs like the training set alone. Leave `alpha` out, or use "
+                "preimage='learned', which chooses a kernel on coordinates."
             )
 
     def _solver_name(self):
@@ -679,7 +688,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @property
     def gamma_(self):
         self._require_fitted("gamma_")
-        return getattr(self.kernel_, "gamma", 1 / self.n_features_in_)
+        return getattr(self.kernel_.unshifted()[0], "gamma", 1 / self.n_features_in_)
 
     def _require_fitted(self, attribute):
         if not hasattr(self, "subspace_"):

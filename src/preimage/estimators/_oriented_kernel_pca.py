@@ -10,7 +10,13 @@ from preimage._arrays import array_namespace, concat_rows, is_sparse, take_rows
 from preimage._random import generator
 from preimage._targets import check_weights, with_weight
 from preimage._validation import Interval, check_model_inputs, check_points, check_same_home
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, kernel_and_inputs, with_kernel_tags
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    about_data,
+    is_precomputed,
+    kernel_and_inputs,
+    with_kernel_tags,
+)
 from preimage.estimators._way_back import WayBack
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
@@ -80,7 +86,9 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Upper triangular R with w = V R: features are coordinates in `subspace_` times R.
     n_components_ : int
     kernel_ : Kernel
-        The kernel with its parameters fixed.
+        The kernel with its parameters fixed. Without landmarks a linear kernel on data far from the origin is evaluated
+        about their mean, on which features do not depend. A span of landmarks that do not span the inputs does depend
+        on it, so that with landmarks rounding errors grow with the offset of the data: center them.
     preimage_ : Preimage
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -178,6 +186,9 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
         self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2, sample_weight=sample_weight)
         weights = check_weights(self, sample_weight, X.shape[0])
+        # Features with signal are combinations of differences of images, which lie in the span of the images of all
+        # points whatever the origin. A span of landmarks changes with the origin, and keeps that of the inputs.
+        self.kernel_ = about_data(self.kernel_, X) if self.landmarks is None else self.kernel_
         partners = pairs is not None and not self._are_two(pairs)
         if weights is not None:
             if partners:

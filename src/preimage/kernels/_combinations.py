@@ -2,10 +2,13 @@
 
 from numbers import Integral, Real
 
+import numpy as np
+
 from preimage._arrays import integer_power
 from preimage._validation import Interval
 from preimage.kernels._derivatives import power_derivatives, product_derivatives
 from preimage.kernels._kernel import Kernel, OfOneKernel
+from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
 from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._profile import ProfileKernel
 
@@ -60,9 +63,25 @@ class _Pair:
 class _OfTwoTerms(_Pair):
     """A sum: what shifts one term shifts the sum."""
 
+    is_bilinear = property(lambda self: self.left.is_bilinear and self.right.is_bilinear)
+
     def recentered(self, origin):
+        # A profile of inner products, of which one term alone could be shifted, stays one: fixed points need it.
+        if self.is_bilinear or isinstance(self, ProfileKernel):
+            return super().recentered(origin)
         left, right = self.left.recentered(origin), self.right.recentered(origin)
         return self if left is self.left and right is self.right else add(left, right)
+
+    def unshifted(self):
+        (left, one), (right, other) = self.left.unshifted(), self.right.unshifted()
+        if one is None and other is None:
+            return self, None
+        # Values that depend on differences x − y alone do not notice a shift of both.
+        if one is None:
+            together = _is_stationary(left)
+        else:
+            together = _is_stationary(right) if other is None else np.array_equal(one, other)
+        return (add(left, right), other if one is None else one) if together else (self, None)
 
 
 class _Multiple(OfOneKernel):
@@ -78,9 +97,17 @@ class _Multiple(OfOneKernel):
     def is_positive_semidefinite(self):
         return self.kernel.is_positive_semidefinite and self.factor >= 0
 
+    is_bilinear = property(lambda self: self.kernel.is_bilinear)
+
     def recentered(self, origin):
+        if self.is_bilinear:
+            return super().recentered(origin)
         kernel = self.kernel.recentered(origin)
         return self if kernel is self.kernel else multiply(kernel, self.factor)
+
+    def unshifted(self):
+        kernel, origin = self.kernel.unshifted()
+        return (self, None) if origin is None else (multiply(kernel, self.factor), origin)
 
 
 class _IntegerPower(OfOneKernel):
@@ -225,6 +252,13 @@ class ProfilePower(_IntegerPower, ProfileKernel):
 
 def _power_slope(values, exponent):
     return exponent * integer_power(values, exponent - 1) if exponent > 1 else 1.0 + 0 * values
+
+
+def _is_stationary(kernel):
+    """Whether k(x, y) is known to depend on x − y alone."""
+    if isinstance(kernel, ProfileKernel):
+        return kernel.pairwise in (SquaredDistance(), ManhattanDistance())
+    return isinstance(kernel, (Sum, Product, Scaled, Power)) and all(_is_stationary(part) for part in kernel._parts())
 
 
 def _share_quantity(left, right):

@@ -9,7 +9,6 @@ from preimage.kernels._derivatives import affine_power_derivatives
 from preimage.kernels._pairwise import InnerProduct
 from preimage.kernels._profile import ProfileKernel
 from preimage.kernels._radial import GAMMA
-from preimage.kernels._transformed import ShiftedInputs
 
 
 class Linear(ProfileKernel):
@@ -17,6 +16,7 @@ class Linear(ProfileKernel):
 
     pairwise = InnerProduct()
     is_positive_semidefinite = True
+    is_bilinear = True
 
     def __init__(self):
         pass
@@ -32,9 +32,6 @@ class Linear(ProfileKernel):
 
     def inverse_profile(self, v):
         return v
-
-    def recentered(self, origin):
-        return ShiftedInputs(self, origin)
 
 
 class Polynomial(ProfileKernel):
@@ -71,6 +68,10 @@ class Polynomial(ProfileKernel):
     @property
     def is_positive_semidefinite(self):
         return self.coef0 >= 0
+
+    @property
+    def is_bilinear(self):
+        return self.degree == 1
 
     def profile(self, s):
         return integer_power(self.gamma * s + self.coef0, self.degree)

@@ -52,6 +52,9 @@ class Kernel(BaseEstimator, ABC):
     #: Whether `gradient` and `diagonal_gradient` are implemented.
     has_gradient = True
 
+    #: Whether k(x, y) = x·By + b for a matrix B and a number b.
+    is_bilinear = False
+
     @abstractmethod
     def blocks(self, X, Y):
         """Prepare k for many blocks: returns f with f(rows, columns) = k(X[rows], Y[columns]) for slices."""
@@ -149,6 +152,15 @@ class Kernel(BaseEstimator, ABC):
         return max((part.lowest_input for part in self._parts() if part.lowest_input is not None), default=None)
 
     @property
+    def is_bound_to_columns(self):
+        """Whether inputs of another number of columns, or of another range, have no values: not all arrays are inputs.
+
+        A part that is so makes the whole so.
+        """
+        bound = bool(self.data_parameters) or self.lowest_input is not None
+        return bound or any(part.is_bound_to_columns for part in self._parts())
+
+    @property
     def keeps_data(self):
         """Whether resolving the kernel, or a part of it, makes the data themselves a parameter."""
         return bool(self._missing_data()) or any(part.keeps_data for part in self._parts())
@@ -176,7 +188,16 @@ class Kernel(BaseEstimator, ABC):
         Linear kernels, and sums and multiples with them, can be shifted: k(x − c, y − c) differs from k(x, y) by
         functions of x and of y alone, which centring in feature space removes. All others return themselves.
         """
-        return self
+        from preimage.kernels._transformed import ShiftedInputs
+
+        return ShiftedInputs(self, origin) if self.is_bilinear else self
+
+    def unshifted(self):
+        """A kernel l and a point c with k(x, y) = l(x − c, y − c); itself and None where inputs are not shifted.
+
+        What takes the type of a kernel for its meaning asks l, on inputs moved by c: solvers of pre-images, for one.
+        """
+        return self, None
 
     def is_same(self, other):
         """Whether `other` is a kernel of the same class with the same parameters."""

@@ -44,6 +44,7 @@ class Patches(Kernel):
     """
 
     is_positive_semidefinite = True
+    is_bound_to_columns = True
     _parameter_constraints = {
         "image_shape": [tuple, list],
         "patch": [Interval(Integral, 1, None, closed="left")],

@@ -4,12 +4,14 @@ from abc import abstractmethod
 
 import numpy as np
 
-from preimage._arrays import from_numpy, is_sparse, to_dense
+from preimage._arrays import from_numpy, is_sparse, to_dense, to_numpy
 from preimage.kernels._kernel import Kernel, OfOneKernel
 
 
 class _TransformedInputs(OfOneKernel, Kernel):
     """k(Ax, Ay) for an affine map A: transform the inputs once, then use the base kernel."""
+
+    is_bound_to_columns = True
 
     def blocks(self, X, Y):
         left = self._map(X)
@@ -50,6 +52,8 @@ class ScaledInputs(_TransformedInputs):
 
     _parameter_constraints = {"kernel": [Kernel], "weights": ["array-like"]}
 
+    is_bilinear = property(lambda self: self.kernel.is_bilinear)
+
     def __init__(self, kernel, weights):
         self.kernel = kernel
         self.weights = weights
@@ -83,6 +87,7 @@ class MappedInputs(_TransformedInputs):
     _parameter_constraints = {"kernel": [Kernel], "matrix": ["array-like"]}
 
     lowest_input = None  # a bound on Ax is none on x
+    is_bilinear = property(lambda self: self.kernel.is_bilinear)
 
     def __init__(self, kernel, matrix):
         self.kernel = kernel
@@ -133,3 +138,8 @@ class ShiftedInputs(_TransformedInputs):
 
     def _pull_back(self, gradients):
         return gradients
+
+    def unshifted(self):
+        kernel, origin = self.kernel.unshifted()
+        own = np.asarray(to_numpy(self.origin), dtype=float)
+        return kernel, own if origin is None else own + origin

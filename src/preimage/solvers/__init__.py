@@ -14,6 +14,7 @@ from preimage.solvers._names import SOLVER_NAMES, as_preimage
 from preimage.solvers._navigation import navigate
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver
+from preimage.solvers._shifted import as_linear_functions
 from preimage.solvers._sparse_path import SparsePath, SparsePathResult
 from preimage.solvers._starts import spread
 from preimage.solvers._weighted_mean import WeightedMean
@@ -37,6 +38,7 @@ __all__ = [
     "SparsePathResult",
     "TargetSolver",
     "WeightedMean",
+    "as_linear_functions",
     "as_preimage",
     "free_length_preimages",
     "minimize_rows",

@@ -54,7 +54,7 @@ class Auto(Preimage):
 
     def fit(self, subspace, X):
         check_parameters(self)
-        kernel = subspace.frame.kernel
+        kernel, _ = subspace.frame.kernel.unshifted()
         projection, learned = self._nearest_image_solver(kernel), LearnedMap().postponed(subspace, X)
         return FittedAuto(projection if type(kernel) is Linear else learned, projection or learned)
 
@@ -66,6 +66,7 @@ class Auto(Preimage):
 
     def _nearest_image_solver(self, kernel):
         """The solver of (P1) that suits a kernel, or None for a kernel without a gradient."""
+        kernel, _ = kernel.unshifted()
         if not kernel.has_gradient or self.projection is not None:
             return self.projection if kernel.has_gradient else None
         # Along a graph the fixed point changes with z and needs many steps; descent is faster there.
@@ -123,4 +124,5 @@ class FittedAuto(Preimage):
 
 def _stays_near(kernel, solver):
     """Whether a solver cannot leave the data far behind: the fixed point of a radial kernel is a mean of points."""
+    kernel, _ = kernel.unshifted()
     return type(solver) is FixedPoint and kernel.is_positive_semidefinite and getattr(kernel, "is_radial", False)

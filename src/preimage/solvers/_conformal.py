@@ -8,6 +8,7 @@ from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Gram
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import TargetSolver, direct_result
+from preimage.solvers._shifted import about_origin
 
 
 class ConformalMap(TargetSolver):
@@ -37,6 +38,7 @@ class ConformalMap(TargetSolver):
     def __init__(self, penalty=0.0):
         self.penalty = penalty
 
+    @about_origin
     def solve(self, target, start=None, anchor=None):
         check_parameters(self)
         points = to_dense(target.points)

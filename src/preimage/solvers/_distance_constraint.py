@@ -11,6 +11,7 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.solvers._neighborhood import FORMS, in_range, published_values, require_profile, values_at_points
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import TargetSolver, direct_result
+from preimage.solvers._shifted import about_origin
 
 
 class DistanceConstraint(TargetSolver):
@@ -50,6 +51,7 @@ class DistanceConstraint(TargetSolver):
         self.rtol = rtol
         self.form = form
 
+    @about_origin
     def solve(self, target, start=None, anchor=None):
         check_parameters(self)
         require_profile(target.kernel, "DistanceConstraint")

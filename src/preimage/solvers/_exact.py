@@ -11,6 +11,7 @@ from preimage.kernels import InnerProduct, Polynomial, ProfileKernel, SquaredDis
 from preimage.solvers._basis import values_at_basis
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import DIRECT, PreimageResult, TargetSolver
+from preimage.solvers._shifted import about_origin
 from preimage.solvers._starts import nearest_points, spread
 
 NOT_EXACT = "no exact pre-image"
@@ -56,6 +57,7 @@ class ExactInverse(TargetSolver):
     def __init__(self, tol=1e-6):
         self.tol = tol
 
+    @about_origin
     def solve(self, target, start=None, anchor=None):
         check_parameters(self)
         fallback = nearest_points(target) if start is None else to_dense(start)

@@ -12,6 +12,7 @@ from preimage.solvers._box import Box, within_reach
 from preimage.solvers._distance_model import distance_model, has_fixed_point
 from preimage.solvers._gradient import descend_in_blocks
 from preimage.solvers._preimage import TargetSolver
+from preimage.solvers._shifted import about_origin
 from preimage.solvers._starts import nearest_points, spread
 
 # A fixed-point step divides by a sum of both signs; when less than this share of it survives, the step of the same
@@ -78,6 +79,7 @@ class FixedPoint(TargetSolver):
         self.tol = tol
         self.max_iter = max_iter
 
+    @about_origin
     def solve(self, target, start=None, anchor=None):
         check_parameters(self)
         if not has_fixed_point(target.kernel):

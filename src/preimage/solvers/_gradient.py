@@ -10,6 +10,7 @@ from preimage.solvers._box import Box, within_reach
 from preimage.solvers._distance_model import distance_model
 from preimage.solvers._local_distance import LocalDistance
 from preimage.solvers._preimage import TargetSolver
+from preimage.solvers._shifted import about_origin
 from preimage.solvers._starts import nearest_points, spread
 
 # Share of the decrease promised by the gradient that a step must bring (Armijo).
@@ -68,6 +69,7 @@ class Gradient(TargetSolver):
         self.max_iter = max_iter
         self.memory = memory
 
+    @about_origin
     def solve(self, target, start=None, anchor=None):
         check_parameters(self)
         if not target.kernel.has_gradient:

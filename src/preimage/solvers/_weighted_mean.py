@@ -6,6 +6,7 @@ from preimage.kernels import Gaussian
 from preimage.solvers._neighborhood import FORMS, in_range, published_values, require_profile, values_at_points
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import TargetSolver, direct_result
+from preimage.solvers._shifted import about_origin
 
 
 class WeightedMean(TargetSolver):
@@ -33,6 +34,7 @@ class WeightedMean(TargetSolver):
     def __init__(self, form="inner_products"):
         self.form = form
 
+    @about_origin
     def solve(self, target, start=None, anchor=None):
         check_parameters(self)
         kernel = target.kernel
