@@ -212,6 +212,25 @@ def test_oriented_features_of_a_linear_kernel_do_not_depend_on_the_offset(near, 
     np.testing.assert_allclose(moved.denoise(queries + offset) - offset, plain.denoise(queries), atol=1e-3)
 
 
+def test_a_kernel_with_a_profile_of_its_own_is_not_taken_for_a_linear_one(near):
+    class Squared(Linear):
+        def profile(self, s):
+            return s**2
+
+        def profile_derivative(self, s):
+            return 2 * s
+
+    kernel = Squared()
+    assert kernel.recentered(np.ones(4)) is kernel
+    assert isinstance(Linear().recentered(np.ones(4)), ShiftedInputs)
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_a_number_of_landmarks_means_centres_of_clusters_at_any_offset(near, offset):
+    model = KernelPCA(2, kernel="linear", landmarks=3).fit(near + offset)
+    assert model.landmarks_.indices is None  # means, not rows
+
+
 class LinearFromZero(Linear):
     """The linear kernel, never recentred."""
 

@@ -25,6 +25,8 @@ class ProfileKernel(Kernel):
         for name in ("profile_with_derivative", "profile_derivatives", "inverse_profile"):
             if name not in own:
                 setattr(cls, name, getattr(ProfileKernel, name))
+        if "is_bilinear" not in own and issubclass(_definer(cls, "is_bilinear"), ProfileKernel):
+            cls.is_bilinear = False
         if "profile_derivative" not in own:
             cls.profile_derivative = _unknown_derivative
             if "has_gradient" not in own:
@@ -93,6 +95,11 @@ class ProfileKernel(Kernel):
     def diagonal_gradient(self, Z):
         slope = self.profile_derivative(self.pairwise.diagonal(Z))
         return slope[:, None] * self.pairwise.diagonal_gradient(Z)
+
+
+def _definer(cls, name):
+    """The class that gives `cls` the attribute `name`."""
+    return next(each for each in cls.__mro__ if name in vars(each))
 
 
 def _unknown_derivative(kernel, s):

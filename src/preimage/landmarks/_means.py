@@ -12,6 +12,7 @@ from preimage.kernels import (
     ProfileKernel,
     Scaled,
     ScaledInputs,
+    ShiftedInputs,
     SquaredDistance,
     Sum,
 )
@@ -74,7 +75,7 @@ def _knows_means(kernel):
     if isinstance(kernel, ProfileKernel):
         return kernel.pairwise in (InnerProduct(), SquaredDistance())
     parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
-    made_of_parts = isinstance(kernel, (Normalized, Power, Product, Scaled, ScaledInputs, Sum))
+    made_of_parts = isinstance(kernel, (Normalized, Power, Product, Scaled, ScaledInputs, ShiftedInputs, Sum))
     return made_of_parts and all(_knows_means(part) for part in parts)
 
 
