@@ -98,6 +98,15 @@ def test_component_images_of_all_linear_kernels_do_not_depend_on_the_offset(near
         np.testing.assert_allclose(signs * moved, images[0], atol=1e-7)
 
 
+def test_component_images_of_a_sum_are_those_of_the_kernel_as_it_was_given(near):
+    """At an offset where inner products are still exact enough to compare with."""
+    X, kernel = near + 250, 2.0 * (Linear() + Gaussian(0.1))
+    model = KernelPCA(2, kernel=kernel).fit(X)
+    assert not model.kernel_.is_same(kernel)
+    axes = model.subspace_.frame.coefficients  # of the exact route, which sum to zero: origins cancel
+    np.testing.assert_allclose(model.component_images(), axes.T @ kernel(X, np.eye(4)), atol=1e-7)
+
+
 @pytest.mark.parametrize("kernel", LINEAR, ids=repr)
 def test_coordinates_of_all_linear_kernels_do_not_depend_on_the_offset(near, queries, kernel):
     scores = [KernelPCA(4, kernel=kernel).fit(near + offset).transform(queries + offset) for offset in OFFSETS]

@@ -67,6 +67,7 @@ from preimage.solvers import (
     as_linear_functions,
     as_preimage,
     free_length_preimages,
+    terms_of,
     training_sample,
     values_at_basis,
 )
@@ -129,7 +130,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         ``preimage="learned"``, or, when `alpha` is given, exactly scikit-learn's estimate. With False
         `inverse_transform` raises `NotFittedError`, as there.
     alpha : float or None, default=None
-        Ridge of the learned map of ``fit_inverse_transform=True``; None chooses it by leave-one-out.
+        Ridge of the learned map of ``fit_inverse_transform=True``, with the kernel of the model on coordinates, which
+        must be one for any number of columns; None chooses both.
     eigensolver : {"auto", "dense", "block_krylov", "arpack"} or Eigensolver, default="auto"
         "auto" takes the dense solver for small matrices and for a large part of all components.
     eigen_solver : {"auto", "dense", "arpack", "randomized"} or None, default=None
@@ -459,7 +461,9 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         self._require_inputs()
         axes = self._leading_axes(n_components)
-        return values_at_basis(as_linear_functions(axes), self.n_features_in_).T
+        # Of a sum the linear term alone may have been recentred.
+        images = [values_at_basis(as_linear_functions(term), self.n_features_in_) for term in terms_of(axes)]
+        return sum(images[1:], start=images[0]).T
 
     def reconstruction_error(self, X, diagonal=None, *, n_components=None):
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.

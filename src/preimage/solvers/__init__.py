@@ -14,7 +14,7 @@ from preimage.solvers._names import SOLVER_NAMES, as_preimage
 from preimage.solvers._navigation import navigate
 from preimage.solvers._objective import objective_at
 from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver
-from preimage.solvers._shifted import as_linear_functions
+from preimage.solvers._shifted import as_linear_functions, terms_of
 from preimage.solvers._sparse_path import SparsePath, SparsePathResult
 from preimage.solvers._starts import spread
 from preimage.solvers._weighted_mean import WeightedMean
@@ -45,6 +45,7 @@ __all__ = [
     "navigate",
     "objective_at",
     "spread",
+    "terms_of",
     "training_sample",
     "values_at_basis",
 ]

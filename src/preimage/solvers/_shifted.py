@@ -5,6 +5,7 @@ from functools import wraps
 
 from preimage._arrays import from_numpy, to_dense
 from preimage.feature_space import Expansion
+from preimage.kernels import Scaled, Sum
 
 
 def about_origin(solve):
@@ -40,6 +41,18 @@ def as_linear_functions(vectors):
     if origin is None or not kernel.is_bilinear:
         return vectors
     return Expansion(kernel, to_dense(vectors.points) - from_numpy(origin, vectors.coefficients), vectors.coefficients)
+
+
+def terms_of(vectors):
+    """Expansions that add up to `vectors`, one for each term of a sum of kernels: their values add up as well."""
+    kernel, points, coefficients = vectors.kernel, vectors.points, vectors.coefficients
+    if isinstance(kernel, Sum):
+        return [
+            term for part in (kernel.left, kernel.right) for term in terms_of(Expansion(part, points, coefficients))
+        ]
+    if isinstance(kernel, Scaled):
+        return terms_of(Expansion(kernel.kernel, points, kernel.factor * coefficients))
+    return [vectors]
 
 
 def _has_bounds(solver):
