@@ -100,3 +100,14 @@ def test_indefinite_subspaces_are_not_extended(rng):
         subspace = KernelPCA(20, kernel=Sigmoid(0.5, 1.0)).fit(X).subspace_
     with pytest.raises(ValueError, match="indefinite"):
         subspace.extend(X[:3] + 1)
+
+
+def test_conversions_keep_coordinates_and_residuals(rng):
+    X = rng.normal(size=(12, 2))
+    space = KernelPCA(3, gamma=0.4).fit(X).subspace_
+    single = lambda array: array.astype(np.float32)
+    there = space.converted(single, single(space.frame.points))
+    assert there.frame.points is there.origin.points  # one pass over the kernel serves both
+    assert there.coordinates(single(X)).dtype == np.float32
+    np.testing.assert_allclose(there.coordinates(single(X)), space.coordinates(X), atol=1e-5)
+    np.testing.assert_allclose(there.residuals(single(X)), space.residuals(X), atol=1e-5)

@@ -10,7 +10,7 @@ from preimage._arrays import as_points, is_dask, is_foreign, on_device, own_copy
 from preimage._rows import map_rows
 from preimage._warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion, Subspace
+from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.landmarks import LandmarkSelector, additional_landmarks, as_landmarks
 from preimage.spectral import KernelMoments, landmark_subspace
@@ -130,26 +130,7 @@ def _moments(kernel, points, X, device, weights=None):
 def on_host(principal):
     """A principal subspace that was computed on a device, in NumPy."""
     space = principal.subspace
-    optional = lambda array: None if array is None else to_numpy(array)
-    moved = lambda vectors: Expansion(vectors.kernel, points, to_numpy(vectors.coefficients))
-    points = to_numpy(space.frame.points)
-    subspace = Subspace(
-        moved(space.frame),
-        moved(space.origin),
-        offset=optional(space.offset),
-        origin_squared_norm=space.origin_squared_norm,
-        signature=optional(space.signature),
-    )
-    eigen = replace(
-        principal.eigen, values=to_numpy(principal.eigen.values), residuals=to_numpy(principal.eigen.residuals)
-    )
-    return replace(
-        principal,
-        subspace=subspace,
-        eigenvalues=to_numpy(principal.eigenvalues),
-        scores=optional(principal.scores),
-        eigen=eigen,
-    )
+    return principal.with_arrays(space.converted(to_numpy, to_numpy(space.frame.points)), to_numpy)
 
 
 def through_device(subspace, device):

@@ -19,7 +19,7 @@ from preimage.estimators._kernel_input import (
 )
 from preimage.estimators._way_back import WayBack
 from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import Expansion, Subspace
+from preimage.feature_space import Expansion
 from preimage.interop import Coordinates, KernelMachine
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector, as_landmarks
@@ -250,19 +250,13 @@ class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _store(self, result, X):
         narrow = lambda array: _as_type(array, X.dtype)
-        points, space = narrow(result.vectors.points), result.subspace  # one array of points for all expansions
-        narrowed = lambda vectors: Expansion(vectors.kernel, points, narrow(vectors.coefficients))
-        self.expansion_ = narrowed(result.vectors)
+        points = narrow(result.vectors.points)  # one array of points for all expansions
+        self.expansion_ = Expansion(result.vectors.kernel, points, narrow(result.vectors.coefficients))
         self.offset_ = narrow(result.offset)
         self.ratios_ = narrow(result.ratios)
         self.noise_variances_ = narrow(result.noise)
         self.mixing_ = narrow(result.mixing)
-        self.subspace_ = Subspace(
-            narrowed(space.frame),
-            narrowed(space.origin),
-            offset=narrow(space.offset),
-            origin_squared_norm=space.origin_squared_norm,
-        )
+        self.subspace_ = result.subspace.converted(narrow, points)
         self.n_components_ = len(self.expansion_)
         self.preimage_ = as_preimage(self.preimage, Auto(Gradient())).fit(self.subspace_, X)
 

@@ -68,6 +68,26 @@ class Subspace:
             signature=cut(self.signature),
         )
 
+    def converted(self, change, points):
+        """The same subspace in another precision or on another device.
+
+        Parameters
+        ----------
+        change : callable
+            Converts one array; coefficients, offset and signature go through it.
+        points : array of shape (n, d)
+            The points of frame and origin, converted.
+        """
+        optional = lambda array: None if array is None else change(array)
+        moved = lambda vectors: Expansion(vectors.kernel, points, change(vectors.coefficients))
+        return Subspace(
+            moved(self.frame),
+            None if self.origin is None else moved(self.origin),
+            offset=optional(self.offset),
+            origin_squared_norm=self.origin_squared_norm,
+            signature=optional(self.signature),
+        )
+
     @cached_property
     def of_points(self):
         """Coordinates and residuals of the points that the frame is made of, computed once."""

@@ -60,6 +60,12 @@ class PrincipalSubspace:
         """Share of the total variance in feature space, λ/tr(HKH)."""
         return self.eigenvalues / self.total
 
+    def with_arrays(self, subspace, change):
+        """The same result with another form of its subspace; `change` gives the other arrays that form."""
+        eigen = replace(self.eigen, values=change(self.eigen.values), residuals=change(self.eigen.residuals))
+        scores = None if self.scores is None else change(self.scores)
+        return replace(self, subspace=subspace, eigenvalues=change(self.eigenvalues), scores=scores, eigen=eigen)
+
 
 def principal_subspace(
     gram,
@@ -154,16 +160,7 @@ def padded(principal, count):
         origin_squared_norm=space.origin_squared_norm,
         signature=optional(space.signature),
     )
-    eigen = replace(
-        principal.eigen, values=extended(principal.eigen.values), residuals=extended(principal.eigen.residuals)
-    )
-    return replace(
-        principal,
-        subspace=subspace,
-        eigenvalues=extended(principal.eigenvalues),
-        scores=optional(principal.scores),
-        eigen=eigen,
-    )
+    return principal.with_arrays(subspace, extended)
 
 
 def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes):

@@ -151,13 +151,7 @@ def narrowed(subspace, points):
     """A subspace that was computed in double precision, on `points` of the precision of the data."""
     dtype = subspace.frame.kernel.value_type(points)
     narrow = lambda array: array_namespace(array).astype(array, dtype, copy=False)
-    vectors = lambda expansion: Expansion(expansion.kernel, points, narrow(expansion.coefficients))
-    return Subspace(
-        vectors(subspace.frame),
-        vectors(subspace.origin),
-        offset=narrow(subspace.offset),
-        origin_squared_norm=subspace.origin_squared_norm,
-    )
+    return subspace.converted(narrow, points)
 
 
 class _Search:
