@@ -26,6 +26,7 @@ from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, sum_labelled_rows
 from preimage.kernels import Kernel, Precomputed
 from preimage.spectral._eigensolver import EigenResult
+from preimage.spectral._no_variance import no_variance
 from preimage.spectral._principal import PrincipalSubspace, kept_of, padded, wanted_count, zeros_wanted
 
 # Rows whose kernel values are summed together: enough that adding up m × m matrices costs little beside making them.
@@ -158,11 +159,7 @@ def landmark_subspace(moments, n_components, *, with_zeros=False):
     deviations = xp.sqrt(xp.clip(values, min=0.0) / count)
     exact = _determined(coefficients, float(xp.max(xp.abs(gram))), deviations, dtype)
     if exact is None or largest <= rank_tolerance(1, values.dtype) * 8 * abs(moments.trace):
-        raise ValueError(
-            "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel "
-            f"{kernel!r} cannot tell them apart. Center and scale the data, or choose another gamma, for instance "
-            "gamma='median'."
-        )
+        raise no_variance(kernel)
     residual = max(0.0, moments.trace - count * float(mean @ mean) - inside)
     keep = _kept(values, exact, n_components, total, moments, with_zeros)
     values, vectors, coefficients = values[:keep], vectors[:, :keep], coefficients[:, :keep]

@@ -12,15 +12,11 @@ from preimage._warnings import warn_user
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite, sum_labelled_rows
 from preimage.spectral._landmark_principal import SHORTEST
+from preimage.spectral._no_variance import no_variance
 from preimage.spectral._rayleigh import rayleigh
 
 # Rows whose coordinates are summed together.
 BLOCK = 1024
-
-_NO_VARIANCE = (
-    "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel cannot tell them "
-    "apart. Center and scale the data, or choose another gamma, for instance gamma='median'."
-)
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ def span_of_points(kernel, points, who="Oriented kernel PCA"):
     gram = Gram(kernel, points).dense()
     require_finite(gram, kernel)
     if not float(array_namespace(gram).max(gram)) > 0:
-        raise ValueError(_NO_VARIANCE)
+        raise no_variance(kernel)
     require_semidefinite(gram, kernel, who)
     return Subspace(Expansion(kernel, points, whitening_factor(gram, SHORTEST[size])))
 
@@ -133,7 +129,7 @@ def oriented_features(space, signal, noise, alpha, n_components=None):
     identity = xp.eye(mean.shape[0], dtype=mean.dtype, **device_kwargs(mean))
     noise = xp.zeros_like(identity) if noise is None else noise
     ratios, directions = rayleigh(_root(covariance), noise + alpha * identity, n_components)
-    keep = _kept(ratios, signal, n_components)
+    keep = _kept(ratios, signal, n_components, space.frame.kernel)
     ratios, directions = ratios[:keep], directions[:, :keep]
     values = (space.frame @ directions)(space.frame.points) - directions.T @ mean
     directions = directions * fix_signs(values)
@@ -166,12 +162,12 @@ def _root(covariance):
     return vectors[:, :rank] * xp.sqrt(xp.clip(values[:rank], min=0.0))
 
 
-def _kept(ratios, signal, n_components):
+def _kept(ratios, signal, n_components, kernel):
     """How many features have a ratio above rounding."""
     xp = array_namespace(ratios)
     variance = float(xp.linalg.trace(signal.covariance()))
     if variance <= 8 * rank_tolerance(1, ratios.dtype) * float(signal.mean @ signal.mean):
-        raise ValueError(_NO_VARIANCE)
+        raise no_variance(kernel)
     rank = max(1, numerical_rank(ratios, signal.mean.shape[0]))
     if n_components is not None and rank < n_components:
         warn_user(

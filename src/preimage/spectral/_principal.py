@@ -13,6 +13,7 @@ from preimage.feature_space import Expansion, Subspace, require_finite
 from preimage.spectral._auto import as_eigensolver
 from preimage.spectral._dense import Dense
 from preimage.spectral._eigensolver import SOLVER_ROUNDING, EigenResult
+from preimage.spectral._no_variance import no_variance
 
 # Components tried first when a share of the variance is asked for; doubled until the share is reached.
 FIRST_COUNT = 64
@@ -208,12 +209,7 @@ def _significant(eigen, n_components, total, centered, by_modulus, with_zeros):
     own = xp.abs(centered.gram.diagonal())
     scale = float(xp.sum(own if centered.weights is None else own * centered.weights))
     if largest <= rank_tolerance(1, moduli.dtype) * 8 * scale:
-        raise ValueError(
-            "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel "
-            f"{centered.gram.kernel!r} cannot tell them apart (a gamma that is far too small makes every value "
-            "equal; inner products of rows far from the origin leave their differences to rounding). Center and "
-            "scale the data, or choose another gamma, for instance gamma='median'."
-        )
+        raise no_variance(centered.gram.kernel)
     keep = min(_determined(eigen, centered, largest), moduli.shape[0] if by_modulus else _positive(eigen.values))
     wanted = (
         wanted_count(moduli, n_components, float(xp.sum(moduli)))

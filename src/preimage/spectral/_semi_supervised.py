@@ -12,7 +12,8 @@ from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
 from preimage.kernels import Precomputed
 from preimage.spectral._landmark_principal import SHORTEST
-from preimage.spectral._oriented import _NO_VARIANCE, coordinate_moments, require_semidefinite, span_of_points
+from preimage.spectral._no_variance import no_variance
+from preimage.spectral._oriented import coordinate_moments, require_semidefinite, span_of_points
 from preimage.spectral._secular import secular_minimum
 
 # Weight of labels against the norm of functions that double precision can tell from labels alone.
@@ -119,7 +120,7 @@ def semi_supervised_subspace(sample, targets, n_components, *, label_weight, sca
     xp = array_namespace(scatter)
     total = float(xp.linalg.trace(scatter))
     if total <= 8 * rank_tolerance(1, scatter.dtype) * moments.count * float(mean @ mean):
-        raise ValueError(_NO_VARIANCE)
+        raise no_variance(sample.space.frame.kernel)
     _require_weight_within_precision(sample.labelled, label_weight)
     search = _Search(sample.labelled, scatter, label_weight, moments.count * scale**2)
     targets = list(targets)[:n_components]
