@@ -38,10 +38,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
 
 from preimage import KernelPCA
+from preimage.components import KernelMoments, landmark_subspace
 from preimage.datasets import load_abalone, load_coil20, load_haxby, load_ida, load_mnist, load_usps
 from preimage.kernels import Cosine, Gaussian, Laplacian, Matern, Polynomial, resolve_gamma
 from preimage.landmarks import AutoLandmarks, KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
-from preimage.spectral import KernelMoments, landmark_subspace
 
 COMPONENTS = 20
 SIZES = (50, 150, 500)

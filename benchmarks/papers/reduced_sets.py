@@ -41,6 +41,7 @@ from preimage import compress
 from preimage.datasets import load_usps
 from preimage.feature_space import join
 from preimage.interop import machine_of
+from preimage.machines import best_threshold
 from preimage.reduced_sets import (
     Construct,
     Distill,
@@ -49,7 +50,6 @@ from preimage.reduced_sets import (
     Refine,
     Select,
     SelectL1,
-    best_threshold,
     project,
     relative_error,
 )

@@ -49,10 +49,10 @@ from preimage.datasets import (
     load_ionosphere,
     load_usps,
 )
-from preimage.estimators._decision_calibration import learn_decision_calibration
-from preimage.estimators._left_out_decisions import left_out_decisions
-from preimage.estimators._renormalized import Renormalized
 from preimage.estimators._training_rows import TrainingRows
+from preimage.renormalization._learn_decisions import learn_decision_calibration
+from preimage.renormalization._left_out_decisions import left_out_decisions
+from preimage.renormalization._renormalized import Renormalized
 
 METHODS = ("none", "orthogonal", "histogram", "transfer", "isotonic", "affine", "threshold", "auto")
 PERCENTILES = (5, 20, 40, 60, 80)

@@ -33,10 +33,16 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 import preimage
-from preimage._enclosing_ball import center_distances, enclosing_ball, multiplicative_weights_ball, randomized_balls
 from preimage.datasets import load_coil20, load_mnist, load_usps
-from preimage.kernels import class_gram, squared_distance_percentile
+from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import WidthSearch
+from preimage.widths import class_gram
+from preimage.widths._enclosing_ball import (
+    center_distances,
+    enclosing_ball,
+    multiplicative_weights_ball,
+    randomized_balls,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine

@@ -21,8 +21,9 @@ import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
 import preimage
-from preimage.kernels import class_gram, squared_distance_percentile
+from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import WidthSearch
+from preimage.widths import class_gram
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, peak_memory, timed

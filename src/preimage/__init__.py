@@ -12,14 +12,13 @@ from preimage.estimators import (
     KernelPCA,
     OrientedKernelPCA,
     PenalizedDiscriminant,
-    Renormalized,
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
     compress,
-    inflation_report,
     load,
 )
+from preimage.renormalization import Renormalized, inflation_report
 
 __version__ = "0.1.0"
 

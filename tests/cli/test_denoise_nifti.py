@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from preimage import KernelPCA
 from preimage.cli import _app
-from preimage.cli._nifti import slice_pictures
+from preimage.cli.tables._nifti import slice_pictures
 from preimage.neuro import mask_scans
 from preimage.solvers import FixedPoint
 

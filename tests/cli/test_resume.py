@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow", reason="tables need pyarrow")
 from typer.testing import CliRunner
 
 from preimage.cli import _app, _learning, _partial
-from preimage.spectral import KernelMoments
+from preimage.components import KernelMoments
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -27,7 +27,7 @@ OPTIONS = {
 DIE = """
 import os, signal, sys
 from preimage.cli import main
-from preimage.cli._partial import PartialOutput
+from preimage.cli.runs._partial import PartialOutput
 note, count = PartialOutput._note, int(sys.argv.pop(1))
 def counted(self):
     global count

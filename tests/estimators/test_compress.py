@@ -36,7 +36,8 @@ from preimage import (
 )
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
-from preimage.reduced_sets import Construct, Distill, Refine, Select, best_threshold
+from preimage.machines import best_threshold
+from preimage.reduced_sets import Construct, Distill, Refine, Select
 from preimage.solvers import FixedPoint
 
 METHODS = ["distill", "refine", "construct", "select", "select_l1"]
@@ -420,7 +421,7 @@ def test_predictions_do_not_copy_the_original(moons, monkeypatch):
     X, y = moons
     small = compress(make_pipeline(KernelPCA(5, gamma=2), LinearSVC()).fit(X, y), 10, X=X)
     expected = small.predict(X)
-    monkeypatch.setattr("preimage.estimators._compressed.clone", lambda *_: pytest.fail("copied"))
+    monkeypatch.setattr("preimage.estimators.compressed._models.clone", lambda *_: pytest.fail("copied"))
     assert np.array_equal(small.predict(X), expected)
 
 

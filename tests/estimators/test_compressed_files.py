@@ -110,8 +110,8 @@ def test_a_failing_save_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_machines_without_facts_and_wrong_facts_are_refused(tmp_path):
-    from preimage.estimators._compressed_files import _facts
-    from preimage.interop import machine_to_bytes
+    from preimage.estimators.compressed._files import _facts
+    from preimage.machines import machine_to_bytes
 
     model, path = MODELS["transformer"](), tmp_path / "wrong.safetensors"
     changes = [
@@ -138,8 +138,8 @@ def test_machines_without_facts_and_wrong_facts_are_refused(tmp_path):
 
 
 def test_files_of_the_first_release_are_read(tmp_path):
-    from preimage.estimators._compressed_files import _LATER_FACTS, _facts
-    from preimage.interop import machine_to_bytes
+    from preimage.estimators.compressed._files import _LATER_FACTS, _facts
+    from preimage.machines import machine_to_bytes
 
     model, path = MODELS["classifier"](), tmp_path / "old.safetensors"
     facts = {name: value for name, value in _facts(model).items() if name not in _LATER_FACTS}

@@ -15,7 +15,8 @@ from preimage import (
     SparseGreedyClassifier,
     SparseGreedyRegressor,
 )
-from preimage.kernels import Gaussian, Laplacian, Linear, ScaledInputs, class_width
+from preimage.kernels import Gaussian, Laplacian, Linear, ScaledInputs
+from preimage.widths import class_width
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:200], y[:200]

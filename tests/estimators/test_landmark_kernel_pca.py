@@ -12,11 +12,11 @@ from sklearn.base import clone
 from preimage import KernelPCA, compress
 from preimage._arrays import to_numpy
 from preimage._rows import forced_block_shape
+from preimage.components import KernelMoments
 from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import Subspace
 from preimage.kernels import Exponential, Gaussian, Polynomial
 from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
-from preimage.spectral import KernelMoments
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ class TestStreams:
         moments = KernelMoments.of(kernel, X[:20], X)
         extended = moments.extended(X[20:25])
         # Coordinates of old data on the new axes count as zero, so the scatter in feature space is the same.
-        from preimage.spectral import landmark_subspace
+        from preimage.components import landmark_subspace
 
         one, other = landmark_subspace(moments, 5), landmark_subspace(extended, 5)
         assert np.allclose(one.eigenvalues, other.eigenvalues, rtol=1e-8)

@@ -10,18 +10,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 from preimage import KernelPCA, compress
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
-from preimage.interop import (
-    Binary,
-    Calibrated,
-    Coordinates,
-    Detection,
-    KernelMachine,
-    Logistic,
-    OneVsOne,
-    OneVsRest,
-    Regression,
-    to_onnx,
-)
+from preimage.interop import to_onnx
 from preimage.kernels import (
     CallableKernel,
     Constant,
@@ -43,6 +32,17 @@ from preimage.kernels import (
     ScaledInputs,
     Sigmoid,
     SquaredDistance,
+)
+from preimage.machines import (
+    Binary,
+    Calibrated,
+    Coordinates,
+    Detection,
+    KernelMachine,
+    Logistic,
+    OneVsOne,
+    OneVsRest,
+    Regression,
 )
 
 onnx = pytest.importorskip("onnx", reason="export needs onnx")

@@ -22,8 +22,9 @@ from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
-from preimage.interop import KernelMachine, expansion_of, machine_of
+from preimage.interop import expansion_of, machine_of
 from preimage.kernels import CallableKernel, Gaussian, Linear, Precomputed
+from preimage.machines import KernelMachine
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
 

@@ -20,9 +20,10 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from preimage import KernelFisherDiscriminant, KernelPCA
-from preimage.kernels import CLASS_RULES, Gaussian, Laplacian, Linear, ScaledInputs, class_gram, class_width
-from preimage.kernels._dispersion import class_balls, dispersion
+from preimage.kernels import CLASS_RULES, Gaussian, Laplacian, Linear, ScaledInputs
 from preimage.model_selection._width_search import WidthSearch, class_mean_radius
+from preimage.widths import class_gram, class_width
+from preimage.widths._dispersion import class_balls, dispersion
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:600], y[:600]

@@ -12,13 +12,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import preimage
 from preimage.cli import _options
-from preimage.cli._compress_command import compress_command
 from preimage.cli._console import console, plain_errors
-from preimage.cli._denoise import AUTO, DataError, Request, check_rows, denoise, fit, summarize
-from preimage.cli._denoise_large import denoise_file, is_large
-from preimage.cli._embed_command import embed_command
 from preimage.cli._figure import draw
-from preimage.cli._files import (
+from preimage.cli._progress import row_bars
+from preimage.cli.commands._compress import compress_command
+from preimage.cli.commands._embed import embed_command
+from preimage.cli.runs._denoise import AUTO, DataError, Request, check_rows, denoise, fit, summarize
+from preimage.cli.runs._denoise_large import denoise_file, is_large
+from preimage.cli.runs._partial import is_resumable
+from preimage.cli.tables._files import (
     FORMATS,
     Dataset,
     FileError,
@@ -30,10 +32,8 @@ from preimage.cli._files import (
     stem_of,
     write,
 )
-from preimage.cli._nifti import slice_pictures
-from preimage.cli._partial import is_resumable
-from preimage.cli._progress import row_bars
-from preimage.cli._sources import open_source
+from preimage.cli.tables._nifti import slice_pictures
+from preimage.cli.tables._sources import open_source
 
 # Denoised rows take long: chunks are small, so that an interruption costs little.
 CHUNK_ROWS = 4096

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import typer
 from rich.console import Console
 
-from preimage.cli._denoise import DataError
-from preimage.cli._files import FileError
+from preimage.cli.runs._denoise import DataError
+from preimage.cli.tables._files import FileError
 
 console = Console(stderr=True, soft_wrap=True, highlight=False)
 

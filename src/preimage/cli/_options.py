@@ -2,7 +2,7 @@
 
 import typer
 
-from preimage.cli._denoise import AUTO
+from preimage.cli.runs._denoise import AUTO
 
 
 def components(text):

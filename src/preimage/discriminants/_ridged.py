@@ -7,9 +7,9 @@ from scipy import linalg
 
 from preimage._arrays import epsilon
 from preimage._linalg import rank_tolerance
+from preimage.components import rayleigh
 from preimage.discriminants._refinement import refined_solution
 from preimage.exceptions import UnsupportedKernelError
-from preimage.spectral import rayleigh
 
 # One eigendecomposition takes the time of about so many Cholesky factors.
 EIGEN_COST = 16

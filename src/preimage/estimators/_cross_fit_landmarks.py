@@ -9,10 +9,10 @@ import numpy as np
 
 from preimage._arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
 from preimage._rows import sum_rows
+from preimage.components import KernelMoments, landmark_subspace
 from preimage.estimators._training_rows import row_numbers
 from preimage.exceptions import RankWarning
 from preimage.solvers import PreimageResult
-from preimage.spectral import KernelMoments, landmark_subspace
 
 # Rows whose moments are summed together: many, so that adding m × m matrices costs little, and few enough to hold.
 ROWS = 4096

@@ -12,7 +12,7 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.feature_space import Expansion, Gram, empirical_map
-from preimage.interop import Coordinates, KernelMachine
+from preimage.machines import Coordinates, KernelMachine
 
 
 class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -24,8 +24,8 @@ from preimage.estimators._fisher_problem import (
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, with_kernel_tags
 from preimage.estimators._queries import check_queries, map_queries
 from preimage.estimators._streams import blocks_of, is_stream
-from preimage.interop import Binary, KernelMachine, OneVsRest
 from preimage.landmarks import LandmarkSelector
+from preimage.machines import Binary, KernelMachine, OneVsRest
 
 FISHER_CONSTRAINTS = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],

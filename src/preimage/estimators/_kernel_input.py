@@ -10,8 +10,8 @@ from preimage._random import generator
 from preimage._targets import check_weights
 from preimage._validation import Interval, check_gram, check_parameters, check_points
 from preimage.kernels import Kernel, Precomputed, Scaled, ShiftedInputs, Sum, as_kernel
-from preimage.kernels._class_gram import stratified_rows
-from preimage.kernels._class_width import CLASS_POINTS, check_class_labels
+from preimage.widths._class_gram import stratified_rows
+from preimage.widths._class_width import CLASS_POINTS, check_class_labels
 
 # Squared distance of the data from the origin, in units of their variance, from which on linear kernels are evaluated
 # about their mean. Rounding errors of inner products are ε times that: 2e-12 and 1e-6 of the variance up to here.

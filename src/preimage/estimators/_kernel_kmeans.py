@@ -54,9 +54,9 @@ from preimage.estimators._queries import check_queries, map_queries
 from preimage.estimators._streams import blocks_of, is_stream, refuse_stream
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
-from preimage.interop import Binary, KernelMachine, OneVsOne
 from preimage.kernels import Precomputed
 from preimage.landmarks import LandmarkSelector
+from preimage.machines import Binary, KernelMachine, OneVsOne
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
 # Units of rounding up to which squared distances count as zero.

@@ -34,6 +34,8 @@ from preimage._validation import (
     count_rows,
 )
 from preimage._warnings import warn_user
+from preimage.components import principal_subspace
+from preimage.eigensolvers import Eigensolver
 from preimage.estimators._cross_fit import FOLDS, needs_folds, out_of_fold
 from preimage.estimators._cross_fit_landmarks import FoldMoments, denoised_by_folds, require_training_set, without_fold
 from preimage.estimators._kernel_input import (
@@ -71,7 +73,6 @@ from preimage.solvers import (
     training_sample,
     values_at_basis,
 )
-from preimage.spectral import Eigensolver, principal_subspace
 
 # scikit-learn's names of eigensolvers, and ours.
 SKLEARN_SOLVERS = {"auto": "auto", "dense": "dense", "arpack": "arpack", "randomized": "block_krylov"}

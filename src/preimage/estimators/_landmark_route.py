@@ -9,11 +9,11 @@ import numpy as np
 from preimage._arrays import as_points, is_dask, is_foreign, on_device, own_copy, take_rows, to_numpy
 from preimage._rows import map_rows
 from preimage._warnings import warn_user
+from preimage.components import KernelMoments, landmark_subspace
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.landmarks import LandmarkSelector, additional_landmarks, as_landmarks
-from preimage.spectral import KernelMoments, landmark_subspace
 
 # Landmarks when nobody says how many.
 DEFAULT_LANDMARKS = 1000

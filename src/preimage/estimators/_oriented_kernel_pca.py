@@ -10,6 +10,7 @@ from preimage._arrays import array_namespace, concat_rows, is_sparse, take_rows
 from preimage._random import generator
 from preimage._targets import check_weights, with_weight
 from preimage._validation import Interval, check_model_inputs, check_points, check_same_home
+from preimage.components import coordinate_moments, oriented_features, pair_moment, span_of_points
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -20,11 +21,10 @@ from preimage.estimators._kernel_input import (
 from preimage.estimators._way_back import WayBack
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
-from preimage.interop import Coordinates, KernelMachine
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector, as_landmarks
+from preimage.machines import Coordinates, KernelMachine
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
-from preimage.spectral import coordinate_moments, oriented_features, pair_moment, span_of_points
 
 
 class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

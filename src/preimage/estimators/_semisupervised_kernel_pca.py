@@ -10,6 +10,7 @@ from preimage._arrays import array_namespace, take_rows
 from preimage._random import generator
 from preimage._targets import check_weights, with_weight
 from preimage._validation import Interval, StrOptions, check_model_inputs
+from preimage.components import FeatureSample, narrowed, semi_supervised_subspace
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -21,7 +22,6 @@ from preimage.estimators._way_back import WayBack, axes_machine
 from preimage.exceptions import UnsupportedKernelError
 from preimage.landmarks import LandmarkSelector, as_landmarks
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
-from preimage.spectral import FeatureSample, narrowed, semi_supervised_subspace
 
 
 class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

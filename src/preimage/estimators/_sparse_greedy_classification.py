@@ -5,7 +5,7 @@ from sklearn.base import ClassifierMixin
 
 from preimage._targets import check_labels
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
-from preimage.interop import OneVsRest
+from preimage.machines import OneVsRest
 
 
 class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, take_rows, to_numpy
 from preimage._random import generator
-from preimage._ridge import LeastSquares
 from preimage._rows import block_shape, sum_rows
 from preimage._targets import check_weights
 from preimage._validation import Interval, StrOptions, check_model_inputs
@@ -22,9 +21,11 @@ from preimage.estimators._kernel_input import (
     named_kernel,
     with_array_tag,
 )
-from preimage.feature_space import Expansion, nested_frame
-from preimage.interop import KernelMachine
+from preimage.feature_space import Expansion
 from preimage.landmarks import LANDMARK_NAMES, LandmarkSelector, SparseGreedy, as_landmarks
+from preimage.machines import KernelMachine
+from preimage.regression import nested_frame
+from preimage.regression._least_squares import LeastSquares
 
 # Penalties that "loo" tries, as shares of the largest squared singular value of the features.
 LOO_SHARES = np.geomspace(1e-10, 1, 41)

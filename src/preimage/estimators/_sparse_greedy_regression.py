@@ -6,7 +6,7 @@ from sklearn.base import RegressorMixin
 from preimage._arrays import to_numpy
 from preimage._targets import check_targets
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
-from preimage.interop import Regression
+from preimage.machines import Regression
 
 
 class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):

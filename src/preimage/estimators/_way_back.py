@@ -11,7 +11,7 @@ from preimage.estimators._preimages import points_of
 from preimage.estimators._queries import map_queries
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
-from preimage.interop import Coordinates, KernelMachine
+from preimage.machines import Coordinates, KernelMachine
 from preimage.solvers import navigate
 
 

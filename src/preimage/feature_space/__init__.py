@@ -6,7 +6,6 @@ from preimage.feature_space._empirical_map import empirical_map
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import CenteredGram, Gram, require_finite
 from preimage.feature_space._moments import Moments
-from preimage.feature_space._nested_frame import nested_frame
 from preimage.feature_space._subspace import Subspace
 from preimage.feature_space._union import distinct_rows, join, merged
 
@@ -23,7 +22,6 @@ __all__ = [
     "join",
     "merged",
     "merged_images",
-    "nested_frame",
     "require_finite",
     "sum_labelled_rows",
 ]

@@ -6,12 +6,12 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.utils.validation import check_is_fitted
 
 from preimage.feature_space import Expansion
-from preimage.interop._machine import KernelMachine
-from preimage.interop._outputs import Coordinates
 from preimage.interop._private import centring_of
 from preimage.interop._sklearn import double_points, machine_of
 from preimage.interop._sklearn_kernels import kernel_of_pairwise
 from preimage.kernels import Precomputed
+from preimage.machines._machine import KernelMachine
+from preimage.machines.outputs import Coordinates
 
 
 @machine_of.register

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage.interop._affine import affine_map_of
 from preimage.interop._linear import LinearMachine, linear_machine_of
-from preimage.interop._machine import KernelMachine
-from preimage.interop._outputs import Calibrated
 from preimage.interop._sklearn import SUPPORTED, machine_of
 from preimage.interop._unscaled import on_unscaled_inputs
+from preimage.machines._machine import KernelMachine
+from preimage.machines.outputs import Calibrated
 
 
 @dataclass(frozen=True)

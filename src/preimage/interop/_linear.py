@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, is_foreign, to_dense, to_numpy
 from preimage.feature_space import Expansion
-from preimage.interop._machine import KernelMachine
-from preimage.interop._outputs import Logistic, OneVsRest, Output, Regression
 from preimage.interop._private import LinearClassifierMixin, LinearModel, is_multilabel
 from preimage.kernels import Linear
+from preimage.machines._machine import KernelMachine
+from preimage.machines.outputs import Logistic, OneVsRest, Output, Regression
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import as_points, is_sparse, to_dense
 from preimage.feature_space import Expansion, join
 from preimage.interop._gaussian_process_kernels import kernel_of_gaussian_process
-from preimage.interop._machine import KernelMachine
-from preimage.interop._outputs import Binary, Detection, OneVsOne, OneVsRest, Regression
-from preimage.interop._outputs._one_vs_rest import NOT_CONSTANT
 from preimage.interop._private import (
     ConstantPredictor,
     platt_parameters,
@@ -25,6 +22,9 @@ from preimage.interop._private import (
 )
 from preimage.interop._sklearn_kernels import kernel_of_pairwise, kernel_of_svm
 from preimage.kernels import CallableKernel, Precomputed
+from preimage.machines._machine import KernelMachine
+from preimage.machines.outputs import Binary, Detection, OneVsOne, OneVsRest, Regression
+from preimage.machines.outputs._one_vs_rest import NOT_CONSTANT
 
 SUPPORTED = (
     "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor, KernelPCA, Nystroem, "

@@ -7,20 +7,23 @@ from pkgutil import iter_modules
 
 # Whatever a fitted model is made of comes from here. By name: estimators are a layer above this one.
 _MODULES = (
-    "_enclosing_ball",
-    "_ridge",
     "kernels",
     "feature_space",
     "solvers",
     "landmarks",
     "reduced_sets",
-    "spectral",
+    "eigensolvers",
+    "components",
+    "widths",
+    "regression",
+    "machines",
     "clustering",
     "discriminants",
     "calibration",
     "invariances",
     "interop",
     "estimators",
+    "renormalization",
     "model_selection",
 )
 # These hold a function, which is code: trust them yourself.

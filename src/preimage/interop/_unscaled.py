@@ -5,8 +5,8 @@ import numpy as np
 from preimage._arrays import is_sparse, to_dense, to_numpy
 from preimage.feature_space import Expansion
 from preimage.interop._affine import affine_map_of
-from preimage.interop._machine import KernelMachine
 from preimage.kernels import Precomputed, ProfileKernel, ScaledInputs, ShiftedInputs
+from preimage.machines._machine import KernelMachine
 
 
 def on_unscaled_inputs(machine, scaler):

@@ -11,8 +11,8 @@ from preimage._arrays import is_sparse, to_numpy
 from preimage.feature_space import merged
 from preimage.interop._affine import affine_map_of
 from preimage.interop._linear import linear_machine_of
-from preimage.interop._machine import KernelMachine
 from preimage.interop._sklearn import machine_of
+from preimage.machines._machine import KernelMachine
 
 
 @singledispatch

@@ -9,8 +9,6 @@ from preimage.kernels._bandwidth import (
 )
 from preimage.kernels._callable import CallableKernel
 from preimage.kernels._chi_squared import AdditiveChi2, Chi2
-from preimage.kernels._class_gram import ClassGram, ClassPairs, class_gram
-from preimage.kernels._class_width import class_width
 from preimage.kernels._combinations import (
     Power,
     Product,
@@ -55,8 +53,6 @@ __all__ = [
     "CallableKernel",
     "Chi2",
     "ChiSquaredDistance",
-    "ClassGram",
-    "ClassPairs",
     "Constant",
     "Cosine",
     "Exponential",
@@ -92,8 +88,6 @@ __all__ = [
     "Sum",
     "Warped",
     "as_kernel",
-    "class_gram",
-    "class_width",
     "gamma_from_width",
     "resolve_gamma",
     "squared_distance_percentile",

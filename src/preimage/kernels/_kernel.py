@@ -133,7 +133,7 @@ class Kernel(BaseEstimator, ABC):
             return value.with_class_widths(self.inputs_of_parts(X), y) if value.needs_labels else value
         if name != "gamma" or not is_class_rule(value):
             return value
-        from preimage.kernels._class_width import class_width
+        from preimage.widths._class_width import class_width
 
         return class_width(X, y, value, kernel=self)
 

@@ -1,11 +1,11 @@
 """Landmarks: few points whose span in feature space holds most of a kernel matrix."""
 
-from preimage._low_rank import LowRankPlusDiagonal, lowrank_plus_diagonal, preconditioner
 from preimage.landmarks._auto_landmarks import AutoLandmarks
 from preimage.landmarks._bounds import candidates_needed, sampling_deviation
 from preimage.landmarks._growth import additional_landmarks
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._landmarks import Landmarks
+from preimage.landmarks._low_rank import LowRankPlusDiagonal, lowrank_plus_diagonal, preconditioner
 from preimage.landmarks._names import LANDMARK_NAMES, as_landmarks
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky
 from preimage.landmarks._randomly_pivoted_cholesky import RandomlyPivotedCholesky

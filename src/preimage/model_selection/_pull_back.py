@@ -5,8 +5,8 @@ from functools import singledispatch
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
-from preimage.estimators import Renormalized
 from preimage.interop._affine import affine_map_of
+from preimage.renormalization import Renormalized
 
 
 def unwrapped(estimator):

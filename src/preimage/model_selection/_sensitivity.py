@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_array
 from preimage._arrays import to_dense
 from preimage._rows import sum_rows
 from preimage.discriminants import LinearRule
-from preimage.interop import Binary, machine_of
+from preimage.interop import machine_of
+from preimage.machines import Binary
 from preimage.model_selection._pull_back import pulled_back, transformed, unwrapped
 
 OUTPUTS = ("auto", "decision", "log_proba")

@@ -15,11 +15,12 @@ from preimage._arrays import as_points, take_rows
 from preimage._random import generator
 from preimage._targets import check_labels, check_weights
 from preimage._validation import Interval, StrOptions, check_parameters, check_points
-from preimage.kernels import CLASS_RULES, Gaussian, Kernel, as_kernel, class_gram
-from preimage.kernels._class_gram import has_width, stratified_rows
-from preimage.kernels._class_width import check_class_labels, randomized_curves, settled_gamma, width_curves
-from preimage.kernels._dispersion import class_balls
+from preimage.kernels import CLASS_RULES, Gaussian, Kernel, as_kernel
 from preimage.model_selection._progress_bar import progress_bar
+from preimage.widths import class_gram
+from preimage.widths._class_gram import has_width, stratified_rows
+from preimage.widths._class_width import check_class_labels, randomized_curves, settled_gamma, width_curves
+from preimage.widths._dispersion import class_balls
 
 CRITERIA = {*CLASS_RULES, "primal_dual_ball", "randomized_ball"}
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from preimage.estimators import compress
-from preimage.estimators._compressed import score_name
+from preimage.estimators.compressed._models import score_name
 from preimage.plotting._matplotlib import panels
 
 # Of Okabe and Ito; with markers, so that lines can be told apart without colours.

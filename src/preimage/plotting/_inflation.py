@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from preimage.estimators._inflation_report import inflation_report
 from preimage.plotting._matplotlib import panels
+from preimage.renormalization._report import inflation_report
 
 # Of Okabe and Ito; with markers, so that classes can be told apart without colours.
 STYLES = [("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P")]

@@ -5,7 +5,8 @@ from itertools import combinations
 import numpy as np
 
 from preimage._arrays import to_numpy
-from preimage.interop import Binary, Calibrated, Logistic, OneVsOne, OneVsRest, machine_of
+from preimage.interop import machine_of
+from preimage.machines import Binary, Calibrated, Logistic, OneVsOne, OneVsRest
 from preimage.plotting._images import as_images
 from preimage.plotting._matplotlib import panels
 

@@ -8,7 +8,6 @@ from preimage.reduced_sets._projection import project, relative_error, squared_e
 from preimage.reduced_sets._reducer import NestedReducer, Reducer, Reduction, ReductionPath
 from preimage.reduced_sets._refinement import Refine
 from preimage.reduced_sets._selection import Select
-from preimage.reduced_sets._threshold import best_threshold
 
 __all__ = [
     "REDUCER_NAMES",
@@ -23,7 +22,6 @@ __all__ = [
     "Select",
     "SelectL1",
     "as_reducer",
-    "best_threshold",
     "project",
     "relative_error",
     "squared_error",

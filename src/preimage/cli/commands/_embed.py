@@ -1,0 +1,129 @@
+"""The command ``preimage embed``."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from preimage.cli import _options
+from preimage.cli._console import console, plain_errors
+from preimage.cli._progress import row_bars
+from preimage.cli.runs._embed import Embedding, embed
+from preimage.cli.runs._large_model import read_model, write_model
+from preimage.cli.runs._partial import is_resumable
+from preimage.cli.tables._files import FileError, check_not_inputs, check_writable, format_of, replacing
+from preimage.cli.tables._sources import SOURCE_FORMATS, open_source
+
+Kernel = Literal[
+    "rbf",
+    "laplacian",
+    "matern",
+    "rational_quadratic",
+    "inverse_multiquadric",
+    "linear",
+    "poly",
+    "exponential",
+    "cosine",
+]
+Method = Literal["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
+
+
+def embed_command(
+    input: Annotated[Path, typer.Argument(help=f"A table of any size: {SOURCE_FORMATS}.")],
+    output: Annotated[Path, typer.Argument(help="Where the coordinates go: .npy, .csv or .parquet.")],
+    components: Annotated[
+        object, typer.Option(parser=_options.components_number, metavar="N|SHARE", help="Components, or their share.")
+    ] = "10",
+    kernel: Annotated[Kernel, typer.Option(help="Kernel.")] = "rbf",
+    gamma: Annotated[
+        object,
+        typer.Option(
+            parser=_options.gamma, metavar="median|scale|pN|NUMBER", help="Width of the kernel, from a sample."
+        ),
+    ] = "median",
+    degree: Annotated[int, typer.Option(min=1, help="Degree of the polynomial kernel.")] = 3,
+    coef0: Annotated[float, typer.Option(help="Constant of the polynomial kernel.")] = 1.0,
+    landmarks: Annotated[
+        object,
+        typer.Option(
+            parser=_options.landmarks,
+            metavar="N|auto|none",
+            help="Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory.",
+        ),
+    ] = "500",
+    method: Annotated[Method, typer.Option(help="How landmarks are chosen.")] = "auto",
+    columns: Annotated[
+        object, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to take; numbers without header.")
+    ] = None,
+    exclude: Annotated[
+        object, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to leave out.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Fit nothing: use a model of --save-model.")
+    ] = None,
+    save_model: Annotated[Path | None, typer.Option(metavar="FILE.npz", help="Where the model goes.")] = None,
+    chunk_rows: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Rows in memory at a time. (Default: a few megabytes.)")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Continue an interrupted run, or start anew.")
+    ] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of sample and landmarks.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+):
+    """Write the kernel PCA coordinates of a table, which may be larger than memory.
+
+    An interrupted run leaves OUTPUT.part; the same command continues it.
+    """
+    after_interrupt = lambda: "run the same command to continue." if is_resumable(output) else "nothing was written."
+    say = (lambda text: None) if quiet else (lambda text: console.print(text, markup=False))
+    with plain_errors(2, after_interrupt):
+        kind = _table_format(output)
+        written = [path for path in (output, save_model) if path is not None]
+        check_not_inputs(written, (input, model))
+        _check_outputs(written, save_model, force)
+        started = time.perf_counter()
+        if model is not None and columns is None:
+            columns = read_model(model).facts["columns"]
+        source = open_source(input, columns, exclude)
+        rows = chunk_rows or source.chunk_rows
+        exact = landmarks == "none"
+        wish = Embedding(components, kernel, gamma, degree, coef0, None if exact else landmarks, method, seed)
+        with row_bars(console, quiet) as bars:
+            fitted, n_rows = embed(source, output, kind, wish, rows, resume, bars, model, say)
+        if save_model is not None:
+            with replacing(save_model) as temporary:
+                write_model(temporary, fitted)
+        seconds = time.perf_counter() - started
+        say(_report(fitted, n_rows, source, seconds))
+        say("Wrote " + ", ".join(str(path) for path in (output, save_model) if path is not None) + ".")
+
+
+def _report(model, n_rows, source, seconds):
+    facts, gamma = model.facts, getattr(model.kernel, "gamma", None)
+    left = facts["residual_share"]
+    about = "exact" if left is None else f"{len(model.points)} landmarks leave {100 * left:.2g} % of the kernel"
+    width = "" if gamma is None else f", gamma {gamma:.4g}"
+    return (
+        f"Embedded {n_rows:,} rows of {source.n_columns} columns in {seconds:.1f} s: {len(model.subspace)} components, "
+        f"{100 * facts['explained_variance']:.1f} % of the variance{width}; {about}."
+    )
+
+
+def _table_format(output):
+    kind = format_of(output)
+    if kind not in (".npy", ".csv", ".parquet"):
+        what = "no suffix" if kind == "folder" else f"the suffix {kind}"
+        raise FileError(f"{output} has {what}; coordinates are written as .npy, .csv or .parquet.")
+    return kind
+
+
+def _check_outputs(written, save_model, force):
+    if len({path.resolve() for path in written}) < len(written):
+        raise FileError("OUTPUT and --save-model need different names.")
+    for path in written:
+        check_writable(path, force)
+    if save_model is not None and save_model.suffix.lower() != ".npz":
+        raise FileError(f"{save_model} is not a model file; its name ends in .npz.")

@@ -1,0 +1,1 @@
+"""Runs over files that may be larger than memory."""

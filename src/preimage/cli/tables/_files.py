@@ -1,0 +1,368 @@
+"""Data files: readers, and writers that never leave a half-written file."""
+
+import csv
+import importlib
+import os
+import shutil
+import zipfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from preimage.cli.tables._nifti import SUFFIXES, is_nifti, read_nifti, write_nifti
+
+FORMATS = "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet), NIfTI (.nii, .nii.gz) or a folder of PNG pictures"
+# Grey levels of the kinds of pictures we read.
+WHITE = {"L": 255, "I;16": 65535}
+
+
+class FileError(Exception):
+    """A file that cannot be read or written; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A matrix with one row a sample, and what it takes to write it back as it was.
+
+    Attributes
+    ----------
+    values : float array of shape (n, d)
+    columns : list of d str or None
+        Header of a table.
+    image_shape : two ints or None
+        Height and width, when rows are pictures.
+    row_shape : tuple of int or None
+        Shape of a row in an array of more than two dimensions.
+    pictures : list of (file name, mode)
+        Of a folder.
+    array : str
+        Name of the matrix in an archive.
+    others : dict of str to array
+        What else the archive holds.
+    labels : array of shape (n,) or None
+        The column or array that was asked for as labels.
+    scans : MaskedScans or None
+        The image and the mask that the rows come from.
+    """
+
+    values: np.ndarray
+    columns: list | None = None
+    image_shape: tuple | None = None
+    row_shape: tuple | None = None
+    pictures: list = field(default_factory=list)
+    array: str = "X"
+    others: dict = field(default_factory=dict)
+    labels: np.ndarray | None = None
+    scans: object = None
+
+    def with_values(self, values):
+        return replace(self, values=values)
+
+
+def read(path, array=None, labels=None, mask=None):
+    """The data of a file or folder.
+
+    Parameters
+    ----------
+    path : Path
+    array : str or None
+        Which array of an NPZ archive; None takes the only one.
+    labels : str or None
+        Which column of a table, or array of an archive, holds labels and not inputs: its name, or for a table without
+        names its number, counted from 1.
+    mask : Path, image or None
+        Which voxels of a scan to take; None takes those that look like a brain.
+
+    Returns
+    -------
+    Dataset
+    """
+    path = Path(path)
+    for needed in (path, mask):
+        if isinstance(needed, Path) and not needed.exists():
+            raise FileError(f"{needed} does not exist.")
+    kind = format_of(path)
+    readers = {
+        "folder": lambda: _read_folder(path),
+        ".csv": lambda: _read_csv(path, labels),
+        ".npy": lambda: _read_npy(path),
+        ".npz": lambda: _read_npz(path, array, labels),
+        ".parquet": lambda: _read_parquet(path, labels),
+        ".nii": lambda: _read_nifti(path, mask),
+    }
+    if mask is not None and kind != ".nii":
+        raise FileError(f"{path} is no scan: --mask is for NIfTI files (.nii, .nii.gz).")
+    if labels is not None and kind in ("folder", ".npy", ".nii"):
+        raise FileError(f"{path} has no place for labels. Put them in a column of a table, or in an NPZ archive.")
+    try:
+        data = readers[kind]()
+    except ImportError as error:
+        raise FileError(str(error)) from error
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path} cannot be read: {error}") from error
+    _check_numbers(path, data)
+    return data
+
+
+def write(path, data, kind):
+    """Write data to a new file or folder in a format of `format_of`."""
+    writers = {
+        "folder": _write_folder,
+        ".csv": _write_csv,
+        ".npy": _write_npy,
+        ".npz": _write_npz,
+        ".parquet": _write_parquet,
+        ".nii": lambda path, data: write_nifti(path, data.scans, data.values),
+    }
+    writers[kind](path, data)
+
+
+def format_of(path):
+    """ ".csv", ".npy", ".npz", ".parquet", ".nii" or "folder" (no suffix, or an existing folder)."""
+    suffix = path.suffix.lower()
+    if is_nifti(path) and not path.is_dir():
+        return ".nii"
+    if path.is_dir() or not suffix:
+        return "folder"
+    if suffix not in {".csv", ".npy", ".npz", ".parquet"}:
+        raise FileError(f"{path} has the unknown format {path.suffix!r}. Use {FORMATS}.")
+    return suffix
+
+
+def stem_of(path):
+    """The name of a file without its suffix, or both suffixes of a compressed scan."""
+    double = next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), "")
+    return path.name[: -len(double)] if double else path.stem
+
+
+def check_writable(path, force, folder=False):
+    """Refuse, before any work is done, what could not or should not be written: a file, or a folder."""
+    if not path.absolute().parent.is_dir():
+        raise FileError(f"The folder {path.absolute().parent} does not exist. Create it first.")
+    if not path.exists():
+        return
+    if path.is_dir() != folder:
+        raise FileError(f"{path} is a {'file' if folder else 'folder'}; choose another name.")
+    if not force:
+        raise FileError(f"{path} exists. Choose another name, or add --force to replace it.")
+    if path.is_dir() and any(entry.suffix.lower() != ".png" for entry in path.iterdir()):
+        raise FileError(f"{path} holds files that are not PNG pictures; it is not replaced, even with --force.")
+
+
+def check_not_inputs(outputs, inputs):
+    """Refuse to write over what is read, also through links; None among the inputs are those not given."""
+    for path in outputs:
+        for given in inputs:
+            if given is not None and path.exists() and given.exists() and path.samefile(given):
+                raise FileError(f"{path} is an input; it is not replaced, even with --force. Choose another name.")
+
+
+@contextmanager
+def replacing(path):
+    """A temporary name beside `path`: it becomes `path` when the block succeeds, and vanishes when it fails."""
+    stem = stem_of(path)
+    temporary = path.with_name(f".{stem}.{os.getpid()}{path.name[len(stem) :]}")
+    try:
+        yield temporary
+        if path.is_dir():
+            _replace_folder(temporary, path)
+        else:
+            os.replace(temporary, path)
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def _replace_folder(temporary, path):
+    """A folder cannot take the name of another in one step: the old one steps aside, and comes back on failure."""
+    aside = temporary.with_name(temporary.name + ".old")
+    try:
+        os.replace(path, aside)
+        os.replace(temporary, path)
+    except BaseException:
+        if aside.exists() and not path.exists():
+            os.replace(aside, path)
+        raise
+    shutil.rmtree(aside)
+
+
+def need(module, what):
+    """An optional module, or an error that says what to install; `what` needs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = {"PIL": "pillow"}.get(module.partition(".")[0], module.partition(".")[0])
+        raise FileError(f'{what} need {package}, which is not installed. Type: pip install "preimage[cli]"') from error
+
+
+def _check_numbers(path, data):
+    if data.values.ndim != 2 or data.values.size == 0:
+        raise FileError(
+            f"{path} holds an array of shape {data.values.shape}; a matrix with rows and columns is needed."
+        )
+    rows, columns = np.nonzero(~np.isfinite(data.values))
+    if rows.size:
+        name = repr(data.columns[columns[0]]) if data.columns else str(columns[0] + 1)
+        raise FileError(
+            f"{path} has {rows.size} missing or infinite values in {len(set(rows))} rows; the first is in row "
+            f"{rows[0] + 1}, column {name}. Remove those rows or fill them in."
+        )
+
+
+def _matrix(array):
+    """An array as float rows; float32 stays float32."""
+    array = np.asarray(array)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"its values have the type {array.dtype}, which is not numeric.")
+    values = array.astype(array.dtype if array.dtype in (np.float32, np.float64) else np.float64)
+    return values.reshape(len(values), -1) if values.ndim > 2 else values
+
+
+def _of_array(values, **fields):
+    """Arrays of shape (n, height, width) are pictures."""
+    row_shape = values.shape[1:] if values.ndim > 2 else None
+    return Dataset(_matrix(values), row_shape=row_shape, image_shape=row_shape if values.ndim == 3 else None, **fields)
+
+
+def _read_npy(path):
+    return _of_array(np.load(path, allow_pickle=False))
+
+
+def _write_npy(path, data):
+    with open(path, "wb") as file:
+        np.save(file, _array(data))
+
+
+def _read_npz(path, array, labels):
+    if not zipfile.is_zipfile(path):
+        raise ValueError("it is not an NPZ archive.")
+    with np.load(path, allow_pickle=False) as archive:
+        names = archive.files
+        _require_name(path, labels, names, "array")
+        inputs = [name for name in names if name != labels]
+        if array is None and len(inputs) != 1:
+            raise FileError(f"{path} holds the arrays {', '.join(names)}. Choose one with --array NAME.")
+        array = array or inputs[0]
+        if array not in names:
+            raise FileError(f"{path} has no array {array!r}; it holds {', '.join(names)}.")
+        others = {name: archive[name] for name in names if name != array}
+        found = None if labels is None else _flat(path, labels, others.pop(labels))
+        return _of_array(archive[array], array=array, others=others, labels=found)
+
+
+def _write_npz(path, data):
+    with open(path, "wb") as file:
+        np.savez(file, **{data.array: _array(data)}, **data.others)
+
+
+def _array(data):
+    return data.values.reshape(-1, *data.row_shape) if data.row_shape else data.values
+
+
+def _read_csv(path, labels=None):
+    arrow = need("pyarrow.csv", "CSV files")
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        first = next(csv.reader(file), [])
+    # A first line of numbers alone is data.
+    options = arrow.ReadOptions(autogenerate_column_names=all(is_number(cell) for cell in first))
+    table = arrow.read_csv(path, read_options=options)
+    if options.autogenerate_column_names:
+        table = table.rename_columns([str(number + 1) for number in range(table.num_columns)])
+    return _of_table(path, table, keep_names=not options.autogenerate_column_names, labels=labels)
+
+
+def is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _write_csv(path, data):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if data.columns is not None:
+            writer.writerow(data.columns)
+        writer.writerows(data.values.tolist())
+
+
+def _read_parquet(path, labels=None):
+    return _of_table(path, need("pyarrow.parquet", "Parquet files").read_table(path), labels=labels)
+
+
+def _write_parquet(path, data):
+    arrow, parquet = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
+    names = data.columns or [f"x{number}" for number in range(data.values.shape[1])]
+    columns = [np.ascontiguousarray(column) for column in data.values.T]
+    parquet.write_table(arrow.table(columns, names=[str(name) for name in names]), path)
+
+
+def _of_table(path, table, keep_names=True, labels=None):
+    """A pyarrow table as a matrix; missing values become NaN and are found later."""
+    _require_name(path, labels, table.column_names, "column")
+    found = None
+    if labels is not None:
+        found = _flat(path, labels, np.asarray(table.column(labels).to_pylist()))
+        table = table.drop_columns([labels])
+    types = need("pyarrow", "Tables").types
+    numeric = lambda kind: types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    # A column without any value has no type; it is found as missing values.
+    text = [f.name for f in table.schema if not (numeric(f.type) or types.is_boolean(f.type) or types.is_null(f.type))]
+    if text:
+        raise FileError(f"{path} has columns that are not numeric: {', '.join(map(repr, text))}. Remove them first.")
+    index = [name for name in table.column_names if name.startswith("__index_level_")]
+    if index:
+        raise FileError(f"{path} has an index among its columns. Write it without: to_parquet(..., index=False).")
+    columns = [column.to_numpy().astype(float) for column in table.columns]
+    names = list(table.column_names) if keep_names else None
+    return Dataset(np.column_stack(columns) if columns else np.empty((0, 0)), columns=names, labels=found)
+
+
+def _require_name(path, labels, names, what):
+    if labels is not None and labels not in names:
+        raise FileError(f"{path} has no {what} {labels!r} for labels; it holds {', '.join(map(str, names))}.")
+
+
+def _flat(path, name, labels):
+    """Labels as a vector of numbers or words, none of them missing."""
+    if labels.ndim != 1 or labels.dtype.kind not in "biufU" or (labels.dtype.kind == "f" and np.isnan(labels).any()):
+        raise FileError(f"{path} has labels {name!r} that are missing, mixed, or no vector. Give one label a row.")
+    return labels
+
+
+def _read_nifti(path, mask):
+    scans = read_nifti(path, mask)
+    return Dataset(scans.X, scans=scans)
+
+
+def _read_folder(path):
+    open_image = need("PIL.Image", "Pictures").open
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".png")
+    if not files:
+        raise FileError(f"{path} holds no PNG pictures.")
+    pictures, rows, shape = [], [], None
+    for file in files:
+        with open_image(file) as image:
+            image = image.convert("L") if image.mode == "1" else image
+            if image.mode not in WHITE:
+                raise FileError(f"{file} has the colour mode {image.mode}; convert it to grey first.")
+            shape = shape or image.size
+            if image.size != shape:
+                raise FileError(f"{file} is {image.size[0]} × {image.size[1]} pixels; those before are {shape}.")
+            rows.append(np.asarray(image, dtype=float).ravel() / WHITE[image.mode])
+            pictures.append((file.name, image.mode))
+    return Dataset(np.stack(rows), image_shape=(shape[1], shape[0]), pictures=pictures)
+
+
+def _write_folder(path, data):
+    image = need("PIL.Image", "Pictures")
+    path.mkdir()
+    pictures = data.pictures or [(f"{number:05d}.png", "L") for number in range(len(data.values))]
+    for (name, mode), row in zip(pictures, data.values, strict=True):
+        levels = np.rint(np.clip(row, 0, 1) * WHITE[mode]).reshape(data.image_shape)
+        image.fromarray(levels.astype(np.uint8 if mode == "L" else np.uint16)).save(path / name)

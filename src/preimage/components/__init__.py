@@ -1,0 +1,38 @@
+"""Subspaces of feature space: principal, oriented and semi-supervised components."""
+
+from preimage.components._landmark_principal import KernelMoments, landmark_subspace
+from preimage.components._oriented import (
+    OrientedFeatures,
+    coordinate_moments,
+    oriented_features,
+    pair_moment,
+    span_of_points,
+)
+from preimage.components._principal import PrincipalSubspace, principal_subspace
+from preimage.components._rayleigh import rayleigh
+from preimage.components._secular import SecularMinimum, secular_minimum
+from preimage.components._semi_supervised import (
+    FeatureSample,
+    SemiSupervisedSubspace,
+    narrowed,
+    semi_supervised_subspace,
+)
+
+__all__ = [
+    "FeatureSample",
+    "KernelMoments",
+    "OrientedFeatures",
+    "PrincipalSubspace",
+    "SecularMinimum",
+    "SemiSupervisedSubspace",
+    "coordinate_moments",
+    "landmark_subspace",
+    "narrowed",
+    "oriented_features",
+    "pair_moment",
+    "principal_subspace",
+    "rayleigh",
+    "secular_minimum",
+    "semi_supervised_subspace",
+    "span_of_points",
+]

@@ -1,0 +1,131 @@
+"""A quadratic function on an ellipsoid: its global minimum by a secular equation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from preimage._arrays import array_namespace, from_numpy, to_numpy
+from preimage._linalg import fix_signs, rank_tolerance
+
+# Pulls along the best direction whose square is below this share of s² are none: squares of u would underflow.
+FAINTEST_PULL = 1e-200
+
+
+@dataclass(frozen=True)
+class SecularMinimum:
+    """The minimum of hᵀCh − 2bᵀh on hᵀPh = s².
+
+    Attributes
+    ----------
+    point : array of shape (r,)
+        h.
+    multiplier : float
+        λ with (C − λP)h = b.
+    limit : float
+        δ₁ ≥ λ, the smallest δ with Cx = δPx; C − λP is positive semidefinite exactly below it.
+    is_hard : bool
+        Whether λ = δ₁: b does not pull along the best direction, whose sign is then free.
+    """
+
+    point: Any
+    multiplier: float
+    limit: float
+    is_hard: bool
+
+
+def secular_minimum(C, P, b, squared_size):
+    r"""Minimise :math:`h^\top C h - 2 b^\top h` subject to :math:`h^\top P h = s^2`, globally  (L2).
+
+    With both matrices diagonal in one basis, :math:`L^{-1} P L^{-\top} = Q \Theta Q^\top` for :math:`C = L L^\top`, the
+    condition :math:`(C - \lambda P) h = b` is :math:`x_i = \tilde b_i / (1 - \lambda\theta_i)`, and the constraint is
+    the secular equation [1]_
+
+    .. math:: \varphi(\lambda) = \sum_i \theta_i \tilde b_i^2 / (1 - \lambda\theta_i)^2 = s^2,
+
+    with one root below :math:`\delta_1 = 1/\theta_{max}`, the global minimum. If :math:`\tilde b` vanishes along
+    :math:`\theta_{max}` and the others do not fill the constraint, :math:`\lambda = \delta_1` and the rest of s is
+    filled along that direction, with the sign that makes its largest entry positive (the hard case).
+
+    Parameters
+    ----------
+    C : array of shape (r, r)
+        Symmetric positive definite.
+    P : array of shape (r, r)
+        Symmetric positive semidefinite, not zero.
+    b : array of shape (r,)
+    squared_size : float
+        s² > 0, between 1e-200 and 1e200: squares of it have to be numbers.
+
+    Returns
+    -------
+    SecularMinimum
+
+    References
+    ----------
+    .. [1] W. Gander, G. H. Golub, U. von Matt, "A constrained eigenvalue problem", Linear Algebra and its
+       Applications 114/115, 1989.
+
+    Examples
+    --------
+    The point of the circle of radius 2 that is nearest to (3, 0):
+
+    >>> import numpy as np
+    >>> from preimage.components import secular_minimum
+    >>> secular_minimum(np.eye(2), np.eye(2), np.array([3.0, 0.0]), 4.0).point.round(9)
+    array([2., 0.])
+    """
+    xp, squared_size = array_namespace(C), float(squared_size)
+    if not FAINTEST_PULL <= squared_size <= 1 / FAINTEST_PULL:
+        raise ValueError(f"A constraint hᵀPh = s² needs s² between 1e-200 and 1e200; got {squared_size:.3g}.")
+    L = xp.linalg.cholesky(C)
+    W = xp.linalg.solve(L, xp.linalg.solve(L, P).T)
+    values, Q = xp.linalg.eigh((W + W.T) / 2)
+    theta, pull = to_numpy(values), to_numpy(Q.T @ xp.linalg.solve(L, b))
+    if not theta[-1] > 0:
+        raise ValueError("A constraint hᵀPh = s² > 0 cannot be met with P = 0.")
+    back = lambda x: xp.linalg.solve(L.T, Q @ from_numpy(x, C))
+    x, multiplier, is_hard = _diagonal_minimum(theta, pull, squared_size)
+    if is_hard:
+        lead = np.zeros_like(x)
+        lead[-1] = x[-1]
+        x = x - lead
+        direction = back(lead)
+        return SecularMinimum(back(x) + direction * fix_signs(direction[:, None]), multiplier, multiplier, True)
+    return SecularMinimum(back(x), multiplier, float(1 / theta[-1]), False)
+
+
+def _diagonal_minimum(theta, pull, squared_size):
+    """x, λ and whether the case is hard, for ascending θ; those that differ by rounding errors count as equal."""
+    top, tolerance = theta[-1], rank_tolerance(theta.size, theta.dtype)
+    theta = np.where(theta > tolerance * top, theta, 0.0)
+    shares, gaps = theta / top, (top - theta) / top
+    lead = gaps <= tolerance
+    gaps = np.where(lead, 0.0, gaps)
+    weights = theta * pull**2
+    # 1 − λθ = gap + (θ/θmax)u with u = 1 − λθmax: no digits are lost however small u is.
+    phi = lambda u: float(np.sum(weights / (gaps + shares * u) ** 2))
+    along = float(np.sum(weights[lead]))
+    if along <= max(tolerance**2 * float(np.sum(weights)), FAINTEST_PULL * squared_size):
+        rest = np.where(lead, 0.0, pull / np.where(lead, 1.0, gaps))
+        room = squared_size - float(np.sum(theta * rest**2))
+        if room >= -tolerance * squared_size:
+            rest[-1] = np.sqrt(max(room, 0.0) / top)
+            return rest, float(1 / top), True
+        along = 0.0
+    u = _root(phi, squared_size, along)
+    return pull / (gaps + shares * u), float((1 - u) / top), False
+
+
+def _root(phi, squared_size, along):
+    """The u > 0 with φ(u) = s²; φ decreases, and is at least `along`/u²."""
+    high = 1.0
+    while phi(high) > squared_size:
+        high *= 16.0
+    low = 0.5 * np.sqrt(along / squared_size) if along > 0 else 1.0
+    while phi(low) < squared_size:
+        low /= 16.0
+    # 1/√φ is nearly linear in u, and u ranges over hundreds of decades: solve for its logarithm.
+    gap = lambda v: phi(np.exp(v)) ** -0.5 - squared_size**-0.5
+    return float(np.exp(brentq(gap, np.log(low), np.log(high), xtol=1e-15, rtol=8.9e-16, maxiter=500)))

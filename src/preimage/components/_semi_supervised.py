@@ -1,0 +1,235 @@
+"""Semi-supervised kernel PCA: orthonormal directions of large variance whose values follow some labels."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, itemsize, to_numpy
+from preimage._linalg import fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
+from preimage._warnings import warn_user
+from preimage.components._landmark_principal import SHORTEST
+from preimage.components._no_variance import no_variance
+from preimage.components._oriented import coordinate_moments, require_semidefinite, span_of_points
+from preimage.components._secular import secular_minimum
+from preimage.exceptions import RankWarning
+from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
+from preimage.kernels import Precomputed
+
+# Weight of labels against the norm of functions that double precision can tell from labels alone.
+MOST_WEIGHT = 1e14
+
+
+@dataclass(frozen=True)
+class FeatureSample:
+    """Data in the coordinates of an orthonormal frame of feature space.
+
+    Attributes
+    ----------
+    space : Subspace
+        Through zero: the span of the data, or of landmarks.
+    moments : Moments
+        Of the coordinates of all data.
+    at_points : array of shape (m, r)
+        Coordinates of the points that the frame is made of.
+    labelled : array of shape (l, r)
+        Coordinates of the labelled rows.
+    """
+
+    space: Subspace
+    moments: Moments
+    at_points: Any
+    labelled: Any
+
+    @classmethod
+    def exact(cls, kernel, X, labelled, weights=None):
+        """In the span of all rows, of positive NumPy weights: one Gram matrix and its factor, in double precision."""
+        points = X if isinstance(kernel, Precomputed) else in_double(X)
+        gram = in_double(Gram(kernel, points).dense())
+        require_finite(gram, kernel)
+        require_semidefinite(gram, kernel, "Semi-supervised kernel PCA")
+        factor = whitening_factor(gram, SHORTEST[itemsize(kernel.value_type(X))])
+        F = gram @ factor
+        rows = array_namespace(F).take(F, from_numpy(labelled, F, dtype=array_namespace(F).int64), axis=0)
+        weights = None if weights is None else from_numpy(weights, F)
+        return cls(Subspace(Expansion(kernel, points, factor)), Moments.of(F, weights), F, rows)
+
+    @classmethod
+    def on_landmarks(cls, kernel, X, points, labelled_rows, weights=None):
+        """In the span of the images of some points, in one pass over X."""
+        space = span_of_points(kernel, points, "Semi-supervised kernel PCA")
+        own = space.frame(space.frame.points)
+        labelled = space.frame(in_double(labelled_rows)) if labelled_rows.shape[0] else own[:0, :]
+        return cls(space, coordinate_moments(space, X, weights), own, labelled)
+
+    def weighted_labels(self, targets, weights):
+        """Labelled rows and targets times √w, so that squared errors count w times; targets as lists of columns."""
+        roots = np.sqrt(weights)
+        rows = self.labelled * from_numpy(roots, self.labelled)[:, None]
+        return replace(self, labelled=rows), [None if target is None else roots * target for target in targets]
+
+
+@dataclass(frozen=True)
+class SemiSupervisedSubspace:
+    """The result of semi-supervised kernel PCA.
+
+    Attributes
+    ----------
+    subspace : Subspace
+        Frame of unit functions f, and the mean as origin: coordinates are f(x) − mean of f  (L3).
+    variances : array of shape (k,)
+        Of each component on the data.
+    multipliers : array of shape (k,)
+        λ of (L2) for supervised components, 1/(n · variance) for others, in NumPy.
+    total : float
+        Variance of the data in feature space.
+    """
+
+    subspace: Subspace
+    variances: Any
+    multipliers: np.ndarray
+    total: float
+
+
+def semi_supervised_subspace(sample, targets, n_components, *, label_weight, scale):
+    r"""Orthonormal functions of feature space, one after the other  (L1).
+
+    Component n minimises :math:`\|f\|^2 + c \sum_{i \in L} (f(x_i) - t_i)^2` among functions perpendicular to those
+    before it, of variance :math:`s^2/n` over the data. In the coordinates g of an orthonormal frame,
+    :math:`f(X) = F g` and :math:`\|f\| = |g|`, so that C = I + c FᵀF (labelled rows) has no eigenvalue below one and
+    `secular_minimum` finds the global minimum; functions are then scaled to length one. A Householder reflection per
+    component takes its direction out of all matrices.
+
+    Parameters
+    ----------
+    sample : FeatureSample
+    targets : sequence of arrays of shape (l,) or None
+        Targets t of the labelled rows for each component; None, and what is beyond the sequence, is unsupervised.
+    n_components : int
+    label_weight : float
+        c ≥ 0.
+    scale : float
+        Standard deviation s/√n > 0 of functions over the data, against targets.
+
+    Returns
+    -------
+    SemiSupervisedSubspace
+    """
+    moments = sample.moments
+    mean, scatter = moments.mean, moments.scatter
+    xp = array_namespace(scatter)
+    total = float(xp.linalg.trace(scatter))
+    if total <= 8 * rank_tolerance(1, scatter.dtype) * moments.count * float(mean @ mean):
+        raise no_variance(sample.space.frame.kernel)
+    _require_weight_within_precision(sample.labelled, label_weight)
+    search = _Search(sample.labelled, scatter, label_weight, moments.count * scale**2)
+    targets = list(targets)[:n_components]
+    while targets and targets[-1] is None:  # all of the rest are eigenvectors of one matrix
+        targets.pop()
+    for target in targets:
+        if not search.has_variance():
+            break
+        search.add(target)
+    if len(search) == len(targets):
+        search.add_principal(n_components - len(search))
+    if len(search) < n_components:
+        warn_user(
+            f"{n_components} components were asked for, but the data have only {len(search)} with a variance above "
+            f"rounding errors; {len(search)} are kept.",
+            RankWarning,
+        )
+    D, multipliers, has_sign = search.result()
+    signs = fix_signs(sample.at_points @ D - D.T @ mean)
+    D = D * xp.where(from_numpy(has_sign, D, dtype=xp.bool), xp.ones_like(signs), signs)
+    frame = sample.space.frame
+    subspace = Subspace(frame @ D, frame @ mean[:, None], offset=D.T @ mean, origin_squared_norm=float(mean @ mean))
+    return SemiSupervisedSubspace(
+        subspace, xp.sum(D * (scatter @ D), axis=0) / moments.count, multipliers, total / moments.count
+    )
+
+
+def narrowed(subspace, points):
+    """A subspace that was computed in double precision, on `points` of the precision of the data."""
+    dtype = subspace.frame.kernel.value_type(points)
+    narrow = lambda array: array_namespace(array).astype(array, dtype, copy=False)
+    return subspace.converted(narrow, points)
+
+
+class _Search:
+    """Directions found so far, and everything in a basis of what is perpendicular to them."""
+
+    def __init__(self, labelled, scatter, label_weight, squared_size):
+        xp = array_namespace(scatter)
+        self.label_weight, self.squared_size = label_weight, squared_size
+        self.basis = xp.eye(scatter.shape[0], dtype=scatter.dtype, **device_kwargs(scatter))
+        self.scatter, self.labelled = scatter, labelled
+        self.largest = float(xp.linalg.trace(scatter))
+        self.found, self.multipliers, self.has_sign = [], [], []
+
+    def __len__(self):
+        return len(self.has_sign)
+
+    def has_variance(self):
+        left = self.scatter.shape[0]
+        xp = array_namespace(self.scatter)
+        return left > 0 and float(xp.linalg.trace(self.scatter)) > rank_tolerance(left, self.scatter.dtype) * (
+            self.largest
+        )
+
+    def add(self, target):
+        """One component, with targets of the labelled rows or None, and take it out of what is left."""
+        if target is None:
+            self.add_principal(1)
+            direction = self.basis.T @ self.found[-1][:, 0]
+        else:
+            direction = self._add_supervised(from_numpy(target, self.scatter))
+        self._take_out(direction)
+
+    def add_principal(self, count):
+        """The eigenvectors of the largest variances of what is left."""
+        if count < 1 or not self.has_variance():
+            return
+        values, vectors = top_eigh(self.scatter, min(count, self.scatter.shape[0]))
+        keep = numerical_rank(values, self.scatter.shape[0], self.largest)
+        self._note(self.basis @ vectors[:, :keep], 1 / to_numpy(values[:keep]), False)
+
+    def result(self):
+        xp = array_namespace(self.scatter)
+        return xp.concat(self.found, axis=1), np.array(self.multipliers), np.array(self.has_sign)
+
+    def _add_supervised(self, target):
+        A, P = self.labelled, self.scatter
+        xp = array_namespace(P)
+        identity = xp.eye(P.shape[0], dtype=P.dtype, **device_kwargs(P))
+        b = self.label_weight * (A.T @ target)
+        minimum = secular_minimum(identity + self.label_weight * (A.T @ A), P, b, self.squared_size)
+        direction = minimum.point / xp.linalg.vector_norm(minimum.point)
+        self._note((self.basis @ direction)[:, None], [minimum.multiplier], bool(xp.any(b != 0)))
+        return direction
+
+    def _note(self, directions, multipliers, has_sign):
+        self.found.append(directions)
+        self.multipliers.extend(float(each) for each in multipliers)
+        self.has_sign.extend([has_sign] * directions.shape[1])
+
+    def _take_out(self, direction):
+        """Reflect `direction` on the first axis, and leave that out."""
+        xp = array_namespace(direction)
+        first = direction[:1] + xp.where(direction[:1] < 0, -xp.ones_like(direction[:1]), xp.ones_like(direction[:1]))
+        v = xp.concat([first, direction[1:]])
+        v = v / xp.linalg.vector_norm(v)
+        reflected = lambda M: M - 2 * (M @ v)[:, None] * v[None, :]
+        self.basis = reflected(self.basis)[:, 1:]
+        self.labelled = reflected(self.labelled)[:, 1:]
+        P = reflected(reflected(self.scatter).T)[1:, 1:]
+        self.scatter = (P + P.T) / 2
+
+
+def _require_weight_within_precision(labelled, label_weight):
+    """Beside labels that weigh too much, the norm of functions drowns in rounding errors."""
+    weight = label_weight * float(array_namespace(labelled).sum(labelled * labelled))
+    if weight > MOST_WEIGHT:
+        raise ValueError(
+            f"Labels weigh {weight:.2g} times as much as the norm of functions, and nothing is left of the norm beyond "
+            f"{MOST_WEIGHT:.0g}. Lower label_weight={label_weight:.3g}, or scale the data or the kernel down."
+        )

@@ -1,0 +1,9 @@
+"""Leading eigenpairs of symmetric operators, with measured residuals."""
+
+from preimage.eigensolvers._arpack import Arpack
+from preimage.eigensolvers._block_krylov import BlockKrylov
+from preimage.eigensolvers._dense import Dense
+from preimage.eigensolvers._eigensolver import EigenResult, Eigensolver
+from preimage.eigensolvers._names import EIGENSOLVER_NAMES, as_eigensolver
+
+__all__ = ["EIGENSOLVER_NAMES", "Arpack", "BlockKrylov", "Dense", "EigenResult", "Eigensolver", "as_eigensolver"]

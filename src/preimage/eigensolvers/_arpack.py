@@ -1,0 +1,73 @@
+"""ARPACK's implicitly restarted Lanczos method, for comparison and for hard spectra."""
+
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from preimage._arrays import epsilon, is_host
+from preimage._validation import Interval
+from preimage.eigensolvers._eigensolver import (
+    Eigensolver,
+    leading_order,
+    measured_result,
+    product_rounding,
+    relative_tolerance,
+)
+
+
+class Arpack(Eigensolver):
+    """SciPy's `eigsh`: one product with a single vector a step. NumPy only.
+
+    Parameters
+    ----------
+    tol : float, default=0.0
+        ARPACK's relative tolerance of eigenvalues; zero is machine precision.
+    max_iter : int or None, default=None
+        Largest number of restarts.
+    """
+
+    _parameter_constraints = {
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(self, tol=0.0, max_iter=None):
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def solve(self, operator, k, rng, *, by_modulus=False):
+        if not is_host(getattr(operator, "home", operator)):
+            raise TypeError("Arpack works on NumPy arrays only; BlockKrylov works on every array library.")
+        start = rng.standard_normal(operator.shape[0])
+        products = []
+
+        def multiply(v):
+            products.append(1)
+            return (operator @ v.reshape(-1, 1).astype(operator.dtype, copy=False))[:, 0]
+
+        linear = LinearOperator(operator.shape, matvec=multiply, dtype=operator.dtype)
+        which = "LM" if by_modulus else "LA"
+        try:
+            values, vectors = eigsh(linear, k, which=which, v0=start, tol=self.tol or 0.0, maxiter=self.max_iter)
+            reason = "converged"
+        except ArpackNoConvergence as failure:
+            values, vectors, reason = failure.eigenvalues, failure.eigenvectors, "iteration limit"
+            if len(values) == 0:
+                raise ArpackNoConvergence(
+                    f"none of the {k} eigenpairs converged within max_iter={self.max_iter} restarts. Raise max_iter, "
+                    "raise tol, or use eigensolver='block_krylov' or 'dense'.",
+                    values,
+                    vectors,
+                ) from None
+        order = leading_order(values, by_modulus)
+        values, vectors = values[order], np.ascontiguousarray(vectors[:, order])
+        # Sums of n products have rounding errors of up to nε: no residual can be asked to be smaller.
+        rounding_errors = operator.shape[0] * epsilon(operator.dtype)
+        tolerance = max(relative_tolerance(self.tol or None, operator.dtype), rounding_errors)
+        n_products = len(products) + len(values)
+        rounding = product_rounding(operator)
+        result = measured_result(values, vectors, operator @ vectors, tolerance, n_products, reason, rounding)
+        missing = k - len(values)
+        return replace(result, converged=result.converged and not missing, n_missing=missing)

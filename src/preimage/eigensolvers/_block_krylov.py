@@ -1,0 +1,205 @@
+"""Block Krylov iteration: few, large products with the operator and nothing else."""
+
+import math
+from dataclasses import replace
+from numbers import Integral, Real
+
+from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows
+from preimage._linalg import eigh_descending, orthogonalize
+from preimage._validation import Interval
+from preimage.eigensolvers._eigensolver import (
+    SOLVER_ROUNDING,
+    Eigensolver,
+    leading_order,
+    measured_result,
+    product_rounding,
+    relative_tolerance,
+)
+
+# Spare directions beyond the wanted ones: convergence is governed by the first eigenvalue outside the block.
+OVERSAMPLING = 8
+# Products with a held matrix run near full speed from about this width on; wider blocks only waste Krylov degree.
+WIDEST_HELD_BLOCK = 48
+# Without a held matrix every product computes the kernel again: fewer, wider products.
+NARROWEST_COMPUTED_BLOCK = 48
+# Columns of K that the first, cheap product mixes.
+SKETCH_COLUMNS = 512
+# Blocks of the basis before a restart; most problems need five to ten.
+BASIS_BLOCKS = 12
+# Rayleigh–Ritz is not free next to a product with a held matrix, and the first blocks hardly ever suffice.
+FIRST_LOOK = 4
+
+
+class BlockKrylov(Eigensolver):
+    """Rayleigh–Ritz on span{Q, AQ, A²Q, …}, with full reorthogonalisation and measured residuals.
+
+    Needs only products A @ block, so it runs on matrices held in memory, on Gram matrices computed again in each
+    product, and on any device. When the basis is full it restarts from the leading Ritz vectors, keeping the residual
+    block (thick restart), so no progress is lost. An invariant subspace ends the iteration exactly.
+
+    Parameters
+    ----------
+    tol : float or None, default=None
+        Relative residual ‖Au − λu‖/|λ₁| to reach; None is 1e-6 in float64 and 5e-5 in float32. Weak pairs must in
+        addition be accurate against their own eigenvalue, ‖Au − λu‖ ≤ 1e-6·|λ| (1e-2 in float32), or `tol`·|λ| where
+        `tol` is larger.
+    max_iter : int or None, default=None
+        Largest number of block products; None is 300.
+    block_size : int or None, default=None
+        Columns of a block; None chooses from k and from the price of a product.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.eigensolvers import BlockKrylov
+    >>> A = np.diag(np.arange(1000.0))
+    >>> result = BlockKrylov().solve(A, 2, np.random.default_rng(0))
+    >>> result.values.round(6), result.converged
+    (array([999., 998.]), True)
+    """
+
+    _parameter_constraints = {
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "block_size": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(self, tol=None, max_iter=None, block_size=None):
+        self.tol = tol
+        self.max_iter = max_iter
+        self.block_size = block_size
+
+    def solve(self, operator, k, rng, *, by_modulus=False):
+        n = operator.shape[0]
+        k = min(k, n)
+        tolerance = relative_tolerance(self.tol, operator.dtype)
+        width = min(self.block_size or _block_width(operator, k), n)
+        # At least room for what a restart keeps, k + width, and two blocks of progress.
+        krylov = _KrylovBasis(operator, min(n, max(BASIS_BLOCKS * width, k + 3 * width)))
+        max_products = self.max_iter or 300
+        next_look = 1 if not getattr(operator, "is_held", True) else FIRST_LOOK
+        excess = None
+        block = orthogonalize(_start(operator, width, rng), krylov.vectors)
+
+        for step in range(1, max_products + 1):
+            if block.shape[1] == 0:  # an invariant subspace: go on in its complement until k pairs are there
+                block = orthogonalize(_random_block(operator, width, rng), krylov.vectors)[:, : n - krylov.size]
+            if krylov.size + block.shape[1] > krylov.capacity:
+                krylov.restart(krylov.ritz(k + width, by_modulus)[1])
+            krylov.append(block)
+            last = step == max_products or krylov.size == n
+            if krylov.size >= k and (last or step >= next_look):
+                result = krylov.result(*krylov.ritz(k, by_modulus), tolerance)
+                if result.converged:
+                    return replace(result, reason="converged")
+                if last:
+                    return result
+                excess, before = result.excess, excess
+                next_look = step + _steps_to_wait(excess, before)
+            block = krylov.next_block()
+        raise ValueError(
+            f"BlockKrylov needs {k} basis vectors for {k} eigenpairs, but max_iter={max_products} blocks of {width} "
+            "columns end before. Raise max_iter or block_size."
+        )
+
+
+class _KrylovBasis:
+    """Orthonormal vectors Q, their images AQ, and the Rayleigh–Ritz pairs on their span."""
+
+    def __init__(self, operator, capacity):
+        home = _home(operator)
+        empty = lambda: array_namespace(home).empty(
+            (operator.shape[0], capacity), dtype=operator.dtype, **device_kwargs(home)
+        )
+        self.operator = operator
+        self.capacity = capacity
+        self.size = 0
+        self.n_products = 0
+        self._scale = 0.0
+        self._rounding = product_rounding(operator)
+        self._blocks = []
+        self._vectors, self._images = empty(), empty()
+
+    @property
+    def vectors(self):
+        return self._vectors[:, : self.size]
+
+    @property
+    def images(self):
+        return self._images[:, : self.size]
+
+    def append(self, block):
+        """Add an orthonormal block, and its image by one product."""
+        new = slice(self.size, self.size + block.shape[1])
+        product = self.operator @ block
+        self._vectors[:, new], self._images[:, new] = block, product
+        self._blocks = [*self._blocks[-1:], new]
+        self.size, self.n_products = new.stop, self.n_products + block.shape[1]
+        self._scale = max(self._scale, _longest(product))
+
+    def next_block(self):
+        """What the last image adds to the span; no columns when the span is invariant."""
+        product = self._images[:, self._blocks[-1]]
+        # Directions shorter than this are rounding errors and are dropped.
+        floor = SOLVER_ROUNDING * epsilon(product.dtype) * self._scale
+        # Lanczos: in exact arithmetic the image of a block meets only that block, the one before it, and, for a
+        # while after a restart, the Ritz vectors. The second pass over everything removes rounding errors.
+        recent = self._vectors[:, self._blocks[0].start : self.size] if self._blocks[0].start else None
+        return orthogonalize(product, self.vectors, floor, recent)
+
+    def ritz(self, count, by_modulus):
+        """The leading Ritz values, and their vectors as weights of the basis."""
+        projected = self.vectors.T @ self.images
+        values, weights = eigh_descending((projected + projected.T) / 2)
+        order = leading_order(values, by_modulus)[:count]
+        return take_rows(values, order), take_rows(weights.T, order).T
+
+    def result(self, values, weights, tolerance):
+        vectors, products = self.vectors @ weights, self.images @ weights
+        return measured_result(values, vectors, products, tolerance, self.n_products, "iteration limit", self._rounding)
+
+    def restart(self, weights):
+        """Keep only the given Ritz vectors; the pending block stays orthogonal to them."""
+        count = weights.shape[1]
+        kept = self.vectors @ weights, self.images @ weights
+        self._vectors[:, :count], self._images[:, :count] = kept
+        self.size, self._blocks = count, [slice(0, count)]
+
+
+def _block_width(operator, k):
+    width = k + OVERSAMPLING
+    if getattr(operator, "is_held", True):
+        return min(width, WIDEST_HELD_BLOCK)
+    return max(width, NARROWEST_COMPUTED_BLOCK)
+
+
+def _steps_to_wait(excess, before):
+    """Half of the steps that the last reduction of the residual predicts: convergence only gets faster."""
+    reduction = 10.0 if before is None else max(before / excess, 2.0)
+    return max(1, int(math.log(max(excess, 1.0)) / math.log(reduction) / 2))
+
+
+def _start(operator, width, rng):
+    """A random block with one multiplication by the operator already in it, for the price of a few columns."""
+    n = operator.shape[0]
+    count = max(SKETCH_COLUMNS, 2 * width)
+    if not hasattr(operator, "sketch") or n <= count:
+        return _random_block(operator, width, rng)
+    stride = n // count
+    weights = rng.standard_normal((len(range(0, n, stride)), width))
+    return operator.sketch(from_numpy(weights, _home(operator), dtype=operator.dtype), stride)
+
+
+def _random_block(operator, width, rng):
+    return from_numpy(rng.standard_normal((operator.shape[0], width)), _home(operator), dtype=operator.dtype)
+
+
+def _home(operator):
+    """An array on the device of the operator."""
+    return operator.home if hasattr(operator, "home") else operator
+
+
+def _longest(product):
+    """A lower bound of ‖A‖: the longest product with a unit vector."""
+    xp = array_namespace(product)
+    return float(xp.sqrt(xp.max(xp.sum(product * product, axis=0))))

@@ -1,0 +1,19 @@
+"""Fitted models made small."""
+
+from preimage.estimators.compressed._compress import compress
+from preimage.estimators.compressed._files import load
+from preimage.estimators.compressed._models import (
+    CompressedClassifier,
+    CompressedDetector,
+    CompressedRegressor,
+    CompressedTransformer,
+)
+
+__all__ = [
+    "CompressedClassifier",
+    "CompressedDetector",
+    "CompressedRegressor",
+    "CompressedTransformer",
+    "compress",
+    "load",
+]

@@ -1,0 +1,123 @@
+"""One function that makes any kernel machine small."""
+
+from sklearn.pipeline import Pipeline
+
+from preimage.estimators.compressed._models import (
+    CompressedClassifier,
+    CompressedDetector,
+    CompressedRegressor,
+    CompressedTransformer,
+)
+from preimage.interop import fold, multiplications
+from preimage.solvers import TargetSolver, as_preimage
+
+_CLASSES = {
+    each.kind: each for each in (CompressedClassifier, CompressedRegressor, CompressedDetector, CompressedTransformer)
+}
+
+
+def compress(
+    estimator,
+    n_points=None,
+    *,
+    X=None,
+    y=None,
+    method="auto",
+    tolerance=None,
+    shared=True,
+    dtype=None,
+    random_state=0,
+):
+    r"""The same kernel machine with a few dozen points: smaller, faster, with the original's methods.
+
+    A machine :math:`f(x) = \sum_i \alpha_i k(x_i, x) + b` costs a kernel value for each of its points.
+    :math:`\tilde f(x) = \sum_{j \le n} \beta_j k(z_j, x) + \tilde b` with fewer points of its own choice comes close.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor (its mean), OneVsRestClassifier of
+        SVC; `preimage.KernelPCA` and the other kernel estimators of this library (a learned pre-image map becomes
+        "auto"), scikit-learn's KernelPCA and Nystroem; a compressed model; CalibratedClassifierCV with
+        ``ensemble=False`` of one of them, a Pipeline that ends in one, or a search that found one. In a Pipeline,
+        kernel PCA or another kernel map that feeds a linear machine (LinearSVC, LogisticRegression, Ridge, ...) becomes
+        one machine together with it and the scalers between them. Before a machine that is not linear it stays as it
+        is, with all of its points, and `work_ratio_` counts them.
+    n_points : int or None, default=None
+        Points to keep. None finds the smallest number whose score on X (and y) drops by at most `tolerance`.
+    X : array of shape (n, d), optional
+        Data of the kind that will be predicted, without labels if need be: training data do. With them, `method`
+        "auto" fits function values where it matters, and thresholds are set anew.
+    y : array of shape (n,), optional
+        Labels of X. Without them, scores are agreement with the original.
+    method : str or Reducer, default="auto"
+        "distill" (function values on X), "refine" and "construct" (new points, feature-space norm), "select" and
+        "select_l1" (a subset of the points; works with every kernel), or a reducer with its parameters.
+    tolerance : float or None, default=None
+        With X: how much the score may drop, 0.005 by default; 95 % of the decisions must stay in every class, on
+        average. Without X: the largest relative error in feature space.
+    shared : bool, default=True
+        Whether all functions (classes, pairs, outputs) share all points; otherwise each has `n_points` of its own.
+    dtype : {"float32", "float64"} or None, default=None
+        Precision of the result.
+    random_state : int, RandomState, Generator or None, default=0
+
+    Returns
+    -------
+    CompressedClassifier, CompressedRegressor, CompressedDetector or CompressedTransformer
+        With `error_`, `n_points_`, `scores_`, `work_ratio_`, and `save`. A Pipeline comes back as a Pipeline of the
+        steps before the machine, and the machine as its last step, ``small[-1]``; alone, where no step stays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> from preimage import compress
+    >>> X, y = make_moons(500, noise=0.2, random_state=0)
+    >>> svc = SVC(gamma=2).fit(X, y)
+    >>> small = compress(svc, 8, X=X)
+    >>> small.n_original_points_, small.n_points_
+    (77, 8)
+    >>> bool((small.predict(X) == svc.predict(X)).mean() > 0.98)
+    True
+
+    Kernel PCA and a linear machine become one; the scaler before them stays:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from preimage import KernelPCA
+    >>> model = make_pipeline(StandardScaler(), KernelPCA(20, gamma=1), LogisticRegression(C=10)).fit(X, y)
+    >>> small = compress(model, 10, X=X)
+    >>> [name for name, _ in small.steps], small[-1].n_original_points_, small[-1].n_points_
+    (['standardscaler', 'logisticregression'], 500, 10)
+    >>> bool(abs(small.predict_proba(X) - model.predict_proba(X)).max() < 0.1)
+    True
+    """
+    if y is not None and X is None:
+        raise ValueError("compress takes y as labels of X; got y without X. Give both, or neither.")
+    options = {
+        "method": method,
+        "tolerance": tolerance,
+        "shared": shared,
+        "dtype": dtype,
+        "random_state": random_state,
+    }
+    folded = fold(estimator)
+    front = [step for _, step in folded.front]
+    for step in front:
+        X = None if X is None else step.transform(X)
+    machine = folded.machine
+    model = _CLASSES[machine.output.kind](folded.template, n_points, **options)
+    if isinstance(model, CompressedTransformer):
+        model.preimage = _way_back(folded.template)
+    model._compress(machine, X, y, work=(multiplications(estimator), sum(map(multiplications, front))))
+    if not front:
+        return model
+    outer = estimator if isinstance(estimator, Pipeline) else Pipeline([])
+    return Pipeline([*folded.front, (folded.name, model)], memory=outer.memory, verbose=outer.verbose)
+
+
+def _way_back(estimator):
+    preimage = getattr(estimator, "preimage", "auto")
+    return preimage if isinstance(as_preimage(preimage), TargetSolver) else "auto"

@@ -1,0 +1,589 @@
+"""Kernel machines on few points, with the interface of the originals."""
+
+from copy import copy
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    OutlierMixin,
+    RegressorMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, SVR, OneClassSVM
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import array_namespace, is_foreign, is_sparse, to_dense
+from preimage._random import generator
+from preimage._validation import (
+    Interval,
+    StrOptions,
+    check_coordinates,
+    check_model_inputs,
+    check_parameters,
+    check_points,
+)
+from preimage.estimators._kernel_pca import KernelPCA
+from preimage.estimators._preimages import points_of
+from preimage.feature_space import Expansion
+from preimage.interop import fold, machine_of, multiplications, on_unscaled_inputs, to_onnx
+from preimage.kernels import Precomputed
+from preimage.machines import compress_machine
+from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
+from preimage.solvers import Preimage, TargetSolver, as_preimage
+
+# How much a score may drop where neither a size nor a tolerance is given.
+DEFAULT_TOLERANCE = 0.005
+
+
+class Compressed(BaseEstimator):
+    """What compressed machines of all kinds share.
+
+    `fit` trains the original and compresses it; `compress` does the same to a model that is fitted already.
+    """
+
+    kind: str
+
+    _parameter_constraints = {
+        "estimator": [BaseEstimator, None],
+        "n_points": [Interval(Integral, 1, None, closed="left"), None],
+        "method": [StrOptions(set(REDUCER_NAMES)), Reducer],
+        "tolerance": [Interval(Real, 0, None, closed="left"), None],
+        "shared": ["boolean"],
+        "dtype": [StrOptions({"float32", "float64"}), None],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        n_points=None,
+        *,
+        method="auto",
+        tolerance=None,
+        shared=True,
+        dtype=None,
+        random_state=0,
+    ):
+        self.estimator = estimator
+        self.n_points = n_points
+        self.method = method
+        self.tolerance = tolerance
+        self.shared = shared
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def fit(self, X, y=None, **fit_params):
+        """Fit the original on X and y, and compress it on the same data.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+        **fit_params
+            Passed to the `fit` of the original, such as `sample_weight`; with metadata routing enabled, what it
+            requests.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
+        original = clone(self._template()).fit(X, y, **self._routed_to_fit(fit_params))
+        machine_of(original)  # which refuses what cannot become one machine
+        folded = fold(original)
+        scalers = [step for _, step in folded.front]
+        for scaler in scalers:
+            X = scaler.transform(X)
+        self._compress(folded.machine, X, y, work=(multiplications(original), sum(map(multiplications, scalers))))
+        return self._take_in(scalers)
+
+    @property
+    def expansion_(self):
+        """The functions of the machine, an `Expansion` on `n_points_` points."""
+        return self._fitted_machine().expansion
+
+    @property
+    def points_(self):
+        """The points of the machine, shape (n_points_, n_features_in_)."""
+        return self.expansion_.points
+
+    @property
+    def intercept_(self):
+        return self._fitted_machine().intercept
+
+    def __repr__(self, N_CHAR_MAX=700):
+        if not hasattr(self, "machine_"):
+            return super().__repr__(N_CHAR_MAX)
+        text = (
+            f"{type(self).__name__}: {self.n_points_} points for {self.n_original_points_}, "
+            f"{self.work_ratio_:.3g} × less work"
+        )
+        if np.isfinite(self.error_):
+            text += f"; relative error in feature space {self.error_:.2g}"
+        if self.scores_ is not None:
+            # The agreement of the original with itself says nothing.
+            before = "" if self.is_scored_by_original_ else f"{self.scores_[0]:.4f} → "
+            text += f"; {self._score_name()} {before}{self.scores_[1]:.4f}"
+        return text
+
+    def save(self, path):
+        """Write the fitted model to a safetensors file, which holds no code; `preimage.load` reads it.
+
+        The unfitted `estimator` is not kept. The file appears whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        from preimage.estimators.compressed._files import save
+
+        save(self, path)
+
+    def to_onnx(self, **options):
+        """The fitted model as an ONNX graph; options are those of `preimage.interop.to_onnx`."""
+        return to_onnx(self._fitted_machine(), **options)
+
+    def _template(self):
+        """The original, unfitted; not a copy, because every prediction asks for its tags."""
+        return type(self)._default() if self.estimator is None else self.estimator
+
+    def _compress(self, machine, X, y, work):
+        """Adopt the machine of an original, made small on the data X, y (which may be None).
+
+        `work` is what a prediction of the original costs, and of what stays beside the machine.
+        """
+        check_parameters(self)
+        if machine.output.kind != self.kind:
+            raise TypeError(
+                f"{type(self).__name__} is for a {self.kind}; got a {machine.output.kind}. `compress(model, ...)` "
+                "chooses the class by itself."
+            )
+        self._adopt(machine)
+        X = None if X is None else check_points(self, X, reset=False)
+        machine = _with_known_gram(machine, X)
+        X, y = _data_beside(X, machine), _labels(y, machine.output)
+        if X is None and self.n_points is None and self.tolerance is None:
+            raise ValueError(
+                f"{type(self).__name__} needs a size: give n_points=, or data X (and y) on which to find the smallest "
+                "size whose score drops by at most `tolerance`."
+            )
+        result = compress_machine(
+            machine,
+            as_reducer(self.method, machine.expansion.kernel, has_data=X is not None),
+            self.n_points,
+            X=X,
+            y=y,
+            tolerance=DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance,
+            shared=self.shared,
+            rng=generator(self.random_state),
+        )
+        self._adopt(_light(result.machine, self.dtype))
+        self.n_original_points_ = result.n_original_points
+        self.error_ = result.error
+        self.scores_ = result.scores
+        self.is_scored_by_original_ = result.scores is not None and y is None
+        self.work_ratio_ = work[0] / (multiplications(self.machine_) + work[1])
+        self.converged_ = result.converged
+        self.reason_ = result.reason
+        return self
+
+    def _take_in(self, scalers):
+        """Make scalers before the machine part of its kernel, once it is small: points are found on scaled inputs."""
+        for scaler in reversed(scalers):
+            self._adopt(on_unscaled_inputs(self.machine_, scaler))
+        return self
+
+    def _adopt(self, machine):
+        self.machine_ = machine
+        self.n_points_ = machine.expansion.points.shape[0]
+        self.n_features_in_ = machine.n_features_in
+        if machine.feature_names_in is not None:
+            self.feature_names_in_ = machine.feature_names_in
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _kernel_machine(self):
+        return self._fitted_machine()
+
+    def _fitted_machine(self):
+        # scikit-learn's check asks for all tags first, which takes as long as a prediction of one row.
+        if not hasattr(self, "machine_"):
+            check_is_fitted(self, "machine_")
+        return self.machine_
+
+    def _values(self, X):
+        """Function values at X, intercepts included."""
+        machine = self._fitted_machine()
+        return machine(check_model_inputs(self, X, like=machine.expansion.coefficients))
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "machine_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._template())
+        tags.input_tags.sparse, tags.input_tags.pairwise = inner.input_tags.sparse, inner.input_tags.pairwise
+        tags.target_tags.multi_output = inner.target_tags.multi_output
+        return tags
+
+    def get_metadata_routing(self):
+        """What `fit` passes on: metadata that the original requests, such as ``sample_weight``.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._template(), method_mapping=to_fit)
+
+    def _routed_to_fit(self, fit_params):
+        """Parameters for the fit of the original; without routing they are all for it."""
+        if not get_config()["enable_metadata_routing"] or not fit_params:
+            return fit_params
+        return process_routing(self, "fit", **fit_params).estimator.fit
+
+    def _score_name(self):
+        return score_name(self.kind, not self.is_scored_by_original_)
+
+
+class CompressedClassifier(ClassifierMixin, Compressed):
+    """A classifier on few points: SVC, NuSVC, one-vs-rest of them, or kernel PCA and a linear classifier, made small.
+
+    Usually made by `compress`; `fit` trains the original first, for pipelines and grid searches over `n_points`.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        The original, unfitted; None is ``SVC()``.
+    n_points : int or None, default=None
+        Points to keep; None finds the smallest number whose score drops by at most `tolerance`.
+    method : str or Reducer, default="auto"
+        "distill", "refine", "construct", "select", "select_l1", or a reducer of `preimage.reduced_sets`.
+    tolerance : float or None, default=None
+        Drop of the score that is accepted when `n_points` is None; None is 0.005.
+    shared : bool, default=True
+        Whether all functions of the machine share all points; otherwise each has `n_points` of its own.
+    dtype : {"float32", "float64"} or None, default=None
+        Precision of the result; None keeps that of the original.
+    random_state : int, RandomState, Generator or None, default=0
+
+    Attributes
+    ----------
+    n_points_, n_original_points_ : int
+        Distinct points now and before: what predictions cost.
+    error_ : float
+        Relative squared error Σ‖Ψ − Ψ′‖²/Σ‖Ψ‖² of the functions in feature space; NaN for indefinite kernels.
+    scores_ : tuple of two floats, or None
+        Of the original and of this model, on the data it was compressed with: accuracy where there were labels, and
+        otherwise agreement with the original (`is_scored_by_original_`), which itself has 1.
+    is_scored_by_original_ : bool
+        Whether predictions of the original took the place of labels in `scores_`.
+    work_ratio_ : float
+        Multiplications of a prediction before, over those now, all steps of a pipeline counted.
+    converged_, reason_
+        Of the reduction.
+    classes_, n_features_in_, feature_names_in_, points_, expansion_, intercept_
+        As in scikit-learn, and the machine itself.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.svm import SVC
+    >>> from preimage import CompressedClassifier
+    >>> X, y = make_moons(300, noise=0.2, random_state=0)
+    >>> model = CompressedClassifier(SVC(gamma=2), n_points=8).fit(X, y)
+    >>> model.n_points_
+    8
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    kind = "classifier"
+    _default = SVC
+
+    @property
+    def classes_(self):
+        return self._fitted_machine().output.classes
+
+    @available_if(lambda self: self._fitted_machine().output.has_decision)
+    def decision_function(self, X):
+        """Decision values, in the shape that the original returns."""
+        return self._fitted_machine().output.decision(self._values(X))
+
+    def predict(self, X):
+        """Class labels."""
+        values = self._values(X)
+        return self.machine_.output.predict(values)
+
+    @available_if(lambda self: self._fitted_machine().output.has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of the classes, by the calibration of the original."""
+        return self._fitted_machine().output.probabilities(self._values(X))
+
+    @available_if(lambda self: self._fitted_machine().output.has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class CompressedRegressor(RegressorMixin, Compressed):
+    """A regressor on few points: SVR, NuSVR, KernelRidge or the mean of a Gaussian process.
+
+    Parameters and attributes are those of `CompressedClassifier`; `estimator=None` is ``SVR()`` and scores are R².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.kernel_ridge import KernelRidge
+    >>> from preimage import CompressedRegressor
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = CompressedRegressor(KernelRidge(kernel="rbf", gamma=1, alpha=0.1), n_points=8).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).mean() < 0.02)
+    True
+    """
+
+    kind = "regressor"
+    _default = SVR
+
+    def predict(self, X):
+        """Predicted values."""
+        values = self._values(X)
+        return self.machine_.output.predict(values)
+
+
+class CompressedDetector(OutlierMixin, Compressed):
+    """A one-class machine on few points.
+
+    Parameters and attributes are those of `CompressedClassifier`; `estimator=None` is ``OneClassSVM()`` and scores are
+    shares of equal predictions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.svm import OneClassSVM
+    >>> from preimage import CompressedDetector
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> CompressedDetector(OneClassSVM(gamma=0.2, nu=0.2), n_points=6).fit(X).predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+    """
+
+    kind = "detector"
+    _default = OneClassSVM
+
+    @property
+    def offset_(self):
+        return np.asarray([self._fitted_machine().output.offset])
+
+    def decision_function(self, X):
+        """Positive for inliers."""
+        return self._fitted_machine().output.decision(self._values(X))
+
+    def score_samples(self, X):
+        """Decision values without the offset."""
+        return self._fitted_machine().output.scores(self._values(X))
+
+    def predict(self, X):
+        """+1 for inliers, −1 for the rest."""
+        values = self._values(X)
+        return self.machine_.output.predict(values)
+
+
+class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compressed):
+    """Kernel PCA on few points: coordinates, and the way back.
+
+    Parameters and attributes are those of `CompressedClassifier`; `estimator=None` is ``KernelPCA(2)`` and scores are
+    the share of the variance of coordinates that is reproduced. Errors of the axes count by the variance along them.
+
+    Parameters
+    ----------
+    preimage : str or Preimage, default="auto"
+        A solver that works on vectors of feature space: "fixed_point", "gradient", "exact", "sparse", or an object.
+        "auto" is the fixed point where the kernel has one, and descent otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import CompressedTransformer, KernelPCA
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> model = CompressedTransformer(KernelPCA(2, gamma=0.1), n_points=15).fit(X)
+    >>> model.transform(X).shape, model.denoise(X[:3]).shape
+    ((300, 2), (3, 2))
+    """
+
+    kind = "transformer"
+    _default = lambda: KernelPCA(2)
+    _parameter_constraints = {**Compressed._parameter_constraints, "preimage": [str, Preimage]}
+
+    def __init__(
+        self,
+        estimator=None,
+        n_points=None,
+        *,
+        method="auto",
+        tolerance=None,
+        shared=True,
+        dtype=None,
+        random_state=0,
+        preimage="auto",
+    ):
+        super().__init__(
+            estimator,
+            n_points,
+            method=method,
+            tolerance=tolerance,
+            shared=shared,
+            dtype=dtype,
+            random_state=random_state,
+        )
+        self.preimage = preimage
+
+    def transform(self, X):
+        """Coordinates, shape (q, n_components)."""
+        values = self._values(X)
+        return self.machine_.output.predict(values)
+
+    def inverse_transform(self, Y):
+        """Inputs whose images are nearest to the points of feature space with coordinates Y."""
+        return points_of(self.find_preimages(Y))
+
+    def denoise(self, X):
+        """Project X on the principal subspace and go back to input space, starting at X."""
+        Y = self.transform(X)
+        return points_of(self.find_preimages(Y, start=X))
+
+    def find_preimages(self, Y, start=None):
+        """The full result of the pre-image solver, as of `KernelPCA`."""
+        expansion, k = self.expansion_, self.machine_.output.n_components
+        if len(expansion) == k:
+            raise AttributeError(
+                "This model has no way back: only KernelPCA with a definite kernel and inputs of its own has one. "
+                "`transform` works."
+            )
+        solver = as_preimage(self.preimage).for_vectors(expansion.kernel)
+        if not isinstance(solver, TargetSolver):
+            raise TypeError(
+                f"preimage={self.preimage!r} learns from training points, which a compressed model does not keep. "
+                "Use 'fixed_point' or 'gradient'."
+            )
+        Y = check_coordinates(self, Y, k, like=expansion.coefficients)
+        A = expansion.coefficients
+        target = Expansion(expansion.kernel, expansion.points, A[:, :k] @ Y.T + A[:, k:])
+        start = None if start is None else check_model_inputs(self, start, like=A)
+        return solver.solve(target, None if start is None else to_dense(start))
+
+    @property
+    def _n_features_out(self):
+        return self.machine_.output.n_components
+
+
+def standalone(model):
+    """A compressed model alone, which can be saved and exported, from a pipeline of scalers and a compressed model.
+
+    Raises
+    ------
+    TypeError
+        If the pipeline has other steps.
+    """
+    if not isinstance(model, Pipeline):
+        return model
+    machine, last = machine_of(model), copy(model[-1])
+    last.estimator = Pipeline(
+        [*((name, clone(step)) for name, step in model.steps[:-1]), ("last", clone(last._template()))]
+    )
+    last._adopt(machine)
+    return last
+
+
+def score_name(kind, has_labels):
+    """What scores are called; without labels, the predictions of the original stand for them."""
+    if kind == "transformer":
+        return "reproduced fraction of the variance"
+    if kind == "regressor":
+        return "R²" if has_labels else "R² against the original"
+    return "accuracy" if has_labels and kind == "classifier" else "agreement with the original"
+
+
+def _with_known_gram(machine, X):
+    """The machine of a precomputed kernel with the values it needs, where X is the training matrix."""
+    kernel, expansion = machine.expansion.kernel, machine.expansion
+    if not isinstance(kernel, Precomputed) or kernel.gram is not None:
+        return machine
+    n = machine.n_features_in
+    if X is None or tuple(X.shape) != (n, n):
+        raise ValueError(
+            "A machine with a precomputed kernel is compressed with the kernel matrix of its training points: give "
+            f"X of shape ({n}, {n})."
+        )
+    known = Expansion(Precomputed(to_dense(X).astype(float)), expansion.points, expansion.coefficients)
+    return machine.with_expansion(known)
+
+
+def _require_two_weighted_classes(model, y, sample_weight):
+    """libsvm's message for this does not name what was wrong."""
+    if model.kind != "classifier" or y is None or sample_weight is None:
+        return
+    present = np.unique(np.asarray(y)[np.asarray(sample_weight) > 0])
+    if present.size < 2:
+        raise ValueError(
+            f"{type(model).__name__} needs examples of two classes with a positive sample_weight; got "
+            f"{present.size} class ({present.tolist()})."
+        )
+
+
+def _labels(y, output):
+    """Labels as the score takes them, known to the model; detectors and transformers have none."""
+    if y is None or output.kind in ("detector", "transformer"):
+        return None
+    y = np.asarray(y)
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    if output.kind == "classifier" and y.ndim == 1:
+        unknown = sorted(set(y.tolist()) - set(output.classes.tolist()), key=str)
+        if unknown:
+            raise ValueError(
+                f"y has labels that the model does not know: {unknown[:5]}. Its classes are "
+                f"{output.classes.tolist()[:20]}."
+            )
+    return y
+
+
+def _data_beside(X, machine):
+    if X is None:
+        return None
+    like = machine.expansion.coefficients
+    return X.astype(like.dtype, copy=False) if not is_foreign(X) else array_namespace(X).astype(X, like.dtype)
+
+
+def _light(machine, dtype):
+    """The machine in its final precision, without what only the reduction needed."""
+    expansion = machine.expansion
+    kernel = Precomputed() if isinstance(expansion.kernel, Precomputed) else expansion.kernel
+    cast = lambda array: _astype(array, dtype)
+    points = expansion.points if isinstance(kernel, Precomputed) else cast(expansion.points)
+    return replace(
+        machine,
+        expansion=Expansion(kernel, points, cast(expansion.coefficients)),
+        intercept=cast(machine.intercept),
+    )
+
+
+def _astype(array, dtype):
+    if not is_foreign(array):
+        array = array if dtype is None else array.astype(dtype)
+        # Row-major, as files keep it: the order of additions, and so the last digits, depend on the layout.
+        return array if is_sparse(array) else np.ascontiguousarray(array)
+    if dtype is None:
+        return array
+    xp = array_namespace(array)
+    return xp.astype(array, getattr(xp, dtype))

@@ -1,5 +1,0 @@
-"""Kernel machines as ONNX graphs of standard operators."""
-
-from preimage.interop._onnx._export import to_onnx
-
-__all__ = ["to_onnx"]

@@ -1,0 +1,136 @@
+"""Corrections of values that a fitted model gives new points: scores of transformers, decisions of classifiers."""
+
+import numpy as np
+
+from preimage._warnings import warn_user
+from preimage.calibration import (
+    TrainingSpan,
+    inflation,
+    left_out_distances,
+    renormalize,
+    restore_lost_projection,
+    transfer_function,
+)
+from preimage.calibration._weights import quantiles
+from preimage.renormalization._left_out_scores import as_inputs
+
+METHODS = ("auto", "threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none")
+KINDS = {"transfer": "pchip", "isotonic": "isotonic", "affine": "affine"}
+# Histograms of fewer new rows than this say little.
+SMALL_BATCH = 10
+
+
+class Calibration:
+    """How values for new points are corrected, and what it was learned from.
+
+    Attributes
+    ----------
+    method : str
+        What is applied; "none" where there is nothing to correct, or nothing to learn it from, or correction was found
+        harmful.
+    correction : callable or None
+        The corrected values as a function of values, shape (m, k), and inputs.
+    requires_batch : bool
+        Whether results depend on all rows that are given together.
+    inflation : array of shape (k,)
+        Standard deviations of training values over those of left-out values.
+    choice : dict
+        What was compared on the way.
+    train, left_out : arrays of shape (n, k)
+        Values of training points by the model of all, and by models without them; decisions of two classes are one
+        column, and left-out ones have the level of the model of all (see `LeftOutValues.levelled`).
+    corrected : array of shape (n, k)
+        The left-out values, corrected.
+    weights : array of shape (n,) or None
+    """
+
+    def __init__(self, method, correction, train, left_out, corrected, choice, weights=None):
+        self.weights = weights
+        self.method = method
+        self.correction = correction
+        self.train = train
+        self.left_out = left_out
+        self.corrected = corrected
+        self.choice = choice
+
+    @property
+    def requires_batch(self):
+        return isinstance(self.correction, Histogram)
+
+    @property
+    def inflation(self):
+        return inflation(self.train, self.left_out, self.weights)
+
+    def apply(self, values, X):
+        """Corrected values for the rows of X, whose values are `values`; of the shape of `values`."""
+        values = np.asarray(values, dtype=np.float64)
+        if self.correction is None or not len(values):
+            return values
+        columns = values[:, None] if values.ndim == 1 else values
+        return self.correction(columns, X).reshape(values.shape)
+
+
+class Columns:
+    """A function for every component; None leaves one as it is."""
+
+    def __init__(self, functions):
+        self.functions = functions
+
+    @classmethod
+    def learned(cls, train, left_out, method, wanted, weights=None):
+        """Transfer functions for the columns that are wanted."""
+        kind = KINDS[method]
+        pairs = zip(train.T, left_out.T, wanted, strict=True)
+        return cls(
+            [transfer_function(*pair, kind, weights=weights) if is_wanted else None for *pair, is_wanted in pairs]
+        )
+
+    def __call__(self, values, X=None):
+        columns = [
+            column if function is None else function(column) for column, function in zip(values.T, self.functions)
+        ]
+        return np.stack(columns, axis=1)
+
+
+class Histogram:
+    """The histograms of the training scores, for all new rows at once."""
+
+    def __init__(self, train, weights=None):
+        # Quantiles of weighted rows at as many levels as their weights count rows.
+        if weights is not None:
+            levels = np.linspace(0, 1, max(2, round(weights.sum())))
+            train = np.stack([quantiles(column, levels, weights) for column in train.T], axis=1)
+        self.train = train
+
+    def __call__(self, values, X=None):
+        if len(values) < SMALL_BATCH:
+            warn_user(
+                f"Histogram specification needs the whole test set at once; got {len(values)} new row(s), and fewer "
+                f"than {SMALL_BATCH} say little of a distribution. method='transfer' corrects single rows.",
+                UserWarning,
+            )
+        return renormalize(self.train, values)
+
+
+class Orthogonal:
+    """The factor that Gaussian kernels lose outside the span of the training inputs."""
+
+    def __init__(self, steps, span, gamma, constant):
+        self.steps = steps
+        self.span = span
+        self.gamma = gamma
+        self.constant = constant
+
+    @classmethod
+    def learned(cls, inputs, steps, gamma, constant, left_out):
+        """The correction for a model of `inputs`, which `steps` make of X, and the left-out values after it."""
+        # Affine hulls: centred points lie in the linear span of the others, which would leave nothing outside.
+        centered = inputs - inputs.mean(axis=0)
+        distances = left_out_distances(centered @ centered.T, affine=True)
+        corrected = restore_lost_projection(left_out, constant, distances, gamma)
+        return cls(steps, TrainingSpan(inputs, affine=True), gamma, constant), corrected
+
+    def __call__(self, values, X):
+        for step in self.steps:
+            X = step.transform(X)
+        return restore_lost_projection(values, self.constant, self.span.squared_distances(as_inputs(X)), self.gamma)

@@ -1,0 +1,426 @@
+"""How much larger are training scores than those of new samples, and what to do about it."""
+
+from html import escape
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+
+from preimage._random import generator
+from preimage._validation import count_rows
+from preimage.calibration import (
+    SCORINGS,
+    compare_decisions,
+    decision_score,
+    dependence_test,
+    histogram_overlap,
+    inflation_interval,
+    is_inflated,
+    is_resolved,
+    margins_of,
+    predicted_codes,
+    signal_of,
+)
+from preimage.calibration._comparison import check_scoring
+from preimage.calibration._inflation import SMALLEST_INFLATION
+from preimage.renormalization._learn_scores import learn_score_calibration
+from preimage.renormalization._left_out_scores import fitted_on
+from preimage.renormalization._renormalized import (
+    Renormalized,
+    automatic_guard,
+    check_correctable,
+    classifier_calibration,
+)
+
+# Signal is clear when chance would show as much in one of 200 data sets, and a gain when it is beyond two standard
+# errors. A correction is recommended when both are: on pure noise that should happen in less than one of 200.
+CLEAR_SIGNAL = 0.005
+POSSIBLE_SIGNAL = 0.05
+STANDARD_ERRORS = 2.0
+# Pairs among the leading components are tested; the number of pairs grows with the square.
+MOST_TESTED = 8
+# Rows of the table that a printed report shows.
+MOST_PRINTED = 12
+QUESTIONS = {
+    "signal": "Is there signal?",
+    "inflation": "Is there inflation?",
+    "correction": "Does correction help?",
+}
+MEASURES = dict(zip(SCORINGS, ("Balanced accuracy", "Geometric mean of recalls", "Accuracy"), strict=True))
+
+
+class InflationReport:
+    """What `inflation_report` measured; print it, or let a notebook show it.
+
+    Attributes
+    ----------
+    kind : {"transformer", "classifier"}
+    names : list of str
+        Of components, or of decisions.
+    train, left_out, corrected : arrays of shape (n, q)
+        Values of training samples; in models that were fitted without them; the latter after the correction that is
+        recommended.
+    train_std, left_out_std, ratios : arrays of shape (q,)
+        Standard deviations, and training over left-out.
+    overlap : array of shape (q,)
+        Fraction of the histograms of training and left-out values that is common: 1 for the same law, 0 for nothing in
+        common.
+    inflated : bool array of shape (q,)
+        Where the ratio is beyond 1.1 and beyond its noise.
+    dependence : DependenceTest or None
+        Of pairs among the leading eight components.
+    ratios_low, ratios_high : arrays of shape (q,)
+        Two standard errors below and above `ratios`.
+    signal : Signal or None
+        With classes: whether decisions for samples left out order the classes better than chance (`auc`, its standard
+        error without signal, `p_value`).
+    gain, gain_error : float or None
+        With classes: the gain in the measure `scoring` by correction on samples left out, smoothed, and its standard
+        error.
+    scoring : str
+    scores : dict of str to float, or None
+        The measure itself, by counts, on samples left out: "as they are", "corrected", and by "largest class"; for
+        classifiers also of "training" samples.
+    errors : dict of str to float, or None
+        Fraction of left-out samples that are classified wrong, "as they are", "corrected", and by "largest class".
+    method : str
+        What ``Renormalized(..., method="auto")`` does on these data.
+    recommends_correction : bool
+        Whether signal and gain are clear; without classes, whether there is inflation that can be corrected.
+    answers : dict of str to str
+        Sentences on "signal", "inflation" and "correction".
+    recommendation : str
+    y : array of shape (n,) or None
+    """
+
+    def __init__(self, kind, model, calibration, judged, *, shape, y, dependence, scoring):
+        self.kind = kind
+        self.model = model
+        self.calibration = calibration
+        self.n_samples, self.n_features = shape
+        self.y = y
+        self.scoring = scoring
+        self.train, self.left_out, self.corrected = calibration.train, calibration.left_out, calibration.corrected
+        self.method = calibration.method
+        self.ratios = calibration.inflation
+        self.ratios_low, self.ratios_high = inflation_interval(self.train, self.left_out, calibration.weights)
+        self.inflated = is_inflated(self.train, self.left_out, calibration.weights)
+        self.dependence = dependence
+        self.signal = self.gain = self.gain_error = self.scores = self.errors = None
+        if judged is not None:
+            self._judge(*judged)
+        self.names = _names(kind, model, self.train.shape[1])
+        self.recommends_correction = _recommends(self)
+        self.answers = {"signal": _signal_answer(self), "inflation": _inflation_answer(self)}
+        self.answers["correction"] = _correction_answer(self)
+        self.recommendation = _recommendation(self)
+
+    def _judge(self, codes, weights, plain, corrected, training):
+        """Numbers of decisions for samples left out, as they are and corrected."""
+        self.signal = signal_of(plain, codes, weights)
+        margins = margins_of(corrected, codes)
+        gains = compare_decisions({"": margins}, margins_of(plain, codes), codes, weights, self.scoring)
+        self.gain, self.gain_error = gains[""]
+        largest = np.full(len(codes), np.bincount(codes, weights).argmax())
+        named = {"as they are": predicted_codes(plain), "corrected": predicted_codes(corrected)}
+        named["largest class"] = largest
+        self.errors = {name: 1 - decision_score(codes, each, weights, "accuracy") for name, each in named.items()}
+        named |= {} if training is None else {"training": predicted_codes(training)}
+        self.scores = {name: decision_score(codes, each, weights, self.scoring) for name, each in named.items()}
+
+    @property
+    def train_std(self):
+        return self.train.std(axis=0)
+
+    @property
+    def left_out_std(self):
+        return self.left_out.std(axis=0)
+
+    @property
+    def overlap(self):
+        return np.array([histogram_overlap(a, b) for a, b in zip(self.train.T, self.left_out.T, strict=True)])
+
+    def values_of(self, X):
+        """Scores or decisions of other samples, as they are and corrected: two arrays of shape (m, q)."""
+        values = self.model.transform(X) if self.kind == "transformer" else self.model.decision_function(X)
+        values = np.asarray(values, dtype=np.float64).reshape(-1, self.train.shape[1])
+        return values, self.calibration.apply(values, X)
+
+    def to_frame(self):
+        """The table as a pandas DataFrame, a row for each component or decision."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "InflationReport.to_frame makes a pandas DataFrame; pandas is not installed. Type: pip install pandas"
+            ) from error
+        return pd.DataFrame(self._columns(), index=self.names)
+
+    def __str__(self):
+        columns = self._columns()
+        header = ["component" if self.kind == "transformer" else "decision", *columns]
+        rows = [header] + [
+            [name, *(_format(values[k]) for values in columns.values())] for k, name in enumerate(self.names)
+        ]
+        widths = [max(len(row[j]) for row in rows[: MOST_PRINTED + 1]) for j in range(len(header))]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows[: MOST_PRINTED + 1]]
+        if len(rows) > MOST_PRINTED + 1:
+            lines.append(f"... and {len(rows) - 1 - MOST_PRINTED} more")
+        answers = [f"{question} {self.answers[key]}" for key, question in QUESTIONS.items()]
+        return "\n".join([self._title(), "", *lines, "", *answers, *self._notes(), "", self.recommendation])
+
+    def __repr__(self):
+        worst = f"largest ratio {_format(self.ratios.max())}" if self.ratios.size else "no components"
+        return f"<InflationReport of {_name(self.model)}: {worst}, method={self.method!r}>"
+
+    def _repr_html_(self):
+        columns = self._columns()
+        head = "".join(f"<th>{escape(name)}</th>" for name in ("", *columns))
+        body = "".join(
+            f"<tr><th>{escape(name)}</th>"
+            + "".join(f"<td>{escape(_format(values[k]))}</td>" for values in columns.values())
+            + "</tr>"
+            for k, name in enumerate(self.names[:MOST_PRINTED])
+        )
+        more = len(self.names) - MOST_PRINTED
+        answers = [f"{question} {self.answers[key]}" for key, question in QUESTIONS.items()]
+        notes = [*([f"... and {more} more"] if more > 0 else []), *answers, *self._notes()]
+        return (
+            f"<div><p><b>{escape(self._title())}</b></p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+            f"</table>{''.join(f'<p>{escape(note)}</p>' for note in notes)}<p>{escape(self.recommendation)}</p></div>"
+        )
+
+    def _columns(self):
+        return {
+            "train std": self.train_std,
+            "left-out std": self.left_out_std,
+            "ratio": self.ratios,
+            "from": self.ratios_low,
+            "to": self.ratios_high,
+            "overlap": self.overlap,
+            "inflated": self.inflated,
+        }
+
+    def _title(self):
+        return f"Variance inflation of {_name(self.model)} on {self.n_samples} samples with {self.n_features} variables"
+
+    def _notes(self):
+        notes = []
+        if self.scores is not None:
+            each = ", ".join(f"{value:.3f} {name}" for name, value in self.scores.items())
+            notes.append(f"{MEASURES[self.scoring]} on samples left out: {each}.")
+            each = ", ".join(f"{error:.1%} {name}" for name, error in self.errors.items())
+            notes.append(f"Left-out samples classified wrong: {each}.")
+        if self.dependence is not None and self.dependence.n_pairs:
+            test = self.dependence
+            notes.append(
+                f"{test.n_rejected} of {test.n_pairs} pairs of leading components depend on each other (permutation "
+                f"test at {test.level:g})."
+            )
+        return notes
+
+
+def inflation_report(
+    estimator,
+    X,
+    y=None,
+    *,
+    classifier=None,
+    scoring="balanced_accuracy",
+    n_permutations=200,
+    cv=None,
+    n_jobs=None,
+    random_state=0,
+    sample_weight=None,
+    groups=None,
+):
+    r"""Is there signal, is there inflation, and does correction help? Each answer with its uncertainty.
+
+    A copy of `estimator` is fitted on X, and training samples are left out, as in `Renormalized`. Nothing but X and y
+    is needed: no test set.
+
+    - Signal: the area under the curve of decisions for samples left out, against 0.5; see
+      `preimage.calibration.signal_of`. It does not depend on thresholds, which inflation spoils.
+    - Inflation: the ratio of the standard deviations of training values and of values of samples left out, with two
+      standard errors to either side.
+    - Correction: the gain in `scoring` by what `Renormalized` does, with its standard error; see
+      `preimage.calibration.compare_decisions`.
+
+    A correction is recommended where signal (p < 0.005) and gain (two standard errors) are clear. It costs what
+    ``Renormalized(estimator).fit(X, y)`` costs, and a test of dependence for transformers.
+
+    Parameters
+    ----------
+    estimator : transformer or classifier
+        What `Renormalized` takes, fitted or not; a `Renormalized` stands for what it wraps.
+    X : array, sparse matrix or data frame of shape (n, d)
+    y : array of shape (n,), optional
+        Classes. Without them a report on a transformer speaks of inflation alone.
+    classifier : classifier or None, default=None
+        The one that judges scores of a transformer when y has classes; None is ``LinearDiscriminantAnalysis()``.
+    scoring : {"balanced_accuracy", "geometric_mean", "accuracy"}, default="balanced_accuracy"
+        What gain is measured by.
+    n_permutations : int, default=200
+        For the test whether components depend on each other; 0 leaves it out.
+    cv, n_jobs, random_state, sample_weight, groups
+        As in `Renormalized` and its `fit`.
+
+    Returns
+    -------
+    InflationReport
+
+    See Also
+    --------
+    preimage.plotting.InflationDisplay : draws a report.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.svm import SVC
+    >>> from preimage import inflation_report
+    >>> X, y = np.random.default_rng(0).normal(size=(60, 1000)), np.arange(60) < 15
+    >>> inflation_report(SVC(), X, y).recommends_correction  # pure noise
+    False
+    >>> X[y, :20] += 1.5
+    >>> report = inflation_report(SVC(), X, y)
+    >>> report.recommends_correction, report.method
+    (True, 'threshold')
+    """
+    check_scoring(scoring)
+    estimator = estimator.estimator if isinstance(estimator, Renormalized) else estimator
+    check_correctable("inflation_report", estimator, y)
+    rng = generator(random_state)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights is not None and (weights.shape != (count_rows(X),) or not (weights > 0).all()):
+        raise ValueError(f"inflation_report needs {count_rows(X)} positive weights; leave out rows of weight zero.")
+    model = fitted_on(clone(estimator), X, y, weights)
+    options = {"method": "auto", "scoring": scoring, "cv": cv, "n_jobs": n_jobs, "rng": rng}
+    options |= {"sample_weight": weights, "groups": groups}
+    shape = (count_rows(X), int(getattr(model, "n_features_in_", np.shape(X)[-1])))
+    labels = None if y is None else np.asarray(y)
+    if is_classifier(model):
+        model, calibration = classifier_calibration(model, X, y, **options)
+        codes = np.searchsorted(model.classes_, labels)
+        judged = (codes, weights, calibration.left_out, calibration.corrected, calibration.train)
+        return InflationReport(
+            "classifier", model, calibration, judged, shape=shape, y=labels, dependence=None, scoring=scoring
+        )
+    guard = automatic_guard(y)
+    guard = classifier if guard is not None and classifier is not None else guard
+    calibration = learn_score_calibration(model, X, y, guard=guard, always_judge=True, **options)
+    verdict, judged = calibration.choice.get("verdict"), None
+    if verdict is not None:
+        judged = (verdict.codes, None, verdict.plain, verdict.corrected, None)
+    dependence = None
+    if n_permutations and calibration.train.shape[1] > 1:
+        dependence = dependence_test(calibration.train[:, :MOST_TESTED], n_permutations, rng=rng)
+    return InflationReport(
+        "transformer", model, calibration, judged, shape=shape, y=labels, dependence=dependence, scoring=scoring
+    )
+
+
+def _names(kind, model, count):
+    if kind == "classifier":
+        return ["decision"] if count == 1 else [f"class {name}" for name in model.classes_[:count]]
+    return [f"component {k + 1}" for k in range(count)]
+
+
+def _format(value):
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    return f"{value:.3g}"
+
+
+def _name(model):
+    if not isinstance(model, Pipeline):
+        return type(model).__name__
+    return f"a pipeline with {type(model.steps[-1][1]).__name__}"
+
+
+def _is_clear(report):
+    return report.signal.p_value < CLEAR_SIGNAL and report.gain > STANDARD_ERRORS * report.gain_error
+
+
+def _recommends(report):
+    if report.method == "none":
+        return False
+    return _is_clear(report) if report.signal is not None else bool(report.inflated.any())
+
+
+def _signal_answer(report):
+    if report.signal is None:
+        return "Unknown without classes; give y."
+    auc, error, p = report.signal.auc, report.signal.standard_error, report.signal.p_value
+    numbers = f"area under the curve {auc:.2f} on samples left out; 0.50 ± {error:.2f} without signal, p = {p:.2g}"
+    if p < CLEAR_SIGNAL:
+        return f"Yes ({numbers})."
+    if p < POSSIBLE_SIGNAL:
+        return f"Possibly ({numbers}): more samples would tell."
+    return f"No sign of signal ({numbers})."
+
+
+def _inflation_answer(report):
+    what = "scores" if report.kind == "transformer" else "decision values"
+    if not report.inflated.any():
+        return (
+            f"No: {what} of samples left out vary as much as those of training samples, within "
+            f"{SMALLEST_INFLATION - 1:.0%} or within their uncertainty."
+        )
+    if not is_resolved(report.train, report.left_out)[report.inflated].any():
+        return (
+            f"Yes, beyond measure: {what} of samples left out differ by rounding errors only. New samples are like "
+            "none of these. A wider kernel (smaller gamma) or fewer variables may help."
+        )
+    ratios = report.ratios[report.inflated]
+    middle = int(np.argsort(ratios)[len(ratios) // 2])
+    low, high = report.ratios_low[report.inflated][middle], report.ratios_high[report.inflated][middle]
+    size = f"{ratios[middle]:.3g} times ({low:.3g} to {high:.3g})"
+    which = ""
+    if report.kind == "transformer":
+        which = f" of {len(ratios)} of {len(report.inflated)} components"
+        size += f" as much at the median component, {ratios.max():.3g} times at most,"
+    else:
+        size += " as much"
+    return f"Yes: training {what}{which} vary {size} as those of samples left out."
+
+
+def _correction_answer(report):
+    if report.signal is None:
+        return "Unknown without classes; give y."
+    if report.method == "none":
+        if report.gain == 0:
+            return "Not needed, or nothing was found that helps: Renormalized does nothing here."
+        return (
+            f"No: {MEASURES[report.scoring].lower()} would change by {report.gain:+.3f} ± {report.gain_error:.3f} on "
+            "samples left out; Renormalized does nothing here."
+        )
+    numbers = f"{MEASURES[report.scoring].lower()} {report.gain:+.3f} ± {report.gain_error:.3f} on samples left out"
+    if _is_clear(report):
+        return f"Yes ({numbers})."
+    return f"Not clearly ({numbers})."
+
+
+def _recommendation(report):
+    name = _name(report.model)
+    if report.recommends_correction:
+        advice = (
+            f"Use Renormalized around {name}: it learns the correction ({report.method!r}) when it is fitted, and "
+            "works for single new samples."
+        )
+        if report.signal is None:
+            advice += " Give y as well to see whether there is anything to find, and whether correction helps."
+        return advice
+    if report.signal is not None and report.signal.p_value >= POSSIBLE_SIGNAL:
+        return (
+            f"There is no sign that {name} tells the classes of new samples apart, so that no correction can help. "
+            "More samples, or fewer variables chosen beforehand, would."
+        )
+    if report.inflated.any() and not is_resolved(report.train, report.left_out)[report.inflated].any():
+        return "No correction can be learned. Use a wider kernel (smaller gamma) or fewer variables."
+    if report.method == "none":
+        return f"Use {name} as it is."
+    return (
+        f"Use {name} as it is, or Renormalized around it ({report.method!r}), which may help: with so few samples the "
+        "difference is uncertain."
+    )

@@ -1,0 +1,236 @@
+"""Every eigensolver finds the same pairs, and says how well."""
+
+import warnings
+
+import naive
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse.linalg import ArpackNoConvergence
+
+from preimage import KernelPCA
+from preimage._arrays import to_numpy
+from preimage.eigensolvers import Arpack, BlockKrylov, Dense, as_eigensolver
+from preimage.eigensolvers._eigensolver import measured_result
+from preimage.exceptions import ConvergenceWarning
+from preimage.feature_space import Gram
+from preimage.kernels import Gaussian, Linear, Sigmoid
+
+SOLVERS = [Dense(), BlockKrylov(), BlockKrylov(tol=1e-12), BlockKrylov(block_size=4), Arpack()]
+
+
+def projector(vectors):
+    vectors = to_numpy(vectors)
+    return vectors @ vectors.T
+
+
+@pytest.fixture
+def spectrum(rng):
+    """A matrix with a known, decaying spectrum."""
+    values = np.concatenate([[50.0, 40.0, 20.0, 19.0, 10.0], np.linspace(2, 0, 195)])
+    vectors, _ = np.linalg.qr(rng.normal(size=(200, 200)))
+    return (vectors * values) @ vectors.T, values, vectors
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_known_pairs_are_found(solver, spectrum, rng):
+    A, values, vectors = spectrum
+    result = solver.solve(A, 5, rng)
+    assert result.converged
+    assert_allclose(result.values, values[:5], rtol=1e-10)
+    assert_allclose(projector(result.vectors), projector(vectors[:, :5]), atol=1e-6)
+    assert_allclose(result.vectors.T @ result.vectors, np.eye(5), atol=1e-12)
+    assert_allclose(
+        result.residuals, np.linalg.norm(A @ result.vectors - result.vectors * result.values, axis=0), atol=1e-12
+    )
+    assert_allclose(result.products, A @ result.vectors, atol=1e-11)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_indefinite_matrices_by_modulus(solver, spectrum, rng):
+    _, values, vectors = spectrum
+    signed = values * np.where(np.arange(200) % 3 == 1, -1, 1)
+    result = solver.solve((vectors * signed) @ vectors.T, 4, rng, by_modulus=True)
+    assert_allclose(result.values, signed[:4], rtol=1e-9)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_gram_matrices_held_or_not(held, xp, rng):
+    X = rng.normal(size=(700, 3))
+    values, _ = naive.kernel_pca(Gaussian(0.2)(X), 6)
+    gram = Gram(Gaussian(0.2), xp.asarray(X))
+    result = BlockKrylov().solve((gram.held() if held else gram).centered(), 6, rng)
+    assert result.converged
+    assert_allclose(to_numpy(result.values), values, rtol=1e-9)
+
+
+def test_float32_converges_to_its_own_tolerance(rng):
+    X = rng.normal(size=(700, 3)).astype(np.float32)
+    values, _ = naive.kernel_pca(Gaussian(0.2)(X.astype(float)), 6)
+    result = BlockKrylov().solve(Gram(Gaussian(0.2), X).held().centered(), 6, rng)
+    assert result.converged and result.values.dtype == np.float32
+    assert_allclose(result.values, values, rtol=1e-4)
+
+
+def test_restarts_lose_nothing(spectrum, rng, monkeypatch):
+    A, values, _ = spectrum
+    monkeypatch.setattr("preimage.eigensolvers._block_krylov.BASIS_BLOCKS", 4)
+    result = BlockKrylov(tol=1e-10, block_size=6).solve(A, 5, rng)
+    assert result.converged
+    assert_allclose(result.values, values[:5], rtol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 30])
+def test_low_rank_matrices_end_in_an_invariant_subspace(rank, rng):
+    factor = rng.normal(size=(300, rank))
+    A = factor @ factor.T
+    result = BlockKrylov().solve(A, 10, rng)
+    expected = np.linalg.eigvalsh(A)[::-1][:10]
+    assert_allclose(result.values, expected, atol=1e-9 * expected[0])
+    assert_allclose(result.vectors.T @ result.vectors, np.eye(10), atol=1e-10)
+    assert result.converged
+
+
+def test_multiple_eigenvalues_are_all_found(rng):
+    vectors, _ = np.linalg.qr(rng.normal(size=(300, 300)))
+    values = np.concatenate([np.full(20, 5.0), np.linspace(1, 0, 280)])
+    result = BlockKrylov().solve((vectors * values) @ vectors.T, 20, rng)
+    assert_allclose(result.values, 5, rtol=1e-10)
+
+
+def test_identity_matrix(rng):
+    result = BlockKrylov().solve(np.eye(400), 30, rng)
+    assert_allclose(result.values, 1)
+    assert result.converged
+
+
+def test_zero_matrix(rng):
+    result = BlockKrylov().solve(np.zeros((50, 50)), 5, rng)
+    assert_allclose(result.values, 0)
+
+
+def test_iteration_limit_is_reported_with_true_residuals(spectrum, rng):
+    A, _, _ = spectrum
+    result = BlockKrylov(max_iter=2, block_size=6, tol=1e-12).solve(A, 5, rng)
+    assert not result.converged and result.reason == "iteration limit"
+    true = np.linalg.norm(A @ result.vectors - result.vectors * result.values, axis=0)
+    assert_allclose(result.residuals, true, atol=1e-10)
+
+
+def test_too_few_iterations_for_so_many_pairs_is_an_error(spectrum, rng):
+    with pytest.raises(ValueError, match="Raise max_iter or block_size"):
+        BlockKrylov(max_iter=1, block_size=2).solve(spectrum[0], 5, rng)
+
+
+def test_residuals_notice_a_wrong_eigenvector(spectrum):
+    A, values, vectors = spectrum
+    wrong = vectors[:, :3].copy()
+    wrong[:, 1] = (vectors[:, 1] + 0.01 * vectors[:, 10]) / np.sqrt(1.0001)
+    result = measured_result(values[:3], wrong, A @ wrong, 1e-7, 0, "test")
+    assert not result.converged
+    assert_allclose(result.residuals[1], 0.01 * (values[1] - values[10]), rtol=1e-2)
+    assert_allclose(result.residuals[[0, 2]], 0, atol=1e-10)
+
+
+def test_power_method_agrees(rng):
+    X = rng.normal(size=(40, 2))
+    K = naive.centered(Gaussian(0.3)(X))
+    values, vectors = naive.power_method(K, 3)
+    result = Dense().solve(K, 3, rng)
+    assert_allclose(result.values, values, rtol=1e-10)
+    assert_allclose(projector(result.vectors), projector(vectors), atol=1e-8)
+
+
+def test_same_seed_same_answer(spectrum):
+    first, second = (BlockKrylov().solve(spectrum[0], 5, np.random.default_rng(3)) for _ in range(2))
+    assert (first.vectors == second.vectors).all()
+
+
+def test_auto_chooses_by_size_and_count():
+    assert isinstance(as_eigensolver("auto", size=500, k=5), Dense)
+    assert isinstance(as_eigensolver("auto", size=5000, k=32), BlockKrylov)
+    assert isinstance(as_eigensolver("auto", size=5000, k=2000), Dense)
+    assert isinstance(as_eigensolver("auto", size=500, k=5, held=False), BlockKrylov)
+    with pytest.raises(ValueError, match="known: auto, dense, block_krylov, arpack"):
+        as_eigensolver("lobpcg", size=10, k=2)
+
+
+def test_arpack_refuses_other_libraries(rng):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    with pytest.raises(TypeError, match="NumPy"):
+        Arpack().solve(Gram(Gaussian(0.3), torch.asarray(rng.normal(size=(30, 2)))).centered(), 3, rng)
+
+
+def test_rank_one_centered_kernel(rng):
+    """One direction of variance, many components asked for."""
+    X = np.linspace(-1, 1, 600)[:, None]
+    result = BlockKrylov().solve(Gram(Linear(), X).held().centered(), 5, rng)
+    assert_allclose(result.values[0], np.sum(X**2), rtol=1e-10)
+    assert_allclose(result.values[1:], 0, atol=1e-9)
+
+
+def test_indefinite_kernel_matrix_free(rng):
+    X = 2 * rng.normal(size=(700, 3))
+    expected = np.linalg.eigvalsh(naive.centered(Sigmoid(0.5, -1.0)(X)))
+    expected = expected[np.argsort(-np.abs(expected))][:8]
+    result = BlockKrylov().solve(Gram(Sigmoid(0.5, -1.0), X).centered(), 8, rng, by_modulus=True)
+    assert_allclose(result.values, expected, rtol=1e-8)
+
+
+def test_float32_reaches_small_residuals_at_larger_sizes(rng):
+    """Short directions are no rounding errors: an earlier limit of n·ε stopped the iteration far too soon."""
+    X = rng.normal(size=(3000, 20)).astype(np.float32)
+    result = BlockKrylov(tol=1e-5, block_size=12).solve(Gram(Gaussian(0.05), X).held().centered(), 10, rng)
+    assert result.converged and result.reason == "converged"
+    assert result.n_products < 600
+
+
+def test_badly_scaled_start_blocks_stay_orthogonal():
+    """One pass of orthogonalisation leaves ε·cond² of a start block; eigenvectors must not inherit it."""
+    X = np.random.default_rng(0).standard_normal((1200, 60)) * np.logspace(0, -3.2, 60)
+    result = BlockKrylov().solve(Gram(Linear(), X).held().centered(), 60, np.random.default_rng(0))
+    assert_allclose(result.vectors.T @ result.vectors, np.eye(60), atol=1e-12)
+
+
+class TestArpackThatStopsEarly:
+    @pytest.fixture
+    def K(self, rng):
+        """Three eigenvalues that are found at once, and many that are hard to tell apart."""
+        values = np.concatenate([[9e3, 4e3, 1e3], np.linspace(1.0, 0.99, 397)])
+        vectors, _ = np.linalg.qr(rng.normal(size=(400, 400)))
+        return (vectors * values) @ vectors.T
+
+    def test_fewer_pairs_are_no_convergence(self, K):
+        result = Arpack(max_iter=2).solve(K, 10, np.random.default_rng(0))
+        found = len(result.values)
+        assert 3 <= found < 10 and result.n_missing == 10 - found
+        assert not result.converged and result.reason == "iteration limit"
+
+    def test_kernel_pca_names_both_numbers(self, K):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = KernelPCA(10, kernel="precomputed", eigen_solver="arpack", max_iter=2).fit(K)
+        assert [warning.category for warning in caught] == [ConvergenceWarning]
+        assert f"found {model.n_components_} of the 10 eigenpairs" in str(caught[0].message)
+        assert not model.eigen_result_.converged
+
+    def test_a_share_of_the_variance(self, K):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            KernelPCA(0.99999, kernel="linear", eigen_solver="arpack", max_iter=2).fit(np.linalg.cholesky(K))
+        assert [warning.category for warning in caught] == [ConvergenceWarning]
+
+    def test_no_pair_at_all(self, rng):
+        A = rng.normal(size=(400, 400))
+        K = A @ A.T
+        with pytest.raises(ArpackNoConvergence, match="none of the 10 eigenpairs converged within max_iter=1 restarts"):
+            KernelPCA(10, kernel="precomputed", eigen_solver="arpack", max_iter=1).fit(K)
+
+    @pytest.mark.parametrize("tol", [0.1, 1e-3, 1e-8, 1e-12, 1e-15, 0.0])
+    def test_its_own_tolerance_counts(self, tol, K):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = KernelPCA(3, kernel="precomputed", eigen_solver="arpack", tol=tol, max_iter=100_000).fit(K)
+        assert model.eigen_result_.converged and model.eigen_result_.reason == "converged"
+        scale = model.eigenvalues_[0]
+        assert model.eigen_result_.residuals.max() <= max(tol or 1e-6, 1e-12) * scale

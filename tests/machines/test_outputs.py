@@ -1,0 +1,240 @@
+"""Outputs by themselves: ties, states, and states that somebody has tampered with."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from preimage.machines.outputs import (
+    Binary,
+    Coordinates,
+    Detection,
+    OneVsOne,
+    OneVsRest,
+    Output,
+    Regression,
+    output_from_state,
+)
+from preimage.machines.outputs._platt import couple
+
+OBJECTS = np.array(["a", "long", "b"], dtype=object)
+OUTPUTS = [
+    Binary(np.array([3, 5])),
+    Binary(np.array(["no", "yes"]), np.array([-1.5]), np.array([0.2])),
+    Binary(np.array([False, True])),
+    OneVsOne(np.array([1.0, 2.0, 4.0]), "ovo"),
+    OneVsOne(OBJECTS, "ovr", True, np.array([-1.0, -2.0, -0.5]), np.array([0.1, 0.0, -0.1])),
+    OneVsRest(np.array([1, 2])),
+    OneVsRest(OBJECTS, probA=-np.ones(3), probB=np.zeros(3)),
+    OneVsRest(np.arange(3), True, 0.5, np.array([1, -1, 0]), -np.ones(3), np.zeros(3)),
+    Regression(),
+    Regression(3),
+    Regression(1, flat=False),
+    Detection(-0.75),
+    Coordinates(2),
+]
+
+
+def values_for(output, q=20):
+    return np.random.default_rng(0).normal(size=(q, output.n_functions))
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=str)
+def test_states_round_trip(output):
+    state = output.state()
+    plain = {name: value for name, value in state.items() if not isinstance(value, np.ndarray)}
+    json.dumps(plain)
+    assert all(value.dtype.kind in "biufU" for value in state.values() if isinstance(value, np.ndarray))
+    copy = output_from_state(type(output).__name__, state)
+    assert type(copy) is type(output)
+    F = values_for(output)
+    assert_array_equal(copy.predict(F), output.predict(F))
+    assert copy.predict(F).dtype == output.predict(F).dtype
+    assert_array_equal(copy.decision(F), output.decision(F))
+    assert copy.has_probabilities == output.has_probabilities
+    if output.has_probabilities:
+        assert_array_equal(copy.probabilities(F), output.probabilities(F))
+
+
+class Hostile:
+    """Anything done to it fails the test."""
+
+    def __call__(self, *args, **kwargs):
+        pytest.fail("called")
+
+    __array__ = __float__ = __int__ = __index__ = __iter__ = __call__
+
+
+GOOD = {type(output).__name__: output for output in OUTPUTS}
+NUMBERS = ["1", None, True, np.nan, np.inf, 10**400, [1.0], np.ones(1), Hostile()]
+COUNTS = [0, -1, 1.0, "1", None, True, np.inf, [1], Hostile()]
+FLAGS = [0, 1, "True", None, [True], Hostile()]
+VECTORS = [
+    "123",
+    1.0,
+    [1.0],
+    np.ones((3, 1)),
+    np.ones(4),
+    np.array([1.0, np.nan, 0.0]),
+    np.array([1, None, 2], dtype=object),
+    np.array(["1", "2", "3"]),
+    np.ones(3, dtype=complex),
+    [1.0, 10**400, 0.0],
+    [1.0, "2", 3.0],
+    Hostile(),
+    [Hostile()] * 3,
+]
+CLASSES = [
+    None,
+    "abc",
+    ["a", "b", 3],
+    [1, 2, 3],
+    [],
+    ["a", "b", "a"],
+    [["a"], ["b"], ["c"]],
+    np.array([1, 1, 2]),
+    np.array([1.0, np.nan, 2.0]),
+    np.ones((3, 1)),
+    np.array([1]),
+    np.array([1, 2, object()], dtype=object),
+    np.array([1j, 2, 3]),
+    np.zeros(3, dtype=[("a", int)]),
+    Hostile(),
+    [Hostile()] * 3,
+]
+BAD = [
+    *[("Binary", "classes", value) for value in [*CLASSES, np.arange(3)]],
+    *[("Binary", "probA", value) for value in VECTORS if not isinstance(value, list) or len(value) != 1],
+    ("Binary", "probB", None),
+    *[("OneVsOne", "classes", value) for value in [*CLASSES, np.arange(2), np.arange(4)]],
+    *[("OneVsOne", "probB", value) for value in [*VECTORS, None]],
+    *[("OneVsOne", "break_ties", value) for value in FLAGS],
+    *[("OneVsOne", "decision_function_shape", value) for value in ["OVR", "", None, 1, ["ovr"], Hostile()]],
+    *[("OneVsRest", "classes", value) for value in [*CLASSES, np.arange(2), np.arange(4)]],
+    *[("OneVsRest", "constants", value) for value in [*VECTORS, np.array([0, 1, 2]), np.array([0.5, 0, 0])]],
+    *[("OneVsRest", "probA", value) for value in [*VECTORS, None]],
+    *[("OneVsRest", "multilabel", value) for value in FLAGS],
+    *[("OneVsRest", "threshold", value) for value in NUMBERS],
+    *[("Regression", "n_outputs", value) for value in COUNTS],
+    *[("Regression", "flat", value) for value in FLAGS],
+    *[("Detection", "offset", value) for value in NUMBERS],
+    *[("Coordinates", "n_components", value) for value in COUNTS],
+]
+
+
+@pytest.mark.parametrize(("name", "field", "value"), BAD, ids=lambda part: f"{part!s:.30}")
+def test_bad_values_are_refused(name, field, value):
+    state = GOOD[name].state()
+    if name == "Binary":
+        state = OUTPUTS[1].state()
+    output_from_state(name, state)  # so that it is the value which is wrong
+    with pytest.raises(ValueError, match=name):
+        output_from_state(name, {**state, field: value})
+
+
+@pytest.mark.parametrize("name", ["Output", "binary", "os.system", "", None, 3, ["Binary"], b"Binary"])
+def test_unknown_names_are_refused(name):
+    with pytest.raises(ValueError, match="No output has the name"):
+        output_from_state(name, {})
+
+
+@pytest.mark.parametrize("state", [{}, {"offset": 1.0, "more": 2}, {"Offset": 1.0}, None, [("offset", 1.0)], {3: 4}])
+def test_missing_and_unknown_fields_are_refused(state):
+    with pytest.raises(ValueError, match="The state of Detection has the fields offset"):
+        output_from_state("Detection", state)
+
+
+def test_fields_cannot_be_changed_afterwards():
+    classes = np.array([1, 2])
+    output = Binary(classes)
+    classes[0] = 7
+    assert_array_equal(output.classes, [1, 2])
+    with pytest.raises(AttributeError):
+        output.classes = classes
+    with pytest.raises(ValueError, match="read-only"):
+        output.classes[0] = 7
+
+
+@pytest.mark.parametrize("output", [OUTPUTS[0], OUTPUTS[3], OUTPUTS[5], *OUTPUTS[8:]], ids=str)
+def test_missing_probabilities_say_so(output):
+    assert not output.has_probabilities
+    with pytest.raises(AttributeError, match="no probabilities"):
+        output.probabilities(values_for(output))
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=str)
+def test_values_of_other_functions_are_refused(output):
+    for shape in [(4, output.n_functions - 1), (4,), (4, output.n_functions, 1)]:
+        with pytest.raises(ValueError, match=f"needs the values of {output.n_functions} functions"):
+            output.predict(np.zeros(shape))
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=str)
+def test_values_of_any_array_library(xp, output):
+    F = values_for(output)
+    theirs = xp.asarray(F)
+    assert_array_equal(np.asarray(output.predict(theirs)), output.predict(F))
+    assert_array_equal(np.asarray(output.decision(theirs)), output.decision(F))
+    if output.kind in ("classifier", "detector"):
+        assert isinstance(output.predict(theirs), np.ndarray)
+    if output.has_probabilities:
+        assert_array_equal(output.probabilities(theirs), output.probabilities(F))
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=str)
+def test_no_rows_are_no_rows(output):
+    F = values_for(output, q=0)
+    assert output.predict(F).shape[0] == 0
+    assert output.decision(F).shape[0] == 0
+    if output.has_probabilities:
+        assert output.probabilities(F).shape[0] == 0
+
+
+def test_coordinates_are_the_first_ones():
+    F = np.arange(12.0).reshape(3, 4)
+    assert_array_equal(Coordinates(2).predict(F), F[:, :2])
+
+
+def test_zero_values_in_each_rule():
+    zero = np.zeros((1, 3))
+    # libsvm votes for the second class of a pair: 2 beats 0 and 1.
+    assert OneVsOne(np.arange(3)).predict(zero) == 2
+    # scikit-learn's confidences count it for the first class.
+    assert_array_equal(OneVsOne(np.arange(3)).decision(zero), [[2, 1, 0]])
+    assert OneVsRest(np.arange(3)).predict(zero) == 0
+    assert OneVsRest(np.array(["a", "b"])).predict(zero[:, :1]) == "a"
+    assert Binary(np.array(["a", "b"])).predict(zero[:, :1]) == "b"
+    assert Detection(0.0).predict(zero[:, :1]) == -1
+
+
+def test_equal_votes_go_to_the_first_class():
+    cycle = np.array([[1.0, -3.0, 2.0]])  # 0 beats 1, 2 beats 0, 1 beats 2
+    assert OneVsOne(np.arange(3)).predict(cycle) == 0
+    assert OneVsOne(np.arange(3), break_ties=True).predict(cycle) == 1
+
+
+@given(st.integers(2, 6), st.integers(0, 2**32 - 1))
+def test_coupling_of_consistent_pairs_finds_their_distribution(n_classes, seed):
+    """rᵢⱼ = pᵢ/(pᵢ + pⱼ) has p as its exact solution; the stopping rule leaves some of the way."""
+    p = np.random.default_rng(seed).dirichlet(np.full(n_classes, 5.0), size=7) + 0.02
+    p /= p.sum(axis=1, keepdims=True)
+    first, second = np.triu_indices(n_classes, 1)
+    coupled = couple(p[:, first] / (p[:, first] + p[:, second]), n_classes)
+    assert_allclose(coupled.sum(axis=1), 1, rtol=1e-12)
+    assert np.all(coupled >= 0)
+    assert_allclose(coupled, p, atol=0.1)
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32 - 1))
+def test_rows_are_coupled_independently(n_classes, seed):
+    pairs = np.random.default_rng(seed).uniform(1e-7, 1 - 1e-7, size=(6, n_classes * (n_classes - 1) // 2))
+    alone = [couple(row[None, :], n_classes)[0] for row in pairs]
+    assert_allclose(couple(pairs, n_classes), alone, rtol=1e-13)
+
+
+def test_the_interface_cannot_be_made():
+    with pytest.raises(TypeError):
+        Output()
