@@ -23,7 +23,8 @@ from typer.testing import CliRunner
 
 import preimage
 from preimage import KernelPCA
-from preimage.cli import _app, _compress
+from preimage.cli import _app
+from preimage.cli.runs import _compress
 from preimage.interop import SKOPS_TYPES
 
 X, Y = make_moons(200, noise=0.2, random_state=0)

@@ -12,7 +12,8 @@ pytest.importorskip("matplotlib", reason="figures need matplotlib")
 from typer.testing import CliRunner
 
 from preimage import KernelPCA
-from preimage.cli import _app, _denoise_large
+from preimage.cli import _app
+from preimage.cli.runs import _denoise_large
 from preimage.estimators._cross_fit_landmarks import row_folds
 from preimage.solvers import FixedPoint
 

@@ -15,7 +15,8 @@ from pyarrow import csv, parquet
 from typer.testing import CliRunner
 
 from preimage import KernelPCA
-from preimage.cli import _app, _large_model
+from preimage.cli import _app
+from preimage.cli.runs import _large_model
 
 RNG = np.random.default_rng(0)
 ANGLE = RNG.uniform(0, np.pi, size=(120, 1))

@@ -14,7 +14,8 @@ pytest.importorskip("pyarrow", reason="tables need pyarrow")
 
 from typer.testing import CliRunner
 
-from preimage.cli import _app, _learning, _partial
+from preimage.cli import _app
+from preimage.cli.runs import _learning, _partial
 from preimage.components import KernelMoments
 
 RNG = np.random.default_rng(0)

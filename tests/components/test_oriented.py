@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from preimage.spectral import _oriented
 
-from preimage.components import coordinate_moments, oriented_features, pair_moment, span_of_points
+from preimage.components import _oriented, coordinate_moments, oriented_features, pair_moment, span_of_points
 from preimage.feature_space import Moments
 from preimage.kernels import Gaussian
 

@@ -84,7 +84,7 @@ class Ridged:
         return vectors @ (weights[:, None] * along), explained, rest, epsilon(self.A.dtype)
 
     def rayleigh(self, alpha, signal_factor, n_components):
-        """Ratios and directions of largest signal against the noise A + αI; see `preimage.spectral.rayleigh`."""
+        """Ratios and directions of largest signal against the noise A + αI; see `preimage.components.rayleigh`."""
         if not self._by_eigenvectors:
             try:
                 return rayleigh(signal_factor, self.plus(alpha), n_components)

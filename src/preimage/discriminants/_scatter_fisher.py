@@ -15,7 +15,7 @@ class ScatterFisher:
     Maximises :math:`\alpha^\top M \alpha / \alpha^\top (N + \lambda T + \mu P) \alpha` with the scatters M and N of the
     vectors :math:`k_Z(x)` between and within classes, a tangent covariance T, and the penalty :math:`P = K_Z` on
     :math:`\|w\|^2`, :math:`P = I` on :math:`\|\alpha\|^2`, or their sum. All of it is done in the coordinates g of
-    `PointCoordinates`, in which P is diagonal (`preimage.spectral.rayleigh`).
+    `PointCoordinates`, in which P is diagonal (`preimage.components.rayleigh`).
 
     Parameters
     ----------

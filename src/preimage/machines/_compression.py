@@ -9,8 +9,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from preimage._arrays import array_namespace, from_numpy, to_numpy
 from preimage._linalg import rank_tolerance
 from preimage.feature_space import Expansion, join, merged
-from preimage.machines._threshold import best_threshold
 from preimage.machines._machine import KernelMachine
+from preimage.machines._threshold import best_threshold
 from preimage.reduced_sets import NestedReducer, Reduction, relative_error
 
 # Share of the examples of a class, on average over classes, that a size within tolerance may decide otherwise.
