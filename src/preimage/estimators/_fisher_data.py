@@ -15,8 +15,14 @@ from preimage._arrays import (
 from preimage._random import generator
 from preimage._targets import check_labels, check_weights, fetched
 from preimage._validation import check_gram, check_lazy_points, check_parameters, check_points
-from preimage.estimators._kernel_input import about_data, is_precomputed, labelled_kernel, named_kernel, repeated
-from preimage.estimators._landmark_route import width_sample
+from preimage.estimators._kernel_input import (
+    about_data,
+    is_precomputed,
+    labelled_kernel,
+    named_kernel,
+    repeated,
+    width_sample,
+)
 from preimage.kernels import Kernel
 
 

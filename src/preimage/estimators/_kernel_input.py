@@ -5,7 +5,17 @@ from numbers import Integral, Real
 import numpy as np
 import scipy
 
-from preimage._arrays import array_namespace, as_points, is_lazy, is_sparse, itemsize, own_copy, take_rows, to_numpy
+from preimage._arrays import (
+    array_namespace,
+    as_points,
+    is_dask,
+    is_lazy,
+    is_sparse,
+    itemsize,
+    own_copy,
+    take_rows,
+    to_numpy,
+)
 from preimage._random import generator
 from preimage._targets import check_weights
 from preimage._validation import Interval, check_gram, check_parameters, check_points
@@ -19,6 +29,10 @@ FAR = {8: 1e4, 4: 10.0}
 
 # Rows that stand for fewer weighted ones where a rule looks for a width; as many as there are stand for more.
 MOST_REPEATED = 10_000
+# Rows from which widths of kernels are found.
+WIDTH_ROWS = 10_000
+# Rows of a Dask array that a kernel without such parameters is shown: enough to try a user's function on.
+TRIAL_ROWS = 32
 # Rows of lazy data from which the mean is found.
 ORIGIN_ROWS = 1000
 
@@ -86,6 +100,20 @@ def repeated(X, weights):
     m = max(n, min(10 * n, MOST_REPEATED))
     sums = np.cumsum(weights / weights.max())  # sums of huge weights overflow
     return take_rows(X, np.searchsorted(sums, (np.arange(m) + 0.5) * (sums[-1] / m)))
+
+
+def width_sample(kernel, X, rng):
+    """Rows of X, at most some thousands, from which a kernel finds its width; a few for a kernel that has it.
+
+    A kernel that keeps the rows gets some of its own: those who gave X may change it.
+    """
+    n = X.shape[0]
+    if is_dask(X) and kernel.is_resolved:
+        return as_points(take_rows(X, np.arange(min(n, TRIAL_ROWS))))
+    if n <= WIDTH_ROWS and not is_dask(X):
+        return own_copy(as_points(X), X) if kernel.keeps_data else as_points(X)
+    rows = np.arange(n) if n <= WIDTH_ROWS else np.sort(rng.choice(n, WIDTH_ROWS, replace=False))
+    return as_points(take_rows(X, rows))
 
 
 def about_data(kernel, X):

@@ -47,9 +47,10 @@ from preimage.estimators._kernel_input import (
     kernel_and_inputs,
     labelled_kernel,
     named_kernel,
+    width_sample,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_route import as_selector, through_device, too_large_for_exact, width_sample
+from preimage.estimators._landmark_route import as_selector, through_device, too_large_for_exact
 from preimage.estimators._queries import check_queries, map_queries
 from preimage.estimators._streams import blocks_of, is_stream, refuse_stream
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError

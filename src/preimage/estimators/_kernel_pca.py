@@ -45,6 +45,7 @@ from preimage.estimators._kernel_input import (
     kernel_and_inputs,
     labelled_kernel,
     named_kernel,
+    width_sample,
     with_kernel_tags,
     without_origin,
 )
@@ -54,7 +55,6 @@ from preimage.estimators._landmark_route import (
     through_device,
     too_large_for_exact,
     update_landmarks,
-    width_sample,
 )
 from preimage.estimators._preimages import points_of
 from preimage.estimators._queries import check_queries

@@ -4,9 +4,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from preimage._arrays import as_points, is_dask, is_foreign, on_device, own_copy, take_rows, to_numpy
+from preimage._arrays import is_foreign, on_device, to_numpy
 from preimage._rows import map_rows
 from preimage._warnings import warn_user
 from preimage.components import KernelMoments, landmark_subspace
@@ -23,10 +21,6 @@ MOST_EXACT_ROWS = 20_000
 GROWTH_TOLERANCE = 1e-3
 # Share of the kernel on a new batch that landmarks may leave without a warning.
 MUCH_LEFT = 0.05
-# Rows from which widths of kernels are found.
-WIDTH_ROWS = 10_000
-# Rows of a Dask array that a kernel without such parameters is shown: enough to try a user's function on.
-TRIAL_ROWS = 32
 # Rows that stream through a device together.
 DEVICE_ROWS = 2**15
 
@@ -51,20 +45,6 @@ def as_selector(landmarks):
     if landmarks is None or (isinstance(landmarks, str) and landmarks == "auto"):
         return as_landmarks(DEFAULT_LANDMARKS)
     return as_landmarks(landmarks)
-
-
-def width_sample(kernel, X, rng):
-    """Rows of X, at most some thousands, from which a kernel finds its width; a few for a kernel that has it.
-
-    A kernel that keeps the rows gets some of its own: those who gave X may change it.
-    """
-    n = X.shape[0]
-    if is_dask(X) and kernel.is_resolved:
-        return as_points(take_rows(X, np.arange(min(n, TRIAL_ROWS))))
-    if n <= WIDTH_ROWS and not is_dask(X):
-        return own_copy(as_points(X), X) if kernel.keeps_data else as_points(X)
-    rows = np.arange(n) if n <= WIDTH_ROWS else np.sort(rng.choice(n, WIDTH_ROWS, replace=False))
-    return as_points(take_rows(X, rows))
 
 
 def fit_landmarks(kernel, X, landmarks, n_components, rng, device, weights=None, with_zeros=False):
