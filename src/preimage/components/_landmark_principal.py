@@ -27,7 +27,7 @@ from preimage.components._principal import PrincipalSubspace, kept_of, padded, w
 from preimage.eigensolvers._eigensolver import EigenResult
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, sum_labelled_rows
-from preimage.kernels import Kernel, Precomputed
+from preimage.kernels import Kernel
 
 # Rows whose kernel values are summed together: enough that adding up m × m matrices costs little beside making them.
 BLOCK = 4096
@@ -104,7 +104,7 @@ class _BlockSums:
 
     @classmethod
     def of(cls, kernel, values_of, rows, weights=None):
-        rows = rows if isinstance(kernel, Precomputed) else as_points(rows)
+        rows = rows if kernel.points_are_row_numbers else as_points(rows)
         if weights is not None:
             return cls._weighted(kernel, in_double(values_of(rows)), rows, weights)
         first, *others = cut(rows.shape[0], TILE if is_host(rows) else max(1, rows.shape[0]))

@@ -14,7 +14,6 @@ from preimage.components._oriented import coordinate_moments, require_semidefini
 from preimage.components._secular import secular_minimum
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
-from preimage.kernels import Precomputed
 
 # Weight of labels against the norm of functions that double precision can tell from labels alone.
 MOST_WEIGHT = 1e14
@@ -44,7 +43,7 @@ class FeatureSample:
     @classmethod
     def exact(cls, kernel, X, labelled, weights=None):
         """In the span of all rows, of positive NumPy weights: one Gram matrix and its factor, in double precision."""
-        points = X if isinstance(kernel, Precomputed) else in_double(X)
+        points = X if kernel.points_are_row_numbers else in_double(X)
         gram = in_double(Gram(kernel, points).dense())
         require_finite(gram, kernel)
         require_semidefinite(gram, kernel, "Semi-supervised kernel PCA")

@@ -19,7 +19,7 @@ from preimage._arrays import (
 from preimage._random import generator
 from preimage._targets import check_weights
 from preimage._validation import Interval, check_gram, check_parameters, check_points
-from preimage.kernels import Kernel, Precomputed, Scaled, ShiftedInputs, Sum, as_kernel
+from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels
 
@@ -59,7 +59,7 @@ def kernel_and_inputs(
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
     kernel = named_kernel(estimator)
     # A precomputed matrix is n × n: checked, but not copied.
-    if isinstance(kernel, Precomputed):
+    if kernel.points_are_row_numbers:
         checked = check_gram(estimator, checked, centered=centered)
     elif copy:
         checked = own_copy(checked, X)
@@ -150,7 +150,9 @@ def named_kernel(estimator):
 
 def is_precomputed(kernel):
     """Whether a kernel parameter, a name or an object, stands for a matrix of values."""
-    return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
+    if isinstance(kernel, Kernel):
+        return kernel.points_are_row_numbers
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def with_kernel_tags(tags, kernel):

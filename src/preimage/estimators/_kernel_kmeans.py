@@ -55,7 +55,6 @@ from preimage.estimators._queries import check_queries, map_queries
 from preimage.estimators._streams import blocks_of, is_stream, refuse_stream
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
-from preimage.kernels import Precomputed
 from preimage.landmarks import LandmarkSelector
 from preimage.machines import Binary, KernelMachine, OneVsOne
 from preimage.solvers import Preimage, TargetSolver, as_preimage
@@ -350,7 +349,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X = check(self, X, reset=True, min_samples=1)  # which counts the rows of unknown chunks
         weights, init = self._check_rows(X.shape[0], sample_weight)
         kernel = named_kernel(self)
-        if isinstance(kernel, Precomputed):
+        if kernel.points_are_row_numbers:
             if is_dask(X):
                 raise TypeError(
                     "A precomputed kernel needs its matrix in memory; got a Dask array. Give KernelKMeans the kernel "

@@ -60,7 +60,6 @@ from preimage.estimators._preimages import points_of
 from preimage.estimators._queries import check_queries
 from preimage.estimators._way_back import WayBack, axes_machine
 from preimage.feature_space import Gram
-from preimage.kernels import Precomputed
 from preimage.landmarks import LandmarkSelector
 from preimage.solvers import (
     LearnedMap,
@@ -581,7 +580,7 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check = check_lazy_points if is_lazy(X) else check_points
         X = check(self, X, reset=True, min_samples=2)
         kernel = named_kernel(self)
-        if isinstance(kernel, Precomputed):
+        if kernel.points_are_row_numbers:
             if is_dask(X):
                 raise TypeError(
                     "A precomputed kernel needs its matrix in memory; got a Dask array. Give KernelPCA the kernel "

@@ -8,7 +8,6 @@ from preimage._arrays import array_namespace, as_points, from_numpy, in_double, 
 from preimage._dask import one_column_chunk
 from preimage._rows import cut, sum_rows
 from preimage.feature_space._moments import Moments
-from preimage.kernels import Precomputed
 
 # Rows whose kernel values are summed together, and rows whose kernel values are computed together: see `KernelMoments`.
 BLOCK = 4096
@@ -57,7 +56,7 @@ class ClassMoments:
         A `factor` B in NumPy, shape (m, r), makes them those of the coordinates Bᵀk(points, x): each row is transformed
         before it is summed. Kernel values are computed in double precision, whatever X has.
         """
-        values_of = kernel.against(points if isinstance(kernel, Precomputed) else in_double(points))
+        values_of = kernel.against(points if kernel.points_are_row_numbers else in_double(points))
 
         def block(rows, codes, weights):
             Y = _kernel_values(kernel, values_of, rows)
@@ -156,7 +155,7 @@ def _sum_labelled_chunks(function, X, codes, weights, rows):
 
 
 def _kernel_values(kernel, values_of, rows):
-    rows = rows if isinstance(kernel, Precomputed) else in_double(as_points(rows))
+    rows = rows if kernel.points_are_row_numbers else in_double(as_points(rows))
     step = TILE if is_host(rows) else max(1, rows.shape[0])
     tiles = [in_double(values_of(rows[tile, :])) for tile in cut(rows.shape[0], step)]
     return array_namespace(tiles[0]).concat(tiles, axis=0) if len(tiles) > 1 else tiles[0]

@@ -9,7 +9,7 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._mercer_report import MercerReport, MercerTest
 from preimage.geometry._metric import metric, smallest_relative_eigenvalues
 from preimage.geometry._points import check_geometry
-from preimage.kernels import InnerProduct, Precomputed, ProfileKernel, SquaredDistance
+from preimage.kernels import InnerProduct, ProfileKernel, SquaredDistance
 
 # Steps of the scan over s for dot-product and radial profiles, and bisections that place a change of sign.
 SCAN = 2048
@@ -67,7 +67,7 @@ def mercer_report(kernel, X, *, order=12, max_points=1000):
     >>> report["T4"].where  # the order of the negative Taylor coefficient of tanh
     3
     """
-    if isinstance(kernel, Precomputed):
+    if kernel.points_are_row_numbers:
         raise TypeError("mercer_report evaluates a kernel at points; for a matrix look at numpy.linalg.eigvalsh(K).")
     if order < 1 or max_points < 1:
         raise ValueError(f"mercer_report needs order ≥ 1 and max_points ≥ 1; got {order!r} and {max_points!r}.")

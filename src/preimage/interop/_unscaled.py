@@ -5,7 +5,7 @@ import numpy as np
 from preimage._arrays import is_sparse, to_dense, to_numpy
 from preimage.feature_space import Expansion
 from preimage.interop._affine import affine_map_of
-from preimage.kernels import Precomputed, ProfileKernel, ScaledInputs, ShiftedInputs
+from preimage.kernels import ProfileKernel, ScaledInputs, ShiftedInputs
 from preimage.machines._machine import KernelMachine
 
 
@@ -18,7 +18,7 @@ def on_unscaled_inputs(machine, scaler):
     """
     affine, expansion = affine_map_of(scaler), machine.expansion
     scale = None if affine is None else _positive_diagonal(affine.matrix)
-    if scale is None or isinstance(expansion.kernel, Precomputed):
+    if scale is None or expansion.kernel.points_are_row_numbers:
         return None
     center = -affine.shift / scale
     kernel = ScaledInputs(expansion.kernel, scale**2)

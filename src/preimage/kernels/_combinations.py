@@ -9,7 +9,6 @@ from preimage._validation import Interval
 from preimage.kernels._derivatives import power_derivatives, product_derivatives
 from preimage.kernels._kernel import Kernel, OfOneKernel
 from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
-from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._profile import ProfileKernel
 
 
@@ -266,7 +265,7 @@ def _share_quantity(left, right):
 
 
 def _require_combinable(*kernels):
-    if any(isinstance(kernel, Precomputed) for kernel in kernels):
+    if any(isinstance(kernel, Kernel) and kernel.points_are_row_numbers for kernel in kernels):
         raise TypeError("Precomputed kernels are combined as matrices: add or multiply these, and pass the result.")
 
 

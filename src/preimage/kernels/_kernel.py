@@ -52,6 +52,10 @@ class Kernel(BaseEstimator, ABC):
     #: Whether `gradient` and `diagonal_gradient` are implemented.
     has_gradient = True
 
+    #: Whether the points of fitted models are row numbers of a matrix of kernel values, not inputs: a column of
+    #: integers, which must not be converted to floating numbers, averaged or moved (`Precomputed`).
+    points_are_row_numbers = False
+
     #: Whether k(x, y) = x·By + b for a matrix B and a number b.
     is_bilinear = False
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from preimage._arrays import array_namespace, floating_type, from_numpy, to_dense
+from preimage._arrays import array_namespace, floating_type, from_numpy, is_sparse, to_dense
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel
 
@@ -21,6 +21,7 @@ class Precomputed(Kernel):
     """
 
     has_gradient = False
+    points_are_row_numbers = True
     _parameter_constraints = {"gram": ["array-like", None]}
 
     def __init__(self, gram=None):
@@ -35,6 +36,8 @@ class Precomputed(Kernel):
         return X
 
     def inputs(self, X):
+        if _are_numbers(X) and X.shape[1] == 1:
+            return X
         xp = array_namespace(X)
         return from_numpy(np.arange(X.shape[0])[:, None], X, dtype=xp.int64)
 
@@ -93,4 +96,4 @@ def _covers_all(numbers, n):
 
 
 def _are_numbers(points):
-    return "int" in str(points.dtype)
+    return not is_sparse(points) and bool(array_namespace(points).isdtype(points.dtype, "integral"))

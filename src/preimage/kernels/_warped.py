@@ -22,7 +22,6 @@ from preimage._rows import map_rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel
-from preimage.kernels._precomputed import Precomputed
 
 # Points up to which a graph is made of all data without asking: its price grows with the third power of their number.
 MOST_POINTS = 5000
@@ -111,7 +110,7 @@ class Warped(Kernel):
     def resolve(self, X, y=None):
         check_parameters(self)
         _require_known(self.laplacian)
-        if isinstance(self.kernel, Precomputed):
+        if self.kernel.points_are_row_numbers:
             raise TypeError(
                 "Warped needs kernel values with its points for any input, which a precomputed kernel lacks. Warp the "
                 "matrix, K − K M K, and pass the result, or give Warped the kernel itself."

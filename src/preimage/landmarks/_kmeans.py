@@ -8,7 +8,6 @@ from scipy import sparse
 from preimage._arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
 from preimage._validation import Interval
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import Precomputed
 from preimage.landmarks._pivoted_cholesky import add_farthest
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
@@ -73,7 +72,7 @@ class KMeans(LandmarkSelector):
         self.random_state = random_state
 
     def _factorize(self, kernel, view, rng):
-        if isinstance(kernel, Precomputed):
+        if kernel.points_are_row_numbers:
             raise UnsupportedKernelError(
                 f"KMeans needs inputs to average; {kernel!r} knows points by number only. "
                 "RandomlyPivotedCholesky works with kernel values alone."

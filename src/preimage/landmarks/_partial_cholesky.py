@@ -9,7 +9,6 @@ from preimage._linalg import rank_tolerance
 from preimage._warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space import Gram
-from preimage.kernels import Precomputed
 from preimage.landmarks._elimination import eliminate, is_significant
 from preimage.landmarks._frame_coefficients import FrameCoefficients
 from preimage.landmarks._kernel_rows import KernelRows
@@ -47,7 +46,7 @@ class PartialCholesky:
         self.view = view
         # In double precision whatever that of the data: residuals are differences, and in single precision rounding
         # hides more than a thousandth of the trace of wide kernels. Precomputed values have the errors they have.
-        self.rows = view.rows if isinstance(kernel, Precomputed) else in_double(view.rows)
+        self.rows = view.rows if kernel.points_are_row_numbers else in_double(view.rows)
         self.values = KernelRows(kernel, self.rows)
         self.diagonal = to_numpy(kernel.diagonal(self.rows)).astype(np.float64)
         self.residuals = self.diagonal.copy()
@@ -188,7 +187,7 @@ class PartialCholesky:
 
         Distances of equal rows are differences of squared lengths, and a narrow kernel multiplies their errors.
         """
-        if isinstance(self.kernel, Precomputed):
+        if self.kernel.points_are_row_numbers:
             return 0.0  # values that are given are not computed
         some = np.linspace(0, self.diagonal.size - 1, min(self.diagonal.size, MEASURED)).astype(int)
         values = to_numpy(self.kernel(take_rows(self.rows, some), take_rows(self.rows, some)))

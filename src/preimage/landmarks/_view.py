@@ -9,7 +9,6 @@ from preimage._arrays import as_points, concat_rows, is_dask, is_lazy, is_sparse
 from preimage._rows import sum_rows
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import require_finite
-from preimage.kernels import Precomputed
 from preimage.landmarks._bounds import sampling_deviation
 
 # Unseen rows on which a selection from a sample is judged: their mean residual is settled to a few per cent.
@@ -97,9 +96,7 @@ def stored_points(kernel, X):
     """Rows of X as the kernel keeps them: floating, or row numbers for precomputed values."""
     if is_sparse(X):
         return kernel.inputs(as_points(X.tocsr()))
-    if hasattr(X, "dtype") and "int" in str(X.dtype) and kernel.inputs(X) is not X:
-        return X  # numbers of points already
-    X = X if is_lazy(X) else as_points(X)
+    X = X if is_lazy(X) or (kernel.points_are_row_numbers and hasattr(X, "dtype")) else as_points(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(
             f"Landmarks are chosen among the rows of a 2D array with at least one row; got shape {tuple(X.shape)}. "
@@ -110,7 +107,7 @@ def stored_points(kernel, X):
 
 def _points(rows, kernel):
     """Floating rows, checked; the row numbers of a precomputed kernel stay what they are."""
-    if isinstance(kernel, Precomputed):
+    if kernel.points_are_row_numbers:
         return rows
     rows = as_points(rows)
     if isinstance(rows, np.ndarray) and not np.all(np.isfinite(rows)):

@@ -518,7 +518,7 @@ def score_name(kind, has_labels):
 def _with_known_gram(machine, X):
     """The machine of a precomputed kernel with the values it needs, where X is the training matrix."""
     kernel, expansion = machine.expansion.kernel, machine.expansion
-    if not isinstance(kernel, Precomputed) or kernel.gram is not None:
+    if not kernel.points_are_row_numbers or kernel.gram is not None:
         return machine
     n = machine.n_features_in
     if X is None or tuple(X.shape) != (n, n):
@@ -568,9 +568,9 @@ def _data_beside(X, machine):
 def _light(machine, dtype):
     """The machine in its final precision, without what only the reduction needed."""
     expansion = machine.expansion
-    kernel = Precomputed() if isinstance(expansion.kernel, Precomputed) else expansion.kernel
+    kernel = Precomputed() if expansion.kernel.points_are_row_numbers else expansion.kernel
     cast = lambda array: _astype(array, dtype)
-    points = expansion.points if isinstance(kernel, Precomputed) else cast(expansion.points)
+    points = expansion.points if kernel.points_are_row_numbers else cast(expansion.points)
     return replace(
         machine,
         expansion=Expansion(kernel, points, cast(expansion.coefficients)),

@@ -8,7 +8,6 @@ from preimage.interop._sklearn import machine_of
 from preimage.interop.onnx._graph import IR_VERSION, OPSET, Graph, element_type, onnx
 from preimage.interop.onnx._kernels import kernel_values
 from preimage.interop.onnx._outputs import output_tensors
-from preimage.kernels import Precomputed
 from preimage.machines._machine import KernelMachine
 
 # What outputs of a graph may differ from the model's; where they exceed 100, by this share of a hundredth of them.
@@ -86,7 +85,7 @@ def _numbers(model):
     expansion = model.expansion if is_machine else model
     coefficients = to_numpy(expansion.coefficients).astype(np.float64)
     points = to_numpy(to_dense(expansion.points))
-    points = points if isinstance(expansion.kernel, Precomputed) else points.astype(np.float64)
+    points = points if expansion.kernel.points_are_row_numbers else points.astype(np.float64)
     intercept = to_numpy(model.intercept).astype(np.float64) if is_machine else np.zeros(len(expansion))
     if is_machine and model.output.kind == "transformer":
         k = model.output.n_components  # the mean, which comes after the axes, is for the way back only
@@ -96,7 +95,7 @@ def _numbers(model):
 
 def _precision(kernel, points, coefficients, intercept, dtype):
     """The type to compute in, and the error of a single kernel value that does not show in function values."""
-    if dtype == "float64" or isinstance(kernel, Precomputed):
+    if dtype == "float64" or kernel.points_are_row_numbers:
         return dtype, np.inf
     some = points[:: max(1, points.shape[0] // 256)]
     with np.errstate(all="ignore"):

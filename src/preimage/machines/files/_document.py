@@ -6,7 +6,7 @@ import numpy as np
 
 from preimage._arrays import is_sparse, to_numpy
 from preimage.feature_space import Expansion
-from preimage.kernels import Kernel, Patches, Precomputed, Warped
+from preimage.kernels import Kernel, Patches, Warped
 from preimage.machines._machine import KernelMachine
 from preimage.machines.files._tensors import Tensors, from_bytes, to_bytes
 from preimage.machines.files._values import kernel_from_state, value_state
@@ -181,7 +181,7 @@ def _check_shapes(kernel, points, coefficients, intercept, weights, output, d):
         raise ValueError(f"Intercepts and weights of the file must be {k} numbers each, as there are functions.")
     if points.ndim != 2 or points.shape[0] != coefficients.shape[0] or points.shape[0] == 0:
         raise ValueError(f"{coefficients.shape[0]} points are needed, one or more; the file has {_describe(points)}.")
-    if isinstance(kernel, Precomputed):
+    if kernel.points_are_row_numbers:
         in_range = points.dtype == np.int64 and not is_sparse(points) and points.shape[1] == 1
         if not in_range or points.min() < 0 or points.max() >= d:
             raise ValueError(f"Points of a precomputed kernel are numbers below {d}; the file has {_describe(points)}.")
@@ -199,7 +199,7 @@ def _check_kernel(kernel, points, d):
                 f"A warped kernel of a stored model has at most {MOST_GRAPH_POINTS} points, rows of an array; the file "
                 f"has {type(part.points).__name__} of shape {np.shape(part.points)}."
             )
-    query = np.zeros((1, d)) if isinstance(kernel, Precomputed) else points[:1]
+    query = np.zeros((1, d)) if kernel.points_are_row_numbers else points[:1]
     try:
         with np.errstate(all="ignore"):
             values = kernel.blocks(query, points[:1])(slice(None), slice(None))
