@@ -15,7 +15,7 @@ demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py --output demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

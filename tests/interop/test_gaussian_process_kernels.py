@@ -5,6 +5,7 @@ import pytest
 from cases import inputs
 from hypothesis import given
 from hypothesis import strategies as st
+from labels import label
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process import kernels as gp
 
@@ -63,7 +64,7 @@ WITHOUT_COUNTERPART = [
 ]
 
 
-@pytest.mark.parametrize("kernel", WITH_COUNTERPART + WITHOUT_COUNTERPART, ids=str)
+@pytest.mark.parametrize("kernel", WITH_COUNTERPART + WITHOUT_COUNTERPART, ids=label)
 def test_values_between_new_and_training_points(kernel):
     X, Z = inputs(0)
     assert_allclose(kernel_of_gaussian_process(kernel)(Z, X), kernel(Z, X), rtol=1e-11, atol=1e-13)
@@ -74,7 +75,7 @@ def test_counterparts_have_gradients(kernel):
     assert kernel_of_gaussian_process(kernel).has_gradient
 
 
-@pytest.mark.parametrize("kernel", WITHOUT_COUNTERPART, ids=str)
+@pytest.mark.parametrize("kernel", WITHOUT_COUNTERPART, ids=label)
 def test_the_rest_has_none(kernel):
     assert not kernel_of_gaussian_process(kernel).has_gradient
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import LABELS, inputs, labels, quietly, targets
+from labels import label
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -96,7 +97,7 @@ def test_classifiers(kind, names, shape, seed):
     assert not machine.output.has_probabilities
 
 
-@pytest.mark.parametrize("parameters", SVM_KERNELS, ids=str)
+@pytest.mark.parametrize("parameters", SVM_KERNELS, ids=label)
 @pytest.mark.parametrize("names", ["binary", "three"])
 def test_kernels_of_classifiers(parameters, names):
     X, Z = inputs(0)
@@ -173,7 +174,7 @@ def test_zero_belongs_to_the_second_class():
     same_function(svm, Z, ["decision_function", "predict"])
 
 
-@pytest.mark.parametrize("parameters", SVM_KERNELS, ids=str)
+@pytest.mark.parametrize("parameters", SVM_KERNELS, ids=label)
 @pytest.mark.parametrize("kind", [SVR, NuSVR, OneClassSVM])
 def test_regression_and_detection(kind, parameters):
     X, Z = inputs(1)
@@ -211,7 +212,7 @@ def test_no_support_vectors_of_a_precomputed_kernel():
     same_function(svm, Z @ X.T, ["predict"])
 
 
-@pytest.mark.parametrize("parameters", SVM_KERNELS[:9], ids=str)
+@pytest.mark.parametrize("parameters", SVM_KERNELS[:9], ids=label)
 @pytest.mark.parametrize("names", ["binary", "five"])
 @pytest.mark.parametrize("sparse_type", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
 def test_sparse_models_keep_sparse_points(sparse_type, names, parameters):
@@ -273,7 +274,7 @@ RIDGE_KERNELS = [
 
 
 @pytest.mark.parametrize("n_outputs", [None, 1, 3])
-@pytest.mark.parametrize("parameters", RIDGE_KERNELS, ids=str)
+@pytest.mark.parametrize("parameters", RIDGE_KERNELS, ids=label)
 def test_kernel_ridge(parameters, n_outputs):
     X, Z = inputs(4)
     if "chi2" in str(parameters["kernel"]):

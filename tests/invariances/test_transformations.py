@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from labels import label
 from scipy import sparse
 from scipy.ndimage import gaussian_filter
 from sklearn.base import clone
@@ -32,7 +33,7 @@ ALL = [
     FunctionTransformation(_square),
     FunctionTransformation(_square, tangent_function=np.square),
 ]
-by_repr = pytest.mark.parametrize("transformation", ALL, ids=repr)
+by_repr = pytest.mark.parametrize("transformation", ALL, ids=label)
 
 
 def images(n=3):
@@ -70,7 +71,7 @@ def test_it_is_a_value(transformation):
     assert repr(copy) == before == repr(transformation)
 
 
-@pytest.mark.parametrize("transformation", ALL[:-2], ids=repr)
+@pytest.mark.parametrize("transformation", ALL[:-2], ids=label)
 def test_every_row_may_have_an_amount_of_its_own(transformation):
     X, amounts = images(), np.array([0.2, -0.7, 0.0])
     expected = np.concatenate([transformation.apply(X[i : i + 1], amounts[i]) for i in range(3)])
@@ -176,7 +177,7 @@ def test_functions_must_return_rows():
         FunctionTransformation(lambda X, t: X / 0).apply(images(), 1.0)
 
 
-@pytest.mark.parametrize("transformation", ALL, ids=str)
+@pytest.mark.parametrize("transformation", ALL, ids=label)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_integers_are_numbers_like_others(rng, transformation, kind):
     X = rng.integers(0, 256, size=(3, 72)).astype(np.uint8)

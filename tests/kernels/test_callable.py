@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from labels import label
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -135,7 +136,7 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: str(estimator)[:70])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: label(estimator)[:70])
 def test_functions_that_are_not_symmetric_are_refused(estimator, rng):
     X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
     with pytest.raises(ValueError, match=r"symmetric, but .*k\(x, y\) = .*\(k\(x, y\) \+ k\(y, x\)\) / 2"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from labels import label
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_digits
@@ -51,7 +52,7 @@ def test_means_of_clusters_for_smooth_kernels_of_vectors(kernel):
     assert_array_equal(landmarks.points, KMeans(20).select(kernel, X).points)
 
 
-@pytest.mark.parametrize("kernel", OTHERS, ids=repr)
+@pytest.mark.parametrize("kernel", OTHERS, ids=label)
 def test_rows_for_others(kernel):
     landmarks = AutoLandmarks(20).select(kernel, X)
     assert takes_rows(landmarks)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from labels import label
 from numpy.testing import assert_allclose, assert_array_equal
 
 from preimage.machines.outputs import (
@@ -125,7 +126,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("name", "field", "value"), BAD, ids=lambda part: f"{part!s:.30}")
+@pytest.mark.parametrize(("name", "field", "value"), BAD, ids=lambda part: label(part)[:30])
 def test_bad_values_are_refused(name, field, value):
     state = GOOD[name].state()
     if name == "Binary":

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from labels import label
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
@@ -125,7 +126,7 @@ def test_noise_functions_may_work_in_place(digits):
         ({"n_components": [0]}, "n_components must be positive"),
         ({"noise": lambda X, rng: X * np.nan}, r"NaN|finite error"),
     ],
-    ids=str,
+    ids=label,
 )
 def test_impossible_candidates_are_named(options, message, rng):
     with pytest.raises(ValueError, match=message):
