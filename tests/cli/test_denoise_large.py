@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from preimage import KernelPCA
 from preimage.cli import _app
 from preimage.cli.runs import _denoise_large
-from preimage.estimators._cross_fit_landmarks import row_folds
+from preimage.estimators._cross_fit import row_folds
 from preimage.solvers import FixedPoint
 
 RNG = np.random.default_rng(0)

@@ -9,8 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from preimage import KernelPCA
-from preimage.estimators._cross_fit import fold_of_rows
-from preimage.estimators._cross_fit_landmarks import row_folds
+from preimage.estimators._cross_fit import fold_of_rows, row_folds
 from preimage.solvers import FixedPoint, Gradient
 
 SOLVER = FixedPoint(tol=1e-10, max_iter=2000)

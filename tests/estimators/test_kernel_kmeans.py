@@ -221,7 +221,7 @@ class TestKindsOfData:
         assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.labels_)
 
 
-class TestWayBack:
+class TestPreimageMixin:
     def test_preimages_of_linear_centers_are_the_centers(self, X):
         model = KernelKMeans(3, kernel="linear", preimage="gradient").fit(X)
         centers = np.array([X[model.labels_ == number].mean(axis=0) for number in range(3)])

@@ -30,7 +30,7 @@ from preimage.discriminants import (
 )
 from preimage.estimators._fisher_data import solves_by_gram
 from preimage.estimators._kernel_input import is_precomputed
-from preimage.estimators._landmark_route import as_selector
+from preimage.estimators._landmark_fit import as_selector
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import ClassMoments, Expansion, Gram, require_finite
 from preimage.invariances import TangentCovariance, as_tangent_covariance

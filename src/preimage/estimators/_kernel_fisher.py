@@ -22,8 +22,7 @@ from preimage.estimators._fisher_problem import (
     tangent_moment,
 )
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, with_kernel_tags
-from preimage.estimators._queries import check_queries, map_queries
-from preimage.estimators._streams import blocks_of, is_stream
+from preimage.estimators._queries import blocks_of, check_queries, is_stream, map_queries
 from preimage.landmarks import LandmarkSelector
 from preimage.machines import Binary, KernelMachine, OneVsRest
 

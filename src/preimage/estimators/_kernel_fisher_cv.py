@@ -21,7 +21,7 @@ from preimage.estimators._fisher_problem import (
 )
 from preimage.estimators._kernel_fisher import FISHER_CONSTRAINTS, KernelFisherDiscriminant, check_decisions
 from preimage.estimators._kernel_input import repeated, with_kernel_tags
-from preimage.estimators._streams import refuse_stream
+from preimage.estimators._queries import refuse_stream
 from preimage.kernels import resolve_gamma
 
 # Without a grid: multiples of 1/median squared distance, and ridges by decades.

@@ -50,9 +50,8 @@ from preimage.estimators._kernel_input import (
     width_sample,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_route import as_selector, through_device, too_large_for_exact
-from preimage.estimators._queries import check_queries, map_queries
-from preimage.estimators._streams import blocks_of, is_stream, refuse_stream
+from preimage.estimators._landmark_fit import as_selector, through_device, too_large_for_exact
+from preimage.estimators._queries import blocks_of, check_queries, is_stream, map_queries, refuse_stream
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.landmarks import LandmarkSelector

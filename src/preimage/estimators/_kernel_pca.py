@@ -36,8 +36,15 @@ from preimage._validation import (
 from preimage._warnings import warn_user
 from preimage.components import principal_subspace
 from preimage.eigensolvers import Eigensolver
-from preimage.estimators._cross_fit import FOLDS, needs_folds, out_of_fold
-from preimage.estimators._cross_fit_landmarks import FoldMoments, denoised_by_folds, require_training_set, without_fold
+from preimage.estimators._cross_fit import (
+    FOLDS,
+    FoldMoments,
+    denoised_by_folds,
+    needs_folds,
+    out_of_fold,
+    require_training_set,
+    without_fold,
+)
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -49,16 +56,15 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
     without_origin,
 )
-from preimage.estimators._landmark_route import (
+from preimage.estimators._landmark_fit import (
     fit_landmarks,
     on_host,
     through_device,
     too_large_for_exact,
     update_landmarks,
 )
-from preimage.estimators._preimages import points_of
+from preimage.estimators._preimages import PreimageMixin, axes_machine, points_of
 from preimage.estimators._queries import check_queries
-from preimage.estimators._way_back import WayBack, axes_machine
 from preimage.feature_space import Gram
 from preimage.landmarks import LandmarkSelector
 from preimage.solvers import (
@@ -82,7 +88,7 @@ def _knows_new_points(estimator):
     return not is_precomputed(estimator.kernel)
 
 
-class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Kernel principal component analysis: exact, or on landmarks for any number of rows.
 
     Takes the place of `sklearn.decomposition.KernelPCA`: its parameters and attributes are understood. One default
@@ -388,8 +394,8 @@ class KernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         with at_most(self.n_jobs):
             return self._map(self.subspace_.coordinates, X)
 
-    inverse_transform = within_n_jobs(WayBack.inverse_transform)
-    find_preimages = within_n_jobs(WayBack.find_preimages)
+    inverse_transform = within_n_jobs(PreimageMixin.inverse_transform)
+    find_preimages = within_n_jobs(PreimageMixin.find_preimages)
 
     @within_n_jobs
     def denoise(self, X, *, n_components=None, cross_fit=None):

@@ -18,7 +18,7 @@ from preimage.estimators._kernel_input import (
     kernel_and_inputs,
     with_kernel_tags,
 )
-from preimage.estimators._way_back import WayBack
+from preimage.estimators._preimages import PreimageMixin
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
@@ -27,7 +27,7 @@ from preimage.machines import Coordinates, KernelMachine
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 
-class OrientedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Features of feature space that vary with the data, and not with what is known to be noise.
 
     Maximises [1]_

@@ -11,7 +11,7 @@ from preimage._targets import check_labels, check_weights
 from preimage._validation import Interval, StrOptions, check_parameters, check_points
 from preimage.discriminants import LinearRule, PenalizedFisher
 from preimage.estimators._fisher_data import require_classes
-from preimage.estimators._streams import refuse_stream
+from preimage.estimators._queries import refuse_stream
 
 
 class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):

@@ -1,9 +1,182 @@
-"""Pre-images as estimators hand them out: points, and a warning where a solver did not converge."""
+"""Pre-images of fitted transformers: from coordinates in a subspace of feature space to inputs."""
+
+from numbers import Integral
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from preimage._arrays import array_namespace, is_dask, is_lazy, to_numpy
+from preimage._validation import check_coordinate_shape, check_coordinates
 from preimage._warnings import warn_user
-from preimage.exceptions import ConvergenceWarning
+from preimage.estimators._kernel_input import is_precomputed
+from preimage.estimators._queries import map_queries
+from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
+from preimage.feature_space import Expansion
+from preimage.machines import Coordinates, KernelMachine
+from preimage.solvers import navigate
+
+
+class PreimageMixin:
+    """Mixed into transformers with a `kernel_`, a `subspace_` of feature space and a fitted solver `preimage_`."""
+
+    def inverse_transform(self, Y, *, n_components=None):
+        r"""Inputs with the coordinates Y: reconstruction.
+
+        With ``preimage="auto"`` a map from coordinates to inputs, learned from the training rows at the first call.
+        Other solvers minimise :math:`\|\varphi(z) - (\bar\varphi + \sum_j y_j V_j)\|^2` from the training point that is
+        nearest in feature space. To denoise, use `denoise`, which starts at the noisy inputs.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_), or of fewer columns
+            Fewer columns are the coordinates along the first components.
+        n_components : int or None, default=None
+            How many of the leading components to use; None is all columns of Y.
+
+        Returns
+        -------
+        array of shape (q, d)
+            Lazy for a Dask array.
+        """
+        if not is_dask(Y):
+            return points_of(self.find_preimages(Y, n_components=n_components))
+        check_is_fitted(self)
+        self._require_inputs()
+        check_coordinate_shape(self, Y, self.n_components_)
+        count = self._leading(Y.shape[1] if n_components is None else n_components, Y.shape[1])
+        # Not the whole estimator, which would travel to workers.
+        subspace, place = self.subspace_.leading(count), self._in_frame(count)
+        solver = self.preimage_.ready(subspace, with_start=False)
+        return self._map(lambda rows: solver.inverse(subspace, place(rows[:, :count]), None).points, Y)
+
+    def denoise(self, X, *, n_components=None):
+        r"""Project X on the subspace, through the mean, and go back to input space, starting at X.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+        n_components : int or None, default=None
+            How many of the leading components to project on; None is all.
+
+        Returns
+        -------
+        array of shape (q, d)
+            Lazy for a Dask array, without a warning where solvers do not converge.
+        """
+        X = self._check_inputs(X)
+        return self._lazily_denoised(X, n_components) if is_lazy(X) else points_of(self._denoised(X, n_components))
+
+    def find_preimages(self, Y, start=None, *, n_components=None):
+        """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
+
+        Parameters
+        ----------
+        Y : array of shape (q, n_components_), or of fewer columns
+        start : array of shape (q, d), optional
+            Where to start, and what penalties pull towards. With ``preimage="auto"`` a start asks for the image nearest
+            to the target, near the start, as in `denoise`; none asks for a reconstruction, as in `inverse_transform`.
+        n_components : int or None, default=None
+            How many of the leading components to use; None is all columns of Y.
+
+        Returns
+        -------
+        PreimageResult
+        """
+        check_is_fitted(self)
+        self._require_inputs()
+        if is_dask(Y):
+            raise TypeError(
+                "find_preimages gives results in memory and needs an array there; got a Dask array. Use "
+                "inverse_transform(Y), which stays lazy, or pass Y.compute()."
+            )
+        Y = check_coordinates(self, Y, self.n_components_, like=self.subspace_.frame.coefficients)
+        start = None if start is None else self._check_inputs(start)
+        if start is not None and start.shape[0] != Y.shape[0]:
+            raise ValueError(
+                f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
+            )
+        count = self._leading(Y.shape[1] if n_components is None else n_components, Y.shape[1])
+        return self.preimage_.inverse(self.subspace_.leading(count), self._in_frame(count)(Y[:, :count]), start)
+
+    def navigate(self, A, B, steps=10):
+        """Inputs along the straight line between two points of the subspace.
+
+        Parameters
+        ----------
+        A, B : arrays of shape (n, d)
+            One point each, or a set each, which stands for its mean in feature space: class means, for instance.
+        steps : int, default=10
+            Points on the line, both ends included. Each pre-image starts at the one before.
+
+        Returns
+        -------
+        array of shape (steps, d)
+        """
+        if is_dask(A) or is_dask(B):
+            raise TypeError("navigate needs arrays in memory; got a Dask array. Pass A.compute() and B.compute().")
+        A, B = self._check_inputs(A), self._check_inputs(B)
+        self._require_inputs()
+        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
+
+    def _denoised(self, X, n_components):
+        """The result of denoising validated rows in memory."""
+        self._require_inputs()
+        subspace = self._leading_subspace(n_components)
+        return self.preimage_.inverse(subspace, subspace.coordinates(X), X)
+
+    def _lazily_denoised(self, X, n_components):
+        self._require_inputs()
+        subspace = self._leading_subspace(n_components)
+        solver = self.preimage_.ready(subspace, with_start=True)
+        return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
+
+    def _in_frame(self, count):
+        """The function from the first columns of what `transform` returns to coordinates in `subspace_`."""
+        return lambda Y: Y
+
+    def _leading(self, n_components, most):
+        """A number of leading components, validated."""
+        if not isinstance(n_components, Integral) or not 1 <= n_components <= most:
+            raise ValueError(f"n_components must be between 1 and {most}; got {n_components!r}.")
+        return int(n_components)
+
+    def _leading_subspace(self, n_components):
+        """The subspace of the first components; all of it for None."""
+        if n_components is None:
+            return self.subspace_
+        return self.subspace_.leading(self._leading(n_components, self.n_components_))
+
+    def _map(self, function, X):
+        return map_queries(self, function, X, self.subspace_.frame.coefficients)
+
+    def _require_inputs(self):
+        if is_precomputed(self.kernel_):
+            raise UnsupportedKernelError(
+                f"A precomputed kernel has no inputs to go back to. Give {type(self).__name__} the kernel itself and "
+                "the inputs."
+            )
+
+
+def axes_machine(estimator):
+    """Axes and mean of `subspace_` as the functions of a machine; an error of an axis counts by its variance."""
+    check_is_fitted(estimator)
+    space = estimator.subspace_
+    frame, xp = space.frame, array_namespace(estimator.explained_variance_)
+    weights = xp.sqrt(xp.abs(estimator.explained_variance_))
+    expansion, intercept = frame, xp.zeros_like(weights) if space.offset is None else -space.offset
+    if space.signature is None and not is_precomputed(estimator.kernel_):  # the mean is for the way back
+        mean = xp.zeros_like(frame.coefficients[:, :1]) if space.origin is None else space.origin.coefficients
+        expansion = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, mean], axis=1))
+        one = xp.ones_like(weights[:1])
+        intercept, weights = xp.concat([intercept, 0 * one]), xp.concat([weights, one])
+    return KernelMachine(
+        expansion,
+        intercept,
+        Coordinates(estimator.n_components_),
+        estimator.n_features_in_,
+        getattr(estimator, "feature_names_in_", None),
+        to_numpy(weights),
+    )
 
 
 def points_of(result):

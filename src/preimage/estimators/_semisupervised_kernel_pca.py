@@ -18,13 +18,13 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.estimators._partial_labels import ENCODINGS, component_targets, partial_labels
-from preimage.estimators._way_back import WayBack, axes_machine
+from preimage.estimators._preimages import PreimageMixin, axes_machine
 from preimage.exceptions import UnsupportedKernelError
 from preimage.landmarks import LandmarkSelector, as_landmarks
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 
-class SemiSupervisedKernelPCA(WayBack, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Kernel PCA whose axes are biased towards the labels of a part of the points.
 
     Component n minimises [1]_

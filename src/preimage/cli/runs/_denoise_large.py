@@ -14,7 +14,7 @@ from preimage.cli.runs._partial import partial_output
 from preimage.cli.tables._files import Dataset
 from preimage.cli.tables._source_parquet import parquet_bytes
 from preimage.cli.tables._sources import can_be_chunked
-from preimage.estimators._cross_fit_landmarks import denoised_by_folds
+from preimage.estimators._cross_fit import denoised_by_folds
 from preimage.kernels import Gaussian
 from preimage.solvers import FixedPoint
 

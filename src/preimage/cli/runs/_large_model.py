@@ -13,9 +13,8 @@ from preimage.cli.runs._survey import sample_size, survey
 from preimage.cli.tables._files import FileError
 from preimage.components import landmark_subspace
 from preimage.estimators import KernelPCA
-from preimage.estimators._cross_fit import out_of_fold
-from preimage.estimators._cross_fit_landmarks import FoldMoments, row_folds
-from preimage.estimators._landmark_route import DEFAULT_LANDMARKS, too_large_for_exact
+from preimage.estimators._cross_fit import FoldMoments, out_of_fold, row_folds
+from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, too_large_for_exact
 from preimage.feature_space import Expansion, Subspace
 from preimage.landmarks import as_landmarks
 from preimage.machines.files._tensors import Tensors

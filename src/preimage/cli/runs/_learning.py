@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 
 from preimage.components import KernelMoments
-from preimage.estimators._cross_fit_landmarks import FoldMoments
+from preimage.estimators._cross_fit import FoldMoments
 from preimage.feature_space import Moments
 
 # Seconds between notes: they are of the size of the landmarks squared.
