@@ -28,6 +28,7 @@ LAYERS = [
         "_typing",
         "_warnings",
         "_memory",
+        "_progress",
         "_random",
         "_dask",
         "exceptions",

@@ -1,5 +1,6 @@
 """Kernel methods that go into feature space and back, with scikit-learn's habits."""
 
+from preimage._progress import report_progress
 from preimage.estimators import (
     CompressedClassifier,
     CompressedDetector,
@@ -42,4 +43,5 @@ __all__ = [
     "compress",
     "inflation_report",
     "load",
+    "report_progress",
 ]

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from preimage import report_progress
 from preimage._arrays import to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import (
@@ -149,10 +150,12 @@ def test_wrong_input_says_what_is_wrong():
         class_gram(X, y[:60], DOUBLING)
 
 
-def test_progress_goes_from_little_to_all(block_shape):
-    shares = []
-    class_gram(X, y, DOUBLING, progress=shares.append)
-    assert shares == sorted(shares) and shares[-1] == 1
+def test_progress_counts_pairs_of_points(block_shape):
+    calls = []
+    with report_progress(lambda done, total, message: calls.append((done, total))):
+        class_gram(X, y, DOUBLING)
+    done = [call[0] for call in calls]
+    assert done == sorted(done) and calls[0][0] == 0 and calls[-1] == (len(X) * (len(X) + 1) // 2,) * 2
 
 
 def test_threads_change_no_bit(block_shape):

@@ -124,7 +124,7 @@ def split_half(
     random_state : int, RandomState, Generator or None, default=0
         For the draw of splits.
     verbose : bool, default=False
-        Whether to draw a bar, where rich is installed.
+        Whether to show a progress bar.
 
     Returns
     -------

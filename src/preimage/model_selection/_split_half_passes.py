@@ -10,11 +10,11 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from preimage._progress import progress_bar, stage
 from preimage._random import generator
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._alignment import align_maps
 from preimage.model_selection._halves import half_splits
-from preimage.model_selection._progress_bar import progress_bar
 from preimage.model_selection._reproducible_map import map_correlation, reproducible_map
 from preimage.model_selection._weight_maps import weight_maps
 
@@ -143,7 +143,7 @@ def resampled(design, candidates, labels, *, n_jobs, verbose, with_maps, descrip
     references = design.references(candidates, labels)
     run = Parallel(n_jobs=n_jobs, return_as="generator")
     prediction, reproducibility, by_map, total = [], [], [], None
-    with progress_bar(description, len(design.halves), verbose) as advance:
+    with progress_bar(verbose), stage(description, len(design.halves)) as advance:
         for found in run(
             delayed(_one_split)(design, candidates, labels, references, half, with_maps) for half in design.halves
         ):

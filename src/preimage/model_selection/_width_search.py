@@ -1,6 +1,5 @@
 """The width of a kernel from class means in feature space, for any estimator with a width."""
 
-from contextlib import contextmanager
 from copy import deepcopy
 from numbers import Integral
 
@@ -12,11 +11,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import as_points, take_rows
+from preimage._progress import ReportsProgress, reports_progress
 from preimage._random import generator
 from preimage._targets import check_labels, check_weights
 from preimage._validation import Interval, StrOptions, check_parameters, check_points
 from preimage.kernels import CLASS_RULES, Gaussian, Kernel, as_kernel
-from preimage.model_selection._progress_bar import progress_bar
 from preimage.widths import class_gram
 from preimage.widths._class_gram import has_width, stratified_rows
 from preimage.widths._class_width import check_class_labels, randomized_curves, settled_gamma, width_curves
@@ -75,7 +74,7 @@ def _best_has(name):
     return check
 
 
-class WidthSearch(MetaEstimatorMixin, BaseEstimator):
+class WidthSearch(ReportsProgress, MetaEstimatorMixin, BaseEstimator):
     r"""Choose the width of a kernel by how far apart it places class means, and fit an estimator with it.
 
     For a grid of widths γ, the Gram matrix of class means :math:`m_j = \frac{1}{N_j} \sum_{i \in j} \varphi(x_i)` in
@@ -114,7 +113,7 @@ class WidthSearch(MetaEstimatorMixin, BaseEstimator):
     refit : bool, default=True
         Whether to fit the estimator with the best width on all data.
     verbose : bool, default=False
-        Whether to show a progress bar (with rich installed).
+        Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
         Of the sample of points, and of draws.
 
@@ -205,6 +204,7 @@ class WidthSearch(MetaEstimatorMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @reports_progress
     def fit(self, X, y, **fit_params):
         """Find the width on X and y, and fit the estimator with it.
 
@@ -353,8 +353,7 @@ class WidthSearch(MetaEstimatorMixin, BaseEstimator):
         if self.criterion == "randomized_ball":
             return randomized_curves(X, y, n_steps=self.n_steps, rng=rng, **options)
         criteria = CLASS_RULES if self.unbiased is False or np.unique(y, return_counts=True)[1].min() > 1 else ()
-        with _percent_bar(self.verbose) as progress:
-            return width_curves(X, y, self.criterion, criteria=criteria, progress=progress, **options)
+        return width_curves(X, y, self.criterion, criteria=criteria, **options)
 
     def _candidates(self):
         gammas = np.unique(np.asarray(self.gammas, dtype=float))
@@ -424,18 +423,3 @@ def _family(parameters, estimator, name):
     elif not isinstance(owner, Kernel):
         return None  # the kernel is an object and has a width of its own
     return kernel if has_width(kernel) else None
-
-
-@contextmanager
-def _percent_bar(verbose):
-    """A function that takes shares of the work, between 0 and 1, and moves a bar of a hundred pieces."""
-    with progress_bar("Pairs of points", 100, verbose) as advance:
-        done = 0
-
-        def progress(share):
-            nonlocal done
-            while done < int(100 * share):
-                advance()
-                done += 1
-
-        yield progress

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from preimage._arrays import array_namespace, from_numpy, is_host, take_rows, to_numpy
+from preimage._progress import stage
 from preimage._rows import block_shape, cut, for_blocks
 from preimage._threads import available_threads
 from preimage.exceptions import UnsupportedKernelError
@@ -123,13 +124,8 @@ class ClassPairs:
         ratios = self.gammas[1:] / self.gammas[:-1]
         self._doubles = type(kernel) in (Gaussian, Laplacian) and np.allclose(ratios, 2, rtol=1e-12, atol=0)
 
-    def gram(self, progress=None):
+    def gram(self):
         """Inner products of all class means, from half of all pairs of points.
-
-        Parameters
-        ----------
-        progress : callable, optional
-            Called with the share of the work that is done, between 0 and 1.
 
         Returns
         -------
@@ -142,16 +138,15 @@ class ClassPairs:
         row_step, column_step = block_shape(self.X, n)
         blocks = cut(n, row_step)
         wave = BLOCKS_A_THREAD * available_threads() if is_host(self.X) else 1
-        for part in cut(len(blocks), wave):
-            for rows, (strip, along, power) in zip(
-                blocks[part], for_blocks(lambda rows: self._strip(rows, column_step), blocks[part], self.X), strict=True
-            ):
-                sums[:, self._classes_of(rows), :] += strip
-                row_sums[:, rows.start :] += along
-                squares += power
-            if progress is not None:
-                left = n - blocks[part][-1].stop
-                progress(1 - (left / n) ** 2)
+        with stage("Pairs of points", n * (n + 1) // 2) as advance:
+            for part in cut(len(blocks), wave):
+                strips = for_blocks(lambda rows: self._strip(rows, column_step), blocks[part], self.X)
+                for rows, (strip, along, power) in zip(blocks[part], strips, strict=True):
+                    sums[:, self._classes_of(rows), :] += strip
+                    row_sums[:, rows.start :] += along
+                    squares += power
+                    # Each row is paired with itself and all later ones: an arithmetic series.
+                    advance((rows.stop - rows.start) * (2 * n + 1 - rows.start - rows.stop) // 2)
         # Strips hold the tiles on and right of the diagonal; those on it have both of their halves.
         sums = sums + np.swapaxes(sums, 1, 2)
         sizes = self.counts.astype(float)
@@ -265,9 +260,9 @@ class ClassPairs:
         return np.broadcast_to(at_zero[:, None], (self.gammas.size, self.counts.size))
 
 
-def class_gram(X, y, gammas, kernel=None, progress=None):
+def class_gram(X, y, gammas, kernel=None):
     """Inner products of class means in feature space for several widths: `ClassPairs(X, y, gammas, kernel).gram()`."""
-    return ClassPairs(X, y, gammas, kernel).gram(progress)
+    return ClassPairs(X, y, gammas, kernel).gram()
 
 
 def without_self_pairs(squared_norms, counts, self_similarity, classes):

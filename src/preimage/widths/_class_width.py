@@ -97,7 +97,7 @@ def class_width(X, y, rule="enclosing_ball", *, kernel=None, unbiased=True, n_sa
     return settled_gamma(curves, X, kernel, rule)
 
 
-def width_curves(X, y, criterion, *, gammas=None, kernel=None, unbiased=True, criteria=CLASS_RULES, progress=None):
+def width_curves(X, y, criterion, *, gammas=None, kernel=None, unbiased=True, criteria=CLASS_RULES):
     """Curves of all `criteria`, and the peak of `criterion`, from one class Gram matrix.
 
     Without `gammas` the grid is found, and grows where the curve rises at its end; with them the peak is one of them.
@@ -105,13 +105,13 @@ def width_curves(X, y, criterion, *, gammas=None, kernel=None, unbiased=True, cr
     kernel = Gaussian() if kernel is None else kernel
     require_width(kernel)
     names = tuple(dict.fromkeys((criterion, *criteria)))
-    gram = ClassPairs(X, y, _first_grid(X, kernel) if gammas is None else gammas, kernel).gram(progress)
+    gram = ClassPairs(X, y, _first_grid(X, kernel) if gammas is None else gammas, kernel).gram()
     curves = _curves(gram, names, criterion, unbiased, interpolate=gammas is None)
     for octaves in MORE_OCTAVES if gammas is None else ():
         if curves.peak is None or not curves.peak.at_edge:
             break
         more = _further(curves.gammas, curves.peak.at_edge, octaves)
-        gram = gram.joined(ClassPairs(X, y, more, kernel).gram(progress))
+        gram = gram.joined(ClassPairs(X, y, more, kernel).gram())
         curves = _curves(gram, names, criterion, unbiased, interpolate=True)
     return curves
 

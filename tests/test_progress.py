@@ -1,0 +1,168 @@
+"""One hook for progress: who is told, of what, and how often."""
+
+import re
+from threading import Thread
+
+import pytest
+from sklearn.base import BaseEstimator
+
+from preimage import report_progress
+from preimage._progress import (
+    MOST_SUBTASKS,
+    ProgressBar,
+    ReportsProgress,
+    progress_bar,
+    reports_progress,
+    stage,
+)
+
+
+class Walker(ReportsProgress, BaseEstimator):
+    """Fits in one stage of `n_steps`, each of which has a stage of its own."""
+
+    def __init__(self, n_steps=3, verbose=False):
+        self.n_steps = n_steps
+        self.verbose = verbose
+
+    @reports_progress
+    def fit(self, X=None, y=None):
+        with stage("Walking", self.n_steps) as advance:
+            for _ in range(self.n_steps):
+                with stage("Inside", 1) as inner:
+                    inner()
+                advance()
+        return self
+
+    @reports_progress
+    def fit_transform(self, X=None, y=None):
+        return self.fit(X, y)
+
+
+class Recorder:
+    """A callback with the protocol of scikit-learn's callbacks."""
+
+    def __init__(self):
+        self.events = []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(("begin", context.task_name, context.max_subtasks))
+
+    def on_fit_task_end(self, estimator, context):
+        self.events.append(("end", context.task_name))
+
+
+def calls_of(work):
+    calls = []
+    with report_progress(lambda *call: calls.append(call)):
+        work()
+    return calls
+
+
+def test_a_stage_is_told_from_its_start_to_its_end():
+    assert calls_of(Walker(2).fit) == [(0, 2, "Walking"), (1, 2, "Walking"), (2, 2, "Walking")]
+
+
+def test_nobody_is_told_outside():
+    calls = calls_of(lambda: None)
+    Walker().fit()
+    assert calls == []
+
+
+def test_all_listeners_are_told():
+    inner = []
+    outer = calls_of(lambda: inner.extend(calls_of(Walker(1).fit)))
+    assert outer == inner == [(0, 1, "Walking"), (1, 1, "Walking")]
+
+
+def test_unknown_and_wrong_totals_are_known_at_the_end():
+    def work():
+        with stage("Open") as advance:
+            advance(5)
+        with stage("Short", 10, done=4) as advance:
+            advance()
+
+    opened = [(0, None, "Open"), (5, None, "Open"), (5, 5, "Open")]
+    assert calls_of(work) == [*opened, (4, 10, "Short"), (5, 10, "Short"), (5, 5, "Short")]
+
+
+def test_steps_of_threads_are_counted_one_by_one():
+    def work():
+        with stage("Threads", 200) as advance:
+            threads = [Thread(target=lambda: [advance() for _ in range(50)]) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+    assert [done for done, _, _ in calls_of(work)] == list(range(201))
+
+
+def test_a_failing_stage_leaves_listeners_as_they_were():
+    def fail():
+        with stage("Failing", 2):
+            raise RuntimeError
+
+    def work():
+        with pytest.raises(RuntimeError):
+            fail()
+        Walker(1).fit()
+
+    assert [message for _, _, message in calls_of(work)] == ["Failing", "Walking", "Walking"]
+
+
+def test_verbose_writes_a_line_a_stage_where_there_is_no_terminal(capsys):
+    Walker(verbose=True).fit_transform()
+    assert re.fullmatch(r"Walking: 3 in \d+\.\d s\n", capsys.readouterr().err)
+    Walker(verbose=False).fit()
+    with progress_bar(True):
+        Walker(verbose=True).fit()
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_bar_is_drawn_over_and_removed_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("preimage._progress.SECONDS_BETWEEN_DRAWINGS", 0)
+    bar = ProgressBar()
+    for done in (0, 500, 1000):
+        bar(done, 1000, "Walking")
+    drawn = capsys.readouterr().err
+    assert "[............" in drawn and "500/1,000" in drawn and "left" in drawn
+    assert drawn.endswith(" \r") and "\n" not in drawn
+    bar(7, None, "Counting")
+    bar.clear()
+    assert "Counting: 7" in capsys.readouterr().err
+
+
+def test_scikit_learns_callbacks_hear_stages_as_tasks():
+    pytest.importorskip("sklearn.callback")
+    recorder = Recorder()
+    Walker(2).set_callbacks(recorder).fit_transform()
+    step = [("begin", "Walking", 0), ("end", "Walking")]
+    stages = [("begin", "Walking", 2), *step, *step, ("end", "Walking")]
+    assert recorder.events == ["setup", ("begin", "fit", None), *stages, ("end", "fit"), "teardown"]
+
+
+def test_scikit_learns_callbacks_hear_of_many_steps_as_hundredths():
+    pytest.importorskip("sklearn.callback")
+    recorder = Recorder()
+    Walker(1234).set_callbacks(recorder).fit()
+    assert recorder.events.count(("begin", "Walking", 0)) == MOST_SUBTASKS
+
+
+def test_scikit_learns_searches_hand_their_bar_down():
+    callback = pytest.importorskip("sklearn.callback")
+    pytest.importorskip("rich")
+    from sklearn.model_selection import GridSearchCV
+
+    search = GridSearchCV(Walker(), {"n_steps": [1, 2]}, scoring=lambda model, X, y=None: model.n_steps, cv=2)
+    recorder = Recorder()
+    recorder.max_propagation_depth = None
+    assert isinstance(recorder, callback.AutoPropagatedCallback)
+    search.set_callbacks(recorder).fit([[0.0]] * 4)
+    assert recorder.events.count("setup") == 1 and recorder.events.count(("begin", "Walking", 2)) == 3
