@@ -27,6 +27,23 @@ def test_sparse_rows(rng):
     assert_allclose(map_rows(lambda block: block.toarray(), X, rows=7), X.toarray())
 
 
+@pytest.mark.parametrize("rows", [3, 100])
+def test_arrays_travel_together(rows, xp, rng):
+    X, weights = rng.normal(size=(10, 3)), rng.random(10)
+    weighted = lambda x, w, none: x * xp.asarray(w)[:, None]
+    assert_allclose(to_numpy(map_rows(weighted, xp.asarray(X), weights, None, rows=rows)), X * weights[:, None])
+    total = sum_rows(lambda x, w: x.T @ (x * xp.asarray(w)[:, None]), xp.asarray(X), weights, rows=rows)
+    assert_allclose(to_numpy(total), X.T @ (X * weights[:, None]))
+
+
+def test_ranges_become_slices_and_vectors_are_cut():
+    assert_allclose(map_rows(lambda rows: np.arange(9)[rows], range(9), rows=4), np.arange(9))
+    assert_allclose(
+        map_rows(lambda rows, x: np.arange(rows.start, rows.stop) * x, range(9), np.ones(9), rows=4), np.arange(9)
+    )
+    assert_allclose(map_rows(lambda x: 2 * x, np.arange(9), rows=4), 2 * np.arange(9))
+
+
 def test_no_rows(rng):
     assert map_rows(lambda block: block @ np.ones((3, 2)), np.empty((0, 3))).shape == (0, 2)
 

@@ -1,6 +1,11 @@
 """Dask arrays: work for each chunk of rows, wherever it lives; only small results travel."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
+
+from preimage._typing import Array, Rows
 
 
 def known_rows(X):
@@ -18,12 +23,17 @@ def one_column_chunk(X):
     return whole_rows(known_rows(X))
 
 
-def sum_chunks(function, X):
-    """Add `function(chunk)` over the chunks that have rows, by a tree of sums; only the total comes here."""
+def sum_chunks(function: Callable[..., Any], X: Rows, *others: Array | None) -> Any:
+    """Add `function(chunk, *parts of others)` over the chunks that have rows, by a tree of sums.
+
+    `others` are arrays with as many rows as X, or None; each chunk gets its part. Only the total comes here.
+    """
     import dask
 
+    X = whole_rows(known_rows(X) if any(other is not None for other in others) else X)
     work, shared = dask.delayed(_term, pure=False), _shared(function)
-    terms = [work(chunk, shared) for chunk in whole_rows(X).to_delayed().ravel()]
+    parts = zip(X.to_delayed().ravel(), *[_parts(other, X.chunks[0]) for other in others], strict=True)
+    terms = [work(shared, *part) for part in parts]
     add = dask.delayed(_add, pure=False)
     while len(terms) > 1:
         pairs = [add(*terms[i : i + 2]) if i + 1 < len(terms) else terms[i] for i in range(0, len(terms), 2)]
@@ -31,16 +41,35 @@ def sum_chunks(function, X):
     return terms[0].compute()
 
 
-def map_chunks(function, X):
-    """The lazy Dask array whose chunks of rows are `function(chunk)`; nothing is computed, not even sizes of chunks."""
-    X = whole_rows(X)
-    like = function(np.ones((1, X.shape[1]), dtype=X.dtype))
-    chunks = (X.chunks[0], *((size,) for size in like.shape[1:]))
-    empty = np.empty((0, *like.shape[1:]), dtype=like.dtype)
-    drop = [1] if like.ndim == 1 else None
-    meta = np.empty((0,) * like.ndim, dtype=like.dtype)
-    return X.map_blocks(
-        _image, function=_shared(function), empty=empty, dtype=like.dtype, chunks=chunks, drop_axis=drop, meta=meta
+def map_chunks(function: Callable[..., Array], X: Rows, *others: Array | None) -> Rows:
+    """The lazy Dask array whose chunks of rows are `function(chunk, *parts of others)`.
+
+    Nothing is computed, not even sizes of chunks, unless there are `others`, which must be cut alike.
+    """
+    import dask.array as da
+
+    X = whole_rows(known_rows(X) if any(other is not None for other in others) else X)
+    arrays = [X] + [None if other is None else _chunked(other, X.chunks[0]) for other in others]
+    example = function(*[None if a is None else np.ones((1, *a.shape[1:]), dtype=a.dtype) for a in arrays])
+    empty = np.empty((0, *example.shape[1:]), dtype=example.dtype)
+    # Letters for axes: 0 are the rows, those of the result come after all of the operands, which are in one piece.
+    operands, letters = [], 1
+    for array in arrays:
+        rest = 0 if array is None else array.ndim - 1
+        operands += [array, None if array is None else (0, *range(letters, letters + rest))]
+        letters += rest
+    axes = {letters + axis: size for axis, size in enumerate(example.shape[1:])}
+    return da.blockwise(
+        _image,
+        (0, *axes),
+        *operands,
+        new_axes=axes,
+        concatenate=True,
+        align_arrays=False,
+        dtype=example.dtype,
+        meta=empty,
+        function=_shared(function),
+        empty=empty,
     )
 
 
@@ -74,12 +103,30 @@ def _shared(function):
     return dask.delayed(_Box(function), pure=False)
 
 
-def _term(chunk, function):
-    return function.function(np.asarray(chunk)) if len(chunk) else None  # which `_add` passes over
+def _parts(array: Array | None, sizes: tuple[int, ...]) -> Sequence[Any]:
+    """Consecutive parts of an array with the given numbers of rows, for one task each."""
+    if array is None:
+        return [None] * len(sizes)
+    if hasattr(array, "dask"):
+        return _chunked(array, sizes).to_delayed().ravel()
+    return np.split(array, np.cumsum(sizes)[:-1])
 
 
-def _image(chunk, function, empty):
-    return function.function(np.asarray(chunk)) if len(chunk) else empty
+def _chunked(array: Array, sizes: tuple[int, ...]) -> Rows:
+    """A Dask array that is cut into the given numbers of rows, and along no other axis."""
+    import dask.array as da
+
+    chunks = (sizes, *((size,) for size in array.shape[1:]))
+    return array.rechunk(chunks) if hasattr(array, "dask") else da.from_array(array, chunks=chunks)
+
+
+def _term(function: _Box, chunk: Array, *parts: Array) -> Any:
+    """The term of one chunk, or None where it has no rows, which `_add` leaves out."""
+    return function.function(np.asarray(chunk), *parts) if len(chunk) else None
+
+
+def _image(chunk: Array, *parts: Array, function: _Box, empty: Array) -> Array:
+    return function.function(np.asarray(chunk), *parts) if len(chunk) else empty
 
 
 def _add(left, right):

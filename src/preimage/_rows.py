@@ -1,34 +1,42 @@
 """The two passes over data: map rows to rows, and sum over rows; block by block, on all cores."""
 
 import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
+from typing import Any
 
 from preimage._arrays import array_namespace, device_kwargs, is_dask, is_host, itemsize
 from preimage._dask import map_chunks, sum_chunks
 from preimage._memory import free_memory
 from preimage._threads import available_threads, run_parallel
+from preimage._typing import Array, Rows
 
 # A host tile of 256 × 256 entries is half a MiB in float64: block, temporaries and operands stay in
 # a second-level cache, where an elementwise profile costs a fraction of what it costs in main memory.
 HOST_ROWS = 256
 HOST_COLUMNS = 256
 
-_forced = ContextVar("forced_block_shape", default=None)
+_forced: ContextVar[tuple[int, int] | None] = ContextVar("forced_block_shape", default=None)
 
 
-def map_rows(function, X, *, rows=None, home=None):
-    """Stack `function(block)` over consecutive blocks of rows of `X`.
+def map_rows(
+    function: Callable[..., Array], X: Rows, *others: Array | None, rows: int | None = None, device_of: Array = None
+) -> Array:
+    """Stack `function(block, *blocks of others)` over consecutive blocks of rows.
 
     Parameters
     ----------
     function : callable
-        Takes a block of rows and returns an array with as many rows.
-    X : array, sparse matrix, or range
-        What is cut in blocks. A range stands for row numbers, for work that is prepared once for all rows.
+        Takes a block of rows of X, and the same rows of each of the `others`; returns an array with as many rows.
+    X : array, sparse matrix, Dask array, or range
+        What is cut into blocks. A range stands for row numbers, which the function gets as a slice: for work that is
+        prepared once for all rows.
+    *others : arrays or None
+        Arrays with as many rows as X that travel with it, such as weights, codes or row numbers. None stays None.
     rows : int, optional
-        Rows of a block; by default `block_shape` chooses.
-    home : array, optional
-        An array on the device where the work is done, when X is a range.
+        Rows per block; by default `block_shape` chooses.
+    device_of : array, optional
+        An array on the device where the work is done, when X is elsewhere.
 
     Returns
     -------
@@ -36,73 +44,76 @@ def map_rows(function, X, *, rows=None, home=None):
         Lazy when X is a Dask array: nothing is computed here.
     """
     if is_dask(X):
-        return map_chunks(lambda chunk: map_rows(function, chunk, rows=rows), X)
-    blocks = _cut(X, rows)
-    first = function(_take(X, blocks[0]))
+        return map_chunks(lambda *parts: map_rows(function, *parts, rows=rows, device_of=device_of), X, *others)
+    arrays, blocks = (X, *others), _cut(X, rows)
+    first = function(*_take(arrays, blocks[0]))
     if len(blocks) == 1:
         return first
     xp = array_namespace(first)
     out = xp.empty((_length(X), *first.shape[1:]), dtype=first.dtype, **device_kwargs(first))
     out[blocks[0], ...] = first
 
-    def fill(block):
-        out[block, ...] = function(_take(X, block))
+    def fill(block: slice) -> None:
+        out[block, ...] = function(*_take(arrays, block))
 
-    for_blocks(fill, blocks[1:], X if home is None else home, out)
+    for_blocks(fill, blocks[1:], X if device_of is None else device_of, out)
     return out
 
 
-def sum_rows(function, X, *, rows=None, home=None):
-    """Add `function(block)` over consecutive blocks of rows of `X`; the terms need only know `+`.
+def sum_rows(
+    function: Callable[..., Any], X: Rows, *others: Array | None, rows: int | None = None, device_of: Array = None
+) -> Any:
+    """Add `function(block, *blocks of others)` over consecutive blocks of rows; the terms need only know `+`.
 
-    Chunks of a Dask array are summed where they are, and their sums by a tree.
+    Parameters are those of `map_rows`. Chunks of a Dask array are summed where they are, and their sums by a tree.
     """
     if is_dask(X):
-        return sum_chunks(lambda chunk: sum_rows(function, chunk, rows=rows), X)
-    blocks = _cut(X, rows)
-    # One partial sum a thread, not one a block: sums may be large. Striding balances blocks of growing cost.
-    home = X if home is None else home
-    stride = min(len(blocks), available_threads() if is_host(home) else 1)
+        return sum_chunks(lambda *parts: sum_rows(function, *parts, rows=rows, device_of=device_of), X, *others)
+    arrays, blocks = (X, *others), _cut(X, rows)
+    device_of = X if device_of is None else device_of
+    # One partial sum per thread, not one per block, as sums may be large. Each thread takes every stride-th block,
+    # which balances blocks of growing cost.
+    stride = min(len(blocks), available_threads() if is_host(device_of) else 1)
     groups = [blocks[start::stride] for start in range(stride)]
 
-    def add_group(group):
-        total = function(_take(X, group[0]))
+    def add_group(group: list[slice]) -> Any:
+        total = function(*_take(arrays, group[0]))
         for block in group[1:]:
-            total = total + function(_take(X, block))
+            total = total + function(*_take(arrays, block))
         return total
 
-    partial = for_blocks(add_group, groups, home)
+    partial = for_blocks(add_group, groups, device_of)
     total = partial[0]
     for term in partial[1:]:
         total = total + term
     return total
 
 
-def for_blocks(work, blocks, *arrays):
+def for_blocks(work: Callable[[Any], Any], blocks: Iterable[Any], *arrays: Array) -> list[Any]:
     """Run `work` on every block: on all cores for host arrays, in turn where the device is parallel itself."""
     if all(is_host(array) for array in arrays):
         return run_parallel(work, blocks)
     return [work(block) for block in blocks]
 
 
-def cut(size, step):
+def cut(size: int, step: int) -> list[slice]:
     """Consecutive slices of `step` that cover range(size); the last one may be shorter."""
     return [slice(start, min(start + step, size)) for start in range(0, size, step)]
 
 
-def block_shape(like, n_columns):
-    """Rows and columns of the kernel blocks that suit the device of `like`."""
+def block_shape(array: Array, n_columns: int) -> tuple[int, int]:
+    """Rows and columns of the kernel blocks that suit the device of `array`."""
     if (forced := _forced.get()) is not None:
         return forced
-    if is_host(like):
+    if is_host(array):
         return HOST_ROWS, HOST_COLUMNS
     # A profile needs about four temporaries of the block's size; use an eighth of what is free.
-    rows = free_memory(like) // (8 * 4 * itemsize(like.dtype) * max(n_columns, 1))
+    rows = free_memory(array) // (8 * 4 * itemsize(array.dtype) * max(n_columns, 1))
     return max(64, min(int(rows), 2**14)), max(n_columns, 1)
 
 
 @contextlib.contextmanager
-def forced_block_shape(rows, columns):
+def forced_block_shape(rows: int, columns: int) -> Iterator[None]:
     """Fix the block shape inside a `with` statement; results do not depend on it, which tests show."""
     token = _forced.set((rows, columns))
     try:
@@ -111,14 +122,23 @@ def forced_block_shape(rows, columns):
         _forced.reset(token)
 
 
-def _cut(X, rows):
-    n_columns = 1 if isinstance(X, range) else X.shape[1]
+def _cut(X: Rows, rows: int | None) -> list[slice]:
+    n_columns = 1 if isinstance(X, range) or X.ndim == 1 else X.shape[1]
     return cut(_length(X), rows or block_shape(X, n_columns)[0]) or [slice(0, 0)]
 
 
-def _length(X):
+def _length(X: Rows) -> int:
     return len(X) if isinstance(X, range) else X.shape[0]
 
 
-def _take(X, block):
-    return X[block] if isinstance(X, range) else X[block, :]
+def _take(arrays: tuple[Rows, ...], block: slice) -> list[Any]:
+    return [_part(array, block) for array in arrays]
+
+
+def _part(array: Rows, block: slice) -> Any:
+    if array is None:
+        return None
+    if isinstance(array, range):
+        part = array[block]
+        return slice(part.start, part.stop)
+    return array[block] if array.ndim == 1 else array[block, :]

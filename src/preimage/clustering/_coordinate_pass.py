@@ -48,24 +48,7 @@ class CoordinatePass:
 
     def sum(self, function):
         """Add ``function(Y, lengths, weights)`` over blocks of rows."""
-        if self.held is None and is_dask(self.X):
-            return sum_rows(lambda rows: function(*self._split(rows)), self._with_weights(), rows=BLOCK)
-        here = self.X if self.held is None else self.held[0]
-        return sum_rows(lambda rows: function(*self._block(rows)), range(len(self)), rows=BLOCK, home=here)
-
-    def _block(self, rows):
-        part = slice(rows.start, rows.stop)
         if self.held is not None:
-            return self.held[0][part], self.held[1][part], self.weights[part]
-        return self._coordinates(self.X[part, :]), self._diagonal(self.X[part, :]), self.weights[part]
-
-    def _with_weights(self):
-        # A chunk travels alone: its weights must go with it.
-        import dask.array
-
-        column = dask.array.from_array(self.weights[:, None], chunks=(self.X.chunks[0], 1))
-        return dask.array.concatenate([self.X, column], axis=1)
-
-    def _split(self, rows):
-        inputs = rows[:, :-1].astype(self.X.dtype, copy=False)
-        return self._coordinates(inputs), self._diagonal(inputs), rows[:, -1]
+            return sum_rows(function, *self.held, self.weights, rows=BLOCK)
+        from_rows = lambda rows, weights: function(self._coordinates(rows), self._diagonal(rows), weights)
+        return sum_rows(from_rows, self.X, self.weights, rows=BLOCK)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from preimage._arrays import (
     array_namespace,
     as_points,
@@ -26,7 +24,7 @@ from preimage.components._no_variance import no_variance
 from preimage.components._principal import PrincipalSubspace, kept_of, padded, wanted_count, zeros_wanted
 from preimage.eigensolvers._eigensolver import EigenResult
 from preimage.exceptions import RankWarning
-from preimage.feature_space import Expansion, Gram, Moments, Subspace, sum_labelled_rows
+from preimage.feature_space import Expansion, Gram, Moments, Subspace
 from preimage.kernels import Kernel
 
 # Rows whose kernel values are summed together: enough that adding up m × m matrices costs little beside making them.
@@ -68,12 +66,8 @@ class KernelMoments:
         values_of = kernel.against(points)
         checked = (lambda rows: check_finite_block("KernelPCA", as_points(rows))) if is_lazy(X) else (lambda rows: rows)
         bring = checked if to_home is None else (lambda rows: to_home(checked(rows)))
-        block = lambda rows, codes=None, weights=None: _BlockSums.of(kernel, values_of, bring(rows), weights)
-        home, rows = (None, BLOCK) if to_home is None else (points, 8 * BLOCK)
-        if weights is None:
-            sums = sum_rows(block, X, rows=rows, home=home)
-        else:
-            sums = sum_labelled_rows(block, X, np.zeros(X.shape[0], int), weights, home=home, rows=rows)
+        block = lambda rows, weights: _BlockSums.of(kernel, values_of, bring(rows), weights)
+        sums = sum_rows(block, X, weights, rows=BLOCK if to_home is None else 8 * BLOCK, device_of=points)
         xp = array_namespace(sums.values.mean)
         if not bool(xp.all(xp.isfinite(sums.values.mean))):
             raise ValueError(

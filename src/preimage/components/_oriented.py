@@ -13,7 +13,7 @@ from preimage.components._landmark_principal import SHORTEST
 from preimage.components._no_variance import no_variance
 from preimage.components._rayleigh import rayleigh
 from preimage.exceptions import RankWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite, sum_labelled_rows
+from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
 
 # Rows whose coordinates are summed together.
 BLOCK = 1024
@@ -75,15 +75,12 @@ def require_semidefinite(gram, kernel, who):
 def coordinate_moments(space, X, weights=None):
     """Count, mean and scatter of the coordinates of the rows of X in a subspace; weights are NumPy's, and positive."""
     coordinates = _coordinates_in(space)
-    if weights is None:
-        return sum_rows(lambda rows: Moments.of(coordinates(rows)), X, rows=BLOCK)
 
-    def weighted_moments(rows, codes, weights):
+    def moments(rows, weights):
         Y = coordinates(rows)
-        return Moments.of(Y, from_numpy(weights, Y))
+        return Moments.of(Y, None if weights is None else from_numpy(weights, Y))
 
-    numbers = np.zeros(X.shape[0], int)
-    return sum_labelled_rows(weighted_moments, X, numbers, weights, home=space.frame.coefficients, rows=BLOCK)
+    return sum_rows(moments, X, weights, rows=BLOCK, device_of=space.frame.coefficients)
 
 
 def pair_moment(space, X, X_noisy, weights=None):
@@ -91,13 +88,12 @@ def pair_moment(space, X, X_noisy, weights=None):
     coordinates = _coordinates_in(space)
     weights = np.ones(X.shape[0]) if weights is None else weights
 
-    def second_moment(numbers):
-        rows = slice(numbers.start, numbers.stop)
-        change = coordinates(X[rows, :]) - coordinates(X_noisy[rows, :])
-        return change.T @ (change * from_numpy(weights[rows], change)[:, None])
+    def second_moment(rows, noisy, weights):
+        change = coordinates(rows) - coordinates(noisy)
+        return change.T @ (change * from_numpy(weights, change)[:, None])
 
-    pairs = range(X.shape[0])
-    return sum_rows(second_moment, pairs, rows=BLOCK, home=space.frame.coefficients) / float(weights.sum())
+    total = sum_rows(second_moment, X, X_noisy, weights, rows=BLOCK, device_of=space.frame.coefficients)
+    return total / float(weights.sum())
 
 
 def oriented_features(space, signal, noise, alpha, n_components=None):

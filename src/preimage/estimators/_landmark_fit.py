@@ -123,4 +123,4 @@ def through_device(subspace, device):
         values = frame(moved(rows))
         return to_numpy(values if offset is None else values - offset)
 
-    return lambda X: map_rows(coordinates, X, rows=DEVICE_ROWS, home=frame.points)
+    return lambda X: map_rows(coordinates, X, rows=DEVICE_ROWS, device_of=frame.points)

@@ -236,9 +236,4 @@ def _over_rows(function, frame, weights, n):
     """Sum function(rows, weights of the rows) over blocks of n rows that are tall against the frame."""
     like = frame.coefficients
     size = max(BLOCK_ROWS * (len(frame) + 1), block_shape(like, len(frame))[0])
-
-    def on_block(numbers):
-        rows = slice(numbers.start, numbers.stop)
-        return function(rows, None if weights is None else weights[rows])
-
-    return sum_rows(on_block, range(n), rows=size, home=like)
+    return sum_rows(function, range(n), weights, rows=size, device_of=like)

@@ -1,6 +1,6 @@
 """Objects of feature space: vectors, subspaces, moments of coordinates, Gram matrices."""
 
-from preimage.feature_space._class_moments import ClassMoments, sum_labelled_rows
+from preimage.feature_space._class_moments import ClassMoments
 from preimage.feature_space._copies import distinct_images, merged_images
 from preimage.feature_space._empirical_map import empirical_map
 from preimage.feature_space._expansion import Expansion
@@ -23,5 +23,4 @@ __all__ = [
     "merged",
     "merged_images",
     "require_finite",
-    "sum_labelled_rows",
 ]

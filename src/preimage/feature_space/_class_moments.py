@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, from_numpy, in_double, is_dask, is_host, to_numpy
-from preimage._dask import one_column_chunk
+from preimage._arrays import array_namespace, as_points, from_numpy, in_double, is_host, to_numpy
 from preimage._rows import cut, sum_rows
 from preimage.feature_space._moments import Moments
 
@@ -62,7 +61,7 @@ class ClassMoments:
             Y = _kernel_values(kernel, values_of, rows)
             return cls.of(Y if factor is None else Y @ from_numpy(factor, Y), codes, n_classes, weights)
 
-        return sum_labelled_rows(block, X, codes, weights, home=points)
+        return sum_rows(block, X, codes, weights, rows=BLOCK, device_of=points)
 
     def __add__(self, other):
         both = zip(self.classes, other.classes, strict=True)
@@ -119,39 +118,6 @@ class ClassMoments:
     @property
     def _some(self):
         return next(each for each in self.classes if each is not None)
-
-
-def sum_labelled_rows(function, X, codes, weights=None, *, home=None, rows=BLOCK):
-    """Add `function(rows, codes, weights)` over blocks of rows of X and what belongs to them.
-
-    Codes and weights are NumPy arrays, a number a row, whatever X is; weights may be None.
-    """
-    if is_dask(X):
-        return _sum_labelled_chunks(function, X, codes, weights, rows)
-
-    def block(numbers):
-        part = slice(numbers.start, numbers.stop)
-        return function(X[part, :], codes[part], None if weights is None else weights[part])
-
-    return sum_rows(block, range(X.shape[0]), rows=rows, home=X if home is None else home)
-
-
-def _sum_labelled_chunks(function, X, codes, weights, rows):
-    """Codes and weights travel as two more columns of each chunk."""
-    import dask.array as da
-
-    X = one_column_chunk(X)
-    weighted = weights is not None
-    extra = np.column_stack([codes, weights if weighted else np.ones(len(codes))]).astype(np.float64)
-    joined = da.concatenate([X, da.from_array(extra, chunks=(X.chunks[0], 2))], axis=1)
-    dtype = X.dtype
-
-    def block(part):
-        return function(
-            part[:, :-2].astype(dtype, copy=False), part[:, -2].astype(np.intp), part[:, -1] if weighted else None
-        )
-
-    return sum_rows(block, joined, rows=rows)
 
 
 def _kernel_values(kernel, values_of, rows):

@@ -154,13 +154,12 @@ class Gram:
         tiles = cut(m, column_step) or [slice(0, 0)]  # no columns: a product of zeros
 
         def rows_of_product(rows):
-            rows = slice(rows.start, rows.stop)
             total = block(rows, tiles[0]) @ V[tiles[0], :]
             for columns in tiles[1:]:
                 total += block(rows, columns) @ V[columns, :]
             return total
 
-        return map_rows(rows_of_product, range(n), rows=row_step, home=self.X)
+        return map_rows(rows_of_product, range(n), rows=row_step, device_of=self.X)
 
     def _symmetric_product(self, V):
         """K V with every entry above the diagonal computed once and used twice."""
@@ -170,8 +169,8 @@ class Gram:
 
         def contribution(super_rows):
             total = xp.zeros_like(V)
-            for part in cut(len(super_rows), row_step):
-                rows = slice(super_rows[part].start, super_rows[part].stop)
+            for start in range(super_rows.start, super_rows.stop, row_step):
+                rows = slice(start, min(start + row_step, super_rows.stop))
                 for columns in self._upper_columns(rows, column_step):
                     values = block(rows, columns)
                     total[rows, :] += values @ V[columns, :]
@@ -181,7 +180,7 @@ class Gram:
             return total
 
         gathered = row_step * (ROW_BLOCKS_A_SUM if is_host(self.X) else 1)
-        return sum_rows(contribution, range(self.shape[0]), rows=gathered, home=self.X)
+        return sum_rows(contribution, range(self.shape[0]), rows=gathered, device_of=self.X)
 
     def _upper_columns(self, rows, column_step):
         """Tiles that cover the columns from the diagonal on."""

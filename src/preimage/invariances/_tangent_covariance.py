@@ -110,21 +110,15 @@ class TangentCovariance(BaseEstimator):
         return concat_rows(*[part.apply(X, self.step) for part in as_transformations(self)])
 
     def _moment(self, changes, X, weights=None):
-        def second_moment(rows, weights=None):
+        def second_moment(rows, weights):
             terms = [
                 change.T @ (change if weights is None else from_numpy(weights, change)[:, None] * change)
                 for change in changes(rows)
             ]
             return sum(terms[1:], start=terms[0])
 
-        def weighted_moment(numbers):
-            part = slice(numbers.start, numbers.stop)
-            return second_moment(X[part, :], weights[part])
-
-        n_parts = len(as_transformations(self))
-        if weights is None:
-            return sum_rows(second_moment, X, rows=BLOCK) / (X.shape[0] * n_parts)
-        return sum_rows(weighted_moment, range(X.shape[0]), rows=BLOCK, home=X) / (float(np.sum(weights)) * n_parts)
+        count = X.shape[0] if weights is None else float(np.sum(weights))
+        return sum_rows(second_moment, X, weights, rows=BLOCK) / (count * len(as_transformations(self)))
 
     def _changes(self, kernel, points):
         """Function of rows: derivatives of their kernel values with the points, one (q, m) array a transformation."""

@@ -181,8 +181,7 @@ class Warped(Kernel):
         if self._are_points(X) and X.dtype == self._graph.images.dtype:
             return self._graph.images
         factor, block = self._factor(X), self.kernel.blocks(X, self._nodes(X))
-        bend = lambda rows: block(slice(rows.start, rows.stop), slice(None)) @ factor.T
-        return map_rows(bend, range(X.shape[0]), home=X)
+        return map_rows(lambda rows: block(rows, slice(None)) @ factor.T, range(X.shape[0]), device_of=X)
 
     def _factor(self, like):
         return beside(self._graph.factor, like)

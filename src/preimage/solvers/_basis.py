@@ -12,7 +12,7 @@ def values_at_basis(vectors, n_features, scale=1.0, shift=0.0):
 
     def values(rows):
         basis = np.zeros((len(rows), n_features))
-        basis[np.arange(len(rows)), list(rows)] = scale
+        basis[np.arange(len(rows)), rows] = scale
         return vectors(shift + from_numpy(basis, like))
 
-    return map_rows(values, range(n_features), rows=512, home=like)
+    return map_rows(values, np.arange(n_features), rows=512, device_of=like)

@@ -59,8 +59,7 @@ class DistanceConstraint(TargetSolver):
         squared = self._squared_distances(target, values)  # (q, n)
         count = min(self.n_neighbors, target.points.shape[0])
         points = to_dense(target.points)
-        place = lambda rows: _place(points, squared[rows.start : rows.stop, :], count, self.rtol)
-        Z = map_rows(place, range(len(target)), rows=256, home=points)
+        Z = map_rows(lambda rows: _place(points, rows, count, self.rtol), squared, rows=256)
         return direct_result(Z, objective_at(target, Z))
 
     def _squared_distances(self, target, values):

@@ -11,10 +11,9 @@ def values_at(target, Z):
     coefficients = target.coefficients
 
     def paired(rows):
-        rows = slice(rows.start, rows.stop)
         return xp.sum(block(rows, slice(None)) * coefficients[:, rows].T, axis=1)
 
-    return map_rows(paired, range(Z.shape[0]), home=Z)
+    return map_rows(paired, range(Z.shape[0]), device_of=Z)
 
 
 def objective_at(target, Z):
