@@ -16,6 +16,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from _report import Report
 from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -26,7 +27,6 @@ from threadpoolctl import threadpool_limits
 from preimage import KernelPCA
 from preimage.model_selection import DenoisingSearch
 from preimage.plotting import DenoisingDisplay, NavigationDisplay, SpectrumDisplay
-from preimage.report import Report
 from preimage.solvers import FixedPoint, LearnedMap
 
 NOISE, N_TRAIN, N_VALID = 0.25, 1000, 200

@@ -1,4 +1,4 @@
-"""The data sets of the papers, from local files or from OpenML, and made-up scans."""
+"""The data sets of the papers, from local files or from OpenML, and synthetic scans."""
 
 from preimage.datasets._coil20 import load_coil20
 from preimage.datasets._digits import load_mnist, load_usps
@@ -8,7 +8,6 @@ from preimage.datasets._haxby import load_haxby
 from preimage.datasets._ida import IDA_NAMES, load_ida
 from preimage.datasets._ionosphere import load_ionosphere
 from preimage.datasets._regression import load_abalone, load_boston
-from preimage.datasets._scan_noise import molgedey_schuster, noise_of_scans
 from preimage.datasets._synthetic_scans import make_scans
 
 __all__ = [
@@ -25,6 +24,4 @@ __all__ = [
     "load_mnist",
     "load_usps",
     "make_scans",
-    "molgedey_schuster",
-    "noise_of_scans",
 ]

@@ -1,6 +1,7 @@
-"""Brain images: from a 4D scan and a mask to rows, and back; needs ``pip install "preimage[neuro]"``."""
+"""Brain images: from a 4D scan and a mask to rows, and back; reading images needs ``pip install "preimage[neuro]"``."""
 
 from preimage.neuro._denoise_image import denoise_image
 from preimage.neuro._masked_scans import MaskedScans, mask_scans
+from preimage.neuro._temporal_components import TemporalComponents, molgedey_schuster, noise_of_scans
 
-__all__ = ["MaskedScans", "denoise_image", "mask_scans"]
+__all__ = ["MaskedScans", "TemporalComponents", "denoise_image", "mask_scans", "molgedey_schuster", "noise_of_scans"]

@@ -2,11 +2,13 @@
 
 import base64
 import re
+import runpy
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
-from preimage.report import Report
+Report = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "_report.py"))["Report"]
 
 
 class Checker(HTMLParser):

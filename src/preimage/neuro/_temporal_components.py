@@ -1,9 +1,10 @@
 """Temporal components of scans, and the noise that is left without the leading ones."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from preimage._typing import Array, Rows
 
 
 @dataclass(frozen=True)
@@ -14,32 +15,32 @@ class TemporalComponents:
     ----------
     mean : array of shape (d,)
     courses : array of shape (t, k)
-        Sources in time, uncorrelated, of variance one.
+        Sources in time: uncorrelated, each of variance one.
     maps : array of shape (k, d)
     autocorrelations : array of shape (k,)
-        Of the courses at the lag, the largest modulus first.
+        Of the courses at the lag, sorted by decreasing absolute value.
     """
 
-    mean: Any
-    courses: Any
-    maps: Any
-    autocorrelations: Any
+    mean: Array
+    courses: Array
+    maps: Array
+    autocorrelations: Array
 
-    def reconstruction(self, first=0):
+    def reconstruction(self, first: int = 0) -> Array:
         """The scans made of the components from number `first` on, without the mean, shape (t, d)."""
         return self.courses[:, first:] @ self.maps[first:]
 
 
-def molgedey_schuster(X, n_components=10, lag=1):
+def molgedey_schuster(X: Rows, n_components: int = 10, lag: int = 1) -> TemporalComponents:
     """Independent components in time by their autocorrelations, after Molgedey and Schuster.
 
-    Whitened principal components are rotated by the eigenvectors of their symmetrised covariance at one lag: sources
-    with different autocorrelations come apart.
+    Whitened principal components are rotated by the eigenvectors of their symmetrised covariance at one lag. This
+    separates sources whose autocorrelations at that lag differ.
 
     Parameters
     ----------
     X : array of shape (t, d)
-        Rows in the order of time.
+        Scans in rows, in the order of time.
     n_components : int, default=10
     lag : int, default=1
 
@@ -55,7 +56,7 @@ def molgedey_schuster(X, n_components=10, lag=1):
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.datasets import molgedey_schuster
+    >>> from preimage.neuro import molgedey_schuster
     >>> t = np.arange(500)
     >>> sources = np.column_stack([np.sin(t / 40), np.random.default_rng(0).normal(size=500)])
     >>> found = molgedey_schuster(sources @ np.array([[1.0, 2.0, 0.5], [1.0, -1.0, 1.0]]), n_components=2)
@@ -67,31 +68,31 @@ def molgedey_schuster(X, n_components=10, lag=1):
         raise ValueError(f"molgedey_schuster needs more rows than the lag {lag}, in time; got shape {X.shape}.")
     mean = X.mean(axis=0)
     U, s, Vt = np.linalg.svd(X - mean, full_matrices=False)
+    # LAPACK's usual bound on the rounding error of singular values; smaller ones are noise of the arithmetic.
     rank = int(np.sum(s > max(X.shape) * np.finfo(float).eps * s[0]))
     if not 1 <= n_components <= rank:
         raise ValueError(f"n_components must be between 1 and {rank}, the rank of the scans; got {n_components}.")
     t, k = X.shape[0], n_components
-    white = U[:, :k] * np.sqrt(t)
+    white = U[:, :k] * np.sqrt(t)  # columns of variance one
     lagged = white[:-lag].T @ white[lag:] / (t - lag)
     values, rotation = np.linalg.eigh((lagged + lagged.T) / 2)
     order = np.argsort(-np.abs(values))
     rotation = rotation[:, order]
-    return TemporalComponents(
-        mean, white @ rotation, rotation.T @ (Vt[:k] * (s[:k] / np.sqrt(t))[:, None]), values[order]
-    )
+    maps = rotation.T @ (Vt[:k] * (s[:k] / np.sqrt(t))[:, None])
+    return TemporalComponents(mean, white @ rotation, maps, values[order])
 
 
-def noise_of_scans(X, n_components=10, n_dropped=3):
-    """Noise like that of real scans: what is left of them without the components of most autocorrelation.
+def noise_of_scans(X: Rows, n_components: int = 10, n_dropped: int = 3) -> Array:
+    """Noise like that of real scans: what remains of them without the components of strongest autocorrelation.
 
     Parameters
     ----------
     X : array of shape (t, d)
-        Rows in the order of time.
+        Scans in rows, in the order of time.
     n_components : int, default=10
-        Components to take apart.
+        Components to separate.
     n_dropped : int, default=3
-        How many of them are taken for signal.
+        Number of components that are regarded as signal and removed.
 
     Returns
     -------
