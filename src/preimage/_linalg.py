@@ -1,26 +1,133 @@
-"""Small dense algebra, and every decision about numerical rank."""
+"""Small dense algebra, and every decision about numerical rank, definiteness and variance."""
+
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from preimage._arrays import array_namespace, epsilon, itemsize
+from preimage._typing import Array
+from preimage.exceptions import UnsupportedKernelError
 
-# Smallest pivot of a Cholesky factor, as a share of the largest diagonal entry, that needs no eigenvalues to trust it.
-LONG_PIVOT = 1e-3
-# Largest error of a coordinate, in units of its own standard deviation, with which a component counts as determined.
+# A Cholesky factor is trusted without computing eigenvalues when its smallest pivot exceeds this fraction of the
+# largest diagonal entry: the condition number is then about 1e3, so that inverting the factor loses three digits.
+# Ten times smaller would lose another digit; ten times larger would send well-conditioned matrices to `eigh`, which
+# is several times slower.
+TRUSTED_PIVOT = 1e-3
+# Eigenvalues of a Gram matrix below this fraction of the largest are not whitened, by bytes per number of the data.
+# Coordinates along them are kernel values divided by √λ, so rounding errors ε become ε/√λ: about 7e-11 in double and
+# 1e-3 in single precision. Ten times larger drops directions of smooth kernels that hold structure.
+WHITENING = {8: 1e-11, 4: 1e-8}
+# Largest error of a coordinate, relative to the standard deviation of the coordinate, with which a component counts as
+# determined by the data, by bytes per number. Ten times larger keeps components of which one digit less is right.
 DETERMINED = {8: 1e-6, 4: 1e-2}
-# By how much errors of new points exceed (error of products)/λ. Measured against extended precision on radial and
-# polynomial kernels over eight decades of widths: 2 to 30 where eigenvalues differ by a tenth; new points lie several
-# standard deviations out along weak components.
-AMPLIFICATION = 32
+# Variances up to this many rounding units of the squared lengths are rounding: a squared length is a sum whose error
+# is a few units. Ten times larger refuses data far from the origin whose variance still has two digits.
+NO_VARIANCE = 8
 
 
-def rank_tolerance(size, dtype):
-    """Eigenvalues below this share of the largest are rounding errors of a matrix with `size` rows."""
+def rank_tolerance(size: int, dtype: Any) -> float:
+    """Eigenvalues below this fraction of the largest are rounding errors of a matrix with `size` rows.
+
+    The norm of a matrix of rounding errors is at most its size times ε.
+    """
     return size * epsilon(dtype)
 
 
-def eigh_descending(A):
+def numerical_rank(values: Array, size: int, scale: float = 0.0, tolerance: float = 0.0) -> int:
+    """How many descending eigenvalues (or singular values) of a matrix with `size` rows exceed rounding errors.
+
+    Rounding errors are relative to the largest value, or to `scale` where the matrix is a difference of larger ones.
+    A `tolerance` above `rank_tolerance` is for callers that divide by what they keep.
+    """
+    xp = array_namespace(values)
+    if values.shape[0] == 0:
+        return 0
+    relative = max(rank_tolerance(size, values.dtype), tolerance)
+    threshold = relative * max(float(xp.max(xp.abs(values))), scale)
+    return int(xp.sum(xp.astype(values > threshold, xp.int64)))
+
+
+def semidefinite_tolerance(dtype: Any) -> float:
+    """Negative eigenvalues up to this fraction of the largest do not make a matrix indefinite: half of the digits.
+
+    Kernel values from elsewhere often carry errors well above ε, which only ε itself would call indefinite; a kernel
+    that is indefinite by its formula has negative eigenvalues of per cents.
+    """
+    return epsilon(dtype) ** 0.5
+
+
+def is_semidefinite(values: Array, dtype: Any = None, allowed: float = 0.0) -> bool:
+    """Whether eigenvalues, in any order, are those of a positive semidefinite matrix up to its errors.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+    dtype : floating type, optional
+        The precision of the entries of the matrix, where eigenvalues were computed in another.
+    allowed : float, default=0.0
+        A modulus of negative eigenvalues that the caller accepts in any case, such as a ridge.
+    """
+    if values.shape[0] == 0:
+        return True
+    xp = array_namespace(values)
+    largest = float(xp.max(xp.abs(values)))
+    tolerance = semidefinite_tolerance(values.dtype if dtype is None else dtype)
+    return float(xp.min(values)) >= -max(tolerance * largest, allowed)
+
+
+def require_semidefinite(kernel: Any, gram: Array, who: str, advice: str, dtype: Any = None) -> None:
+    """Refuse a kernel that has negative eigenvalues on these data; kernels that promise to have none are trusted.
+
+    `who` needs a positive semidefinite kernel, `advice` says what to do instead; see `is_semidefinite` for `dtype`.
+    """
+    if kernel.is_positive_semidefinite:
+        return
+    values = array_namespace(gram).linalg.eigvalsh(gram)
+    if not is_semidefinite(values, gram.dtype if dtype is None else dtype):
+        raise UnsupportedKernelError(
+            f"{who} needs a positive semidefinite kernel; {kernel!r} has negative eigenvalues on these data (smallest "
+            f"{float(values[0]):.2g}, largest {float(values[-1]):.2g}). {advice}"
+        )
+
+
+def require_variance(kernel: Any, variance: float, squared_length: float, dtype: Any) -> None:
+    """Refuse points whose `variance` in feature space is rounding of their `squared_length`, in the same units."""
+    if variance <= NO_VARIANCE * epsilon(dtype) * squared_length:
+        raise no_variance(kernel)
+
+
+def no_variance(kernel: Any) -> ValueError:
+    """The error for points that a kernel cannot tell apart."""
+    return ValueError(
+        "The points have no variance in feature space beyond rounding: all rows are equal, or the kernel "
+        f"{kernel!r} cannot tell them apart (a gamma that is far too small makes every value equal; inner products of "
+        "rows far from the origin leave their differences to rounding). Center and scale the data, or choose another "
+        "gamma, for instance gamma='median'."
+    )
+
+
+def determined_count(errors: Array | float, deviations: Array, dtype: Any) -> int:
+    """How many leading components have coordinates that the data determine, and not rounding errors.
+
+    A component is determined while the error of its coordinates is at most `DETERMINED` times their standard
+    deviation; those after the first that is not are left out.
+
+    Parameters
+    ----------
+    errors : float or array of shape (k,)
+        Rounding errors of coordinates along each component.
+    deviations : array of shape (k,)
+        Standard deviations of the coordinates, in the same units.
+    dtype : floating type
+        The precision of the data.
+    """
+    xp = array_namespace(deviations)
+    lost = xp.astype(errors > DETERMINED[itemsize(dtype)] * deviations, xp.int64)
+    return int(xp.sum(xp.astype(xp.cumulative_sum(lost) == 0, xp.int64)))
+
+
+def eigh_descending(A: Array) -> tuple[Array, Array]:
     """All eigenpairs of a symmetric matrix, largest eigenvalue first."""
     # Not SciPy's: it brings a BLAS of its own, whose idle threads spin for a while and halve the speed of NumPy's.
     xp = array_namespace(A)
@@ -28,7 +135,7 @@ def eigh_descending(A):
     return xp.flip(values), xp.flip(vectors, axis=1)
 
 
-def top_eigh(A, k):
+def top_eigh(A: Array, k: int | None) -> tuple[Array, Array]:
     """The k eigenpairs of a symmetric matrix with the largest eigenvalues, largest first; all for None."""
     n = A.shape[0]
     k = n if k is None else k
@@ -42,12 +149,12 @@ def top_eigh(A, k):
     return values[:k], vectors[:, :k]
 
 
-def orthonormal_columns(W, floor=0.0):
+def orthonormal_columns(W: Array, floor: float = 0.0) -> Array:
     """An orthonormal basis of the columns of a tall W, by the eigenvectors of WᵀW.
 
     Directions of length at most `floor` are dropped. One pass keeps orthogonality to about ε·cond(W)²; call it again
-    on its own result (as `orthogonalize` does) for full precision. Unlike a QR factorisation it is all products with
-    tall matrices, fast on every device, and it notices rank deficiency.
+    on its own result (as `orthogonalize` does) for full precision. Unlike a QR factorisation it consists of products
+    with tall matrices, which are fast on every device, and it notices rank deficiency.
     """
     xp = array_namespace(W)
     values, vectors = eigh_descending(W.T @ W)
@@ -57,7 +164,7 @@ def orthonormal_columns(W, floor=0.0):
     return W @ (vectors[:, :keep] / xp.sqrt(values[:keep]))
 
 
-def orthogonalize(W, basis, floor=0.0, recent=None):
+def orthogonalize(W: Array, basis: Array, floor: float = 0.0, recent: Array | None = None) -> Array:
     """Orthonormal columns that span W without its part in the orthonormal `basis`.
 
     Two passes, because the first leaves rounding errors of the size of what it removed. When W is known to lie in all
@@ -69,11 +176,13 @@ def orthogonalize(W, basis, floor=0.0, recent=None):
         W = orthonormal_columns(W, floor)
         if W.shape[1] == 0:
             break
-        floor = 0.5  # what was of length one and is not now was rounding
+        # Columns have length one after the first pass. One that the second pass shortens to less than half was rounding
+        # noise that lies in the basis.
+        floor = 0.5
     return W
 
 
-def orthonormal_factor(K, scale=0.0):
+def orthonormal_factor(K: Array, scale: float = 0.0) -> Array:
     """F with Fᵀ K F = I that spans the range of a positive semidefinite K; shape (n, rank).
 
     Columns are eigenvectors over √λ: dividing by the roots of rounding errors would destroy everything, so
@@ -86,56 +195,29 @@ def orthonormal_factor(K, scale=0.0):
     return vectors[:, :rank] / xp.sqrt(values[:rank])
 
 
-def whitening_factor(K, shortest):
-    """F with Fᵀ K F = I for a Gram matrix K, without directions of an eigenvalue below `shortest` times the largest.
+def whitening_factor(K: Array, dtype: Any) -> Array:
+    """F with Fᵀ K F = I for a Gram matrix K of data of precision `dtype`, at least one column.
 
-    The inverse of a Cholesky factor where all pivots are long: several times faster than eigenvectors.
+    Directions whose eigenvalue is below `WHITENING` times the largest are left out: coordinates along them would
+    consist of rounding errors of the data. Where all pivots are long, F is the inverse of a Cholesky factor, which is
+    several times faster than eigenvectors.
     """
     if isinstance(K, np.ndarray):
         try:
             L = np.linalg.cholesky(K)
         except np.linalg.LinAlgError:
             L = None
-        if L is not None and np.diagonal(L).min() ** 2 > LONG_PIVOT * np.diagonal(K).max():
+        if L is not None and np.diagonal(L).min() ** 2 > TRUSTED_PIVOT * np.diagonal(K).max():
             return np.linalg.inv(L).T
     xp = array_namespace(K)
     values, vectors = eigh_descending(K)
-    threshold = max(rank_tolerance(K.shape[0], K.dtype), shortest) * float(values[0])
-    rank = max(1, int(xp.sum(xp.astype(values > threshold, xp.int64))))
+    rank = max(1, numerical_rank(values, K.shape[0], tolerance=WHITENING[itemsize(dtype)]))
     roots = xp.sqrt(xp.where(values > 0, values, xp.ones_like(values)))
     return vectors[:, :rank] / roots[:rank]
 
 
-def determined_count(values, error):
-    """How many leading eigenpairs of a Gram matrix have coordinates that the data determine.
-
-    An error of norm δ in the matrix or in a product with it moves the coordinates of points along an axis by δ/√λ,
-    while their standard deviation is √λ (both times √n). A component is kept while `AMPLIFICATION` times δ/λ, the
-    relative error, is within `DETERMINED`.
-
-    Parameters
-    ----------
-    values : array of shape (k,)
-        Descending, by modulus where the matrix is indefinite.
-    error : float
-        δ.
-    """
-    xp = array_namespace(values)
-    threshold = AMPLIFICATION * error / DETERMINED[itemsize(values.dtype)]
-    return int(xp.sum(xp.astype(xp.abs(values) > threshold, xp.int64)))
-
-
-def numerical_rank(values, size, scale=0.0):
-    """How many of the descending eigenvalues of a matrix with `size` rows are more than rounding errors."""
-    xp = array_namespace(values)
-    if values.shape[0] == 0:
-        return 0
-    threshold = rank_tolerance(size, values.dtype) * max(float(xp.max(xp.abs(values))), scale)
-    return int(xp.sum(xp.astype(values > threshold, xp.int64)))
-
-
-def fix_signs(vectors):
-    """Signs ±1, one a column, that make the entry of largest modulus of each column positive."""
+def fix_signs(vectors: Array) -> Array:
+    """Signs ±1, one per column, that make the entry of largest modulus of each column positive."""
     xp = array_namespace(vectors)
     highest, lowest = xp.max(vectors, axis=0), xp.min(vectors, axis=0)
     first_high, first_low = xp.argmax(vectors, axis=0), xp.argmin(vectors, axis=0)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from preimage._arrays import to_dense
-from preimage._linalg import rank_tolerance
+from preimage._linalg import numerical_rank, rank_tolerance
 from preimage.calibration._downdate import Downdate
 from preimage.calibration._inflation import inflation
 from preimage.calibration._orthogonal import heights, is_needed, spectrum
@@ -145,7 +145,7 @@ def linear_leave_one_out(X, n_components=None, *, centered=True, method="exact")
     # matrix would be three times cheaper still, and lose singular values below 1e-8 of the largest.)
     small = np.linalg.qr(X.T, mode="r").T if X.shape[1] > len(X) else X
     vectors, sizes, _ = np.linalg.svd(small, full_matrices=False)
-    rank = int((sizes > rank_tolerance(max(X.shape), sizes.dtype) * size).sum())
+    rank = numerical_rank(sizes, max(X.shape), size)
     return _from_spectrum(sizes[:rank] ** 2, vectors[:, :rank], n_components, centered, method)
 
 

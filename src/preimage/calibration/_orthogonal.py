@@ -3,7 +3,7 @@
 import numpy as np
 
 from preimage._arrays import to_dense
-from preimage._linalg import rank_tolerance, top_eigh
+from preimage._linalg import numerical_rank, top_eigh
 from preimage._rows import map_rows
 from preimage.calibration._weights import mean
 from preimage.exceptions import UnsupportedKernelError
@@ -42,8 +42,7 @@ class TrainingSpan:
         self.affine = affine
         self.origin = points.mean(axis=0) if affine else np.zeros(points.shape[1])
         _, sizes, axes = np.linalg.svd(points - self.origin, full_matrices=False)
-        floor = rank_tolerance(max(points.shape), sizes.dtype) * sizes.max(initial=0.0)
-        self.axes = axes[sizes > floor]
+        self.axes = axes[: numerical_rank(sizes, max(points.shape))]
 
     def squared_distances(self, X):
         """‖x⊥‖² of every row, shape (m,)."""
@@ -105,8 +104,7 @@ def spectrum(gram, centered, count=None, weights=None):
         K = np.sqrt(weights)[:, None] * K * np.sqrt(weights)
     values, vectors = top_eigh((K + K.T) / 2, None if count is None else min(count, len(K)))
     largest = 1.0 if weights is None else weights.max(initial=0.0)
-    floor = rank_tolerance(len(K), values.dtype) * max(values[0], largest * np.abs(gram).max())
-    rank = int((values > floor).sum())
+    rank = numerical_rank(values, len(K), largest * np.abs(gram).max())
     return values[:rank], vectors[:, :rank]
 
 

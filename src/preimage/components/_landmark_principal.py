@@ -13,14 +13,19 @@ from preimage._arrays import (
     in_double,
     is_host,
     is_lazy,
-    itemsize,
-    to_numpy,
 )
-from preimage._linalg import DETERMINED, fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
+from preimage._linalg import (
+    determined_count,
+    fix_signs,
+    no_variance,
+    numerical_rank,
+    require_variance,
+    top_eigh,
+    whitening_factor,
+)
 from preimage._rows import cut, sum_rows
 from preimage._validation import check_finite_block
 from preimage._warnings import warn_user
-from preimage.components._no_variance import no_variance
 from preimage.components._principal import PrincipalSubspace, kept_of, padded, wanted_count, zeros_wanted
 from preimage.eigensolvers._eigensolver import EigenResult
 from preimage.exceptions import RankWarning
@@ -31,8 +36,6 @@ from preimage.kernels import Kernel
 BLOCK = 4096
 # Rows whose kernel values are computed together: they stay in the cache with the points.
 TILE = 256
-# Directions of landmarks shorter than this share of the longest (squared, by precision) drown in rounding errors.
-SHORTEST = {8: 1e-11, 4: 1e-8}
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class KernelMoments:
         xp = array_namespace(self.values.mean)
         gram = in_double(Gram(self.kernel, self.points).dense())
         cross = in_double(self.kernel(self.points, points))
-        factor = whitening_factor(gram, SHORTEST[itemsize(self.kernel.value_type(self.points))])
+        factor = whitening_factor(gram, self.kernel.value_type(self.points))
         old = xp.eye(gram.shape[0], dtype=gram.dtype, **device_kwargs(gram))
         A = xp.concat([old, factor @ (factor.T @ cross)], axis=1)  # k̃_P'(x) = k_P(x) A
         values = Moments(self.values.count, self.values.mean @ A, A.T @ self.values.scatter @ A)
@@ -142,18 +145,21 @@ def landmark_subspace(moments, n_components, *, with_zeros=False):
     dtype = kernel.value_type(points)
     gram = in_double(Gram(kernel, points).dense())
     xp = array_namespace(gram)
-    factor = whitening_factor(gram, SHORTEST[itemsize(dtype)])
+    factor = whitening_factor(gram, dtype)
     mean, count = factor.T @ moments.values.mean, moments.values.count
     scatter = factor.T @ moments.values.scatter @ factor
     values, vectors = top_eigh(scatter, min(n_components, scatter.shape[0]) if isinstance(n_components, int) else None)
     inside = float(xp.linalg.trace(scatter))
     total = max(moments.trace - count * float(mean @ mean), inside)
-    largest = float(values[0])
     coefficients = factor @ vectors
     deviations = xp.sqrt(xp.clip(values, min=0.0) / count)
-    exact = _determined(coefficients, float(xp.max(xp.abs(gram))), deviations, dtype)
-    if exact is None or largest <= rank_tolerance(1, values.dtype) * 8 * abs(moments.trace):
+    # Coordinates are sums of kernel values times coefficients, and have the rounding errors of these.
+    lengths = xp.sqrt(xp.sum(coefficients * coefficients, axis=0))
+    rounding = epsilon(dtype) * float(xp.max(xp.abs(gram))) * lengths
+    require_variance(kernel, float(values[0]), abs(moments.trace), values.dtype)
+    if 3 * float(rounding[0]) > float(deviations[0]):  # a third of the spread along the first is rounding
         raise no_variance(kernel)
+    exact = determined_count(rounding, deviations, dtype)
     residual = max(0.0, moments.trace - count * float(mean @ mean) - inside)
     keep = _kept(values, exact, n_components, total, moments, with_zeros)
     values, vectors, coefficients = values[:keep], vectors[:, :keep], coefficients[:, :keep]
@@ -169,19 +175,6 @@ def landmark_subspace(moments, n_components, *, with_zeros=False):
     report = EigenResult(values, None, None, xp.zeros_like(values), True, points.shape[0], "dense")
     result = PrincipalSubspace(subspace, narrow(values), None, total, count, report, residual)
     return padded(result, n_components) if zeros_wanted(n_components, with_zeros) else result
-
-
-def _determined(coefficients, largest_value, deviations, dtype):
-    """How many leading components have coordinates, sums of kernel values, that rounding errors do not decide.
-
-    None where rounding errors are a third of the spread along the first, and nothing else would be kept.
-    """
-    xp = array_namespace(coefficients)
-    rounding = epsilon(dtype) * largest_value * xp.sqrt(xp.sum(coefficients * coefficients, axis=0))
-    lost = to_numpy(rounding > DETERMINED[itemsize(dtype)] * deviations)
-    if 3 * float(rounding[0]) > float(deviations[0]):
-        return None
-    return int(lost.argmax()) if lost.any() else int(lost.size)
 
 
 def _kept(values, exact, n_components, total, moments, with_zeros):

@@ -5,18 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, itemsize
-from preimage._linalg import eigh_descending, fix_signs, numerical_rank, rank_tolerance, whitening_factor
+from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double
+from preimage._linalg import (
+    eigh_descending,
+    fix_signs,
+    numerical_rank,
+    require_semidefinite,
+    require_variance,
+    whitening_factor,
+)
 from preimage._rows import sum_rows
 from preimage._warnings import warn_user
-from preimage.components._landmark_principal import SHORTEST
-from preimage.components._no_variance import no_variance
 from preimage.components._rayleigh import rayleigh
-from preimage.exceptions import RankWarning, UnsupportedKernelError
+from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
 
 # Rows whose coordinates are summed together.
 BLOCK = 1024
+# What to do where a kernel has negative eigenvalues, of which a frame would keep the positive ones alone.
+SEMIDEFINITE_ADVICE = "Iterated(kernel) is positive semidefinite."
 
 
 @dataclass(frozen=True)
@@ -49,27 +56,13 @@ class OrientedFeatures:
 
 def span_of_points(kernel, points, who="Oriented kernel PCA"):
     """The span of φ(points) in double precision, without the directions that rounding errors of the data would fill."""
-    size = itemsize(points.dtype)
+    dtype = points.dtype
     points = in_double(points)
     gram = Gram(kernel, points).dense()
     require_finite(gram, kernel)
-    if not float(array_namespace(gram).max(gram)) > 0:
-        raise no_variance(kernel)
-    require_semidefinite(gram, kernel, who)
-    return Subspace(Expansion(kernel, points, whitening_factor(gram, SHORTEST[size])))
-
-
-def require_semidefinite(gram, kernel, who):
-    """Refuse a kernel with negative eigenvalues, of which an orthonormal frame would keep the positive ones alone."""
-    if kernel.is_positive_semidefinite:
-        return
-    values = array_namespace(gram).linalg.eigvalsh(gram)
-    smallest, largest = float(values[0]), float(values[-1])
-    if smallest < -1e-6 * abs(largest):
-        raise UnsupportedKernelError(
-            f"{who} needs a positive semidefinite kernel; {kernel!r} has the eigenvalue {smallest:.2g} on these data "
-            f"(largest {largest:.2g}). Iterated(kernel) is positive semidefinite."
-        )
+    require_variance(kernel, float(array_namespace(gram).max(gram)), 0.0, dtype)
+    require_semidefinite(kernel, gram, who, SEMIDEFINITE_ADVICE)
+    return Subspace(Expansion(kernel, points, whitening_factor(gram, dtype)))
 
 
 def coordinate_moments(space, X, weights=None):
@@ -162,8 +155,7 @@ def _kept(ratios, signal, n_components, kernel):
     """How many features have a ratio above rounding."""
     xp = array_namespace(ratios)
     variance = float(xp.linalg.trace(signal.covariance()))
-    if variance <= 8 * rank_tolerance(1, ratios.dtype) * float(signal.mean @ signal.mean):
-        raise no_variance(kernel)
+    require_variance(kernel, variance, float(signal.mean @ signal.mean), ratios.dtype)
     rank = max(1, numerical_rank(ratios, signal.mean.shape[0]))
     if n_components is not None and rank < n_components:
         warn_user(

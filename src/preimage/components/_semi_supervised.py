@@ -5,12 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, itemsize, to_numpy
-from preimage._linalg import fix_signs, numerical_rank, rank_tolerance, top_eigh, whitening_factor
+from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, to_numpy
+from preimage._linalg import (
+    fix_signs,
+    numerical_rank,
+    rank_tolerance,
+    require_semidefinite,
+    require_variance,
+    top_eigh,
+    whitening_factor,
+)
 from preimage._warnings import warn_user
-from preimage.components._landmark_principal import SHORTEST
-from preimage.components._no_variance import no_variance
-from preimage.components._oriented import coordinate_moments, require_semidefinite, span_of_points
+from preimage.components._oriented import SEMIDEFINITE_ADVICE, coordinate_moments, span_of_points
 from preimage.components._secular import secular_minimum
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
@@ -46,8 +52,9 @@ class FeatureSample:
         points = X if kernel.points_are_row_numbers else in_double(X)
         gram = in_double(Gram(kernel, points).dense())
         require_finite(gram, kernel)
-        require_semidefinite(gram, kernel, "Semi-supervised kernel PCA")
-        factor = whitening_factor(gram, SHORTEST[itemsize(kernel.value_type(X))])
+        dtype = kernel.value_type(X)
+        require_semidefinite(kernel, gram, "Semi-supervised kernel PCA", SEMIDEFINITE_ADVICE, dtype)
+        factor = whitening_factor(gram, dtype)
         F = gram @ factor
         rows = array_namespace(F).take(F, from_numpy(labelled, F, dtype=array_namespace(F).int64), axis=0)
         weights = None if weights is None else from_numpy(weights, F)
@@ -118,8 +125,7 @@ def semi_supervised_subspace(sample, targets, n_components, *, label_weight, sca
     mean, scatter = moments.mean, moments.scatter
     xp = array_namespace(scatter)
     total = float(xp.linalg.trace(scatter))
-    if total <= 8 * rank_tolerance(1, scatter.dtype) * moments.count * float(mean @ mean):
-        raise no_variance(sample.space.frame.kernel)
+    require_variance(sample.space.frame.kernel, total, moments.count * float(mean @ mean), scatter.dtype)
     _require_weight_within_precision(sample.labelled, label_weight)
     search = _Search(sample.labelled, scatter, label_weight, moments.count * scale**2)
     targets = list(targets)[:n_components]

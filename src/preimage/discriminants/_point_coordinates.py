@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from preimage._arrays import epsilon
+from preimage._linalg import is_semidefinite
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import distinct_images
 
@@ -57,7 +58,7 @@ class PointCoordinates:
             return
         values, vectors = np.linalg.eigh(root[:, None] * gram * root)
         shortest = SHORTEST * epsilon(values.dtype) * np.max(np.abs(values))
-        if values[0] < -max(shortest, np.sqrt(epsilon(values.dtype)) * values[-1]):
+        if not is_semidefinite(values):
             raise UnsupportedKernelError(INDEFINITE.format(regularizer, values[0], values[-1]))
         keep = values > shortest
         if not keep.any():  # a kernel that vanishes: one coordinate, which is zero everywhere

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from preimage._arrays import epsilon
-from preimage._linalg import rank_tolerance
+from preimage._linalg import is_semidefinite, rank_tolerance
 from preimage.components import rayleigh
 from preimage.discriminants._refinement import refined_solution
 from preimage.exceptions import UnsupportedKernelError
@@ -119,7 +119,7 @@ class Ridged:
         values, vectors = self._eigen
         # Kernel values are sums with errors of a few ε, and a matrix of such errors has a norm of a few times √n ε.
         rounding = 4 * rank_tolerance(values.size, values.dtype) * max(np.max(np.abs(values)), self.size)
-        if values[0] < -max(rounding, alpha, np.sqrt(epsilon(values.dtype)) * values[-1]):
+        if not is_semidefinite(values, allowed=max(rounding, alpha)):
             raise UnsupportedKernelError(
                 "Kernel Fisher discriminants need a positive semidefinite kernel, or a ridge above its negative "
                 f"eigenvalues; on these data eigenvalues are from {values[0]:.2g} to {values[-1]:.2g}, and the ridge "

@@ -1,7 +1,7 @@
 """The empirical kernel map: kernel values with a set of points, as vectors of feature space."""
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon
-from preimage._linalg import eigh_descending, rank_tolerance
+from preimage._linalg import eigh_descending, numerical_rank, semidefinite_tolerance
 from preimage._warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._expansion import Expansion
@@ -22,8 +22,7 @@ def empirical_map(kernel, points, *, whiten=False):
     _warn_of_negative(kernel, values)
     # Leaving out eigenvalues below τλ₁ costs τλ₁ in inner products; keeping them costs ελ₁/√τ, because features along
     # them are kernel values, with rounding errors ελ₁, divided by √(τλ₁). Both are least together at τ = ε^(2/3).
-    share = max(rank_tolerance(points.shape[0], values.dtype), epsilon(values.dtype) ** (2 / 3))
-    rank = int(xp.sum(xp.astype(values > share * xp.max(xp.abs(values)), xp.int64)))
+    rank = numerical_rank(values, points.shape[0], tolerance=epsilon(values.dtype) ** (2 / 3))
     values, vectors = values[:rank], vectors[:, :rank]
     return Expansion(kernel, points, (vectors / xp.sqrt(values)) @ vectors.T)
 
@@ -31,7 +30,7 @@ def empirical_map(kernel, points, *, whiten=False):
 def _warn_of_negative(kernel, values):
     xp = array_namespace(values)
     sizes = xp.abs(values)
-    negative = values < -rank_tolerance(values.shape[0], values.dtype) * xp.max(sizes)
+    negative = values < -semidefinite_tolerance(values.dtype) * xp.max(sizes)
     count = int(xp.sum(xp.astype(negative, xp.int64)))
     if count:
         share = float(xp.sum(xp.where(negative, sizes, xp.zeros_like(sizes)))) / float(xp.sum(sizes))

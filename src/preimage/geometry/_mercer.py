@@ -4,7 +4,7 @@ from math import factorial
 
 import numpy as np
 
-from preimage._linalg import rank_tolerance
+from preimage._linalg import is_semidefinite, semidefinite_tolerance
 from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._mercer_report import MercerReport, MercerTest
 from preimage.geometry._metric import metric, smallest_relative_eigenvalues
@@ -120,7 +120,7 @@ def _metric_test(kernel, X, rows):
         smallest = smallest_relative_eigenvalues(metric(kernel, X[rows]))
     except (UnsupportedKernelError, ValueError) as error:
         return MercerTest("T3", condition, None, detail=str(error))
-    bad = smallest < -1e-8
+    bad = smallest < -semidefinite_tolerance(smallest.dtype)
     where = int(rows[np.argmax(bad)]) if bad.any() else None
     detail = "" if where is None else f"eigenvalue {smallest[np.argmax(bad)]:.4g} of the largest at point {where}"
     return MercerTest("T3", condition, not bad.any(), float(smallest.min()), where, detail)
@@ -197,7 +197,7 @@ def _eigenvalues(K, asymmetry):
     if asymmetry > LARGEST_ASYMMETRY * (np.abs(K).max() + asymmetry):
         detail = f"it is not symmetric: k(x, y) and k(y, x) differ by up to {asymmetry:.4g}"
         return MercerTest("T5", "eigenvalues of the Gram matrix ≥ 0", False, margin, None, detail)
-    passed = margin >= -10 * rank_tolerance(len(K), K.dtype)
+    passed = is_semidefinite(values)
     detail = "" if passed else f"smallest is {values[0]:.4g}, {-margin:.2g} of the largest modulus"
     return MercerTest("T5", "eigenvalues of the Gram matrix ≥ 0", passed, margin, None, detail)
 

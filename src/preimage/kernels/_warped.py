@@ -17,7 +17,7 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._linalg import eigh_descending, rank_tolerance
+from preimage._linalg import eigh_descending, is_semidefinite, numerical_rank, semidefinite_tolerance
 from preimage._rows import map_rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.exceptions import UnsupportedKernelError
@@ -286,13 +286,12 @@ class _Graph:
         xp = array_namespace(K)
         L, scale = _laplacian(warped, K)
         values, vectors = eigh_descending(L)
-        if float(values[-1]) < -1e-8 * scale:
+        if not is_semidefinite(values, allowed=semidefinite_tolerance(K.dtype) * scale):
             raise ValueError(
                 f"Warped needs a positive semidefinite Laplacian; the given one has the eigenvalue "
                 f"{float(values[-1]):.2g} (largest {float(values[0]):.2g})."
             )
-        floor = rank_tolerance(K.shape[0], K.dtype) * scale
-        rank = 0 if warped.strength == 0 else int(xp.sum(xp.astype(values > floor, xp.int64)))
+        rank = 0 if warped.strength == 0 else numerical_rank(values, K.shape[0], scale)
         sizes = warped.strength * values[:rank] ** warped.power
         root = xp.sqrt(sizes)[:, None] * vectors[:, :rank].T  # ηL = RᵀR
         inner = xp.eye(rank, dtype=K.dtype, **device_kwargs(K)) + root @ K @ root.T
@@ -354,7 +353,7 @@ def _require_positive(warped, inner):
     if warped.kernel.is_positive_semidefinite or inner.shape[0] == 0:
         return
     smallest = float(array_namespace(inner).linalg.eigvalsh(inner)[0])
-    if smallest <= 1e-8:
+    if smallest <= semidefinite_tolerance(inner.dtype):  # of I alone the eigenvalues would be one
         raise UnsupportedKernelError(
             f"Warped needs a kernel that is positive semidefinite on its points; with {warped.kernel!r} the matrix "
             f"I + LK has the eigenvalue {smallest:.2g}. Iterated(kernel) is a positive semidefinite alternative."

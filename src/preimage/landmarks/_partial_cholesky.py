@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, take_rows, to_numpy
-from preimage._linalg import rank_tolerance
+from preimage._linalg import rank_tolerance, semidefinite_tolerance
 from preimage._warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space import Gram
@@ -242,8 +242,8 @@ class PartialCholesky:
         self.path = np.append(self.path, before - shares * (before - self.residual_trace))
 
     def _require_semidefinite(self, residuals):
-        # Half the digits: residuals this far below zero are rare, and only theirs rounding errors are worth computing.
-        allowed = self._rounding**0.5 * self.view.largest
+        # Residuals this far below zero are rare, and only their rounding errors are worth computing.
+        allowed = semidefinite_tolerance(self.values.dtype) * self.view.largest
         suspects = np.flatnonzero(residuals < -allowed)
         if self._is_indefinite or not suspects.size:
             return

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon
-from preimage._linalg import orthonormal_factor
-from preimage.exceptions import UnsupportedKernelError
+from preimage._arrays import array_namespace, device_kwargs
+from preimage._linalg import orthonormal_factor, require_semidefinite
 from preimage.feature_space import Expansion, Gram
 
 # Smallest pivot, as a share of the largest, at which a Cholesky factor still gives half of all digits.
@@ -70,12 +69,8 @@ def relative_error(target, reduced):
 
 def require_euclidean(kernel, gram, who):
     """Refuse a kernel whose values on the points of a target do not make distances."""
-    if kernel.is_positive_semidefinite:
-        return
-    values = np.linalg.eigvalsh(gram)
-    if values[0] < -np.sqrt(epsilon(gram.dtype)) * max(abs(values[-1]), abs(values[0])):
-        raise UnsupportedKernelError(
-            f"{who} measures distances in feature space; {kernel!r} has negative eigenvalues on these points "
-            f"(smallest {values[0]:.2g}, largest {values[-1]:.2g}), so there are none. Distill compares function "
-            "values instead and works with any kernel that has a gradient."
-        )
+    advice = (
+        "Distances in feature space, which it measures, do not exist then. Distill compares function values instead "
+        "and works with any kernel that has a gradient."
+    )
+    require_semidefinite(kernel, gram, who, advice)
