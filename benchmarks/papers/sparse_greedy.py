@@ -211,9 +211,7 @@ def measure_times(repeats, seconds_of):
 
     tasks = {
         DEFAULT_TIME: selection(SparseGreedy(200)),
-        f"selection to 99 % of the trace, blocks of {BLOCK}": selection(
-            SparseGreedy(None, tolerance=0.01, block_size=BLOCK)
-        ),
+        f"selection to 99 % of the trace, blocks of {BLOCK}": selection(SparseGreedy(None, tol=0.01, block_size=BLOCK)),
         "selection of 200, κ = 59, blocks of 16": selection(SparseGreedy(200, block_size=16)),
         "selection of 200, κ = 59, one at a time (as published)": selection(SparseGreedy(200, block_size=1)),
         "selection of 200, RPCholesky": selection(RandomlyPivotedCholesky(200, sample_size=None)),

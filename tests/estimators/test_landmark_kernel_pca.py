@@ -76,7 +76,7 @@ class TestLaws:
         assert few.route_ == "landmarks"
 
     def test_tolerance_decides_the_number(self, X):
-        few = KernelPCA(3, gamma=0.02, landmarks=SparseGreedy(None, tolerance=1e-2)).fit(X)
+        few = KernelPCA(3, gamma=0.02, landmarks=SparseGreedy(None, tol=1e-2)).fit(X)
         assert few.landmarks_.residual_share <= 1e-2
         assert len(few.landmarks_) < 100
 
@@ -178,7 +178,7 @@ class TestStreams:
 
     def test_landmarks_grow_only_where_needed(self, rng):
         X = rng.normal(size=(200, 2))
-        model = KernelPCA(2, gamma=0.5, landmarks=RandomlyPivotedCholesky(100, tolerance=1e-2)).partial_fit(X)
+        model = KernelPCA(2, gamma=0.5, landmarks=RandomlyPivotedCholesky(100, tol=1e-2)).partial_fit(X)
         before = len(model.landmarks_)
         assert before < 100
         model.partial_fit(X + 0.001)

@@ -76,7 +76,7 @@ def test_intercept_is_not_penalized(data):
 def test_weights_count_rows(data, rng):
     X, y = data
     counts = rng.integers(0, 4, size=120)
-    selector = SparseGreedy(None, tolerance=1e-12)
+    selector = SparseGreedy(None, tol=1e-12)
     weighted = plain(selector, fit_intercept=True).fit(X, y, sample_weight=counts)
     repeated = plain(selector, fit_intercept=True).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
     assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-6)
@@ -185,7 +185,7 @@ def test_sparse_inputs(data):
 
 
 @pytest.mark.parametrize("kernel", [Linear() + Gaussian(0.3), Polynomial(2)])
-@pytest.mark.parametrize("landmarks", ["uniform", "pivoted_cholesky", KMeans(10), SparseGreedy(None, tolerance=1e-3)])
+@pytest.mark.parametrize("landmarks", ["uniform", "pivoted_cholesky", KMeans(10), SparseGreedy(None, tol=1e-3)])
 def test_other_kernels_and_selectors(data, kernel, landmarks):
     X, y = data
     model = SparseGreedyRegressor(landmarks, kernel=kernel, alpha=1e-3).fit(X, y)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from preimage.kernels import Gaussian, Linear, Polynomial
-from preimage.landmarks import PivotedCholesky, additional_landmarks
+from preimage.landmarks import PivotedCholesky, RandomlyPivotedCholesky
 
 X = np.random.default_rng(0).normal(size=(400, 2))
 
@@ -18,7 +18,8 @@ def left(kernel, points, rows):
 
 
 def grown(kernel, points, rows, n_more, tolerance, seed=0):
-    return additional_landmarks(kernel, points, rows, n_more, tolerance, np.random.default_rng(seed))
+    selector = RandomlyPivotedCholesky(n_more, tol=tolerance, sample_size=2000)
+    return selector.select_more(kernel, rows, points, rng=np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

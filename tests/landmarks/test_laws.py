@@ -135,7 +135,7 @@ def test_a_kernel_that_vanishes_has_no_landmarks(selector):
 @pytest.mark.parametrize("tolerance", [0.5, 1e-3])
 def test_stops_at_the_tolerance(selector, tolerance):
     X = data(80, 2)
-    landmarks = asked(selector, n_landmarks=None, tolerance=tolerance).select(Gaussian(0.5), X)
+    landmarks = asked(selector, n_landmarks=None, tol=tolerance).select(Gaussian(0.5), X)
     assert landmarks.residual_share <= tolerance
     assert landmarks.residuals_path[-2] > tolerance * landmarks.trace
     assert landmarks.reason == "residual below tolerance"
@@ -143,7 +143,7 @@ def test_stops_at_the_tolerance(selector, tolerance):
 
 @every_selector
 def test_the_number_bounds_what_a_tolerance_asks_for(selector):
-    landmarks = asked(selector, n_landmarks=3, tolerance=1e-9).select(Gaussian(1.0), data())
+    landmarks = asked(selector, n_landmarks=3, tol=1e-9).select(Gaussian(1.0), data())
     assert len(landmarks) == 3
     assert landmarks.reason == "number of landmarks reached"
 
@@ -204,7 +204,7 @@ def test_wide_kernels_are_held_to_rounding(selector, dtype, gamma):
     X = np.random.default_rng(0).normal(size=(500, 2)).astype(dtype)
     landmarks = asked(selector, n_landmarks=300).select(Gaussian(gamma), X)
     assert landmarks.residual_share < 1e-8
-    landmarks = asked(selector, n_landmarks=None, tolerance=1e-8).select(Gaussian(gamma), X)
+    landmarks = asked(selector, n_landmarks=None, tol=1e-8).select(Gaussian(gamma), X)
     assert landmarks.residual_share <= 1e-8
     assert landmarks.reason == "residual below tolerance"
 
@@ -237,7 +237,7 @@ def test_precomputed_values(selector, xp):
 def test_repeated_rows_change_nothing_but_the_trace(selector):
     """A row that is there twice is one landmark, and what is left counts twice."""
     X = data(40)
-    repeated = asked(selector, n_landmarks=None, tolerance=1e-4).select(Gaussian(0.3), np.vstack([X, X, X]))
+    repeated = asked(selector, n_landmarks=None, tol=1e-4).select(Gaussian(0.3), np.vstack([X, X, X]))
     C, W = Gaussian(0.3)(X, repeated.points), Gaussian(0.3)(repeated.points)
     assert len(np.unique(repeated.points, axis=0)) == len(repeated) <= 40
     left = 40 - np.trace(C @ np.linalg.solve(W, C.T))
@@ -304,12 +304,12 @@ def test_integers_and_lists_become_floating(selector):
 
 @every_selector
 def test_says_what_is_wrong(selector):
-    with pytest.raises(ValueError, match="needs `n_landmarks`, `tolerance` or both"):
+    with pytest.raises(ValueError, match="needs `n_landmarks`, `tol` or both"):
         asked(selector, n_landmarks=None).select(Gaussian(1.0), data())
     with pytest.raises(ValueError, match="n_landmarks"):
         asked(selector, n_landmarks=0).select(Gaussian(1.0), data())
-    with pytest.raises(ValueError, match="tolerance"):
-        asked(selector, tolerance=1.5).select(Gaussian(1.0), data())
+    with pytest.raises(ValueError, match="tol"):
+        asked(selector, tol=1.5).select(Gaussian(1.0), data())
     for shape in ((5,), (0, 3)):
         with pytest.raises(ValueError, match="2D array with at least one row"):
             selector.select(Gaussian(1.0), np.ones(shape))

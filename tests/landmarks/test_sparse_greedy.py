@@ -146,7 +146,7 @@ def test_two_hundred_kernels_hold_99_per_cent_of_abalone(abalone):
     for kernel, share in ((half, 0.0072), (whole, 1 / 885)):
         shares = [SparseGreedy(200, random_state=seed).select(kernel, abalone).residual_share for seed in range(3)]
         assert np.mean(shares) < 1.3 * share
-    assert len(SparseGreedy(None, tolerance=0.01).select(half, abalone)) < 200
+    assert len(SparseGreedy(None, tol=0.01).select(half, abalone)) < 200
 
 
 @pytest.mark.parametrize("block_size", [1, 8])

@@ -130,7 +130,7 @@ def test_landmarks_are_independent_and_leave_what_they_say(selector, case):
 @every_selector
 def test_a_tolerance_is_kept(selector, dtype, tolerance):
     X = ROWS.astype(dtype)
-    landmarks = clone(selector).set_params(n_landmarks=None, tolerance=tolerance).select(Gaussian(0.1), X)
+    landmarks = clone(selector).set_params(n_landmarks=None, tol=tolerance).select(Gaussian(0.1), X)
     left = float(sum(followed(gaussian(X, 0.1), landmarks.indices).residuals())) / len(X)
     assert landmarks.reason == "residual below tolerance"
     np.testing.assert_allclose(landmarks.residual_share, left, rtol=1e-3)

@@ -11,7 +11,7 @@ from preimage.components import KernelMoments, landmark_subspace
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
-from preimage.landmarks import LandmarkSelector, additional_landmarks, as_landmarks
+from preimage.landmarks import LandmarkSelector, RandomlyPivotedCholesky, as_landmarks
 
 # Landmarks when nobody says how many.
 DEFAULT_LANDMARKS = 1000
@@ -19,6 +19,8 @@ DEFAULT_LANDMARKS = 1000
 MOST_EXACT_ROWS = 20_000
 # Share of the kernel on a new batch that landmarks may leave before they grow, when the selector names none.
 GROWTH_TOLERANCE = 1e-3
+# Rows of a batch among which new landmarks are looked for: the work on a batch stays below that of learning from it.
+GROWTH_CANDIDATES = 2000
 # Share of the kernel on a new batch that landmarks may leave without a warning.
 MUCH_LEFT = 0.05
 # Rows that stream through a device together.
@@ -70,10 +72,11 @@ def update_landmarks(model, X, landmarks, n_components, rng, device, weights=Non
     """The model after a further batch of data, with more landmarks where the batch calls for them."""
     selector, kernel, moments = as_selector(landmarks), model.kernel, model.moments
     most = X.shape[0] if selector.n_landmarks is None else selector.n_landmarks - moments.points.shape[0]
-    tolerance = GROWTH_TOLERANCE if selector.tolerance is None else selector.tolerance
+    tol = GROWTH_TOLERANCE if selector.tol is None else selector.tol
     chosen = replace(model.landmarks, indices=None, residuals_path=None)
     if most > 0:
-        new = additional_landmarks(kernel, moments.points, X, most, tolerance, rng)
+        growth = RandomlyPivotedCholesky(most, tol=tol, sample_size=GROWTH_CANDIDATES)
+        new = growth.select_more(kernel, X, moments.points, rng=rng)
         if new.shape[0]:
             moments = moments.extended(new)
             chosen = replace(chosen, points=moments.points, reason="grown with the data")

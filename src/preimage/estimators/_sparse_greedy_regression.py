@@ -27,7 +27,7 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
     landmarks : int, str or LandmarkSelector, default=100
         Basis functions: a number stands for ``SparseGreedy(number)``; a name ("sparse_greedy", "rpcholesky",
         "pivoted_cholesky", "kmeans", "uniform") for that selector's defaults; or a selector of `preimage.landmarks`,
-        such as ``SparseGreedy(None, tolerance=1e-3)``, which leaves the number to the trace of the kernel.
+        such as ``SparseGreedy(None, tol=1e-3)``, which leaves the number to the trace of the kernel.
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`. The kernel must be positive semidefinite.
     alpha : float, "loo" or array of floats, default=1.0

@@ -2,9 +2,11 @@
 
 from preimage.feature_space._class_moments import ClassMoments
 from preimage.feature_space._copies import distinct_images, merged_images
+from preimage.feature_space._elimination import Proposal
 from preimage.feature_space._empirical_map import empirical_map
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import CenteredGram, Gram, require_finite
+from preimage.feature_space._growing_span import GrowingSpan
 from preimage.feature_space._moments import Moments
 from preimage.feature_space._subspace import Subspace
 from preimage.feature_space._union import distinct_rows, join, merged
@@ -14,7 +16,9 @@ __all__ = [
     "ClassMoments",
     "Expansion",
     "Gram",
+    "GrowingSpan",
     "Moments",
+    "Proposal",
     "Subspace",
     "distinct_images",
     "distinct_rows",

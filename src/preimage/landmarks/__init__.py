@@ -2,7 +2,6 @@
 
 from preimage.landmarks._auto_landmarks import AutoLandmarks
 from preimage.landmarks._bounds import candidates_needed, sampling_deviation
-from preimage.landmarks._growth import additional_landmarks
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._landmarks import Landmarks
 from preimage.landmarks._low_rank import LowRankPlusDiagonal, lowrank_plus_diagonal, preconditioner
@@ -24,7 +23,6 @@ __all__ = [
     "RandomlyPivotedCholesky",
     "SparseGreedy",
     "Uniform",
-    "additional_landmarks",
     "as_landmarks",
     "candidates_needed",
     "lowrank_plus_diagonal",

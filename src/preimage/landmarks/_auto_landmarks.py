@@ -3,10 +3,13 @@
 import numpy as np
 
 from preimage._arrays import take_rows
+from preimage.feature_space import GrowingSpan, Proposal
+from preimage.kernels import Kernel
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._means import hold_more, takes_means
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 from preimage.landmarks._sparse_greedy import SparseGreedy
+from preimage.landmarks._view import View
 
 # Fresh candidates for each landmark where rows are chosen: ten leave nearly what 59 leave, for a fraction of the time.
 CANDIDATES = 10
@@ -24,9 +27,9 @@ class AutoLandmarks(LandmarkSelector):
     Parameters
     ----------
     n_landmarks : int or None, default=100
-        Largest number of landmarks; None leaves it to `tolerance`, and rows are chosen then until it is met.
-    tolerance : float or None, default=None
-        Stop when the residual trace is at most this share of the trace of the kernel.
+        Largest number of landmarks; None leaves it to `tol`, and rows are chosen then until it is met.
+    tol : float or None, default=None
+        Stop when the residual trace is at most this fraction of the trace of the kernel.
     sample_size : int or None, default=5000
         With more rows than this, landmarks are chosen in a sample of so many (at least five times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows.
@@ -45,21 +48,27 @@ class AutoLandmarks(LandmarkSelector):
     """
 
     _parameter_constraints = COMMON_CONSTRAINTS
-    _rows_a_landmark = 5  # means need fewer rows than a choice of rows
+    _rows_per_landmark = 5  # means need fewer rows than a choice of rows
 
-    def __init__(self, n_landmarks=100, tolerance=None, sample_size=5_000, random_state=0):
+    def __init__(self, n_landmarks=100, tol=None, sample_size=5_000, random_state=0):
         self.n_landmarks = n_landmarks
-        self.tolerance = tolerance
+        self.tol = tol
         self.sample_size = sample_size
         self.random_state = random_state
 
-    def _factorize(self, kernel, view, rng):
-        common = self.get_params(deep=False)
+    def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
+        return self._of_rows.propose(span, limit, rng)
+
+    def _span(self, kernel: Kernel, view: View, rng: np.random.Generator) -> tuple[GrowingSpan, View]:
         candidates = take_rows(view.rows, np.arange(view.n_candidates))
         if self._limit(view) < view.n_candidates and takes_means(kernel, candidates):
-            factor = KMeans(**common)._factorize(kernel, view, rng)
-            means = take_rows(factor.view.rows, factor.pivots)
+            span, centers = KMeans(**self.get_params(deep=False))._span(kernel, view, rng)
+            means = take_rows(centers.rows, span.pivots)
             # Fewer than asked for are independent: they span all that the kernel has.
-            if len(factor) < self._limit(view) or hold_more(kernel, means, candidates, view.n_rows, rng):
-                return factor
-        return SparseGreedy(**common, n_candidates=CANDIDATES)._factorize(kernel, view, rng)
+            if len(span) < self._limit(view) or hold_more(kernel, means, candidates, view.n_rows, rng):
+                return span, centers
+        return super()._span(kernel, view, rng)
+
+    @property
+    def _of_rows(self) -> SparseGreedy:
+        return SparseGreedy(**self.get_params(deep=False), n_candidates=CANDIDATES)

@@ -8,8 +8,10 @@ from scipy import sparse
 from preimage._arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
 from preimage._validation import Interval
 from preimage.exceptions import UnsupportedKernelError
-from preimage.landmarks._pivoted_cholesky import add_farthest
+from preimage.feature_space import GrowingSpan, Proposal
+from preimage.kernels import Kernel
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
+from preimage.landmarks._view import View
 
 FIRST_NUMBER = 32
 # Part of the rows to start from that is drawn with equal probability. With one half or less, outliers take so many that
@@ -36,9 +38,9 @@ class KMeans(LandmarkSelector):
     Parameters
     ----------
     n_landmarks : int or None, default=100
-        Largest number of landmarks; None leaves it to `tolerance`.
-    tolerance : float or None, default=None
-        Stop when the residual trace is at most this share of the trace of the kernel. Without `n_landmarks`, the
+        Largest number of landmarks; None leaves it to `tol`.
+    tol : float or None, default=None
+        Stop when the residual trace is at most this fraction of the trace of the kernel. Without `n_landmarks`, the
         number of clusters is doubled until that is so.
     max_iter : int, default=5
         Iterations of Lloyd's algorithm. What landmarks hold of the kernel is settled long before the clusters are.
@@ -62,16 +64,19 @@ class KMeans(LandmarkSelector):
         **COMMON_CONSTRAINTS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
-    _rows_a_landmark = 5  # means need fewer rows than a choice of rows
+    _rows_per_landmark = 5  # means need fewer rows than a choice of rows
 
-    def __init__(self, n_landmarks=100, tolerance=None, max_iter=5, sample_size=5_000, random_state=0):
+    def __init__(self, n_landmarks=100, tol=None, max_iter=5, sample_size=5_000, random_state=0):
         self.n_landmarks = n_landmarks
-        self.tolerance = tolerance
+        self.tol = tol
         self.max_iter = max_iter
         self.sample_size = sample_size
         self.random_state = random_state
 
-    def _factorize(self, kernel, view, rng):
+    def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
+        return span.farthest()  # all centres that differ, in an order that keeps rounding errors small
+
+    def _span(self, kernel: Kernel, view: View, rng: np.random.Generator) -> tuple[GrowingSpan, View]:
         if kernel.points_are_row_numbers:
             raise UnsupportedKernelError(
                 f"KMeans needs inputs to average; {kernel!r} knows points by number only. "
@@ -81,10 +86,10 @@ class KMeans(LandmarkSelector):
         number = largest if self.n_landmarks else min(FIRST_NUMBER, largest)
         candidates = take_rows(view.rows, np.arange(view.n_candidates))
         while True:
-            centers = _centers(candidates, number, self.max_iter, rng)
-            factor = self._grown(kernel, view.with_candidates(centers), add_farthest)  # without those that coincide
-            if number == largest or factor.residual_trace <= self._goal(view):
-                return factor
+            centers = view.with_candidates(_centers(candidates, number, self.max_iter, rng))
+            span, centers = super()._span(kernel, centers, rng)
+            if number == largest or span.residual_trace <= self._goal(view.trace):
+                return span, centers
             number = min(2 * number, largest)
 
 

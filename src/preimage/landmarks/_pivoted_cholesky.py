@@ -1,12 +1,11 @@
 """Landmarks by Cholesky factorisation with the largest residual as pivot."""
 
-from functools import partial
 from numbers import Integral
 
 import numpy as np
 
 from preimage._validation import Interval
-from preimage.landmarks._elimination import by_largest, diagonal
+from preimage.feature_space import GrowingSpan, Proposal
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 
@@ -24,9 +23,9 @@ class PivotedCholesky(LandmarkSelector):
     Parameters
     ----------
     n_landmarks : int or None, default=100
-        Largest number of landmarks; None leaves it to `tolerance`.
-    tolerance : float or None, default=None
-        Stop when the residual trace is at most this share of the trace of the kernel.
+        Largest number of landmarks; None leaves it to `tol`.
+    tol : float or None, default=None
+        Stop when the residual trace is at most this fraction of the trace of the kernel.
     block_size : int, default=64
         Rows with large residuals that are looked at together.
     sample_size : int or None, default=5000
@@ -47,22 +46,12 @@ class PivotedCholesky(LandmarkSelector):
 
     _parameter_constraints = {**COMMON_CONSTRAINTS, "block_size": [Interval(Integral, 1, None, closed="left")]}
 
-    def __init__(self, n_landmarks=100, tolerance=None, block_size=64, sample_size=5_000, random_state=0):
+    def __init__(self, n_landmarks=100, tol=None, block_size=64, sample_size=5_000, random_state=0):
         self.n_landmarks = n_landmarks
-        self.tolerance = tolerance
+        self.tol = tol
         self.block_size = block_size
         self.sample_size = sample_size
         self.random_state = random_state
 
-    def _factorize(self, kernel, view, rng):
-        return self._grown(kernel, view, partial(add_farthest, block_size=self.block_size))
-
-
-def add_farthest(factor, limit, goal, block_size=64):
-    """Add the candidates with the largest residuals, as many as can be told from the `block_size` largest."""
-    numbers, residuals = factor.open_candidates()
-    order = np.argsort(-residuals, kind="stable")
-    largest = numbers[order[:block_size]]
-    next_largest = residuals[order[block_size]] if order.size > block_size else 0.0
-    rule = by_largest(diagonal, at_least=next_largest)
-    factor.extend(largest, rule, limit, goal)
+    def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
+        return span.farthest(self.block_size)

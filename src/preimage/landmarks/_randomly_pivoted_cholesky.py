@@ -1,12 +1,12 @@
 """Landmarks by Cholesky factorisation with random pivots."""
 
-from functools import partial
 from numbers import Integral
 
 import numpy as np
 
 from preimage._validation import Interval, StrOptions
-from preimage.landmarks._elimination import by_rejection, in_order
+from preimage.feature_space import GrowingSpan, Proposal
+from preimage.feature_space._elimination import by_rejection, in_order
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 
@@ -24,9 +24,9 @@ class RandomlyPivotedCholesky(LandmarkSelector):
     Parameters
     ----------
     n_landmarks : int or None, default=100
-        Largest number of landmarks; None leaves it to `tolerance`.
-    tolerance : float or None, default=None
-        Stop when the residual trace is at most this share of the trace of the kernel.
+        Largest number of landmarks; None leaves it to `tol`.
+    tol : float or None, default=None
+        Stop when the residual trace is at most this fraction of the trace of the kernel.
     method : {"accelerated", "block", "plain"}, default="accelerated"
     block_size : int, default=128
         Rows proposed at once; "plain" proposes one.
@@ -48,7 +48,7 @@ class RandomlyPivotedCholesky(LandmarkSelector):
     >>> from preimage.kernels import Gaussian
     >>> from preimage.landmarks import RandomlyPivotedCholesky
     >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> landmarks = RandomlyPivotedCholesky(None, tolerance=1e-3).select(Gaussian(1.0), X)
+    >>> landmarks = RandomlyPivotedCholesky(None, tol=1e-3).select(Gaussian(1.0), X)
     >>> len(landmarks) < 6, landmarks.residual_share <= 1e-3
     (True, True)
     """
@@ -62,37 +62,30 @@ class RandomlyPivotedCholesky(LandmarkSelector):
     def __init__(
         self,
         n_landmarks=100,
-        tolerance=None,
+        tol=None,
         method="accelerated",
         block_size=128,
         sample_size=5_000,
         random_state=0,
     ):
         self.n_landmarks = n_landmarks
-        self.tolerance = tolerance
+        self.tol = tol
         self.method = method
         self.block_size = block_size
         self.sample_size = sample_size
         self.random_state = random_state
 
-    def _factorize(self, kernel, view, rng):
-        n_proposals = 1 if self.method == "plain" else self.block_size
-        accelerated = self.method == "accelerated"
-        step = partial(propose, rng=rng, n_proposals=n_proposals, accelerated=accelerated)
-        return self._grown(kernel, view, step)
+    def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
+        numbers, residuals = span.open_rows()
+        count = 1 if self.method == "plain" else self.block_size
+        proposals = numbers[_draw(residuals, count, rng)]
+        # A row can be proposed twice and then has a second chance; equal rows of H make sure that it is chosen once.
+        distinct, positions = np.unique(proposals, return_inverse=True)
+        H = span.residual_block(distinct)[np.ix_(positions, positions)]
+        return Proposal(proposals, by_rejection(H, rng) if self.method == "accelerated" else in_order, block=H)
 
 
-def propose(factor, limit, goal, rng, n_proposals=128, accelerated=True):
-    """Draw candidates by their residuals, and add those that rejection leaves, or all that are independent."""
-    numbers, residuals = factor.open_candidates()
-    proposals = numbers[_draw(residuals, n_proposals, rng)]
-    # A row can be proposed twice, and has a second chance then; equal rows of H make sure it is chosen once.
-    distinct, places = np.unique(proposals, return_inverse=True)
-    H = factor.residual_block(distinct)[np.ix_(places, places)]
-    factor.extend(proposals, by_rejection(H, rng) if accelerated else in_order, limit, goal, H)
-
-
-def _draw(weights, count, rng):
+def _draw(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
     """Independent draws with probabilities proportional to the weights."""
     sums = np.cumsum(weights)
     return np.minimum(np.searchsorted(sums, rng.random(count) * sums[-1], side="right"), weights.size - 1)

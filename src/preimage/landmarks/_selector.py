@@ -1,46 +1,81 @@
-"""What every selector of landmarks does; its rule for the next pivots is its own."""
+"""What all selectors of landmarks share; each of them only proposes the next rows."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import take_rows
+from preimage._arrays import array_namespace, take_rows
 from preimage._random import generator
+from preimage._typing import Array, Rows, Seed
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import GrowingSpan, Proposal
+from preimage.feature_space._growing_span import FIRST_CAPACITY
+from preimage.kernels import Kernel
 from preimage.landmarks._landmarks import ENOUGH, EXHAUSTED, TOLERANCE, Landmarks
-from preimage.landmarks._partial_cholesky import PartialCholesky
 from preimage.landmarks._view import JUDGES, View, stored_points
 
-COMMON_CONSTRAINTS = {
+COMMON_CONSTRAINTS: dict[str, list] = {
     "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
-    "tolerance": [Interval(Real, 0, 1, closed="left"), None],
+    "tol": [Interval(Real, 0, 1, closed="left"), None],
     "sample_size": [Interval(Integral, 1, None, closed="left"), None],
     "random_state": ["random_state"],
 }
 
-# Room for a factor whose number of columns only the tolerance decides.
-FIRST_CAPACITY = 64
-
 
 class LandmarkSelector(BaseEstimator, ABC):
-    """Chooses landmarks: parameters in, a result out.
+    """Chooses landmarks: parameters in, a result out. A subclass gives `propose`.
 
-    All selectors have `n_landmarks`, `tolerance`, `sample_size` and `random_state`. Landmarks are chosen among
-    `sample_size` rows where that saves work: the data must have 2,000 rows more. At most `n_landmarks` are chosen
-    (at most as many as there are rows), fewer when the residual trace is at most `tolerance` times the trace of the
-    kernel, and fewer when no candidate is left that does not depend, up to rounding, on those chosen: then their
-    number is the rank. `Landmarks.reason` says which.
+    All selectors have `n_landmarks`, `tol`, `sample_size` and `random_state`. Landmarks are chosen among `sample_size`
+    rows where that saves work: the data must have 2,000 rows more. At most `n_landmarks` are chosen (at most as many as
+    there are rows), fewer when the residual trace is at most `tol` times the trace of the kernel, and fewer when every
+    other candidate depends, up to rounding, on those chosen: then their number is the rank. `Landmarks.reason` says
+    which.
     """
 
-    #: Candidates for each landmark that a sample has at least. Rows that were not drawn are expressed by their
-    #: neighbours in the sample: with five for each landmark, 400 landmarks left thirty times more of a wide kernel on
-    #: 30,000 rows than with ten, which left what all rows leave.
-    _rows_a_landmark = 10
+    n_landmarks: int | None
+    tol: float | None
+    sample_size: int | None
+    random_state: Seed
+    _parameter_constraints: dict = COMMON_CONSTRAINTS
 
-    def select(self, kernel, X, *, with_factor=False, judged=True, rng=None):
+    #: Smallest number of candidates per landmark in a sample. Rows that were not drawn are expressed by their
+    #: neighbours in the sample: with five per landmark, 400 landmarks left thirty times more of a wide kernel on 30,000
+    #: rows than with ten, which left as much as a choice among all rows.
+    _rows_per_landmark = 10
+
+    @abstractmethod
+    def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> np.ndarray | Proposal:
+        """Rows that should become landmarks next.
+
+        Parameters
+        ----------
+        span : GrowingSpan
+            The span of the landmarks so far. ``span.open_rows()`` has the numbers of the rows to choose from and their
+            squared residuals.
+        limit : int
+            Largest number of landmarks that are still to be chosen.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        integer array of shape (b,), or Proposal
+            Numbers of open rows. They become landmarks in this order, without those that depend on the ones before. A
+            `Proposal` can also give the rule that chooses among them.
+        """
+
+    def select(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        *,
+        with_factor: bool = False,
+        judged: bool = True,
+        rng: np.random.Generator | None = None,
+    ) -> Landmarks:
         """Choose landmarks among the rows of X.
 
         Parameters
@@ -52,10 +87,10 @@ class LandmarkSelector(BaseEstimator, ABC):
         with_factor : bool, default=False
             Whether to return G with K̃ = GGᵀ, which takes n × m numbers; the residual trace is exact then.
         judged : bool, default=True
-            Whether rows that are no candidates estimate the residual. Without them, a selection is cheaper, and its
-            residual trace an estimate that is too small, or NaN where landmarks are no rows.
+            Whether rows that are no candidates estimate the residual. Without them a selection is cheaper, and its
+            residual trace is estimated too small, or NaN where landmarks are no rows.
         rng : numpy.random.Generator, optional
-            Takes the place of `random_state`.
+            Used instead of `random_state`.
 
         Returns
         -------
@@ -64,49 +99,88 @@ class LandmarkSelector(BaseEstimator, ABC):
         self._check(kernel)
         X = stored_points(kernel, X)
         rng = generator(self.random_state) if rng is None else rng
-        size = self.sample_size
-        if size is not None and self.n_landmarks is not None:
-            size = max(size, self._rows_a_landmark * self.n_landmarks)
-        if size is not None and X.shape[0] <= size + JUDGES:
-            size = None  # with its judges, a sample would be as large as the data
-        view = View.of(kernel, X, size, rng, judged or self.tolerance is not None)
-        factor = self._factorize(kernel, view, rng)
-        if len(factor) == 0 and not kernel.is_positive_semidefinite:
+        view = View.of(kernel, X, self._size_of_sample(X.shape[0]), rng, judged or self.tol is not None)
+        span, view = self._span(kernel, view, rng)
+        if len(span) == 0 and not kernel.is_positive_semidefinite:
             raise UnsupportedKernelError(
                 f"{type(self).__name__} finds no landmark: {kernel!r} has no positive k(x, x) on these data. Landmarks "
                 "need a positive semidefinite kernel that does not vanish. Use another kernel, or landmarks=None."
             )
-        return self._result(factor, X, with_factor)
+        return self._result(span, view, X, with_factor)
 
-    @abstractmethod
-    def _factorize(self, kernel, view, rng):
-        """The factor on the rows of a view, grown by the rule of this selector."""
+    def select_more(self, kernel: Kernel, X: Rows, points: Array, *, rng: np.random.Generator | None = None) -> Array:
+        """Rows of X to add to the landmarks `points`, as `propose` chooses them.
 
-    def _grown(self, kernel, view, step):
-        """Grow a factor by ``step(factor, limit, goal)`` until it is done.
+        At most `n_landmarks` rows are added, none when what is left of X is at most `tol` times its trace. Both are
+        measured on the candidates alone, at most `sample_size` rows of X.
 
-        A step adds at most `limit` pivots, none after the residual trace has come to `goal`, or finds that a candidate
-        depends on others.
+        Parameters
+        ----------
+        kernel : Kernel
+        X : array of shape (n, d)
+        points : array of shape (m, d)
+        rng : numpy.random.Generator, optional
+            Used instead of `random_state`.
+
+        Returns
+        -------
+        array of shape (at most n_landmarks, d)
         """
-        factor = PartialCholesky(kernel, view, min(self.n_landmarks or FIRST_CAPACITY, view.n_candidates))
-        goal, limit = self._goal(view), self._limit(view)
-        while len(factor) < limit and factor.residual_trace > goal and factor.open_candidates()[0].size:
-            step(factor, limit - len(factor), goal)
-        return factor
+        self._check(kernel)
+        X = stored_points(kernel, X)
+        rng = generator(self.random_state) if rng is None else rng
+        view = View.of(kernel, X, self.sample_size, rng, judged=False)
+        view = replace(view, weights=np.ones(view.rows.shape[0]))
+        start = GrowingSpan.of(kernel, points)
+        span = view.span(kernel, self._capacity(view), start)
+        self._grow(span, len(start) + self._limit(view), self._goal(float(span.diagonal.sum())), rng)
+        return take_rows(view.rows, span.pivots[len(start) :])
 
-    def _limit(self, view):
+    def _span(self, kernel: Kernel, view: View, rng: np.random.Generator) -> tuple[GrowingSpan, View]:
+        """The span of the landmarks, and the view whose candidates they are: here rows, elsewhere means of rows."""
+        span = view.span(kernel, self._capacity(view))
+        self._grow(span, self._limit(view), self._goal(view.trace), rng)
+        return span, view
+
+    def _grow(self, span: GrowingSpan, limit: int, goal: float, rng: np.random.Generator) -> None:
+        """Let rows join that `propose` names, until there are enough, little is left, or all others depend on them."""
+        while len(span) < limit and span.residual_trace > goal:
+            open_rows = span.open_rows()[0]
+            if not open_rows.size:
+                break
+            proposal = self.propose(span, limit - len(span), rng)
+            if not isinstance(proposal, Proposal):
+                proposal = Proposal(np.asarray(proposal))
+                if not np.isin(proposal.numbers, open_rows).any():
+                    raise ValueError(
+                        f"{type(self).__name__}.propose must name at least one open row; it returned "
+                        f"{proposal.numbers!r}. `span.open_rows()` has those to choose from."
+                    )
+            span.extend(proposal, limit - len(span), goal)
+
+    def _limit(self, view: View) -> int:
         return min(view.n_candidates, self.n_landmarks or view.n_candidates)
 
-    def _goal(self, view):
-        return -np.inf if self.tolerance is None else self.tolerance * view.trace
+    def _capacity(self, view: View) -> int:
+        return min(self.n_landmarks or FIRST_CAPACITY, view.n_candidates)
 
-    def _check(self, kernel):
+    def _goal(self, trace: float) -> float:
+        return -np.inf if self.tol is None else self.tol * trace
+
+    def _size_of_sample(self, n: int) -> int | None:
+        size = self.sample_size
+        if size is not None and self.n_landmarks is not None:
+            size = max(size, self._rows_per_landmark * self.n_landmarks)
+        # With the rows that judge it, a sample would be as large as the data.
+        return None if size is not None and n <= size + JUDGES else size
+
+    def _check(self, kernel: Kernel) -> None:
         check_parameters(self)
         name = type(self).__name__
-        if self.n_landmarks is None and self.tolerance is None:
+        if self.n_landmarks is None and self.tol is None:
             raise ValueError(
-                f"{name} needs `n_landmarks`, `tolerance` or both; got neither. "
-                "Give a number of landmarks such as 100, or the share of the trace that may be left such as 1e-3."
+                f"{name} needs `n_landmarks`, `tol` or both; got neither. "
+                "Give a number of landmarks such as 100, or the fraction of the trace that may be left such as 1e-3."
             )
         if not kernel.is_resolved:
             raise ValueError(
@@ -114,27 +188,33 @@ class LandmarkSelector(BaseEstimator, ABC):
                 "`kernel.resolve(X)` and pass what it returns."
             )
 
-    def _result(self, factor, X, with_factor):
-        view = factor.view
+    def _result(self, span: GrowingSpan, view: View, X: Array, with_factor: bool) -> Landmarks:
         reason = EXHAUSTED
-        if factor.residual_trace <= self._goal(view):
+        if span.residual_trace <= self._goal(view.trace):
             reason = TOLERANCE
-        elif len(factor) >= (self.n_landmarks or np.inf):
+        elif len(span) >= (self.n_landmarks or np.inf):
             reason = ENOUGH
-        points, numbers = take_rows(view.rows, factor.pivots), view.numbers[factor.pivots]
+        points, numbers = take_rows(view.rows, span.pivots), view.numbers[span.pivots]
         if with_factor and (not view.is_complete or view.rows is not X):
             n = X.shape[0]
-            factor = factor.continued(View(X, np.arange(n), n, np.ones(n), view.trace, view.largest))
-        error, deviation = factor.view.uncertainty(factor.residuals)
-        residual = factor.residual_trace if factor.view.weights.any() else np.nan  # no row was there to be judged
+            view = View(X, np.arange(n), n, np.ones(n), view.trace, view.largest)
+            span = view.span(span.kernel, 1, start=span)
+        error, deviation = view.uncertainty(span.residuals)
+        residual = span.residual_trace if view.weights.any() else np.nan  # no row estimates it
         return Landmarks(
             points=points,
             indices=None if np.any(numbers < 0) else numbers,
             residual_trace=residual,
             trace=view.trace,
-            factor=factor.in_type_of(X) if with_factor else None,
-            residuals_path=factor.path,
+            factor=_in_type_of(span, X) if with_factor else None,
+            residuals_path=span.path,
             standard_error=error,
             residual_bound=residual + deviation,
             reason=reason,
         )
+
+
+def _in_type_of(span: GrowingSpan, X: Array) -> Array:
+    """G in the precision of kernel values on X, shape (n, m)."""
+    G = span.axes.T
+    return array_namespace(G).astype(G, span.kernel.value_type(X), copy=False)

@@ -1,32 +1,33 @@
 """Landmarks by sparse greedy approximation: the best of a few random candidates at each step."""
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 
 import numpy as np
 
-from preimage._arrays import from_numpy, to_numpy
+from preimage._arrays import array_namespace, epsilon, from_numpy, to_numpy
 from preimage._validation import Interval, StrOptions
-from preimage.landmarks._column_space import ColumnSpace
-from preimage.landmarks._elimination import (
+from preimage.feature_space import GrowingSpan, Proposal
+from preimage.feature_space._elimination import (
     MARGIN,
-    SAMPLED_TIE,
     TIE,
+    BlockResiduals,
+    Rule,
     by_largest,
-    diagonal,
     eliminate,
-    in_order,
     is_significant,
     longest_of_best,
-    trace_gain,
 )
-from preimage.landmarks._pivoted_cholesky import add_farthest
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 # A gain is divided by the residual of its candidate, and is trusted where that is so many times its rounding error.
 # Where it is for no candidate, the farthest row is taken, which lowers the errors of all others most. With a thousand,
 # selections of wide kernels end at 1e-10 of the trace, with this at 1e-12.
 SURE = 100_000
+# Gains from a sample are uncertain by a few per cent, and too small for long candidates, whose own term is not scaled
+# up. Where one direction is left and all candidates are equally good, the shortest would be taken without this.
+SAMPLED_TIE = 0.02
 
 
 class SparseGreedy(LandmarkSelector):
@@ -47,9 +48,9 @@ class SparseGreedy(LandmarkSelector):
     Parameters
     ----------
     n_landmarks : int or None, default=100
-        Largest number of landmarks; None leaves it to `tolerance`.
-    tolerance : float or None, default=None
-        Stop when the residual trace is at most this share of the trace of the kernel.
+        Largest number of landmarks; None leaves it to `tol`.
+    tol : float or None, default=None
+        Stop when the residual trace is at most this fraction of the trace of the kernel.
     n_candidates : int, default=59
         Fresh candidates a landmark; the number of rows or more considers all.
     space : {"function", "column"}, default="function"
@@ -89,7 +90,7 @@ class SparseGreedy(LandmarkSelector):
     def __init__(
         self,
         n_landmarks=100,
-        tolerance=None,
+        tol=None,
         n_candidates=59,
         space="function",
         rule="gain",
@@ -98,7 +99,7 @@ class SparseGreedy(LandmarkSelector):
         random_state=0,
     ):
         self.n_landmarks = n_landmarks
-        self.tolerance = tolerance
+        self.tol = tol
         self.n_candidates = n_candidates
         self.space = space
         self.rule = rule
@@ -106,71 +107,60 @@ class SparseGreedy(LandmarkSelector):
         self.sample_size = sample_size
         self.random_state = random_state
 
-    def _factorize(self, kernel, view, rng):
-        if self.space == "column":
-            step = partial(self._column_step, ColumnSpace(), rng)
-        elif self.block_size == 1 and self.rule == "gain":
-            step = partial(self._exact_step, rng)
-        else:
-            step = partial(self._sampled_step, rng)
-        return self._grown(kernel, view, step)
-
-    def _exact_step(self, rng, factor, limit, goal):
-        """One landmark, by gains over all rows  (G5)."""
-        candidates, _ = self._draw(factor, rng)
-        sure = candidates[is_significant(factor.residuals[candidates], _sure_floor(factor, candidates))]
-        if not sure.size:
-            add_farthest(factor, 1, goal)
-            return
-        columns = factor.residual_columns(sure)
-        weights = from_numpy(factor.view.weights, columns)
-        unit = factor.view.largest  # whose square may have no place in floating numbers
-        squares = to_numpy((columns / unit) ** 2 @ weights)
-        own = factor.residuals[sure] / unit
-        best = longest_of_best(squares / own, own)
-        chosen = slice(best, best + 1)
-        if not factor.add(sure[chosen], np.sqrt(factor.residuals[sure[chosen], None]), goal, columns[chosen, :]):
-            factor.close(candidates)
-
-    def _sampled_step(self, rng, factor, limit, goal):
-        """A few landmarks, by gains over the candidates themselves."""
-        candidates, n_open = self._draw(factor, rng)
-        floor = _sure_floor(factor, candidates)
-        limit = min(self.block_size, limit)
-        if is_significant(factor.residuals[candidates], floor).any():
-            factor.extend(candidates, self._choice(n_open), limit, goal, floor=floor)
-        else:
-            add_farthest(factor, limit, goal)
-
-    def _column_step(self, columns, rng, factor, limit, goal):
-        """The same with columns of the kernel matrix as vectors  (G6)."""
-        candidates, n_open = self._draw(factor, rng)
-        before, limit = len(factor), min(self.block_size, limit)
-        sure = candidates[is_significant(factor.residuals[candidates], _sure_floor(factor, candidates))]
-        best = []
-        if sure.size:
-            residuals, errors = columns.residuals(factor.kernel_columns(sure) / factor.view.largest)
-            best, _ = eliminate(to_numpy(residuals @ residuals.T), errors, self._choice(n_open), limit)
-        # Columns can be independent by rounding where the points are not; the points decide.
-        if best:
-            factor.extend(sure[best], in_order, limit, goal)
-        else:
-            add_farthest(factor, limit, goal)
-        columns.add(factor.kernel_columns(factor.pivots[before:]) / factor.view.largest)
-
-    def _draw(self, factor, rng):
-        numbers, _ = factor.open_candidates()
+    def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
+        numbers, _ = span.open_rows()
         count = min(self.n_candidates * self.block_size, numbers.size)
         drawn = numbers if count == numbers.size else rng.choice(numbers, count, replace=False)
-        return drawn, numbers.size
+        floor = SURE / MARGIN * span.rounding_errors(drawn)
+        sure = drawn[is_significant(span.residuals[drawn], floor)]
+        if sure.size and self.space == "column":
+            proposal = self._by_columns(span, sure, numbers.size)
+        elif sure.size and self.block_size == 1 and self.rule == "gain":
+            proposal = _by_exact_gain(span, sure)
+        elif sure.size:
+            proposal = Proposal(drawn, self._choice(numbers.size), floor=floor)
+        else:
+            proposal = span.farthest()
+        return replace(proposal, most=self.block_size)
 
-    def _choice(self, n_open):
+    def _by_columns(self, span: GrowingSpan, candidates: np.ndarray, n_open: int) -> Proposal:
+        """The best candidates with columns of the kernel matrix as vectors  (G6)."""
+        # Inner products of residual columns play the role that residual kernel values have in function space: they
+        # are the Schur complement of K² instead of K.
+        columns = span.kernel_columns(candidates) / span.largest
+        norms = to_numpy(array_namespace(columns).sum(columns * columns, axis=1)).astype(np.float64)
+        floor = (columns.shape[1] * epsilon(columns.dtype)) ** 2 * norms
+        basis = span.column_basis()
+        for _ in range(2):  # one pass leaves rounding errors of the size of what it removed
+            columns = columns - (columns @ basis) @ basis.T
+        best, _ = eliminate(to_numpy(columns @ columns.T), floor, self._choice(n_open), self.block_size)
+        # Columns can be independent by rounding where the points are not; the points decide.
+        return Proposal(candidates[best]) if best else span.farthest()
+
+    def _choice(self, n_open: int) -> Rule:
         if self.rule == "residual":
-            return by_largest(diagonal)
+            return by_largest()
         is_sampled = n_open > self.n_candidates * self.block_size
         return by_largest(partial(trace_gain, represented=n_open), tie=SAMPLED_TIE if is_sampled else TIE)
 
 
-def _sure_floor(factor, candidates):
-    """Half the squared residuals from which on gains of candidates can be trusted."""
-    return SURE / MARGIN * factor.rounding_errors(candidates)
+def trace_gain(residuals: BlockResiduals, represented: int) -> np.ndarray:
+    """Estimated decrease ‖Re_i‖²/R_ii of the trace by each candidate (G5), in units of the largest residual.
+
+    The candidates are a sample of `represented` rows: the term R_ii of the sum that belongs to the candidate itself is
+    known, and the others are scaled up.
+    """
+    diagonal, size = residuals.diagonal / residuals.unit, residuals.diagonal.size
+    scale = 1.0 if size < 2 else (represented - 1) / (size - 1)
+    return diagonal + scale * (residuals.squares - diagonal * diagonal) / np.where(diagonal > 0, diagonal, np.inf)
+
+
+def _by_exact_gain(span: GrowingSpan, candidates: np.ndarray) -> Proposal:
+    """The candidate with the largest gain over all rows  (G5)."""
+    columns = span.residual_columns(candidates)
+    # In units of the largest k(x, x), whose square could overflow.
+    squares = to_numpy((columns / span.largest) ** 2 @ from_numpy(span.weights, columns))
+    diagonal = span.residuals[candidates] / span.largest
+    best = longest_of_best(squares / diagonal, diagonal)
+    chosen = candidates[best : best + 1]
+    return Proposal(chosen, block=span.residuals[chosen][:, None], columns=columns[best : best + 1, :])

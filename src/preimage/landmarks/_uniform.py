@@ -1,8 +1,12 @@
 """Landmarks drawn with equal probability."""
 
-from preimage.landmarks._elimination import by_largest, diagonal
+import numpy as np
+
+from preimage.feature_space import GrowingSpan, Proposal
+from preimage.feature_space._elimination import by_largest
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
+# Rows drawn together: enough for products of matrices, few enough that elimination inside the block stays cheap.
 BLOCK = 128
 
 
@@ -15,9 +19,9 @@ class Uniform(LandmarkSelector):
     Parameters
     ----------
     n_landmarks : int or None, default=100
-        Largest number of landmarks; None leaves it to `tolerance`.
-    tolerance : float or None, default=None
-        Stop when the residual trace is at most this share of the trace of the kernel.
+        Largest number of landmarks; None leaves it to `tol`.
+    tol : float or None, default=None
+        Stop when the residual trace is at most this fraction of the trace of the kernel.
     sample_size : int or None, default=2000
         With more rows than this, landmarks are drawn from a sample of so many (at least twice `n_landmarks`), and the
         residual trace is estimated from others. None looks at all rows.
@@ -35,19 +39,16 @@ class Uniform(LandmarkSelector):
     """
 
     _parameter_constraints = COMMON_CONSTRAINTS
-    _rows_a_landmark = 2
+    _rows_per_landmark = 2
 
-    def __init__(self, n_landmarks=100, tolerance=None, sample_size=2_000, random_state=0):
+    def __init__(self, n_landmarks=100, tol=None, sample_size=2_000, random_state=0):
         self.n_landmarks = n_landmarks
-        self.tolerance = tolerance
+        self.tol = tol
         self.sample_size = sample_size
         self.random_state = random_state
 
-    def _factorize(self, kernel, view, rng):
-        def step(factor, limit, goal):
-            numbers, _ = factor.open_candidates()
-            drawn = rng.choice(numbers, min(BLOCK, limit, numbers.size), replace=False)
-            # The order of a block is free; large residuals first keep rounding errors small.
-            factor.extend(drawn, by_largest(diagonal), limit, goal)
-
-        return self._grown(kernel, view, step)
+    def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
+        numbers, _ = span.open_rows()
+        drawn = rng.choice(numbers, min(BLOCK, limit, numbers.size), replace=False)
+        # The order inside a block is free; large residuals first keep rounding errors small.
+        return Proposal(drawn, by_largest())

@@ -8,7 +8,8 @@ import numpy as np
 from preimage._arrays import as_points, concat_rows, is_dask, is_lazy, is_sparse, take_rows, to_numpy
 from preimage._rows import sum_rows
 from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import require_finite
+from preimage.feature_space import GrowingSpan, require_finite
+from preimage.kernels import Kernel
 from preimage.landmarks._bounds import sampling_deviation
 
 # Unseen rows on which a selection from a sample is judged: their mean residual is settled to a few per cent.
@@ -79,6 +80,17 @@ class View:
         rows = concat_rows(points, self.rows)
         numbers, weights = np.append(np.full(m, -1), self.numbers), np.append(np.zeros(m), self.weights)
         return replace(self, rows=rows, numbers=numbers, n_candidates=m, weights=weights)
+
+    def span(self, kernel: Kernel, capacity: int, start: GrowingSpan | None = None) -> GrowingSpan:
+        """A span that grows by candidates of this view."""
+        return GrowingSpan(
+            kernel,
+            self.rows,
+            start=start,
+            weights=self.weights,
+            n_candidates=self.n_candidates,
+            capacity=capacity,
+        )
 
     def uncertainty(self, residuals):
         """Standard error of the sum of all residuals, and how far it may lie above the estimate at 95 %."""

@@ -1,0 +1,178 @@
+"""Elimination inside a small block of candidates: which of them become pivots, and in which order."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage._typing import Array
+
+# Rounding errors are estimated from above, so twice the estimate is certainly more than rounding. With 20, selections
+# of wide kernels would stop a decade of the residual trace earlier.
+MARGIN = 2
+# ‖Re_i‖² is updated by subtraction. Below this fraction of the largest value it started from, half of the digits may be
+# lost, and it is computed again from the matrix; ten times more often would cost more than the elimination itself.
+LOST = 1e-6
+# Of pivots whose scores differ by less than this fraction, the one with the largest residual is taken: it is the least
+# affected by rounding. Scores over all rows are exact up to accumulated rounding.
+TIE = 1e-6
+
+# A rule: the position of the next pivot among the open candidates, or None to stop.
+Rule = Callable[["BlockResiduals", np.ndarray], int | None]
+
+
+class BlockResiduals:
+    """Residual inner products of b candidates while pivots are projected out of them, column by column.
+
+    The residual matrix itself is never updated: a pivot needs its own column, and rules need the diagonal or the
+    squared norms of the columns.
+
+    Parameters
+    ----------
+    H : array of shape (b, b)
+        Residual inner products at the start.
+    limit : int
+        Largest number of pivots.
+    """
+
+    def __init__(self, H: np.ndarray, limit: int) -> None:
+        self.H = H
+        #: Squared residuals R_ii of the candidates.
+        self.diagonal = np.diagonal(H).copy()
+        #: The largest squared residual at the start. Squares are divided by its square, which could overflow.
+        self.unit = max(self.diagonal.max(initial=0.0), np.finfo(float).tiny)
+        self._columns = np.empty((min(limit, H.shape[0]), H.shape[0]))
+        self._count = 0
+        self._squares: np.ndarray | None = None
+        self._size = 0.0
+
+    @property
+    def squares(self) -> np.ndarray:
+        """‖Re_i‖²/unit² for every candidate; computed at the first call and updated from then on."""
+        if self._squares is None or self._squares.max() < LOST * self._size:
+            P = self._columns[: self._count]
+            residual = (self.H if not self._count else self.H - P.T @ P) / self.unit
+            self._squares = np.einsum("ij,ij->j", residual, residual)
+            self._size = self._squares.max()
+        return self._squares
+
+    def project_out(self, j: int) -> np.ndarray:
+        """Make candidate j a pivot; returns its residual column over the root of its residual."""
+        P = self._columns[: self._count]
+        column = (self.H[j] - P[:, j] @ P) / np.sqrt(self.diagonal[j])
+        if self._squares is not None:
+            scaled = column / np.sqrt(self.unit)
+            image = (self.H @ scaled - P.T @ (P @ scaled)) / self.unit
+            self._squares = self._squares - 2 * scaled * image + scaled**2 * (scaled @ scaled)
+        self.diagonal = self.diagonal - column * column
+        self._columns[self._count] = column
+        self._count += 1
+        return column
+
+
+def eliminate(H: Array, floor: np.ndarray, choose: Rule, limit: int) -> tuple[list[int], np.ndarray]:
+    """Choose pivots among b candidates by their residual matrix, projecting each out of the others.
+
+    Parameters
+    ----------
+    H : array of shape (b, b)
+        Residual inner products of the candidates, in NumPy.
+    floor : array of shape (b,)
+        Smallest rounding errors of the squared residuals. A candidate within `MARGIN` times of them depends on the
+        others and is never chosen. Errors can be larger, depending on the pivots (G18): callers check the result.
+    choose : callable
+        ``choose(residuals, is_open)`` returns the position of the next pivot among the open candidates, or None.
+    limit : int
+        Largest number of pivots.
+
+    Returns
+    -------
+    kept : list of positions, in order
+    L : array of shape (len(kept), len(kept))
+        Cholesky factor of H at the pivots.
+    """
+    residuals = BlockResiduals(np.asarray(H, dtype=float), limit)
+    is_open = is_significant(residuals.diagonal, floor)
+    kept: list[int] = []
+    columns = []
+    while len(kept) < limit:
+        j = choose(residuals, is_open)
+        if j is None:
+            break
+        columns.append(residuals.project_out(j))
+        kept.append(j)
+        is_open[j] = False
+        is_open &= is_significant(residuals.diagonal, floor)
+    L = np.stack(columns, axis=1)[kept] if kept else np.zeros((0, 0))
+    return kept, np.tril(L)
+
+
+def is_significant(residuals: Array, errors: Array) -> Array:
+    """Whether squared residuals are larger than rounding errors."""
+    return residuals > MARGIN * errors
+
+
+def in_order(residuals: BlockResiduals, is_open: np.ndarray) -> int | None:
+    """The first open candidate; those before it are pivots or depend on them."""
+    return int(np.argmax(is_open)) if is_open.any() else None
+
+
+def by_largest(
+    score: Callable[[BlockResiduals], np.ndarray] | None = None, at_least: float = 0.0, tie: float = TIE
+) -> Rule:
+    """The open candidate with the largest score, if that reaches `at_least`; by default the largest residual  (G8)."""
+
+    def choose(residuals: BlockResiduals, is_open: np.ndarray) -> int | None:
+        if not is_open.any():
+            return None
+        diagonal = np.where(is_open, residuals.diagonal, -np.inf)
+        scores = diagonal if score is None else np.where(is_open, score(residuals), -np.inf)
+        best = longest_of_best(scores, diagonal, tie)
+        return best if scores[best] >= at_least else None
+
+    return choose
+
+
+def by_rejection(H: np.ndarray, rng: np.random.Generator) -> Rule:
+    """Candidates in order, each taken with probability (residual now) / (residual when proposed)."""
+    thresholds = rng.random(H.shape[0]) * np.diagonal(H)
+    order: Iterator[int] = iter(range(H.shape[0]))
+
+    def choose(residuals: BlockResiduals, is_open: np.ndarray) -> int | None:
+        return next((j for j in order if is_open[j] and thresholds[j] < residuals.diagonal[j]), None)
+
+    return choose
+
+
+def longest_of_best(scores: np.ndarray, diagonal: np.ndarray, tie: float = TIE) -> int:
+    """The candidate with the largest residual among those whose scores are within a fraction `tie` of the largest."""
+    return int(np.argmax(np.where(scores >= (1 - tie) * scores.max(), diagonal, -np.inf)))
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Rows that may join a `GrowingSpan` next, and the rule by which elimination chooses among them.
+
+    Attributes
+    ----------
+    numbers : integer array of shape (b,)
+        Numbers of rows, in NumPy.
+    choose : callable
+        A rule of elimination, see `eliminate`. The default takes the rows in order, without those that depend on the
+        span or on rows before them.
+    most : int or None
+        Largest number of rows to take.
+    floor : array of shape (b,), optional
+        Rows are taken while their squared residual is more than twice this. Default: the rounding error of k(x, x).
+    block : array of shape (b, b), optional
+        Residual inner products of the rows, where they have been computed.
+    columns : array of shape (b, n), optional
+        Residual inner products of these and all rows, where they have been computed.
+    """
+
+    numbers: np.ndarray
+    choose: Rule = in_order
+    most: int | None = None
+    floor: np.ndarray | None = None
+    block: np.ndarray | None = None
+    columns: Array | None = None
