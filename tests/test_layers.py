@@ -41,7 +41,6 @@ ALLOWED_SIDEWAYS = {
     ("model_selection", "renormalization"),
     ("cli", "plotting"),
     ("cli", "neuro"),
-    ("kernels", "widths"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 EVERYTHING = {"testing", "__init__"}

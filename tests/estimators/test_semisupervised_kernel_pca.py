@@ -29,6 +29,7 @@ from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Linear, Sigmoid, Warped
 from preimage.landmarks import KMeans
 from preimage.solvers import FixedPoint, Gradient
+from preimage.widths import with_class_widths
 
 X, MOON = make_moons(120, noise=0.08, random_state=1)
 NEW = make_moons(20, noise=0.08, random_state=2)[0]
@@ -283,11 +284,11 @@ def test_small_and_degenerate_data():
 
 def test_widths_from_class_means_look_at_labelled_rows():
     model = SemiSupervisedKernelPCA(2, gamma="enclosing_ball").fit(X, MOON)
-    assert model.kernel_.gamma == Gaussian("enclosing_ball").resolve(X, MOON).gamma
+    assert model.kernel_.gamma == with_class_widths(Gaussian("enclosing_ball"), X, MOON).gamma
     known = np.flatnonzero(Y != -1)
     part = SemiSupervisedKernelPCA(2, gamma="enclosing_ball").fit(X, Y)
     assert 0 < known.size < len(X)
-    assert part.kernel_.gamma == Gaussian("enclosing_ball").resolve(X[known], MOON[known]).gamma
+    assert part.kernel_.gamma == with_class_widths(Gaussian("enclosing_ball"), X[known], MOON[known]).gamma
     with pytest.raises(ValueError, match="needs class labels y"):
         SemiSupervisedKernelPCA(2, gamma="enclosing_ball").fit(X, np.full(len(X), -1))
     with pytest.raises(ValueError, match="labels"):

@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from preimage import KernelFisherDiscriminant, KernelPCA
 from preimage.kernels import CLASS_RULES, Gaussian, Laplacian, Linear, ScaledInputs
 from preimage.model_selection._width_search import WidthSearch, class_mean_radius
-from preimage.widths import class_gram, class_width
+from preimage.widths import class_gram, class_width, with_class_widths
 from preimage.widths._dispersion import class_balls, dispersion
 
 X, y = load_digits(return_X_y=True)
@@ -103,7 +103,7 @@ def test_a_pipeline_is_searched_in_the_space_of_its_kernel():
 def test_kernels_of_transformed_inputs_are_searched_in_the_space_of_their_part():
     weights = np.r_[np.full(32, 100.0), np.ones(32)]
     kernel = ScaledInputs(Gaussian() + Linear(), weights)
-    expected = ScaledInputs(Gaussian("enclosing_ball"), weights).resolve(X, y).kernel.gamma
+    expected = with_class_widths(ScaledInputs(Gaussian("enclosing_ball"), weights), X, y).kernel.gamma
     assert_allclose(WidthSearch(KernelPCA(3, kernel=kernel)).fit(X, y).best_gamma_, expected)
     steps = make_pipeline(StandardScaler(), KernelPCA(3, kernel=kernel))
     scaled = np.sqrt(weights) * StandardScaler().fit_transform(X)

@@ -25,8 +25,8 @@ from preimage.kernels import (
     Warped,
     resolve_gamma,
 )
-from preimage.widths import class_gram, class_width
-from preimage.widths._class_width import randomized_curves, settled_gamma, width_curves
+from preimage.widths import class_gram, class_width, with_class_widths
+from preimage.widths._class_width import needs_labels, randomized_curves, settled_gamma, width_curves
 from preimage.widths._dispersion import dispersion
 
 X, y = load_digits(return_X_y=True)
@@ -66,7 +66,7 @@ def test_other_libraries_and_sparse_points(xp):
 
 @pytest.mark.parametrize("kernel", [Laplacian, Matern, RationalQuadratic, InverseMultiquadric])
 def test_every_kernel_of_a_distance_finds_its_own_width(kernel):
-    found = kernel("enclosing_ball").resolve(X, y)
+    found = with_class_widths(kernel("enclosing_ball"), X, y)
     assert isinstance(found, kernel) and found.is_resolved
     assert_allclose(found.gamma, class_width(X, y, kernel=kernel()), rtol=0)
     assert not np.isclose(found.gamma, class_width(X, y), rtol=1e-3)
@@ -74,27 +74,29 @@ def test_every_kernel_of_a_distance_finds_its_own_width(kernel):
 
 def test_parts_of_combinations_find_theirs():
     ball, mean = class_width(X, y), class_width(X, y, "mean_distance")
-    found = (Gaussian("enclosing_ball") + 2.0 * Gaussian("mean_distance") * Linear()).resolve(X, y)
+    found = with_class_widths(Gaussian("enclosing_ball") + 2.0 * Gaussian("mean_distance") * Linear(), X, y)
     assert_allclose([found.left.gamma, found.right.left.kernel.gamma], [ball, mean])
-    assert (Gaussian("median") + Gaussian("enclosing_ball")).resolve(X, y).left.gamma == resolve_gamma("median", X)
-    assert_allclose(Normalized(Gaussian("enclosing_ball")).resolve(X, y).kernel.gamma, ball)
-    assert_allclose((Gaussian("enclosing_ball") ** 2).resolve(X, y).kernel.gamma, ball)
+    assert with_class_widths(Gaussian("median") + Gaussian("enclosing_ball"), X, y).resolve(
+        X
+    ).left.gamma == resolve_gamma("median", X)
+    assert_allclose(with_class_widths(Normalized(Gaussian("enclosing_ball")), X, y).kernel.gamma, ball)
+    assert_allclose(with_class_widths(Gaussian("enclosing_ball") ** 2, X, y).kernel.gamma, ball)
 
 
 def test_widths_on_transformed_inputs_are_of_those():
-    mapped = MappedInputs(Gaussian("enclosing_ball"), 10 * np.eye(64)).resolve(X, y)
+    mapped = with_class_widths(MappedInputs(Gaussian("enclosing_ball"), 10 * np.eye(64)), X, y)
     assert_allclose(mapped.kernel.gamma, class_width(X, y) / 100, rtol=1e-9)
     weights = np.linspace(0, 2, 64)
-    scaled = ScaledInputs(Gaussian("enclosing_ball"), weights).resolve(X, y)
+    scaled = with_class_widths(ScaledInputs(Gaussian("enclosing_ball"), weights), X, y)
     assert_allclose(scaled.kernel.gamma, class_width(X * np.sqrt(weights), y), rtol=1e-9)
 
 
 def test_reference_points_stay_all_points():
     """The sample that a width is found on is not what an iterated or warped kernel is made on."""
-    found = Iterated(Gaussian("enclosing_ball")).resolve(X, y)
+    found = with_class_widths(Iterated(Gaussian("enclosing_ball")), X, y).resolve(X)
     assert found.reference is X
     assert_allclose(found.kernel.gamma, class_width(X, y))
-    warped = Warped(Gaussian("alignment")).with_class_widths(X[:60], y[:60]).resolve(X[:60])
+    warped = with_class_widths(Warped(Gaussian("alignment")), X[:60], y[:60]).resolve(X[:60])
     assert_allclose(warped.kernel.gamma, class_width(X[:60], y[:60], "alignment"))
 
 
@@ -125,20 +127,23 @@ class Doubled(Kernel):
 
 def test_kernels_that_know_no_labels_still_work():
     assert Doubled(Gaussian("median")).resolve(X).kernel.gamma == resolve_gamma("median", X)
-    assert (Doubled(Gaussian("median")) + Linear()).resolve(X, y).left.kernel.gamma == resolve_gamma("median", X)
-    found = Doubled(Gaussian("enclosing_ball")).with_class_widths(X, y).resolve(X)
+    assert with_class_widths(Doubled(Gaussian("median")) + Linear(), X, y).resolve(
+        X
+    ).left.kernel.gamma == resolve_gamma("median", X)
+    found = with_class_widths(Doubled(Gaussian("enclosing_ball")), X, y).resolve(X)
     assert_allclose(found.kernel.gamma, class_width(X, y))
 
 
 def test_labels_are_needed_and_looked_at_only_where_a_rule_asks():
-    assert Gaussian("enclosing_ball").needs_labels and (Linear() + Laplacian("alignment")).needs_labels
-    assert not any(kernel.needs_labels for kernel in (Gaussian("median"), Gaussian(), Linear(), Polynomial()))
+    assert needs_labels(Gaussian("enclosing_ball")) and needs_labels(Linear() + Laplacian("alignment"))
+    assert not any(needs_labels(kernel) for kernel in (Gaussian("median"), Gaussian(), Linear(), Polynomial()))
     continuous = np.linspace(0, 1, len(y))
-    assert Gaussian("median").resolve(X, continuous).gamma == Gaussian("median").resolve(X).gamma
+    kernel = Gaussian("median")
+    assert with_class_widths(kernel, X, continuous) is kernel
     for kernel in (Gaussian("enclosing_ball"), Linear() + Gaussian("alignment")):
-        with pytest.raises(ValueError, match=r"needs labels: call fit\(X, y\), or resolve\(X, y\)"):
+        with pytest.raises(ValueError, match=r"needs labels: call fit\(X, y\), or preimage.widths.with_class_widths"):
             kernel.resolve(X)
-        with pytest.raises(ValueError, match=r"call `resolve\(X, y\)` first"):
+        with pytest.raises(ValueError, match=r"call `resolve\(X\)` first"):
             kernel(X)
 
 
@@ -165,11 +170,11 @@ def test_single_members_are_fine_where_nothing_is_left_out():
 
 def test_kernels_without_a_width_and_unknown_rules_are_refused():
     with pytest.raises(UnsupportedKernelError, match=r"Gaussian, Laplacian.* are such kernels"):
-        Polynomial(2, gamma="enclosing_ball").resolve(X, y)
+        with_class_widths(Polynomial(2, gamma="enclosing_ball"), X, y)
     with pytest.raises(ValueError, match="Unknown rule 'ball'"):
         class_width(X, y, "ball")
     with pytest.raises(ValueError, match=r"'enclosing_ball'.*got 'ball'"):
-        Gaussian("ball").resolve(X, y)
+        with_class_widths(Gaussian("ball"), X, y).resolve(X)
     with pytest.raises(ValueError, match="two distinct points"):
         class_width(np.ones((6, 2)), [0, 0, 0, 1, 1, 1])
 

@@ -21,7 +21,7 @@ from preimage._targets import check_weights
 from preimage._validation import Interval, check_gram, check_parameters, check_points
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.widths._class_gram import stratified_rows
-from preimage.widths._class_width import CLASS_POINTS, check_class_labels
+from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths
 
 # Squared distance of the data from the origin, in units of their variance, from which on linear kernels are evaluated
 # about their mean. Rounding errors of inner products are ε times that: 2e-12 and 1e-6 of the variance up to here.
@@ -64,7 +64,7 @@ def kernel_and_inputs(
     elif copy:
         checked = own_copy(checked, X)
     known = checked
-    if labelled_rows is not None and kernel.needs_labels:
+    if labelled_rows is not None and needs_labels(kernel):
         rows, y = labelled_rows(checked.shape[0])
         known = take_rows(checked, rows)
     kernel = labelled_kernel(estimator, kernel, known, y)
@@ -77,13 +77,13 @@ def labelled_kernel(estimator, kernel, X, y=None):
 
     X is validated, and of any kind that rows can be taken from.
     """
-    if not kernel.needs_labels:
+    if not needs_labels(kernel):
         return kernel
     y = check_class_labels(f"{type(estimator).__name__} with {kernel!r}", y, X.shape[0])
     if is_lazy(X):  # rules look at some points only; what they do not look at need not be read
         rows = stratified_rows(y, CLASS_POINTS, generator(0))
         X, y = take_rows(X, rows), y[rows]
-    return kernel.with_class_widths(as_points(X), y)
+    return with_class_widths(kernel, as_points(X), y)
 
 
 def repeated(X, weights):

@@ -21,6 +21,7 @@ from preimage.kernels._combinations import (
 )
 from preimage.kernels._constant import Constant
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
+from preimage.kernels._from_data import DataParameter, KeptRows, Width
 from preimage.kernels._iterated import Iterated
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._names import KERNEL_NAMES, as_kernel
@@ -55,11 +56,13 @@ __all__ = [
     "ChiSquaredDistance",
     "Constant",
     "Cosine",
+    "DataParameter",
     "Exponential",
     "Gaussian",
     "InnerProduct",
     "InverseMultiquadric",
     "Iterated",
+    "KeptRows",
     "Kernel",
     "Laplacian",
     "Linear",
@@ -87,6 +90,7 @@ __all__ = [
     "SquaredDistance",
     "Sum",
     "Warped",
+    "Width",
     "as_kernel",
     "gamma_from_width",
     "resolve_gamma",

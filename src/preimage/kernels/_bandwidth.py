@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from preimage._arrays import array_namespace, is_sparse, take_rows, to_numpy
 
-#: Rules that find a width from labelled points: see `preimage.kernels.class_width`.
+#: Rules that find a width from labelled points: see `preimage.widths.class_width`.
 CLASS_RULES = ("enclosing_ball", "mean_distance", "median_distance", "min_distance", "max_distance", "alignment")
 
 # Pairwise distances of two thousand points are two million numbers: a percentile of them is settled to a few per
@@ -44,8 +44,9 @@ def resolve_gamma(gamma, X, metric="sqeuclidean"):
         return float(gamma)
     if is_class_rule(gamma):
         raise ValueError(
-            f"gamma={gamma!r} finds a width from class means and needs labels: call fit(X, y), or resolve(X, y) of a "
-            "kernel. Rules without labels are 'scale', 'median' and percentiles such as 'p5'."
+            f"gamma={gamma!r} finds a width from class means and needs labels: call fit(X, y), or "
+            "preimage.widths.with_class_widths(kernel, X, y) for a kernel. Rules without labels are 'scale', 'median' "
+            "and percentiles such as 'p5'."
         )
     if gamma is None or gamma == "auto":
         return 1 / X.shape[1]

@@ -6,7 +6,7 @@ from numbers import Real
 import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
-from preimage._validation import StrOptions
+from preimage._validation import StrOptions, check_parameters
 from preimage.kernels._kernel import Kernel
 
 # Rows on whose pairs symmetry is tried: 16² calls of a function of rows, nothing against the n² of a fit.
@@ -70,9 +70,11 @@ class CallableKernel(Kernel):
     def has_gradient(self):
         return self.gradient_function is not None
 
-    def resolve(self, X, y=None):
+    def resolve(self, X):
         """The kernel that knows what its function takes; ValueError if that is not symmetric on rows of X."""
-        kernel = super().resolve(X, y)
+        check_parameters(self)
+        takes = self._found_takes(X, X) if self.takes == "auto" else self.takes
+        kernel = type(self)(**{**self.get_params(deep=False), "takes": takes})
         rows = take_rows(X, np.linspace(0, X.shape[0] - 1, min(SYMMETRY_ROWS, X.shape[0])).astype(int))
         values = to_numpy(kernel(rows))
         differences = np.abs(values - values.T)
@@ -85,11 +87,6 @@ class CallableKernel(Kernel):
                 "k(x, z) with some points z as features."
             )
         return kernel
-
-    def _resolve_parameter(self, name, value, X):
-        if name == "takes" and value == "auto":
-            return self._found_takes(X, X)
-        return super()._resolve_parameter(name, value, X)
 
     def blocks(self, X, Y):
         takes = self._found_takes(X, Y) if self.takes == "auto" else self.takes

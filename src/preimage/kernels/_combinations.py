@@ -257,7 +257,7 @@ def _is_stationary(kernel):
     """Whether k(x, y) is known to depend on x − y alone."""
     if isinstance(kernel, ProfileKernel):
         return kernel.pairwise in (SquaredDistance(), ManhattanDistance())
-    return isinstance(kernel, (Sum, Product, Scaled, Power)) and all(_is_stationary(part) for part in kernel._parts())
+    return isinstance(kernel, (Sum, Product, Scaled, Power)) and all(_is_stationary(part) for part in kernel.parts())
 
 
 def _share_quantity(left, right):

@@ -1,6 +1,7 @@
 """Kernels iterated over a reference sample: positive semidefinite whatever they are made of."""
 
 from preimage._arrays import array_namespace, beside
+from preimage.kernels._from_data import KeptRows
 from preimage.kernels._kernel import Kernel
 
 
@@ -18,7 +19,7 @@ class Iterated(Kernel):
     """
 
     is_positive_semidefinite = True
-    data_parameters = ("reference",)
+    data_parameters = {"reference": KeptRows()}
     _parameter_constraints = {"kernel": [Kernel], "reference": ["array-like", "sparse matrix", None]}
 
     def __init__(self, kernel, reference=None):

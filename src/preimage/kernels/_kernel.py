@@ -1,31 +1,43 @@
 """What every kernel can do, and how kernels combine."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
+from preimage._typing import Array, Rows
 from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._bandwidth import is_class_rule, resolve_gamma
+from preimage.kernels._from_data import DataParameter, Width
 
 EVERYTHING = slice(None)
+
+# f(rows, columns) = k(X[rows], Y[columns]) for slices of rows and columns.
+Block: TypeAlias = Callable[[slice, slice], Array]
+# f(Z) = k(Z, X) for points X that were prepared.
+Values: TypeAlias = Callable[[Array], Array]
+# f(Z) = k(Z, X), and the function of weights that `Kernel.gradient(Z, X, ·)` is.
+Evaluator: TypeAlias = Callable[[Array], tuple[Array, Callable[[Array], Array]]]
 
 
 class OfOneKernel:
     """Mixed into kernels made of one other `kernel`, whose promises they inherit."""
 
+    kernel: "Kernel"
+
     @property
-    def is_positive_semidefinite(self):
+    def is_positive_semidefinite(self) -> bool:
         return self.kernel.is_positive_semidefinite
 
     @property
-    def has_gradient(self):
+    def has_gradient(self) -> bool:
         return self.kernel.has_gradient
 
     @property
-    def pairwise(self):
+    def pairwise(self) -> Any:
         return self.kernel.pairwise
 
 
@@ -33,57 +45,57 @@ class Kernel(BaseEstimator, ABC):
     """A symmetric function k(x, y), an inner product φ(x)·φ(y) in feature space when positive semidefinite.
 
     A kernel is a value: parameters in, never changed afterwards. Parameters that depend on data (`gamma="median"`)
-    become numbers in a new kernel, `kernel.resolve(X)`; rules that ask class means (`gamma="enclosing_ball"`) need
-    labels, `kernel.resolve(X, y)`. Kernels combine with ``+``, ``*``, scalar factors and integer
-    powers; parameters of the parts are reached as `left__gamma`, `kernel__gamma` and so on.
+    become numbers in a new kernel, `kernel.resolve(X)`; rules that look at class means (`gamma="enclosing_ball"`) need
+    labels and come first, `preimage.widths.with_class_widths(kernel, X, y)`. Kernels combine with ``+``, ``*``, scalar
+    factors and integer powers; parameters of the parts are reached as `left__gamma`, `kernel__gamma` and so on.
     """
 
     _parameter_constraints: dict = {}
 
     #: Whether k is positive semidefinite on all inputs. False means "no, or not known".
-    is_positive_semidefinite = False
+    is_positive_semidefinite: Any = False
 
     #: The distance, in SciPy's words, whose percentiles rules for `gamma` take.
     metric = "sqeuclidean"
 
-    #: Parameters that are the data themselves where they are None: a reference sample, the points of a graph.
-    data_parameters: tuple[str, ...] = ()
+    #: The parameters that data may decide, by name, and how. A kernel without one of these names ignores it.
+    data_parameters: Mapping[str, DataParameter] = {"gamma": Width()}
 
     #: Whether `gradient` and `diagonal_gradient` are implemented.
-    has_gradient = True
+    has_gradient: Any = True
 
     #: Whether the points of fitted models are row numbers of a matrix of kernel values, not inputs: a column of
     #: integers, which must not be converted to floating numbers, averaged or moved (`Precomputed`).
     points_are_row_numbers = False
 
     #: Whether k(x, y) = x·By + b for a matrix B and a number b.
-    is_bilinear = False
+    is_bilinear: Any = False
 
     @abstractmethod
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         """Prepare k for many blocks: returns f with f(rows, columns) = k(X[rows], Y[columns]) for slices."""
 
     @abstractmethod
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         """k(x, x) for every row of X."""
 
     @abstractmethod
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         """Contracted gradient Gⱼ = Σᵢ wⱼᵢ ∇₁k(zⱼ, xᵢ); weights of shape (q, n), result (q, d)."""
 
     @abstractmethod
-    def diagonal_gradient(self, Z):
+    def diagonal_gradient(self, Z: Array) -> Array:
         """Gradient of z ↦ k(z, z) for every row of Z."""
 
-    def against(self, X):
+    def against(self, X: Array) -> Values:
         """Prepare X for many Z: f with f(Z) = k(Z, X)."""
         return lambda Z: self.blocks(Z, X)(EVERYTHING, EVERYTHING)
 
-    def evaluator(self, X):
+    def evaluator(self, X: Array) -> Evaluator:
         """Prepare X for many Z: f with f(Z) = k(Z, X) and the function of weights that `gradient(Z, X, ·)` is."""
         return lambda Z: (self(Z, X), lambda weights: self.gradient(Z, X, weights))
 
-    def __call__(self, X, Y=None):
+    def __call__(self, X: Rows, Y: Rows | None = None) -> Array:
         """The matrix of values k(xᵢ, yⱼ), shape (n, m); Y is X when left out."""
         X = as_points(X)
         Y = X if Y is None else as_points(Y)
@@ -93,100 +105,97 @@ class Kernel(BaseEstimator, ABC):
                 f"{tuple(Y.shape)}."
             )
         if not self.is_resolved:
-            data = "X, y" if self.needs_labels else "X"
-            names = " and ".join(sorted(set(self._waiting())))
+            names = " and ".join(sorted({name for name, _, _ in self.open_parameters()}))
             raise ValueError(
-                f"{self!r} finds {names} from data: call `resolve({data})` first, and use the kernel it returns."
+                f"{self!r} finds {names} from data: call `resolve(X)` first, and use the kernel it returns."
             )
         return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
 
-    def resolve(self, X, y=None):
-        """The same kernel with every parameter that depends on data fixed to its value on X.
+    # Parameters that data decide: `data_parameters` names them, and everything below follows from that.
 
-        Labels y are looked at by rules that need them (`needs_labels`) alone.
-        """
-        if y is not None and self.needs_labels:
-            return self.with_class_widths(X, y).resolve(X)
+    def resolve(self, X: Array) -> Self:
+        """The same kernel with every parameter that depends on data fixed to its value on X."""
         check_parameters(self)
+        return self.rebuilt(
+            lambda part: part.resolve(self.inputs_of_parts(X)),
+            lambda name, value: self.data_parameters[name].find(value, X, self),
+        )
+
+    def rebuilt(self, change_part: Callable[["Kernel"], "Kernel"], find: Callable[[str, Any], Any]) -> Self:
+        """The same kernel with every kernel it is made of changed, and `find(name, value)` for open parameters."""
         parameters = self.get_params(deep=False)
-        return type(self)(**{name: self._resolve_parameter(name, value, X) for name, value in parameters.items()})
+        for name, value in parameters.items():
+            if isinstance(value, Kernel):
+                parameters[name] = change_part(value)
+            elif name in self.data_parameters and self.data_parameters[name].is_open(value):
+                parameters[name] = find(name, value)
+        return type(self)(**parameters)
 
-    def _resolve_parameter(self, name, value, X):
-        if isinstance(value, Kernel):
-            return value.resolve(self.inputs_of_parts(X))
-        if name in self.data_parameters and value is None:
-            return X
-        if name == "gamma":
-            return resolve_gamma(value, X, self.metric)
-        return value
+    def open_parameters(self) -> Iterator[tuple[str, Any, DataParameter]]:
+        """Name, value and rule of every parameter, also of parts, that waits for data."""
+        for name, parameter in self.data_parameters.items():
+            if hasattr(self, name) and parameter.is_open(getattr(self, name)):
+                yield name, getattr(self, name), parameter
+        for part in self.parts():
+            yield from part.open_parameters()
 
-    def with_class_widths(self, X, y):
-        """The same kernel with every width that class means decide fixed to its value; all else stays as it is.
+    @property
+    def is_resolved(self) -> bool:
+        """Whether no parameter waits for data."""
+        return not any(True for _ in self.open_parameters())
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : array of shape (n,)
-            Class labels.
-        """
-        parameters = self.get_params(deep=False)
-        return type(self)(**{name: self._with_class_width(name, value, X, y) for name, value in parameters.items()})
+    @property
+    def keeps_data(self) -> bool:
+        """Whether resolving the kernel, or a part of it, makes the data themselves a parameter."""
+        return any(parameter.keeps_rows for _, _, parameter in self.open_parameters())
 
-    def _with_class_width(self, name, value, X, y):
-        if isinstance(value, Kernel):
-            return value.with_class_widths(self.inputs_of_parts(X), y) if value.needs_labels else value
-        if name != "gamma" or not is_class_rule(value):
-            return value
-        from preimage.widths._class_width import class_width
-
-        return class_width(X, y, value, kernel=self)
-
-    def inputs_of_parts(self, X):
+    def inputs_of_parts(self, X: Array) -> Array:
         """What the kernels that this one is made of are given for X."""
         return X
 
-    @property
-    def needs_labels(self):
-        """Whether the width of the kernel, or of a part of it, is found from class means."""
-        return is_class_rule(getattr(self, "gamma", None)) or any(part.needs_labels for part in self._parts())
+    def parts(self) -> list["Kernel"]:
+        """The kernels that this one is made of."""
+        return [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
+
+    # The inputs that a kernel takes, and what it keeps of them.
 
     @property
     def lowest_input(self) -> float | None:
         """The smallest value that inputs may have, None for any: solvers look for pre-images above it."""
-        return max((part.lowest_input for part in self._parts() if part.lowest_input is not None), default=None)
+        return max((part.lowest_input for part in self.parts() if part.lowest_input is not None), default=None)
 
     @property
-    def is_bound_to_columns(self):
+    def is_bound_to_columns(self) -> bool:
         """Whether inputs of another number of columns, or of another range, have no values: not all arrays are inputs.
 
-        A part that is so makes the whole so.
+        A part that is bound makes the whole so.
         """
-        bound = bool(self.data_parameters) or self.lowest_input is not None
-        return bound or any(part.is_bound_to_columns for part in self._parts())
+        keeps_rows = any(parameter.keeps_rows for parameter in self.data_parameters.values())
+        bound = keeps_rows or self.lowest_input is not None
+        return bound or any(part.is_bound_to_columns for part in self.parts())
 
-    @property
-    def keeps_data(self):
-        """Whether resolving the kernel, or a part of it, makes the data themselves a parameter."""
-        return bool(self._missing_data()) or any(part.keeps_data for part in self._parts())
+    def inputs(self, X: Array) -> Array:
+        """What the kernel stores of fitted inputs X; precomputed kernels keep row numbers, others X itself."""
+        return X
 
-    @property
-    def is_resolved(self):
-        """Whether no parameter waits for data."""
-        return not self._waiting()
+    def known_values(self, X: Array, Y: Array) -> Array | None:
+        """The matrix k(X, Y) where the kernel has it already, else None."""
+        return None
 
-    def _waiting(self):
-        """Names of parameters, also of parts, that data decide and have not decided yet."""
-        rules = ["gamma"] if isinstance(getattr(self, "gamma", 1.0), (str, type(None))) else []
-        return rules + self._missing_data() + [name for part in self._parts() for name in part._waiting()]
+    def value_type(self, X: Array) -> Any:
+        """The dtype of kernel values on X."""
+        return floating_type(X)
 
-    def _missing_data(self):
-        return [name for name in self.data_parameters if getattr(self, name) is None]
+    def require_gradient(self, who: str) -> None:
+        """Raise unless the kernel has a gradient; `who` needs it."""
+        if not self.has_gradient:
+            raise UnsupportedKernelError(
+                f"{who} needs the gradient of the kernel; {self!r} has none. "
+                "Every kernel of preimage.kernels except Precomputed has one; a CallableKernel takes "
+                "`gradient_function=`. For pre-images, preimage='learned' and 'auto' need no gradient."
+            )
 
-    def _parts(self):
-        """The kernels that this one is made of."""
-        return [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
-
-    def recentered(self, origin):
+    def recentered(self, origin: Array) -> "Kernel":
         """A kernel with the same inner products of differences φ(x) − φ(y), evaluated about `origin`.
 
         Linear kernels, and sums and multiples with them, can be shifted: k(x − c, y − c) differs from k(x, y) by
@@ -196,14 +205,14 @@ class Kernel(BaseEstimator, ABC):
 
         return ShiftedInputs(self, origin) if self.is_bilinear else self
 
-    def unshifted(self):
+    def unshifted(self) -> tuple["Kernel", Array | None]:
         """A kernel l and a point c with k(x, y) = l(x − c, y − c); itself and None where inputs are not shifted.
 
-        What takes the type of a kernel for its meaning asks l, on inputs moved by c: solvers of pre-images, for one.
+        Code that depends on the type of a kernel, such as solvers of pre-images, asks l, on inputs moved by c.
         """
         return self, None
 
-    def is_same(self, other):
+    def is_same(self, other: "Kernel") -> bool:
         """Whether `other` is a kernel of the same class with the same parameters."""
         if self is other:
             return True
@@ -212,49 +221,28 @@ class Kernel(BaseEstimator, ABC):
         mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
         return all(_same_parameter(mine[name], theirs[name]) for name in mine)
 
-    def inputs(self, X):
-        """What the kernel stores of fitted inputs X; precomputed kernels keep row numbers, others X itself."""
-        return X
-
-    def known_values(self, X, Y):
-        """The matrix k(X, Y) where the kernel has it already, else None."""
-        return None
-
-    def value_type(self, X):
-        """The dtype of kernel values on X."""
-        return floating_type(X)
-
-    def require_gradient(self, who):
-        """Raise unless the kernel has a gradient; `who` needs it."""
-        if not self.has_gradient:
-            raise UnsupportedKernelError(
-                f"{who} needs the gradient of the kernel; {self!r} has none. "
-                "Every kernel of preimage.kernels except Precomputed has one; a CallableKernel takes "
-                "`gradient_function=`. For the way back, preimage='learned' and 'auto' need no gradient."
-            )
-
-    def __add__(self, other):
+    def __add__(self, other: "Kernel") -> "Kernel":
         from preimage.kernels._combinations import add
 
         return add(self, other)
 
-    def __radd__(self, other):
+    def __radd__(self, other: int) -> "Kernel":
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that sum([...]) works
 
-    def __mul__(self, other):
+    def __mul__(self, other: "Kernel | float") -> "Kernel":
         from preimage.kernels._combinations import multiply
 
         return multiply(self, other)
 
     __rmul__ = __mul__
 
-    def __pow__(self, exponent):
+    def __pow__(self, exponent: int) -> "Kernel":
         from preimage.kernels._combinations import power
 
         return power(self, exponent)
 
 
-def _same_parameter(mine, theirs):
+def _same_parameter(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, Kernel):
         return isinstance(theirs, Kernel) and mine.is_same(theirs)
     if hasattr(mine, "shape") or hasattr(theirs, "shape"):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from preimage._arrays import array_namespace, floating_type, from_numpy, is_sparse, to_dense
+from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel
 
@@ -27,13 +28,15 @@ class Precomputed(Kernel):
     def __init__(self, gram=None):
         self.gram = gram
 
-    def _resolve_parameter(self, name, value, X):
+    def resolve(self, X):
+        """The kernel of the matrix X, square values k(X_train, X_train), whatever `gram` was before."""
+        check_parameters(self)
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"Precomputed matrix must be a square matrix; got shape {tuple(X.shape)}. "
                 "Fit on k(X_train, X_train), then transform k(X_new, X_train)."
             )
-        return X
+        return Precomputed(X)
 
     def inputs(self, X):
         if _are_numbers(X) and X.shape[1] == 1:

@@ -21,6 +21,7 @@ from preimage._linalg import eigh_descending, is_semidefinite, numerical_rank, s
 from preimage._rows import map_rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels._from_data import KeptRows
 from preimage.kernels._kernel import Kernel
 
 # Points up to which a graph is made of all data without asking: its price grows with the third power of their number.
@@ -81,7 +82,7 @@ class Warped(Kernel):
     True
     """
 
-    data_parameters = ("points",)
+    data_parameters = {"points": KeptRows()}
     _parameter_constraints = {
         "kernel": [Kernel],
         "points": ["array-like", "sparse matrix", object, None],
@@ -107,7 +108,7 @@ class Warped(Kernel):
     def has_gradient(self):
         return self.kernel.has_gradient
 
-    def resolve(self, X, y=None):
+    def resolve(self, X):
         check_parameters(self)
         _require_known(self.laplacian)
         if self.kernel.points_are_row_numbers:
@@ -125,7 +126,7 @@ class Warped(Kernel):
         if columns and columns != tuple(X.shape[1:]):
             raise ValueError(f"Warped has points of {columns[0]} columns; the data have {X.shape[1]}.")
         # A resolved kernel stays itself: a copy would make the graph again.
-        return self if self.is_resolved else super().resolve(X, y)
+        return self if self.is_resolved else super().resolve(X)
 
     def blocks(self, X, Y):
         plain = self.kernel.blocks(X, Y)

@@ -138,7 +138,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, BaseEstimator):
 
     See Also
     --------
-    preimage.kernels.class_width : the number alone.
+    preimage.widths.class_width : the number alone.
 
     Notes
     -----

@@ -10,7 +10,7 @@ from preimage._arrays import as_points, is_foreign, take_rows, to_numpy
 from preimage._random import generator
 from preimage._warnings import warn_user
 from preimage.exceptions import ConvergenceWarning
-from preimage.kernels._bandwidth import CLASS_RULES, resolve_gamma
+from preimage.kernels._bandwidth import CLASS_RULES, is_class_rule, resolve_gamma
 from preimage.kernels._radial import Gaussian
 from preimage.widths._class_gram import ClassGram, ClassPairs, require_width, stratified_rows
 from preimage.widths._dispersion import Peak, dispersion, find_peak
@@ -95,6 +95,46 @@ def class_width(X, y, rule="enclosing_ball", *, kernel=None, unbiased=True, n_sa
     X = X if rows.size == y.size else take_rows(X, rows)
     curves = width_curves(X, y[rows], rule, kernel=kernel, unbiased=unbiased, criteria=(rule,))
     return settled_gamma(curves, X, kernel, rule)
+
+
+def needs_labels(kernel):
+    """Whether the width of a kernel, or of a part of it, is found from class means."""
+    return any(is_class_rule(value) for _, value, _ in kernel.open_parameters())
+
+
+def with_class_widths(kernel, X, y):
+    """A kernel with every width that class means decide fixed to its value; all else stays as it is.
+
+    `resolve(X)` of the kernel that is returned fixes parameters that need no labels.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With a rule of `class_width` as its `gamma`, or as that of a part; others are returned as they are.
+    X : array or sparse matrix of shape (n, d)
+    y : array of shape (n,)
+        Class labels.
+
+    Returns
+    -------
+    Kernel
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from preimage.kernels import Gaussian, Linear
+    >>> from preimage.widths import with_class_widths
+    >>> X, y = load_iris(return_X_y=True)
+    >>> kernel = with_class_widths(Gaussian("enclosing_ball") + Linear(), X, y)
+    >>> round(kernel.left.gamma, 2)
+    0.2
+    """
+    if not needs_labels(kernel):
+        return kernel
+    return kernel.rebuilt(
+        lambda part: with_class_widths(part, kernel.inputs_of_parts(X), y),
+        lambda name, value: class_width(X, y, value, kernel=kernel) if is_class_rule(value) else value,
+    )
 
 
 def width_curves(X, y, criterion, *, gammas=None, kernel=None, unbiased=True, criteria=CLASS_RULES):
