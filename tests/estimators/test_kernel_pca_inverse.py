@@ -30,7 +30,7 @@ from preimage.kernels import (
     ScaledInputs,
     Sigmoid,
 )
-from preimage.solvers import SOLVER_NAMES, FittedMap, FixedPoint, Gradient, LearnedMap
+from preimage.solvers import SOLVER_NAMES, FittedMap, FixedPoint, Gradient, LearnedMap, Reason
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_denoising_denoises():
 def test_result_tells_how_it_went(X):
     model = KernelPCA(5, gamma=0.1).fit(X)
     result = model.find_preimages(model.transform(X), start=X)
-    assert result.converged.all() and set(result.reason) == {"converged"}
+    assert result.converged.all() and set(result.reason) == {Reason.CONVERGED}
     assert_allclose(result.points, model.denoise(X))
 
 
@@ -150,7 +150,7 @@ def test_float32_stays_float32(X):
 def test_targets_are_made_in_parts(X, monkeypatch):
     model = KernelPCA(5, gamma=0.1).fit(X)
     whole = model.denoise(np.repeat(X, 30, axis=0))
-    monkeypatch.setattr("preimage.solvers._blocks.TARGET_ENTRIES", 1)
+    monkeypatch.setattr("preimage.solvers._batch.TARGET_ENTRIES", 1)
     assert_allclose(model.denoise(np.repeat(X, 30, axis=0)), whole, atol=1e-6)
 
 
@@ -309,7 +309,7 @@ def test_unbounded_objectives_fall_back_to_the_learned_map(rng):
         warnings.simplefilter("ignore", IndefiniteKernelWarning)
         model = KernelPCA(5, kernel="sigmoid").fit(X)
     result = model.find_preimages(model.transform(noisy), start=noisy)
-    assert "no nearest image near the data; learned map instead" in set(result.reason)
+    assert Reason.LEARNED in set(result.reason)
     linear = PCA(5).fit(X)
     assert np.mean((result.points - X) ** 2) < np.mean((linear.inverse_transform(linear.transform(noisy)) - X) ** 2)
     assert np.abs(model.inverse_transform(model.transform(X))).max() < 2 * np.abs(X).max()

@@ -13,6 +13,7 @@ from preimage.feature_space import Expansion, merged
 from preimage.kernels import Gaussian, Laplacian, ScaledInputs
 from preimage.reduced_sets import SelectL1, project, relative_error
 from preimage.reduced_sets._group_lasso import group_lasso, row_norms, shrink_rows
+from preimage.solvers import Reason
 
 several = pytest.mark.parametrize("k", [1, 4])
 weighting = pytest.mark.parametrize("adaptive", [True, False])
@@ -173,7 +174,7 @@ def test_an_iteration_limit_is_admitted(rng):
     target = random_target(rng, k=3)
     reduction = SelectL1(tol=1e-12, max_iter=2).select(target, 0.1 * largest_penalty(target, True))
     assert not reduction.converged
-    assert reduction.reason == "iteration limit"
+    assert reduction.reason == Reason.ITERATION_LIMIT
 
 
 def test_paths_are_of_one_target(rng):

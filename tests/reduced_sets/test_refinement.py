@@ -9,6 +9,7 @@ from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Laplacian
 from preimage.reduced_sets import Construct, Refine, Select, SelectL1, project, relative_error
 from preimage.reduced_sets._refinement import _ProjectionError
+from preimage.solvers import Reason
 
 
 @smooth_kernels
@@ -59,5 +60,5 @@ def test_says_how_it_ended(rng):
     assert Refine().reduce(target, 5).converged
     stopped = Refine(max_iter=1).reduce(target, 5)
     assert not stopped.converged
-    assert stopped.reason == "iteration limit"
+    assert stopped.reason == Reason.ITERATION_LIMIT
     assert Refine(max_iter=0).reduce(target, 5).n_iter == 0

@@ -19,7 +19,7 @@ from preimage.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
-from preimage.solvers import ConformalMap, DistanceConstraint, ExactInverse, LearnedMap, WeightedMean
+from preimage.solvers import ConformalMap, DistanceConstraint, ExactInverse, LearnedMap, Reason, WeightedMean
 
 
 def written_with_others(kernel, z, rng, n=30):
@@ -70,7 +70,7 @@ class TestExactInverse:
         target = Expansion(Gaussian(0.5), rng.normal(size=(5, 3)), rng.random((5, 4)))
         result = ExactInverse().solve(target)
         assert not result.converged.any()
-        assert set(result.reason) == {"no exact pre-image"}
+        assert set(result.reason) == {Reason.NOT_EXACT}
         assert np.isfinite(result.points).all()
 
     def test_other_kernels_are_refused(self, rng):

@@ -22,7 +22,7 @@ from preimage.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
-from preimage.solvers import FixedPoint, Gradient, objective_at
+from preimage.solvers import FixedPoint, Gradient, Reason, objective_at
 
 RADIAL = [
     Gaussian(0.5),
@@ -121,7 +121,7 @@ def test_penalty_above_the_convexity_bound_forgets_the_start(rng):
 def test_batches_do_not_matter(rng, monkeypatch):
     target, start = random_target(rng, Gaussian(0.5), q=40), rng.normal(size=(40, 3))
     together = FixedPoint().solve(target, start)
-    monkeypatch.setattr("preimage.solvers._blocks.HOST_BYTES", 1)
+    monkeypatch.setattr("preimage.solvers._batch.HOST_BYTES", 1)
     blocks = FixedPoint().solve(target, start)
     alone = [FixedPoint().solve(target[j], start[j : j + 1]).points[0] for j in range(40)]
     # Rounding may let a problem stop one step earlier, within the tolerance.
@@ -232,7 +232,7 @@ def test_problems_without_minimum_stay_in_the_range_of_the_data(solver):
     X = np.random.default_rng(0).normal(size=(40, 16))
     subspace = KernelPCA(5, kernel=Sigmoid(0.05, 0.0)).fit(X).subspace_
     result = solver.inverse(subspace, subspace.coordinates(X), X)
-    restricted = result.reason == "objective unbounded; restricted to the range of the data"
+    restricted = result.reason == Reason.RESTRICTED
     assert restricted.any() and not result.converged[restricted].any()
     inside = (result.points >= X.min(axis=0)) & (result.points <= X.max(axis=0))
     assert inside[restricted].all()

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from preimage._arrays import to_numpy
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian
-from preimage.solvers import FixedPoint, SparsePath, objective_at
+from preimage.solvers import FixedPoint, Reason, SparsePath, objective_at
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_array_libraries_agree(target, xp):
 def test_unfinished_solutions_say_so(target):
     result = SparsePath(penalty=1e-4, n_penalties=2, max_iter=1).solve(target)
     assert not result.converged.any()
-    assert set(result.reason) == {"iteration limit"}
+    assert set(result.reason) == {Reason.ITERATION_LIMIT}
 
 
 @pytest.mark.parametrize("choice", [{"n_nonzero": 2}, {"penalty": 0.05}, {}], ids=str)

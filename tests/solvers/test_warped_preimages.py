@@ -21,7 +21,7 @@ from preimage.kernels import (
     Warped,
 )
 from preimage.solvers import DistanceConstraint, FixedPoint, Gradient, MultiStart, objective_at
-from preimage.solvers._distance_model import distance_model
+from preimage.solvers._distance import TargetObjective, distance_model
 
 INNER = [
     Gaussian(0.5),
@@ -41,12 +41,17 @@ def random_target(rng, inner, *, own=True, strength=1.0, q=6):
     return Expansion(kernel, X, rng.normal(size=(20, q)) / 5)
 
 
+def evaluated(target, Z):
+    model = distance_model(target.kernel, target.points)
+    return TargetObjective.of(model, target.coefficients.T, Z, 0.0).at(Z)
+
+
 @pytest.mark.parametrize("own", [True, False], ids=["the graph", "other points"])
 @pytest.mark.parametrize("inner", [*INNER, Laplacian(0.3), Warped(Gaussian(0.5), np.eye(3))], ids=repr)
 def test_distances_and_gradients_are_those_of_the_kernel(inner, own, rng):
     target = random_target(rng, inner, own=own)
     Z = rng.normal(size=(6, 3))
-    here = distance_model(target.kernel, target.points)(target.coefficients.T)(Z)
+    here = evaluated(target, Z)
     np.testing.assert_allclose(here.value + target.squared_norms(), objective_at(target, Z), atol=1e-10)
     np.testing.assert_allclose(here.gradient, target.distance_gradient(Z), atol=1e-10)
     step, differences = 1e-5, np.empty_like(Z)
@@ -72,7 +77,7 @@ def naive_map(target, Z):
 def test_the_full_step_is_the_fixed_point_of_the_paper(rng):
     target = random_target(rng, Gaussian(0.5))
     Z = rng.normal(size=(6, 3))
-    here = distance_model(target.kernel, target.points)(target.coefficients.T)(Z)
+    here = evaluated(target, Z)
     new, rho = naive_map(target, Z)
     np.testing.assert_allclose(Z - here.gradient / here.curvature[:, None], new, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(here.value, rho, atol=1e-11)

@@ -21,7 +21,7 @@ from preimage.kernels import Polynomial
 from preimage.reduced_sets._projection import require_euclidean
 from preimage.reduced_sets._quadratic import eigen_points
 from preimage.reduced_sets._reducer import NestedReducer
-from preimage.solvers import minimize_rows, spread
+from preimage.solvers import Box, QuasiNewton, SameFunction, minimize_rows, spread
 
 # Share of k(z, z) below which an image counts as a combination of those already there.
 NEW_PART = 1e-6
@@ -101,14 +101,8 @@ class Construct(NestedReducer):
                 start = residual.best_points(self.n_starts)
                 if start is None:
                     break  # nothing is left
-                found = minimize_rows(
-                    residual.loss,
-                    start,
-                    size=residual.size,
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    lower=kernel.lowest_input,
-                )
+                box, rule = Box.of_inputs(None, None, kernel, start), QuasiNewton(residual.size, self.tol, memory=5)
+                found = minimize_rows(SameFunction(residual.loss), start, box, rule, self.max_iter)
                 best = int(array_namespace(start).argmin(found.objective))
                 residual.add(found.points[best : best + 1, :])
         return residual.points

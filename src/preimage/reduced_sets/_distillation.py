@@ -11,9 +11,9 @@ from preimage._rows import cut, for_blocks
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram, merged
 from preimage.reduced_sets._construction import Construct
-from preimage.reduced_sets._descent import descend
 from preimage.reduced_sets._projection import solve_ridge
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
+from preimage.solvers import minimize_set
 
 # Ridge of the least squares problem, as a share of its mean diagonal: points may coincide.
 RIDGE = 1e-10
@@ -93,8 +93,8 @@ class Distill(Reducer):
             X = take_rows(X, np.sort(rng.choice(X.shape[0], self.max_samples, replace=False)))
         first = self._first_points(target, min(n_points, target.points.shape[0]), X, rng)
         loss = _FunctionLoss(target, X, self.penalty)
-        points, converged, reason, steps = descend(
-            loss, as_points(to_dense(first)), self.max_iter, self.tol, target.kernel.lowest_input
+        points, converged, reason, steps = minimize_set(
+            loss, as_points(to_dense(first)), target.kernel, tol=self.tol, max_iter=self.max_iter
         )
         coefficients, shift = loss.fit(points)
         return Reduction(Expansion(target.kernel, points, coefficients), shift, converged, reason, steps)

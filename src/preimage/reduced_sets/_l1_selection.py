@@ -12,6 +12,7 @@ from preimage.feature_space import Expansion, merged_images
 from preimage.reduced_sets._penalized_problem import PenalizedProblem
 from preimage.reduced_sets._projection import project
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
+from preimage.solvers import Reason
 
 
 class SelectL1(Reducer):
@@ -121,7 +122,7 @@ class SelectL1(Reducer):
         Reduction
         """
         target, (beta, converged, n_iter) = self._solve(target, penalty)
-        reason = "converged" if converged else "iteration limit"
+        reason = Reason.CONVERGED if converged else Reason.ITERATION_LIMIT
         return PenalizedProblem(target, self.adaptive).reduction(
             np.flatnonzero(beta.any(axis=1)), converged, reason, n_iter
         )

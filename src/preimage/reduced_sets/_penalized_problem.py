@@ -11,6 +11,7 @@ from preimage.feature_space import Gram
 from preimage.reduced_sets._group_lasso import group_lasso, row_norms
 from preimage.reduced_sets._projection import project, require_euclidean
 from preimage.reduced_sets._reducer import Reduction
+from preimage.solvers import Reason
 
 # Ratio of neighboring penalties on the way from the largest to one with enough points, and where the way ends.
 RATIO = 0.7
@@ -82,7 +83,7 @@ class PenalizedProblem:
         larger = coefficients[:, min(last + 1, len(penalties) - 1), None]
         known = bool(reached.size) or complete
         support = self.filled(coefficients[:, last, None], larger, n_points)
-        return support, known, "direct" if known else "dependent images", int(last)
+        return support, known, Reason.DIRECT if known else Reason.DEPENDENT_IMAGES, int(last)
 
     def solve(self, penalty, tol, max_iter, start=None):
         """Coefficients (m, C) for one penalty, whether they are optimal up to `tol`, and the number of steps."""
@@ -109,7 +110,7 @@ class PenalizedProblem:
                 low, high = (low if enclosed else middle), middle
                 best, converged = beta, fine
         support = self.filled(best, larger, n_points)
-        return support, converged, "converged" if converged else "iteration limit", steps
+        return support, converged, Reason.CONVERGED if converged else Reason.ITERATION_LIMIT, steps
 
     def filled(self, best, larger, n_points):
         """The support of `best`, with points of a larger one up to `n_points`: several may come at the same penalty."""

@@ -12,6 +12,7 @@ from preimage._arrays import array_namespace, take_rows, to_numpy
 from preimage._linalg import rank_tolerance
 from preimage.feature_space import Expansion, Gram, merged
 from preimage.reduced_sets._projection import project, relative_error, solve_gram
+from preimage.solvers import Reason
 
 
 @dataclass(frozen=True)
@@ -24,15 +25,15 @@ class Reduction:
     shift : array of shape (k,), or None
         Constants to add to the functions, where the reduction fitted function values; None is zero.
     converged : bool
-    reason : str
-        Why the iteration stopped.
+    reason : Reason or str
+        Why the iteration stopped, as a string that says so in words.
     n_iter : int
     """
 
     expansion: Expansion
     shift: Any = None
     converged: bool = True
-    reason: str = "direct"
+    reason: str = Reason.DIRECT
     n_iter: int = 0
 
 

@@ -7,9 +7,9 @@ from preimage._threads import single_threaded_blas
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Gram, merged
 from preimage.reduced_sets._construction import Construct
-from preimage.reduced_sets._descent import descend
 from preimage.reduced_sets._projection import project, solve_ridge, squared_error
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
+from preimage.solvers import Reason, minimize_set
 
 # Ridge on the coefficients during the descent, as a share of k(z, z): keeps them tame where points meet.
 RIDGE = 1e-8
@@ -65,12 +65,12 @@ class Refine(Reducer):
         start = as_points(to_dense(first.points))
         # Products with a few dozen points gain nothing from further threads, and lose much on busy machines.
         with single_threaded_blas():
-            points, converged, reason, steps = descend(
-                error, start, self.max_iter, self.tol, target.kernel.lowest_input
+            points, converged, reason, steps = minimize_set(
+                error, start, target.kernel, tol=self.tol, max_iter=self.max_iter
             )
         refined = project(target, points)
         if squared_error(target, refined) > squared_error(target, first):
-            refined, reason = first, "no descent"  # the ridge of the descent outweighed what there was to gain
+            refined, reason = first, Reason.NO_DESCENT  # the ridge of the descent outweighed what there was to gain
         return Reduction(refined, None, converged, reason, steps)
 
 

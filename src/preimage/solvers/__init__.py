@@ -3,17 +3,18 @@
 from preimage.solvers._auto import Auto, FittedAuto
 from preimage.solvers._basis import values_at_basis
 from preimage.solvers._conformal import ConformalMap
+from preimage.solvers._descent import Box, SameFunction, minimize_rows
 from preimage.solvers._distance_constraint import DistanceConstraint
 from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._free_length import free_length_preimages
-from preimage.solvers._gradient import Gradient, minimize_rows
+from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import CoordinateMap, FittedMap, LearnedMap, training_sample
 from preimage.solvers._multistart import MultiStart
 from preimage.solvers._names import SOLVER_NAMES, as_preimage
 from preimage.solvers._navigation import navigate
-from preimage.solvers._objective import objective_at
-from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver
+from preimage.solvers._preimage import Preimage, PreimageResult, Reason, TargetSolver, objective_at
+from preimage.solvers._quasi_newton import QuasiNewton, minimize_set
 from preimage.solvers._shifted import as_linear_functions, terms_of
 from preimage.solvers._sparse_path import SparsePath, SparsePathResult
 from preimage.solvers._starts import spread
@@ -22,6 +23,7 @@ from preimage.solvers._weighted_mean import WeightedMean
 __all__ = [
     "SOLVER_NAMES",
     "Auto",
+    "Box",
     "ConformalMap",
     "CoordinateMap",
     "DistanceConstraint",
@@ -34,6 +36,9 @@ __all__ = [
     "MultiStart",
     "Preimage",
     "PreimageResult",
+    "QuasiNewton",
+    "Reason",
+    "SameFunction",
     "SparsePath",
     "SparsePathResult",
     "TargetSolver",
@@ -42,6 +47,7 @@ __all__ = [
     "as_preimage",
     "free_length_preimages",
     "minimize_rows",
+    "minimize_set",
     "navigate",
     "objective_at",
     "spread",

@@ -7,14 +7,12 @@ import numpy as np
 from preimage._arrays import take_rows
 from preimage._validation import check_parameters
 from preimage.kernels import Linear, Warped
-from preimage.solvers._box import beyond_reach, led_away
-from preimage.solvers._distance_model import has_fixed_point
+from preimage.solvers._distance import has_fixed_point
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
-from preimage.solvers._preimage import RESTRICTED, Preimage, TargetSolver
-
-FALLBACK = "no nearest image near the data; learned map instead"
+from preimage.solvers._nearest_image import beyond_reach, led_away
+from preimage.solvers._preimage import Preimage, Reason, TargetSolver
 
 
 class Auto(Preimage):
@@ -103,13 +101,13 @@ class FittedAuto(Preimage):
         far = beyond_reach(result.points, points, start)
         if not kernel.is_positive_semidefinite:
             far = np.union1d(far, led_away(result.points, points, start))
-        lost = np.union1d(np.flatnonzero(result.reason == RESTRICTED), far)
+        lost = np.union1d(np.flatnonzero(result.reason == Reason.RESTRICTED), far)
         if not lost.size:
             return result
         # The nearest image is nowhere near the data: the expected input is the better answer (wine with noise of half a
         # deviation, sigmoid kernel, five components: squared error 0.23; at the edge of the data 4.0, PCA 0.30).
         learned = self.reconstruction.inverse(subspace, take_rows(Y, lost))
-        return result.replaced(lost, replace(learned, reason=np.full(lost.size, FALLBACK, dtype=object)))
+        return result.replaced(lost, replace(learned, reason=Reason.array(lost.size, Reason.LEARNED)))
 
     def ready(self, subspace, *, with_start):
         if not with_start:

@@ -1,83 +1,88 @@
-"""Many small problems iterated together: blocks of them, and the rows that are still in work."""
+"""Many small problems worked on together: values with one row per problem, and how many problems to take at once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any, Self
 
 import numpy as np
 
-from preimage._arrays import concat_rows, take_rows, transposed
-from preimage._rows import for_blocks
-from preimage.solvers._blocks import query_blocks
-from preimage.solvers._preimage import CONVERGED, ITERATION_LIMIT, VANISHING, PreimageResult
-from preimage.solvers._starts import nearest_points
+from preimage._arrays import array_namespace, concat_rows, is_host, itemsize, take_rows, to_numpy
+from preimage._memory import free_memory
+from preimage._rows import cut
+from preimage._typing import Array
 
-# Finished rows are only cleared away in such shares, because the others must be copied.
-CLEARING_SHARE = 0.05
+# Coefficients of targets that are held at once on the host: 256 MiB in float64. Ten times as many would no longer fit
+# beside the data on small machines; fewer would only add calls.
+TARGET_ENTRIES = 2**25
+# Kernel values of one block against all points: 4 MiB stays between the cache of a core and the shared cache. With ten
+# times as many, every pass of an iteration reads main memory.
+HOST_BYTES = 2**22
+# Problems of a block on the host: below 32 matrix products become matrix-vector products; above 1024 blocks are too few
+# for the cores, and problems wait for the slowest of their block.
+HOST_ROWS = (32, 1024)
+# Problems of a block on a device: fewer than 256 leave it idle; the upper limit keeps index arithmetic in 32 bits.
+DEVICE_ROWS = (256, 2**17)
+# Arrays of the size of the block that are alive at once on a device: coefficients, their moduli, kernel values and
+# temporaries are a dozen; the rest is room for the caching allocator.
+DEVICE_ARRAYS = 32
 
 
-def solve_in_blocks(iterate, target, start, anchor):
-    """Join the results of `iterate(W, norms, Z, anchor)` over blocks of the vectors of `target`.
+class Batched:
+    """Base of frozen dataclasses with one row per problem.
 
-    Problems that begin where the kernel vanishes begin again at the nearest point of `target`.
+    Fields are arrays, other values of this kind, tuples of such values, or None. NumPy arrays may stand beside arrays
+    of another library.
     """
-    result = _solve_in_blocks(iterate, target, start, anchor)
-    lost = np.flatnonzero(result.reason == VANISHING)
-    if lost.size:
-        part = target.take(lost)
-        again = _solve_in_blocks(iterate, part, nearest_points(part), take_rows(anchor, lost))
-        result = result.replaced(lost, again.better_of(result.take(lost)))
-    return result
+
+    def take(self, rows: np.ndarray) -> Self:
+        """The problems with the given NumPy indices."""
+        return _map_arrays(lambda array: take_rows(array, rows), self)
+
+    def where(self, mask: Array, other: Self) -> Self:
+        """Row by row, this value where the boolean array `mask` holds and `other` elsewhere."""
+
+        def pick(mine: Array, theirs: Array) -> Array:
+            rows = to_numpy(mask) if isinstance(mine, np.ndarray) else mask
+            return array_namespace(rows).where(rows if mine.ndim == 1 else rows[:, None], mine, theirs)
+
+        return _map_arrays(pick, self, other)
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """One value from those of consecutive blocks of problems."""
+        return parts[0] if len(parts) == 1 else _map_arrays(lambda *arrays: concat_rows(*arrays), *parts)
 
 
-def _solve_in_blocks(iterate, target, start, anchor):
-    norms = target.squared_norms()
-    blocks = query_blocks(start, target.points)
-    # One row of coefficients a problem, contiguous: every step reads them several times.
-    work = lambda rows: iterate(transposed(target.coefficients[:, rows]), norms[rows], start[rows, :], anchor[rows, :])
-    return PreimageResult.join(for_blocks(work, blocks, start))
+def _map_arrays(function: Callable, *values: Any) -> Any:
+    """`function` applied to the matching arrays of values of one type."""
+    first = values[0]
+    if first is None:
+        return None
+    if isinstance(first, Batched):
+        names = [field.name for field in fields(first)]  # type: ignore[arg-type]  # subclasses are dataclasses
+        return type(first)(*(_map_arrays(function, *(getattr(value, name) for value in values)) for name in names))
+    if isinstance(first, tuple):
+        return tuple(_map_arrays(function, *items) for items in zip(*values, strict=True))
+    return function(*values)
 
 
-class Batch:
-    """Keeps account of which problems of a block are in work, and of the results of the others."""
+def target_parts(queries: Array, points: Array) -> list[slice]:
+    """Slices of queries whose targets are formed together: each target has as many coefficients as there are points."""
+    if not is_host(queries):
+        return cut(queries.shape[0], _device_rows(queries, points))
+    return cut(queries.shape[0], max(HOST_ROWS[1], TARGET_ENTRIES // points.shape[0]))
 
-    def __init__(self, size, max_iter):
-        self.max_iter = max_iter
-        self.active = np.arange(size)
-        self.done = np.zeros(size, bool)
-        self.reason = np.full(size, ITERATION_LIMIT, dtype=object)
-        self.steps = np.zeros(size, int)
-        self._pieces = []
 
-    def note(self, step, **reasons):
-        """Record problems that stop now; the first reason counts."""
-        self.steps[~self.done] = step
-        for reason, rows in reasons.items():
-            new = rows & ~self.done
-            self.reason[new] = reason.replace("_", " ")
-            self.done |= new
+def query_blocks(queries: Array, points: Array) -> list[slice]:
+    """Slices of queries that are iterated together, on one core of the host or on all of a device."""
+    if not is_host(queries):
+        return cut(queries.shape[0], _device_rows(queries, points))
+    rows = HOST_BYTES // (itemsize(queries.dtype) * points.shape[0])
+    fewest, most = HOST_ROWS
+    return cut(queries.shape[0], max(fewest, min(rows, most)))
 
-    def finished(self, step):
-        return step == self.max_iter or bool(self.done.all())
 
-    def worth_clearing(self):
-        return self.done.sum() >= max(1, CLEARING_SHARE * len(self.done))
-
-    def clear(self, points, objective, everything=False):
-        """Take the results of finished problems (or of all); return the positions of the others."""
-        out = np.arange(len(self.done)) if everything else np.flatnonzero(self.done)
-        stay = np.setdiff1d(np.arange(len(self.done)), out)
-        piece = (self.active[out], take_rows(points, out), take_rows(objective, out), self.steps[out], self.reason[out])
-        self._pieces.append(piece)
-        self.active, self.done, self.reason, self.steps = (
-            array[stay] for array in (self.active, self.done, self.reason, self.steps)
-        )
-        return stay
-
-    def result(self):
-        numbers, points, objectives, steps, reasons = zip(*self._pieces, strict=True)
-        order = np.argsort(np.concatenate(numbers))
-        reason = np.concatenate(reasons)[order]
-        return PreimageResult(
-            take_rows(concat_rows(*points), order),
-            take_rows(concat_rows(*objectives), order),
-            np.concatenate(steps)[order],
-            reason == CONVERGED,
-            reason,
-        )
+def _device_rows(queries: Array, points: Array) -> int:
+    rows = free_memory(queries) // (DEVICE_ARRAYS * itemsize(queries.dtype) * points.shape[0])
+    fewest, most = DEVICE_ROWS
+    return int(max(fewest, min(rows, most)))

@@ -9,12 +9,9 @@ from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import InnerProduct, Polynomial, ProfileKernel, SquaredDistance
 from preimage.solvers._basis import values_at_basis
-from preimage.solvers._objective import objective_at
-from preimage.solvers._preimage import DIRECT, PreimageResult, TargetSolver
+from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
 from preimage.solvers._shifted import about_origin
 from preimage.solvers._starts import nearest_points, spread
-
-NOT_EXACT = "no exact pre-image"
 
 
 class ExactInverse(TargetSolver):
@@ -71,7 +68,7 @@ class ExactInverse(TargetSolver):
         points = xp.where(nearer[:, None], points, fallback)
         objective = objective_at(target, points)
         exact = to_numpy(xp.where(nearer, found, other) <= self.tol)
-        reason = np.where(exact, DIRECT, NOT_EXACT).astype(object)
+        reason = Reason.choose(exact, Reason.DIRECT, Reason.NOT_EXACT)
         return PreimageResult(points, objective, np.zeros(len(reason), int), exact, reason)
 
 

@@ -2,22 +2,26 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._arrays import array_namespace, epsilon
+from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
-from preimage.solvers._batch import Batch, solve_in_blocks
-from preimage.solvers._box import Box, within_reach
-from preimage.solvers._distance_model import distance_model, has_fixed_point
-from preimage.solvers._gradient import descend_in_blocks
-from preimage.solvers._preimage import TargetSolver
+from preimage.feature_space import Expansion
+from preimage.solvers._batch import Batched
+from preimage.solvers._descent import Box, Evaluation, StepRule, Verdict
+from preimage.solvers._distance import has_fixed_point
+from preimage.solvers._nearest_image import NearestImage
+from preimage.solvers._preimage import PreimageResult, TargetSolver
+from preimage.solvers._quasi_newton import QuasiNewton
 from preimage.solvers._shifted import about_origin
-from preimage.solvers._starts import nearest_points, spread
+from preimage.solvers._starts import spread
 
-# A fixed-point step divides by a sum of both signs; when less than this share of it survives, the step of the same
-# sum of moduli is taken instead, which points downhill as well.
+# A fixed-point step divides by a sum with terms of both signs. When cancellation leaves less than this fraction of the
+# sum of moduli, the step divides by the sum of moduli instead, which also points downhill. At a tenth of the fraction
+# single steps leave the data by many times its size; at ten times, half of all ordinary steps would be shortened.
 CANCELLATION = 0.05
+# Searches end when a step was halved 24 times in a row.
 SMALLEST_STEP = 2.0**-24
 
 
@@ -74,13 +78,13 @@ class FixedPoint(TargetSolver):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, penalty=0.0, tol=1e-6, max_iter=500):
+    def __init__(self, penalty: float = 0.0, tol: float = 1e-6, max_iter: int = 500) -> None:
         self.penalty = penalty
         self.tol = tol
         self.max_iter = max_iter
 
     @about_origin
-    def solve(self, target, start=None, anchor=None):
+    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
         check_parameters(self)
         if not has_fixed_point(target.kernel):
             raise UnsupportedKernelError(
@@ -88,67 +92,60 @@ class FixedPoint(TargetSolver):
                 "preimage='gradient' works with any kernel that has a gradient, 'learned' with any kernel, and 'auto' "
                 "finds a way for each."
             )
-        start = nearest_points(target) if start is None else to_dense(start)
-        anchor = start if anchor is None else to_dense(anchor)
-        model = distance_model(target.kernel, target.points)
-        tolerance = max(float(self.tol), 16 * epsilon(start.dtype)) * spread(target.points)
-        iterate = lambda W, norms, Z, anchor: _iterate(
-            model, W, norms, Z, anchor, float(self.penalty), tolerance, self.max_iter
-        )
-        inside = lambda box, target, start, anchor: descend_in_blocks(
-            target, start, anchor, box, float(self.penalty), self.tol, self.max_iter
-        )
-        result = solve_in_blocks(iterate, target, start, anchor)
-        return within_reach(result, target, start, anchor, Box(None, None, start), inside)
-
-
-def _iterate(model, W, norms, Z, anchor, penalty, tolerance, max_iter):
-    """Run the iteration on a block of problems; those that are done leave the batch."""
-    xp = array_namespace(Z)
-    local = model(W)
-    evaluate = lambda Z: local(Z).penalized(Z, anchor, penalty)
-    batch = Batch(Z.shape[0], max_iter)
-    here, length = evaluate(Z), xp.ones_like(norms)
-    step = _FullStep.at(here)
-    frozen = xp.zeros_like(norms, dtype=xp.bool)
-    for count in range(1, max_iter + 1):
-        new_Z = Z + length[:, None] * step.move
-        there = evaluate(new_Z)
-        new_step = _FullStep.at(there)
-        # Near the minimum differences of the objective drown in rounding long before steps do; then shorter steps
-        # count.
-        drowning = (there.value <= here.value + here.noise) & (new_step.squared < step.squared)
-        better = ((there.value < here.value) | drowning) & ~frozen
-        batch.note(
-            count,
-            vanishing_kernel_values=to_numpy(here.vanishes()),
-            converged=to_numpy((step.squared <= tolerance**2) | (~better & (step.gain <= here.noise))),
-            stalled=to_numpy(length < SMALLEST_STEP),
-        )
-        Z = xp.where(better[:, None], new_Z, Z)
-        here, step = there.where(better, here), new_step.where(better, step)
-        length = xp.where(better, xp.clip(2 * length, max=1.0), length / 2)
-        if batch.finished(count):
-            break
-        if batch.worth_clearing():
-            stay = batch.clear(Z, here.value + norms)
-            Z, W, anchor, norms, length = (take_rows(array, stay) for array in (Z, W, anchor, norms, length))
-            here, step, local = here.take(stay), step.take(stay), model(W)
-        frozen = from_numpy(batch.done, Z, dtype=xp.bool)
-    batch.clear(Z, here.value + norms, everything=True)
-    return batch.result()
+        problem, size = NearestImage.of(target, start, anchor, self.penalty), spread(target.points)
+        result = problem.solve(_FixedPointSteps(size, self.tol), Box(), self.max_iter)
+        return problem.kept_near(result, QuasiNewton(size, self.tol), Box(), self.max_iter)
 
 
 @dataclass(frozen=True)
-class _FullStep:
+class _FixedPointSteps(StepRule):
+    """Steps to the fixed point, halved where they do not lower the objective and doubled again where they do.
+
+    A row converges when the step to its fixed point is shorter than `tol · size`.
+    """
+
+    size: float
+    tol: float
+
+    def begin(self, here: Evaluation) -> "_State":
+        return _State(array_namespace(here.value).ones_like(here.value), _FullStep.at(here))
+
+    def propose(self, state: "_State", Z: Array, here: Evaluation, box: Box) -> Array:
+        return box.clip(Z + state.length[:, None] * state.step.move)
+
+    def judge(
+        self,
+        state: "_State",
+        Z: Array,
+        here: Evaluation,
+        trial: Array,
+        there: Evaluation,
+        box: Box,
+        open_rows: Array,
+    ) -> Verdict:
+        xp = array_namespace(Z)
+        step, new_step = state.step, _FullStep.at(there)
+        # Near the minimum, differences of the objective are lost in rounding long before differences of steps are: a
+        # value that is no higher than rounding explains counts as better when the step became shorter.
+        shorter = (there.value <= here.value + here.noise) & (new_step.squared < step.squared)
+        better = ((there.value < here.value) | shorter) & open_rows
+        tolerance = max(float(self.tol), 16 * epsilon(Z.dtype)) * self.size
+        converged = (step.squared <= tolerance**2) | (~better & (step.gain <= here.noise))
+        length = xp.where(better, xp.clip(2 * state.length, max=1.0), state.length / 2)
+        following = _State(length, new_step.where(better, step))
+        return Verdict(better, converged, state.length < SMALLEST_STEP, following)
+
+
+@dataclass(frozen=True)
+class _FullStep(Batched):
     """The step to the fixed point, its squared length, and the decrease of the objective that it promises."""
 
-    move: Any
-    squared: Any
-    gain: Any
+    move: Array
+    squared: Array
+    gain: Array
 
     @classmethod
-    def at(cls, here):
+    def at(cls, here: Evaluation) -> "_FullStep":
         """−gradient/D, or with the sum of moduli for D where the terms of D cancel."""
         xp = array_namespace(here.value)
         sound = here.curvature > CANCELLATION * here.safe_curvature
@@ -158,13 +155,10 @@ class _FullStep:
         squared = xp.vecdot(move, move)
         return cls(move, squared, denominator * squared)
 
-    def where(self, mask, other):
-        xp = array_namespace(mask)
-        return _FullStep(
-            xp.where(mask[:, None], self.move, other.move),
-            xp.where(mask, self.squared, other.squared),
-            xp.where(mask, self.gain, other.gain),
-        )
 
-    def take(self, rows):
-        return _FullStep(take_rows(self.move, rows), take_rows(self.squared, rows), take_rows(self.gain, rows))
+@dataclass(frozen=True)
+class _State(Batched):
+    """The fraction of the full step to try, and the full step."""
+
+    length: Array
+    step: _FullStep

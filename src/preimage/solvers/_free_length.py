@@ -4,12 +4,13 @@ import numpy as np
 
 from preimage._arrays import array_namespace, concat_rows, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage.feature_space import Expansion, Gram
-from preimage.solvers._batch import solve_in_blocks
-from preimage.solvers._box import Box, ball_of, beyond_reach
+from preimage.solvers._descent import Box, Evaluation
+from preimage.solvers._distance import TargetModel
 from preimage.solvers._fixed_point import FixedPoint
-from preimage.solvers._gradient import MEMORY, Gradient, descend
-from preimage.solvers._local_distance import LocalDistance
-from preimage.solvers._objective import values_at
+from preimage.solvers._gradient import Gradient
+from preimage.solvers._nearest_image import NearestImage, beyond_reach, enclosing_sphere
+from preimage.solvers._preimage import values_at
+from preimage.solvers._quasi_newton import MEMORY, QuasiNewton
 from preimage.solvers._starts import spread
 
 # Turns of scale and point for solvers that minimise something else than (P1).
@@ -76,18 +77,12 @@ def _starts(vectors, floor):
 
 
 def _climb(vectors, Z, floor, solver):
-    kernel, points = vectors.kernel, vectors.points
-    size = spread(points)
     lower, upper = getattr(solver, "lower", None), getattr(solver, "upper", None)
-    box = Box.of_inputs(lower, upper, kernel, Z)
-    tolerance = max(float(solver.tol), 4 * epsilon(Z.dtype)) * size
-    model = _direction_model(kernel, points, floor)
-    memory = getattr(solver, "memory", MEMORY)
-
-    climb = lambda W, norms, Z, anchor: descend(
-        model, W, norms, Z, anchor, box, 0.0, tolerance, size, solver.max_iter, memory
-    )
-    return _pulled_back(solve_in_blocks(climb, vectors, Z, Z).points, vectors, Z, floor)
+    box = Box.of_inputs(lower, upper, vectors.kernel, Z)
+    rule = QuasiNewton(spread(vectors.points), solver.tol, getattr(solver, "memory", MEMORY))
+    model = _Direction(vectors.kernel, vectors.points, floor)
+    found = NearestImage(vectors, Z, Z).solve(rule, box, solver.max_iter, model)
+    return _pulled_back(found.points, vectors, Z, floor)
 
 
 def _pulled_back(Z, vectors, start, floor):
@@ -100,7 +95,7 @@ def _pulled_back(Z, vectors, start, floor):
     if not lost.size:
         return Z
     xp = array_namespace(Z)
-    middle, radius = ball_of(vectors.points)
+    middle, radius = enclosing_sphere(vectors.points)
     shift = Z - middle
     lengths = xp.sqrt(xp.sum(shift * shift, axis=1))
     far = from_numpy(np.isin(np.arange(Z.shape[0]), lost), Z, dtype=xp.bool)
@@ -110,29 +105,25 @@ def _pulled_back(Z, vectors, start, floor):
     return xp.where((better | ~far)[:, None], nearer, start)
 
 
-def _direction_model(kernel, points, floor):
-    """−ψ(z)²/k(z, z) at one point per problem, with its gradient (P15)."""
-    evaluate = kernel.evaluator(points)
+class _Direction(TargetModel):
+    """−ψ(z)²/k(z, z) at one point per vector, with its gradient (P15); k(z, z) counts as at least `floor`."""
 
-    def with_coefficients(W):
+    def __init__(self, kernel, points, floor):
+        self.kernel, self.floor = kernel, floor
+        self.prepared = kernel.evaluator(points)
+
+    def evaluate(self, W, moduli, Z):
         xp = array_namespace(W)
-        moduli = xp.abs(W)
-
-        def local(Z):
-            values, contracted = evaluate(Z)
-            psi = xp.vecdot(W, values)
-            lengths = kernel.diagonal(Z)
-            long = lengths > floor
-            lengths = xp.where(long, lengths, xp.full_like(lengths, floor))
-            ratio = psi / lengths
-            own = kernel.diagonal_gradient(Z) * xp.astype(long, Z.dtype)[:, None]
-            gradient = (ratio * ratio)[:, None] * own - 2 * ratio[:, None] * contracted(W)
-            noise = 8 * epsilon(Z.dtype) * xp.abs(ratio) * xp.vecdot(moduli, xp.abs(values))
-            return LocalDistance(-ratio * psi, gradient, None, None, noise)
-
-        return local
-
-    return with_coefficients
+        values, contracted = self.prepared(Z)
+        psi = xp.vecdot(W, values)
+        lengths = self.kernel.diagonal(Z)
+        long = lengths > self.floor
+        lengths = xp.where(long, lengths, xp.full_like(lengths, self.floor))
+        ratio = psi / lengths
+        diagonal = self.kernel.diagonal_gradient(Z) * xp.astype(long, Z.dtype)[:, None]
+        gradient = (ratio * ratio)[:, None] * diagonal - 2 * ratio[:, None] * contracted(W)
+        noise = 8 * epsilon(Z.dtype) * xp.abs(ratio) * xp.vecdot(moduli, xp.abs(values))
+        return Evaluation(-ratio * psi, gradient, noise)
 
 
 def _alternate(vectors, Z, floor, solver):

@@ -11,11 +11,10 @@ from preimage._random import generator
 from preimage._rows import map_rows
 from preimage._validation import Interval, check_parameters
 from preimage.kernels import Kernel, as_kernel
-from preimage.solvers._blocks import target_parts
-from preimage.solvers._box import Box
+from preimage.solvers._batch import target_parts
+from preimage.solvers._descent import Box
 from preimage.solvers._map_choice import choose_map
-from preimage.solvers._objective import objective_at
-from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
+from preimage.solvers._preimage import Preimage, PreimageResult, direct_result, objective_at
 from preimage.solvers._ridge_map import leave_one_out_ridge, ridge_weights
 
 # Rows that a map learns from unless told otherwise: their kernel matrix has 72 MB, and its eigenvectors take seconds.

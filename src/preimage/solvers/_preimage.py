@@ -1,27 +1,52 @@
 """What a pre-image solver takes and gives."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, concat_rows, take_rows, to_numpy
-from preimage.solvers._blocks import target_parts
+from preimage._arrays import array_namespace, to_numpy
+from preimage._rows import map_rows
+from preimage._typing import Array
+from preimage.feature_space import Expansion, Subspace
+from preimage.kernels import Kernel
+from preimage.solvers._batch import Batched, target_parts
 from preimage.solvers._starts import nearest_in_subspace
 
-CONVERGED = "converged"
-ITERATION_LIMIT = "iteration limit"
-VANISHING = "vanishing kernel values"
-# Of an objective without a minimum: the best point within the range of the data.
-RESTRICTED = "objective unbounded; restricted to the range of the data"
-DIRECT = "direct formula"
-NOT_FINITE = "formula undefined"
+
+class Reason(StrEnum):
+    """Why a problem stopped. The text of a reason, `str(reason)`, completes "it stopped because"."""
+
+    CONVERGED = "the stopping rule was met"
+    ITERATION_LIMIT = "the iteration limit was reached"
+    STALLED = "no step lowered the objective"
+    VANISHING = "kernel values vanish around the start"
+    RESTRICTED = "the objective has no minimum; this is the best point within the range of the data"
+    DIRECT = "a closed formula gave the result"
+    UNDEFINED = "the closed formula has no finite value"
+    NOT_EXACT = "there is no exact pre-image"
+    LEARNED = "no nearest image lies near the data; the learned map answered instead"
+    NO_DESCENT = "the descent did not lower the error, and its start was kept"
+    DEPENDENT_IMAGES = "images of the points are linearly dependent"
+
+    @staticmethod
+    def array(size: int, reason: "Reason") -> np.ndarray:
+        """An array of `size` equal reasons; NumPy's own functions would make plain strings of them."""
+        reasons = np.empty(size, dtype=object)
+        reasons[:] = reason
+        return reasons
+
+    @staticmethod
+    def choose(mask: np.ndarray, if_true: "Reason", if_false: "Reason") -> np.ndarray:
+        """One reason where the boolean array `mask` holds, the other elsewhere."""
+        return np.array([if_false, if_true], dtype=object)[np.asarray(mask).astype(int)]
 
 
 @dataclass(frozen=True)
-class PreimageResult:
+class PreimageResult(Batched):
     """Pre-images of q targets, and how they were found.
 
     Attributes
@@ -34,90 +59,78 @@ class PreimageResult:
         Iterations of each problem, in NumPy.
     converged : boolean array of shape (q,)
         Whether each problem met its stopping rule, in NumPy.
-    reason : array of q strings
-        Why each problem stopped, in NumPy.
+    reason : array of q members of `Reason`
+        Why each problem stopped, in NumPy. Each is also a string that says so in words.
     """
 
-    points: Any
-    objective: Any
-    n_iter: Any
-    converged: Any
-    reason: Any
+    points: Array
+    objective: Array
+    n_iter: np.ndarray
+    converged: np.ndarray
+    reason: np.ndarray
 
-    @classmethod
-    def join(cls, results):
-        """One result from the results of consecutive blocks of targets."""
-        if len(results) == 1:
-            return results[0]
-        return cls(
-            concat_rows(*(result.points for result in results)),
-            concat_rows(*(result.objective for result in results)),
-            np.concatenate([result.n_iter for result in results]),
-            np.concatenate([result.converged for result in results]),
-            np.concatenate([result.reason for result in results]),
-        )
-
-    def take(self, rows):
-        """The results of the problems with the given NumPy indices."""
-        return PreimageResult(
-            take_rows(self.points, rows),
-            take_rows(self.objective, rows),
-            self.n_iter[rows],
-            self.converged[rows],
-            self.reason[rows],
-        )
-
-    def replaced(self, rows, other):
+    def replaced(self, rows: np.ndarray, other: Self) -> Self:
         """This result with the problems `rows` taken from `other`."""
         size = len(self.reason)
         order = np.arange(size)
         order[rows] = size + np.arange(len(rows))
-        return PreimageResult.join([self, other]).take(order)
+        return self.join([self, other]).take(order)
 
-    def better_of(self, other):
+    def better_of(self, other: Self) -> Self:
         """Problem by problem, the result with the smaller objective."""
-        xp = array_namespace(self.points)
         mine = ~(other.objective < self.objective)  # also where the other one is not a number
-        chosen = to_numpy(mine)
-        pick = lambda a, b: np.where(chosen, a, b)
-        return PreimageResult(
-            xp.where(mine[:, None], self.points, other.points),
-            xp.where(mine, self.objective, other.objective),
-            self.n_iter + other.n_iter,
-            pick(self.converged, other.converged),
-            pick(self.reason, other.reason),
-        )
+        return replace(self.where(mine, other), n_iter=self.n_iter + other.n_iter)
 
 
-def direct_result(points, objective):
+def direct_result(points: Array, objective: Array) -> PreimageResult:
     """The result of a closed formula."""
     finite = np.isfinite(to_numpy(points)).all(axis=1) & np.isfinite(to_numpy(objective))
-    reason = np.where(finite, DIRECT, NOT_FINITE).astype(object)
+    reason = Reason.choose(finite, Reason.DIRECT, Reason.UNDEFINED)
     return PreimageResult(points, objective, np.zeros(len(reason), int), finite, reason)
 
 
+def values_at(target: Expansion, Z: Array) -> Array:
+    """⟨ψⱼ, φ(zⱼ)⟩, the j-th row of Z against the j-th vector of `target`, shape (q,)."""
+    xp = array_namespace(Z)
+    block = target.kernel.blocks(Z, target.points)
+    coefficients = target.coefficients
+
+    def paired(rows: slice) -> Array:
+        return xp.sum(block(rows, slice(None)) * coefficients[:, rows].T, axis=1)
+
+    return map_rows(paired, range(Z.shape[0]), device_of=Z)
+
+
+def objective_at(target: Expansion, Z: Array) -> Array:
+    """ρⱼ(zⱼ) = ‖φ(zⱼ) − ψⱼ‖², the j-th row of Z against the j-th vector of `target`, shape (q,)."""
+    return target.kernel.diagonal(Z) - 2 * values_at(target, Z) + target.squared_norms()
+
+
 class Preimage(BaseEstimator, ABC):
-    """A way from points of a subspace of feature space back to inputs."""
+    """A way from points of a subspace of feature space back to inputs.
+
+    A solver is a value: parameters in, never changed afterwards.
+    """
 
     _parameter_constraints: dict = {}
 
     #: Whether `fit` looks at the training inputs.
     learns = False
 
-    def fit(self, subspace, X):
+    def fit(self, subspace: Subspace, X: Array) -> "Preimage":
         """The solver with what it learns from the training inputs X; itself when it learns nothing."""
         return self
 
-    def ready(self, subspace, *, with_start):
-        """The solver that answers for coordinates in `subspace`, with no more than that takes: copies of it travel."""
+    def ready(self, subspace: Subspace, *, with_start: bool) -> "Preimage":
+        """A solver for coordinates in `subspace` alone, with as little data as that takes: it travels to workers."""
         return self
 
-    def for_vectors(self, kernel):
+    def for_vectors(self, kernel: Kernel) -> "Preimage":
         """The solver for vectors of feature space outside any subspace: itself, unless the kernel decides."""
         return self
 
     @abstractmethod
-    def inverse(self, subspace, Y, start=None):
+    def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
         """Inputs whose images are near the points of `subspace` with coordinates Y.
 
         Parameters
@@ -137,7 +150,7 @@ class TargetSolver(Preimage):
     """A solver for any target Ψ = Σ αᵢ φ(xᵢ), whether or not it lies in a subspace."""
 
     @abstractmethod
-    def solve(self, target, start=None, anchor=None):
+    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
         """Inputs whose images are near the vectors of `target`, one problem per vector.
 
         Parameters
@@ -153,7 +166,7 @@ class TargetSolver(Preimage):
         PreimageResult
         """
 
-    def inverse(self, subspace, Y, start=None):
+    def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
         start = nearest_in_subspace(subspace, Y) if start is None else start
         # Targets have as many coefficients as there are training points: not all of them at once.
         parts = target_parts(Y, subspace.frame.points)

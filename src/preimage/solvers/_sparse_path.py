@@ -9,9 +9,8 @@ import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, to_numpy
 from preimage._validation import Interval, StrOptions, check_parameters
-from preimage.solvers._distance_model import distance_model
-from preimage.solvers._objective import objective_at
-from preimage.solvers._preimage import CONVERGED, ITERATION_LIMIT, PreimageResult, TargetSolver
+from preimage.solvers._distance import TargetObjective, distance_model
+from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
 from preimage.solvers._starts import spread
 
 
@@ -127,7 +126,7 @@ class SparsePath(TargetSolver):
         weights = from_numpy(to_numpy(path.penalties)[chosen, np.arange(len(chosen))], points)
         size = xp.sum(xp.abs(points - self._background(points)), axis=1)
         settled = path.settled[chosen, np.arange(len(chosen))]
-        reason = np.where(settled, CONVERGED, ITERATION_LIMIT).astype(object)
+        reason = Reason.choose(settled, Reason.CONVERGED, Reason.ITERATION_LIMIT)
         objective = objective_at(target, points) + weights * size
         return PreimageResult(points, objective, chosen + 1, settled, reason)
 
@@ -138,41 +137,41 @@ class SparsePath(TargetSolver):
         -------
         SparsePathResult
         """
-        local, Z, background, steepest = self._begin(target)
+        objective, Z, background, steepest = self._begin(target)
         if self.method == "proximal":
-            return self._proximal_path(local, Z, background, steepest, spread(target.points))
-        steps = list(self._seek(local, Z, background, target))
+            return self._proximal_path(objective, Z, background, steepest, spread(target.points))
+        steps = list(self._seek(objective, Z, background, target))
         penalties, points, resting = zip(*steps, strict=True)
         return _as_path(list(penalties), list(points), background, [resting[-1]] * len(steps))
 
     def _begin(self, target):
         check_parameters(self)
         W = target.coefficients.T
-        local = distance_model(target.kernel, target.points)(W)
         xp = array_namespace(W)
         background = self._background(W, target.points.shape[1])
         Z = xp.broadcast_to(background, (W.shape[0], background.shape[0])) + xp.zeros_like(W[:, :1])
-        steepest = xp.max(xp.abs(local(Z).gradient), axis=1)
+        objective = TargetObjective.of(distance_model(target.kernel, target.points), W, Z, 0.0)
+        steepest = xp.max(xp.abs(objective.at(Z).gradient), axis=1)
         if bool(xp.any(steepest <= 0)):
             raise ValueError(
                 "SparsePath cannot leave the background: the kernel does not feel the training points from there. "
                 "Subtract the background (the mean, for instance), or widen the kernel."
             )
-        return local, Z, background, steepest
+        return objective, Z, background, steepest
 
     def _solve_seeking(self, target):
         """The step of the walk that `_choose` would choose, with no other step kept: a walk has thousands of them."""
-        local, start, background, steepest = self._begin(target)
+        objective, start, background, steepest = self._begin(target)
         xp = array_namespace(start)
         points, weights, chosen = start, steepest, np.zeros(start.shape[0], int)
         settled = np.zeros(start.shape[0], bool)
-        for number, (penalties, Z, resting) in enumerate(self._seek(local, start, background, target)):
+        for number, (penalties, Z, resting) in enumerate(self._seek(objective, start, background, target)):
             wanted = self._is_candidate(penalties, Z, background)
             mask = from_numpy(wanted, Z, dtype=xp.bool)
             points, weights = xp.where(mask[:, None], Z, points), xp.where(mask, penalties, weights)
             chosen, settled = np.where(wanted, number, chosen), resting
         size = xp.sum(xp.abs(points - background), axis=1)
-        reason = np.where(settled, CONVERGED, ITERATION_LIMIT).astype(object)
+        reason = Reason.choose(settled, Reason.CONVERGED, Reason.ITERATION_LIMIT)
         return PreimageResult(points, objective_at(target, points) + weights * size, chosen + 1, settled, reason)
 
     def _is_candidate(self, penalties, Z, background):
@@ -183,7 +182,7 @@ class SparsePath(TargetSolver):
             return to_numpy(penalties) >= self.penalty
         return np.ones(Z.shape[0], bool)
 
-    def _proximal_path(self, local, Z, background, steepest, size):
+    def _proximal_path(self, objective, Z, background, steepest, size):
         xp = array_namespace(Z)
         ratios = np.geomspace(1, self.smallest, self.n_penalties)
         tolerance = max(self.tol, 4 * epsilon(Z.dtype)) * size
@@ -192,19 +191,19 @@ class SparsePath(TargetSolver):
             weights = steepest * float(ratio)
             if self.penalty is not None:
                 weights = xp.clip(weights, min=float(self.penalty))
-            Z, done = _proximal_descent(local, Z, background, weights, tolerance, self.max_iter)
+            Z, done = _proximal_descent(objective, Z, background, weights, tolerance, self.max_iter)
             penalties.append(weights)
             points.append(Z)
             settled.append(done)
         if self.penalty is not None:
             weights = xp.full_like(steepest, float(self.penalty))
-            Z, done = _proximal_descent(local, Z, background, weights, tolerance, self.max_iter)
+            Z, done = _proximal_descent(objective, Z, background, weights, tolerance, self.max_iter)
             penalties.append(weights)
             points.append(Z)
             settled.append(done)
         return _as_path(penalties, points, background, settled)
 
-    def _seek(self, local, Z, background, target):
+    def _seek(self, objective, Z, background, target):
         """The steps of the walk, one after the other: λ (q,), points (q, d), and which targets have come to rest."""
         xp = array_namespace(Z)
         largest = float(xp.max(xp.abs(target.points - background)))
@@ -215,7 +214,7 @@ class SparsePath(TargetSolver):
         resting = np.zeros(len(counts), bool)
         for _ in range(100 * self.max_iter):
             Z = background + size * from_numpy(counts, Z)
-            scores = -to_numpy(local(Z).gradient)
+            scores = -to_numpy(objective.at(Z).gradient)
             steepest = np.abs(scores).max(axis=1)
             resting = resting | (steepest < 1e-8)
             yield from_numpy(steepest, Z), Z, resting
@@ -245,11 +244,11 @@ class SparsePath(TargetSolver):
         return from_numpy(np.broadcast_to(np.asarray(self.background, dtype=float), (d,)), like)
 
 
-def _proximal_descent(local, Z, background, weights, tolerance, max_iter):
+def _proximal_descent(objective, Z, background, weights, tolerance, max_iter):
     """Minimise ρ(z) + λ‖z − b‖₁ by steps z ← shrink(z − g/D, λ/D), D raised until the objective falls."""
     xp = array_namespace(Z)
     penalty = lambda Z: weights * xp.sum(xp.abs(Z - background), axis=1)
-    here = local(Z)
+    here = objective.at(Z)
     value = here.value + penalty(Z)
     raised = xp.ones_like(value)
     for _ in range(max_iter):
@@ -257,7 +256,7 @@ def _proximal_descent(local, Z, background, weights, tolerance, max_iter):
         moved = Z - here.gradient / bound[:, None] - background
         threshold = (weights / bound)[:, None]
         new_Z = background + xp.sign(moved) * xp.clip(xp.abs(moved) - threshold, min=0.0)
-        there = local(new_Z)
+        there = objective.at(new_Z)
         new_value = there.value + penalty(new_Z)
         better = new_value <= value
         step = xp.sqrt(xp.sum((new_Z - Z) ** 2, axis=1))

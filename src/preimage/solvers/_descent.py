@@ -1,0 +1,277 @@
+"""The batched, safeguarded descent: many small problems minimised together, each with a step length of its own."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_numpy
+from preimage._typing import Array
+from preimage.kernels import Kernel
+from preimage.solvers._batch import Batched
+from preimage.solvers._preimage import PreimageResult, Reason
+
+# Finished problems leave the batch only when they are at least this fraction of it, because all the others are copied
+# then. At ten times the fraction half of the work would go into problems that are done.
+CLEARED_FRACTION = 0.05
+# Sums of kernel values at or below this have no correct digits left: the smallest normal numbers are 1e-38 in single
+# and 1e-308 in double precision, and gradients multiply the sums by coefficients and differences of inputs.
+VANISHING_SINGLE, VANISHING_DOUBLE = 1e-30, 1e-280
+
+
+def minimize_rows(objective: "Objective", start: Array, box: "Box", rule: "StepRule", max_iter: int) -> PreimageResult:
+    """Minimise one objective per row of `start`, all rows together; no value ends above its start.
+
+    In each iteration the rule proposes a point per row and judges the values found there. Rows for which the proposal
+    is no better stay where they are and try a shorter step; rows that are done leave the batch.
+
+    Parameters
+    ----------
+    objective : Objective
+    start : array of shape (q, d)
+    box : Box
+        Bounds on the rows; `Box()` has none.
+    rule : StepRule
+        `QuasiNewton` for any objective; `FixedPoint` brings a rule of its own.
+    max_iter : int
+
+    Returns
+    -------
+    PreimageResult
+    """
+    Z = box.clip(start)
+    xp = array_namespace(Z)
+    here = objective.at(Z)
+    state = rule.begin(here)
+    batch = _Batch(Z.shape[0])
+    done = xp.zeros_like(here.value, dtype=xp.bool)
+    # Invariant: `here` is the objective at Z, and neither changes for rows that are done.
+    for step in range(1, max_iter + 1):
+        trial = rule.propose(state, Z, here, box)
+        there = objective.at(trial)
+        verdict = rule.judge(state, Z, here, trial, there, box, ~done)
+        better, state = verdict.better, verdict.state
+        batch.note(
+            step,
+            {
+                Reason.VANISHING: to_numpy(here.vanishes()),
+                Reason.CONVERGED: to_numpy(verdict.converged),
+                Reason.STALLED: to_numpy(verdict.stalled),
+            },
+        )
+        Z = xp.where(better[:, None], trial, Z)
+        here = there.where(better, here)
+        if batch.all_done():
+            break
+        if batch.is_worth_clearing() and step < max_iter:
+            stay = batch.clear(Z, here.value)
+            Z = take_rows(Z, stay)
+            here, state, objective = here.take(stay), state.take(stay), objective.take(stay)
+        done = from_numpy(batch.done, Z, dtype=xp.bool)
+    return batch.result(Z, here.value)
+
+
+@dataclass(frozen=True)
+class Evaluation(Batched):
+    """An objective at one point per problem, with derivatives.
+
+    Attributes
+    ----------
+    value, gradient : arrays of shape (q,), (q, d)
+    noise : array of shape (q,)
+        Bound of the rounding errors of the value.
+    curvature : array of shape (q,) or None
+        The D for which z − gradient/D is the fixed point of the papers; None for objectives without one.
+    safe_curvature : array of shape (q,) or None
+        The same with the moduli of all terms: positive wherever any kernel value is.
+    """
+
+    value: Array
+    gradient: Array
+    noise: Array
+    curvature: Array = None
+    safe_curvature: Array = None
+
+    def penalized(self, Z: Array, anchor: Array, penalty: float) -> "Evaluation":
+        """The same with λ‖z − anchor‖² added."""
+        if penalty == 0:
+            return self
+        shift = Z - anchor
+        added = penalty * array_namespace(Z).sum(shift * shift, axis=1)
+        raised = lambda curvature: None if curvature is None else curvature + 2 * penalty
+        return Evaluation(
+            self.value + added,
+            self.gradient + 2 * penalty * shift,
+            self.noise + epsilon(Z.dtype) * added,
+            raised(self.curvature),
+            raised(self.safe_curvature),
+        )
+
+    def vanishes(self) -> Array:
+        """Where kernel values are too small to have correct digits, so that the gradient has no direction."""
+        xp = array_namespace(self.value)
+        if self.safe_curvature is None:
+            return xp.zeros_like(self.value, dtype=xp.bool)
+        single = epsilon(self.value.dtype) > epsilon(np.float64)
+        return self.safe_curvature <= (VANISHING_SINGLE if single else VANISHING_DOUBLE)
+
+
+class Objective(ABC):
+    """One function per row."""
+
+    @abstractmethod
+    def at(self, Z: Array) -> Evaluation:
+        """The functions at the rows of Z, the j-th function at the j-th row."""
+
+    @abstractmethod
+    def take(self, rows: np.ndarray) -> "Objective":
+        """The functions with the given NumPy indices."""
+
+
+@dataclass(frozen=True)
+class SameFunction(Objective):
+    """The same function for every row: `evaluate` maps Z of shape (q, d) to values (q,) and gradients (q, d)."""
+
+    evaluate: Callable[[Array], tuple[Array, Array]]
+
+    def at(self, Z: Array) -> Evaluation:
+        values, gradients = self.evaluate(Z)
+        return Evaluation(values, gradients, 4 * epsilon(Z.dtype) * array_namespace(Z).abs(values))
+
+    def take(self, rows: np.ndarray) -> "SameFunction":
+        return self
+
+
+@dataclass(frozen=True)
+class Box:
+    """Bounds on inputs, two arrays of shape (d,); None and None for no bounds."""
+
+    lower: Array = None
+    upper: Array = None
+
+    @classmethod
+    def of_inputs(cls, lower: Any, upper: Any, kernel: Kernel, like: Array) -> Self:
+        """Bounds given by a user, on the device of `like`; `lower` is at least the smallest input of the kernel."""
+        least = kernel.lowest_input
+        if least is not None:
+            lower = least if lower is None else np.maximum(np.asarray(lower, dtype=float), least)
+        if lower is None and upper is None:
+            return cls()
+
+        def bound(value: Any, default: float) -> Array:
+            value = default if value is None else to_numpy(value) if hasattr(value, "shape") else value
+            return from_numpy(np.broadcast_to(value, tuple(like.shape[1:])), like)
+
+        box = cls(bound(lower, -np.inf), bound(upper, np.inf))
+        if bool(array_namespace(like).any(box.lower > box.upper)):
+            raise ValueError("Bounds need lower ≤ upper in every coordinate.")
+        return box
+
+    def within(self, lower: Array, upper: Array) -> "Box":
+        """The part of this box between `lower` and `upper`; where there is none, the nearest edge of this box."""
+        if self.lower is None or self.upper is None:
+            return Box(lower, upper)
+        xp = array_namespace(lower)
+        return Box(
+            xp.minimum(xp.maximum(self.lower, lower), self.upper),
+            xp.maximum(xp.minimum(self.upper, upper), self.lower),
+        )
+
+    def clip(self, Z: Array) -> Array:
+        """The nearest points of the box."""
+        if self.lower is None:
+            return Z
+        xp = array_namespace(Z)
+        return xp.where(self.lower > Z, self.lower, xp.where(self.upper < Z, self.upper, Z))
+
+    def free(self, Z: Array, gradient: Array) -> Array:
+        """One where a coordinate may follow −gradient, zero where it would leave the box; broadcasts to (q, d)."""
+        xp = array_namespace(Z)
+        if self.lower is None:
+            return xp.ones_like(Z[:, :1])
+        held = ((self.lower >= Z) & (gradient > 0)) | ((self.upper <= Z) & (gradient < 0))
+        return xp.astype(~held, Z.dtype)
+
+
+class Verdict(NamedTuple):
+    """What a step rule says of the points it proposed: three boolean arrays of shape (q,), and its next state."""
+
+    better: Array
+    converged: Array
+    stalled: Array
+    state: Batched
+
+
+class StepRule(ABC):
+    """How a descent moves; its state is a `Batched` value that travels with the rows."""
+
+    @abstractmethod
+    def begin(self, here: Evaluation) -> Batched:
+        """The state at the start."""
+
+    @abstractmethod
+    def propose(self, state: Any, Z: Array, here: Evaluation, box: Box) -> Array:
+        """The point to try next, for each row."""
+
+    @abstractmethod
+    def judge(
+        self, state: Any, Z: Array, here: Evaluation, trial: Array, there: Evaluation, box: Box, open_rows: Array
+    ) -> Verdict:
+        """Which proposals improve on Z, which rows are finished, and the state that follows.
+
+        `open_rows` marks the rows that may still move; a proposal is better for these alone.
+        """
+
+
+class _Batch:
+    """Which problems are still in work, and the results of those that have left."""
+
+    def __init__(self, size: int) -> None:
+        self.active = np.arange(size)
+        self.done = np.zeros(size, bool)
+        self.reason = Reason.array(size, Reason.ITERATION_LIMIT)
+        self.steps = np.zeros(size, int)
+        self._numbers: list[np.ndarray] = []
+        self._left: list[PreimageResult] = []
+
+    def note(self, step: int, reasons: dict[Reason, np.ndarray]) -> None:
+        """Record the problems that stop at this step; where several reasons hold, the first one counts."""
+        self.steps[~self.done] = step
+        for reason, rows in reasons.items():
+            new = rows & ~self.done
+            self.reason[new] = reason
+            self.done |= new
+
+    def all_done(self) -> bool:
+        return bool(self.done.all())
+
+    def is_worth_clearing(self) -> bool:
+        return bool(self.done.sum() >= max(1, CLEARED_FRACTION * len(self.done)))
+
+    def clear(self, points: Array, objective: Array) -> np.ndarray:
+        """Take the results of the problems that are done; returns the positions of the others."""
+        self._leave(np.flatnonzero(self.done), points, objective)
+        stay = np.flatnonzero(~self.done)
+        self.active, self.reason, self.steps = self.active[stay], self.reason[stay], self.steps[stay]
+        self.done = np.zeros(stay.size, bool)
+        return stay
+
+    def result(self, points: Array, objective: Array) -> PreimageResult:
+        """The results of all problems, in their first order."""
+        self._leave(np.arange(len(self.done)), points, objective)
+        return PreimageResult.join(self._left).take(np.argsort(np.concatenate(self._numbers)))
+
+    def _leave(self, rows: np.ndarray, points: Array, objective: Array) -> None:
+        reason = self.reason[rows]
+        self._numbers.append(self.active[rows])
+        self._left.append(
+            PreimageResult(
+                take_rows(points, rows),
+                take_rows(objective, rows),
+                self.steps[rows],
+                reason == Reason.CONVERGED,
+                reason,
+            )
+        )
