@@ -22,14 +22,12 @@ LAYERS = [
         "_rows",
         "_arrays",
         "_linalg",
-        "_targets",
         "_validation",
         "_threads",
         "_typing",
         "_warnings",
         "_memory",
         "_progress",
-        "_random",
         "_dask",
         "exceptions",
     },
@@ -72,3 +70,14 @@ def test_imports_point_down(path):
         lower = LEVEL[other] > LEVEL[package]
         at_the_bottom = LEVEL[other] == LEVEL[package] == len(LAYERS) - 1
         assert lower or at_the_bottom, f"{path.relative_to(ROOT)} imports {other}, which is not below it"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_dask_is_known_to_the_machine_room_alone(path):
+    """Estimators and algorithms use its verbs (`is_lazy`, `in_memory`, `map_rows`, ...); only texts name Dask."""
+    if package_of(path) in {"_rows", "_dask", "_arrays"}:
+        return
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names.update(str(value) for field, value in ast.iter_fields(node) if field in {"id", "attr", "name", "module"})
+    assert not [name for name in names if "dask" in name]

@@ -1,4 +1,7 @@
-"""Array namespaces: which one, where, and the few operations the standard lacks."""
+"""Array namespaces and devices: which ones arrays have, moving between them, and what the standard lacks."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import array_api_compat
 import array_api_compat.numpy
@@ -6,44 +9,55 @@ import numpy as np
 from scipy import sparse
 
 from preimage._dask import fetch_rows
+from preimage._dask import known_rows as known_rows
+from preimage._typing import Array, Rows
 
 is_sparse = sparse.issparse
 
 
-def array_namespace(*arrays):
+def array_namespace(*arrays: Array) -> Any:
     """The array API namespace shared by `arrays`; SciPy's sparse matrices count as NumPy."""
-    if all(type(array) is np.ndarray for array in arrays):  # the usual case, asked for thousands of times a second
+    if all(type(array) is np.ndarray for array in arrays):  # the usual case, thousands of times per second
         return array_api_compat.numpy
     dense = [array for array in arrays if array is not None and not is_sparse(array)]
     return array_api_compat.array_namespace(*dense) if dense else array_api_compat.numpy
 
 
-def is_host(array):
-    """Whether `array` is NumPy's or SciPy's, so that threads over blocks help."""
+def is_host(array: Array) -> bool:
+    """Whether `array` is NumPy's or SciPy's (or a range of row numbers), so that threads over blocks help."""
     return is_sparse(array) or isinstance(array, (np.ndarray, range))
 
 
-def is_dask(array):
-    """Whether `array` is a Dask array: cut in chunks, computed when asked for."""
+def is_dask(array: Any) -> bool:
+    """Whether `array` is a Dask array: cut into chunks, computed when asked for."""
     return type(array).__module__.split(".")[0] == "dask" and hasattr(array, "chunks")
 
 
-def is_dask_frame(X):
-    """Whether `X` is a Dask data frame."""
+def is_chunked(X: Any) -> bool:
+    """Whether the rows of X are in chunks that may be on other machines: a Dask array or data frame."""
+    return is_dask(X) or _is_dask_frame(X)
+
+
+def without_frame(X: Any) -> Any:
+    """The Dask array of a Dask data frame, whose chunks have unknown lengths; anything else as it is."""
+    return X.to_dask_array() if _is_dask_frame(X) else X
+
+
+def is_lazy(array: Any) -> bool:
+    """Whether the values of `array` may be too many to hold at once: a memory map, a Dask array or data frame."""
+    return isinstance(array, np.memmap) or is_chunked(array)
+
+
+def in_memory(values: Any) -> Any:
+    """What Dask would compute, in memory; anything else as it is."""
+    return values.compute() if hasattr(values, "compute") else values
+
+
+def _is_dask_frame(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array")
 
 
-def without_frame(X):
-    """The Dask array of a Dask data frame, whose chunks have unknown lengths; anything else as it is."""
-    return X.to_dask_array() if is_dask_frame(X) else X
-
-
-def is_lazy(array):
-    """Whether the values of `array` may be too many to hold at once: a memory map, a Dask array or data frame."""
-    return isinstance(array, np.memmap) or is_dask(array) or is_dask_frame(array)
-
-
-def is_foreign(array):
+def is_foreign(array: Any) -> bool:
     """Whether `array` belongs to an array API library other than NumPy that holds its values (torch, CuPy, ...)."""
     return (
         not is_sparse(array)
@@ -53,7 +67,7 @@ def is_foreign(array):
     )
 
 
-def as_points(X):
+def as_points(X: Rows) -> Array:
     """Rows of inputs as an array: lists and data frames become NumPy, integers become floating."""
     if is_sparse(X):
         return X if X.dtype.kind == "f" else X.astype(np.float64)
@@ -63,7 +77,7 @@ def as_points(X):
     return xp.astype(X, floating_type(X), copy=False)
 
 
-def describe_home(array):
+def describe_device(array: Array) -> str:
     """Library and device of an array, for messages: 'a NumPy array', 'a torch array on cuda:0'."""
     if is_sparse(array):
         return "a SciPy sparse matrix"
@@ -73,8 +87,8 @@ def describe_home(array):
     return f"a {library} array on {array_api_compat.device(array)}"
 
 
-def to_numpy(array):
-    """A NumPy copy or view of `array`, from whichever device it lives on."""
+def to_numpy(array: Array) -> np.ndarray:
+    """A NumPy copy or view of `array`, from any device."""
     if isinstance(array, np.ndarray):
         return array
     if is_sparse(array):
@@ -86,50 +100,48 @@ def to_numpy(array):
     return np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
 
 
-def from_numpy(values, like, dtype=None):
-    """Move NumPy `values` to the namespace and device of `like`, with its dtype unless another is given."""
-    if is_host(like):
-        return np.asarray(values, dtype=dtype or like.dtype)
-    values = np.asarray(values)
-    if not values.flags.writeable:  # which torch would warn of
-        values = values.copy()
-    return array_namespace(like).asarray(values, dtype=dtype or like.dtype, device=array_api_compat.device(like))
+def from_numpy(values: Array, device_of: Array, dtype: Any = None) -> Array:
+    """Move NumPy `values` to the namespace and device of the array `device_of`, with its dtype by default."""
+    dtype = device_of.dtype if dtype is None else dtype
+    if is_host(device_of):
+        return np.asarray(values, dtype=dtype)
+    return array_namespace(device_of).asarray(_writable(values), dtype=dtype, device=array_api_compat.device(device_of))
 
 
-def beside(array, like):
-    """`array` with the dtype of `like`, moved to its library and device when it is NumPy's."""
+def to_device_of(array: Array, other: Array) -> Array:
+    """`array` with the dtype of `other`; a NumPy array is also moved to the namespace and device of `other`."""
     if is_sparse(array):
-        return array.astype(like.dtype)
+        return array.astype(other.dtype)
     if is_foreign(array):
-        return array_namespace(array).astype(array, like.dtype, copy=False)
-    return from_numpy(np.asarray(array), like)
+        return array_namespace(array).astype(array, other.dtype, copy=False)
+    return from_numpy(np.asarray(array), other)
 
 
-def device_kwargs(like):
-    """Keyword arguments that place a new array beside `like`."""
-    return {} if is_host(like) else {"device": array_api_compat.device(like)}
+def device_kwargs(array: Array) -> Mapping[str, Any]:
+    """Keyword arguments that create an array on the device of `array`."""
+    return {} if is_host(array) else {"device": array_api_compat.device(array)}
 
 
-def to_dense(array):
+def to_dense(array: Array) -> Array:
     """`array` itself, or a dense copy of a sparse one."""
     return array.toarray() if is_sparse(array) else array
 
 
-def floating_type(X):
+def floating_type(X: Array) -> Any:
     """The dtype that results on `X` have: float32 stays, everything else becomes float64."""
     xp = array_namespace(X)
     return xp.float32 if X.dtype == xp.float32 else xp.float64
 
 
-def in_double(array):
-    """`array` in double precision, where it is."""
+def in_double(array: Array) -> Array:
+    """`array` in double precision, on the same device."""
     if is_sparse(array):
         return array.astype(np.float64)
     xp = array_namespace(array)
     return xp.astype(array, xp.float64, copy=False)
 
 
-def in_precision(array, dtype):
+def in_precision(array: Array, dtype: Any) -> Array:
     """`array` as float32 or float64, whichever the floating `dtype` of any namespace is."""
     single = itemsize(dtype) == 4
     if is_sparse(array):
@@ -138,17 +150,17 @@ def in_precision(array, dtype):
     return xp.astype(array, xp.float32 if single else xp.float64, copy=False)
 
 
-def itemsize(dtype):
-    """Bytes of one number of a floating dtype of any namespace."""
+def itemsize(dtype: Any) -> int:
+    """Bytes per number of a floating dtype of any namespace."""
     return 4 if "float32" in str(dtype) else 8
 
 
-def epsilon(dtype):
+def epsilon(dtype: Any) -> float:
     """Distance from one to the next number of a floating dtype of any namespace."""
     return float(np.finfo(np.float32 if itemsize(dtype) == 4 else np.float64).eps)
 
 
-def integer_power(base, exponent):
+def integer_power(base: Array, exponent: int) -> Array:
     """base ** exponent by repeated squaring: several times faster than a general power on blocks."""
     result = None
     while exponent:
@@ -160,12 +172,12 @@ def integer_power(base, exponent):
     return result
 
 
-def inner_products(X, Y):
+def inner_products(X: Array, Y: Array) -> Array:
     """X Yᵀ as a dense array, for dense and sparse operands."""
     return to_dense(X @ Y.T)
 
 
-def squared_row_norms(X):
+def squared_row_norms(X: Array) -> Array:
     """‖xᵢ‖² of every row."""
     if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
@@ -174,15 +186,15 @@ def squared_row_norms(X):
     return array_namespace(X).sum(X * X, axis=1)
 
 
-def concat_rows(*arrays):
+def concat_rows(*arrays: Array) -> Array:
     """Stack arrays, dense or sparse, one below the other."""
     if any(is_sparse(array) for array in arrays):
         return sparse.vstack(arrays, format="csr")
     return array_namespace(*arrays).concat(arrays, axis=0)
 
 
-def take_rows(array, indices):
-    """The rows with the given NumPy indices; those of a Dask array are fetched."""
+def take_rows(array: Rows, indices: Array) -> Array:
+    """The rows with the given NumPy indices; those of a Dask array come into memory."""
     if is_dask(array):
         return fetch_rows(array, np.asarray(indices))
     if is_host(array):
@@ -190,26 +202,28 @@ def take_rows(array, indices):
     return array_namespace(array).take(array, from_numpy(indices, array, dtype=array_namespace(array).int64), axis=0)
 
 
-def clamp_at_zero(fresh):
-    """max(s, 0) for an array that nobody else holds; NaN stays NaN, so bad values are not hidden."""
+def clamp_at_zero(fresh: Array) -> Array:
+    """max(s, 0), in place for a NumPy array, which no one else may hold; NaN stays NaN, so bad values show."""
     if isinstance(fresh, np.ndarray):
         # A row of zeros, not a scalar: NumPy's loop over two arrays is the faster one.
         return np.maximum(fresh, np.zeros(fresh.shape[1:] and fresh.shape[-1:], fresh.dtype), out=fresh)
     return array_namespace(fresh).clip(fresh, min=0.0)
 
 
-def copy_transposed(target, source):
+def copy_transposed(target: Array, source: Array) -> None:
     """target[...] = source.T, two to three times faster than NumPy's own loop on large targets."""
     if not isinstance(target, np.ndarray):
         target[...] = source.T
         return
-    strip = 128 // target.itemsize  # two cache lines: every line of the target is written while it is in reach
+    # Rows of a strip fill two cache lines (128 bytes) of each row of the target, so that a line is written while it is
+    # in the cache; strips ten times wider evict lines before they are full.
+    strip = 128 // target.itemsize
     for start in range(0, source.shape[0], strip):
         target[:, start : start + strip] = source[start : start + strip].T
 
 
-def transposed(array):
-    """The transpose as an array of its own, in row-major order."""
+def transposed(array: Array) -> Array:
+    """A copy of the transpose in row-major order."""
     if isinstance(array, np.ndarray):
         out = np.empty(array.shape[::-1], array.dtype)
         copy_transposed(out, array)
@@ -218,8 +232,8 @@ def transposed(array):
     return xp.asarray(array.T, copy=True)
 
 
-def own_copy(array, original):
-    """`array`, copied when it is `original` or shares its memory: what a model keeps must not change under it."""
+def own_copy(array: Array, original: Any) -> Array:
+    """`array`, copied if it shares memory with `original`: what a model keeps must not change with user data."""
     if isinstance(array, np.ndarray):
         shared = isinstance(original, np.ndarray) and np.may_share_memory(array, original)
         return array.copy() if shared or not isinstance(original, (np.ndarray, list)) else array
@@ -228,7 +242,7 @@ def own_copy(array, original):
     return array_namespace(array).asarray(array, copy=True) if array is original else array
 
 
-def on_device(array, device):
+def on_device(array: Array, device: str) -> Array:
     """`array` on a device such as "cuda", as a torch tensor, or CuPy's where torch is missing."""
     try:
         import torch
@@ -244,7 +258,10 @@ def on_device(array, device):
         number = int(str(device).partition(":")[2] or 0)
         with cupy.cuda.Device(number):
             return cupy.asarray(array)
-    array = np.asarray(array)
-    if not array.flags.writeable:  # which torch would warn of
-        array = array.copy()
-    return torch.as_tensor(array).to(device)
+    return torch.as_tensor(_writable(array)).to(device)
+
+
+def _writable(values: Array) -> np.ndarray:
+    """A NumPy array that torch takes without a warning: it warns of memory that it could not write to."""
+    values = np.asarray(values)
+    return values if values.flags.writeable else values.copy()

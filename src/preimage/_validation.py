@@ -1,49 +1,85 @@
-"""Checks at the door: parameters, data, and the only place that touches scikit-learn's private names."""
+"""Checks of what users pass: parameters, inputs, targets, weights, seeds.
+
+The only module that touches scikit-learn's private names.
+"""
+
+from typing import Any
 
 import array_api_compat
 import numpy as np
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
-from sklearn.utils.validation import _check_feature_names, check_array, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_feature_names, check_array, column_or_1d, validate_data
 from sklearn.utils.validation import _num_samples as count_rows
 
 from preimage._arrays import (
     array_namespace,
-    describe_home,
+    describe_device,
     epsilon,
     floating_type,
+    is_chunked,
     is_foreign,
     is_sparse,
+    known_rows,
+    take_rows,
+    to_numpy,
     without_frame,
 )
-from preimage._dask import known_rows
+from preimage._typing import Array, Rows, Seed, Targets
 
 __all__ = [
     "Interval",
     "Options",
     "StrOptions",
+    "check_coordinate_shape",
     "check_coordinates",
     "check_finite_block",
     "check_gram",
+    "check_labels",
     "check_lazy_points",
     "check_model_inputs",
     "check_parameters",
     "check_points",
+    "check_same_device",
+    "check_targets",
+    "check_weights",
     "count_rows",
+    "generator",
+    "require_in_memory",
+    "with_weight",
 ]
 
+# Largest difference of a precomputed kernel matrix and its transpose, in rounding units of its largest entry. Values
+# from products of a thousand columns differ by about as many units; ten times more would let matrices pass that were
+# filled from two different formulas in single precision (1e4 units are 1e-3).
+ASYMMETRY = 1e3
+# Entries up to which finite values are looked for one by one: below it the call costs more than the work. A sum over
+# more entries is faster, and is not finite if one of them is not; where it overflows by itself, the slow check decides.
+FEW_ENTRIES = 10_000
 
-def check_parameters(owner):
+
+def check_parameters(owner: Any) -> None:
     """Compare the parameters of an estimator or value object with its constraint table."""
     validate_parameter_constraints(
         owner._parameter_constraints, owner.get_params(deep=False), caller_name=type(owner).__name__
     )
 
 
-def check_points(estimator, X, *, reset, min_samples=1, accept_sparse=True):
+def generator(random_state: Seed) -> np.random.Generator:
+    """A NumPy generator from what scikit-learn's users pass as `random_state`.
+
+    Random numbers always come from NumPy and are moved to the device, so that a seed means the same on every device.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
+def check_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, accept_sparse: bool = True) -> Array:
     """Validate rows of inputs for `estimator`: two-dimensional, finite, floating, the right number of columns.
 
     NumPy arrays, data frames, lists and sparse matrices go through scikit-learn's checks; arrays of other libraries
-    stay where they are and meet the same conditions.
+    stay on their device and meet the same conditions.
     """
     if is_foreign(X):
         return _check_foreign_points(estimator, X, reset=reset, min_samples=min_samples)
@@ -59,131 +95,68 @@ def check_points(estimator, X, *, reset, min_samples=1, accept_sparse=True):
     )
 
 
-def _is_plainly_right(estimator, X, min_samples):
-    """Whether a NumPy array has nothing that scikit-learn's checks, slow on single rows, would object to or change."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in (np.float64, np.float32)
-        and X.shape[0] >= min_samples
-        and X.shape[1] == estimator.n_features_in_ > 0
-        and not hasattr(estimator, "feature_names_in_")
-        and bool(np.isfinite(X).all() if X.size < 10_000 else np.isfinite(X.sum()))
-    )
-
-
-def check_lazy_points(estimator, X, *, reset, min_samples=0):
+def check_lazy_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 0) -> Rows:
     """Validate what can be seen of a memory map or Dask collection without reading it; passes over it see the rest.
 
-    Where the number of rows matters, `min_samples`, it is counted if nobody knows it.
+    If the number of rows matters, `min_samples` > 0, chunks of unknown lengths are counted.
     """
-    name = type(estimator).__name__
-    _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # those of a Dask data frame
+    # The empty frame `_meta` has the column names of a Dask data frame.
+    _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)
     X = without_frame(X)
-    if X.ndim != 2:
-        raise ValueError(
-            f"{name} expects 2D data of shape (n_samples, n_features); got shape {tuple(X.shape)}. Reshape a single "
-            "feature with `X.reshape(-1, 1)`."
-        )
-    if np.dtype(X.dtype).kind not in "biuf":
-        raise ValueError(f"{name} needs real numbers; got dtype {X.dtype}.")
+    _check_shape_and_type(estimator, X, np.dtype(X.dtype).kind in "biuf")
     if min_samples:
         X = known_rows(X)
-        if X.shape[0] < min_samples:
-            raise ValueError(
-                f"Found array with {X.shape[0]} sample(s) (shape={tuple(X.shape)}) while a minimum of {min_samples} is "
-                f"required by {name}."
-            )
-    if reset:
-        estimator.n_features_in_ = int(X.shape[1])
-    elif X.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
-        )
+        _check_row_count(estimator, X, min_samples)
+    _check_columns(estimator, X, reset)
     return X
 
 
-def check_finite_block(name, rows):
+def check_finite_block(name: str, rows: Array) -> Array:
     """Refuse NaN and infinity in rows that a pass over lazy data has read."""
     if not np.all(np.isfinite(rows)):
-        raise ValueError(f"Input X contains NaN or infinity. {name} needs finite values: impute or drop them first.")
+        raise _not_finite(name)
     return rows
 
 
-def check_same_home(estimator, X, fitted):
+def check_model_inputs(estimator: Any, X: Rows, *, fitted: Array) -> Array:
+    """Validate inputs of a fitted model: same library, device and precision as its array `fitted`."""
+    X = check_points(estimator, X, reset=False)
+    check_same_device(estimator, X, fitted)
+    if is_foreign(X):
+        return array_namespace(X).astype(X, fitted.dtype, copy=False)
+    return X.astype(fitted.dtype, copy=False)
+
+
+def check_same_device(estimator: Any, X: Array, fitted: Array) -> None:
     """Refuse data of one array library or device for a model fitted on another."""
     same_kind = is_foreign(X) == is_foreign(fitted)
-    if same_kind and (not is_foreign(X) or _home(X) == _home(fitted)):
+    if same_kind and (not is_foreign(X) or _library_and_device(X) == _library_and_device(fitted)):
         return
     name = type(estimator).__name__
+    if is_foreign(fitted):
+        library, device = _library_and_device(fitted)
+        conversion = f"`{library}.asarray(X, device={device!r})`"
+    else:
+        conversion = "for a tensor, `tensor.cpu().numpy()`"
     raise TypeError(
-        f"{name} was fitted on {describe_home(fitted)}, but was given {describe_home(X)}. "
-        f"Convert the data ({_remedy(fitted)}) or fit {name} again on data of the new kind."
+        f"{name} was fitted on {describe_device(fitted)}, but was given {describe_device(X)}. "
+        f"Convert the data ({conversion}) or fit {name} again on data of the new kind."
     )
 
 
-def _check_foreign_points(estimator, X, *, reset, min_samples):
-    xp = array_namespace(X)
-    name = type(estimator).__name__
-    if X.ndim != 2:
-        raise ValueError(
-            f"{name} expects 2D data of shape (n_samples, n_features); got an array of shape {tuple(X.shape)}."
-        )
-    if X.shape[0] < min_samples:
-        raise ValueError(
-            f"Found array with {X.shape[0]} sample(s) (shape={tuple(X.shape)}) while a minimum of {min_samples} is "
-            f"required by {name}."
-        )
-    if not xp.isdtype(X.dtype, ("real floating", "integral", "bool")):
-        raise ValueError(f"{name} needs real numbers; got dtype {X.dtype}.")
-    if array_api_compat.is_torch_array(X):
-        X = X.detach()  # a model is no part of a graph of gradients
-    X = xp.astype(X, floating_type(X), copy=False)
-    if not bool(xp.all(xp.isfinite(X))):
-        raise ValueError(f"Input X contains NaN or infinity. {name} needs finite values: impute or drop them first.")
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-    elif X.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {name} is expecting {estimator.n_features_in_} features as input."
-        )
-    return X
-
-
-def _home(array):
-    return type(array).__module__.split(".")[0], str(array_api_compat.device(array))
-
-
-def _remedy(fitted):
-    if is_sparse(fitted) or not is_foreign(fitted):
-        return "for a tensor, `tensor.cpu().numpy()`"
-    library, device = _home(fitted)
-    return f"`{library}.asarray(X, device={device!r})`"
-
-
-def check_model_inputs(estimator, X, *, like):
-    """Validate inputs for a fitted model whose arrays are like `like`: same library, device and precision."""
-    X = check_points(estimator, X, reset=False)
-    check_same_home(estimator, X, like)
-    return (
-        X.astype(like.dtype, copy=False) if not is_foreign(X) else array_namespace(X).astype(X, like.dtype, copy=False)
-    )
-
-
-def check_coordinates(estimator, Y, n_components, *, like):
+def check_coordinates(estimator: Any, Y: Array, n_components: int, *, fitted: Array) -> Array:
     """Validate coordinates for a fitted model: finite, at most `n_components` columns, same library and precision."""
-    name = type(estimator).__name__
     if not is_foreign(Y):
         Y = check_array(Y, dtype=[np.float64, np.float32], input_name="Y")
-    check_same_home(estimator, Y, like)
+    check_same_device(estimator, Y, fitted)
     check_coordinate_shape(estimator, Y, n_components)
     xp = array_namespace(Y)
     if not bool(xp.all(xp.isfinite(Y))):
-        raise ValueError(f"The coordinates given to {name} contain NaN or infinity.")
-    return xp.astype(Y, like.dtype, copy=False)
+        raise ValueError(f"The coordinates given to {type(estimator).__name__} contain NaN or infinity.")
+    return xp.astype(Y, fitted.dtype, copy=False)
 
 
-def check_coordinate_shape(estimator, Y, n_components):
+def check_coordinate_shape(estimator: Any, Y: Array, n_components: int) -> None:
     """Refuse coordinates that are not along the first of `n_components` axes."""
     if Y.ndim != 2 or not 1 <= Y.shape[1] <= n_components:
         raise ValueError(
@@ -192,11 +165,11 @@ def check_coordinate_shape(estimator, Y, n_components):
         )
 
 
-def check_gram(estimator, K, *, centered=False):
+def check_gram(estimator: Any, K: Array, *, centered: bool = False) -> Array:
     """Validate a precomputed kernel matrix for fitting: dense, square and symmetric up to rounding.
 
-    For methods that look at the `centered` matrix alone, that one must be symmetric. K is then made so by adding a
-    number to each row: new rows come with the numbers that were added to its columns, which must stay.
+    Methods that use only the `centered` matrix need only that one to be symmetric. K is then made symmetric by adding
+    a number to each row, never to a column: new rows of kernel values come with whatever was added to the columns.
     """
     name = type(estimator).__name__
     if is_sparse(K):
@@ -208,11 +181,12 @@ def check_gram(estimator, K, *, centered=False):
         )
     xp = array_namespace(K)
     difference = K - K.T
+    # Row means of K − Kᵀ are minus its column means, and add up to zero: centring removes both.
+    means = xp.mean(difference, axis=1)
     if centered:
-        means = xp.mean(difference, axis=1)  # minus those of columns, whose mean is zero
         difference = difference - means[:, None] + means[None, :]
     asymmetry, scale = float(xp.max(xp.abs(difference))), float(xp.max(xp.abs(K)))
-    if asymmetry > 1e3 * epsilon(K.dtype) * scale:
+    if asymmetry > ASYMMETRY * epsilon(K.dtype) * scale:
         raise ValueError(
             f"{name} needs a symmetric kernel matrix; K and its transpose differ by up to {asymmetry:.2g} "
             f"(largest entry {scale:.2g}). If the difference is noise, pass (K + K.T) / 2."
@@ -220,4 +194,133 @@ def check_gram(estimator, K, *, centered=False):
     if not centered or not bool(xp.any(K != K.T)):
         return K
     K = K - means[:, None]
-    return (K + K.T) / 2  # the rest is rounding
+    return (K + K.T) / 2  # what is left of the difference is rounding
+
+
+def check_targets(estimator: Any, y: Targets, n: int) -> np.ndarray:
+    """Validate targets of a regression: finite numbers in NumPy, shape (n,) or (n, k)."""
+    y = check_array(_given(estimator, y), dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="y")
+    if y.ndim not in (1, 2):
+        raise ValueError(f"{type(estimator).__name__} needs targets of shape (n,) or (n, k); got shape {y.shape}.")
+    return _of_length(estimator, "y", y, n)
+
+
+def check_labels(estimator: Any, y: Targets, n: int) -> np.ndarray:
+    """Validate class labels: shape (n,), in NumPy."""
+    y = check_array(_given(estimator, y), dtype=None, ensure_2d=False, input_name="y")
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    return _of_length(estimator, "y", y, n)
+
+
+def check_weights(estimator: Any, weights: Targets | None, n: int) -> np.ndarray | None:
+    """Validate sample weights: finite, not negative, not all zero, in NumPy.
+
+    A single number is the weight of every row; None stays None, which means weights of one.
+    """
+    if weights is None:
+        return None
+    weights = to_numpy(weights) if is_foreign(weights) else weights
+    weights = np.full(n, float(weights)) if np.isscalar(weights) or getattr(weights, "ndim", 1) == 0 else weights
+    weights = check_array(weights, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="sample_weight")
+    name = type(estimator).__name__
+    if weights.ndim != 1:
+        raise ValueError(f"{name} needs sample weights of shape ({n},); got shape {weights.shape}.")
+    if weights.min() < 0 or not weights.any():
+        raise ValueError(
+            f"{name} needs sample weights that are not negative and not all zero; the smallest is "
+            f"{weights.min():.3g}, the largest {weights.max():.3g}."
+        )
+    return _of_length(estimator, "sample_weight", weights, n)
+
+
+def with_weight(estimator: Any, X: Rows, weights: Array, least: int = 2) -> tuple[Rows, Array]:
+    """The rows of positive weight, of which there must be at least `least`, and their weights."""
+    rows = np.flatnonzero(weights)
+    if rows.size < least:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least {least} rows of positive sample_weight; got {rows.size}."
+        )
+    return (X, weights) if rows.size == weights.size else (take_rows(X, rows), weights[rows])
+
+
+def require_in_memory(X: Rows, needs: str, advice: str = "Pass X.compute().") -> None:
+    """Refuse Dask arrays and data frames: `needs` says who needs what, as in "navigate needs arrays"."""
+    if is_chunked(X):
+        raise TypeError(f"{needs} in memory; got a Dask collection. {advice}")
+
+
+def _is_plainly_right(estimator: Any, X: Rows, min_samples: int) -> bool:
+    """Whether a NumPy array has nothing that scikit-learn's checks, slow on single rows, would object to or change."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.shape[0] >= min_samples
+        and X.shape[1] == estimator.n_features_in_ > 0
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X).all() if X.size < FEW_ENTRIES else np.isfinite(X.sum()))
+    )
+
+
+def _check_foreign_points(estimator: Any, X: Array, *, reset: bool, min_samples: int) -> Array:
+    xp = array_namespace(X)
+    _check_shape_and_type(estimator, X, xp.isdtype(X.dtype, ("real floating", "integral", "bool")))
+    _check_row_count(estimator, X, min_samples)
+    if array_api_compat.is_torch_array(X):
+        X = X.detach()  # a fitted model has no part in automatic differentiation
+    X = xp.astype(X, floating_type(X), copy=False)
+    if not bool(xp.all(xp.isfinite(X))):
+        raise _not_finite(type(estimator).__name__)
+    _check_columns(estimator, X, reset)
+    return X
+
+
+def _check_shape_and_type(estimator: Any, X: Rows, is_real: bool) -> None:
+    name = type(estimator).__name__
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} expects 2D data of shape (n_samples, n_features); got shape {tuple(X.shape)}. Reshape a single "
+            "feature with `X.reshape(-1, 1)`."
+        )
+    if not is_real:
+        raise ValueError(f"{name} needs real numbers; got dtype {X.dtype}.")
+
+
+def _check_row_count(estimator: Any, X: Rows, min_samples: int) -> None:
+    if X.shape[0] < min_samples:
+        raise ValueError(
+            f"Found array with {X.shape[0]} sample(s) (shape={tuple(X.shape)}) while a minimum of {min_samples} is "
+            f"required by {type(estimator).__name__}."
+        )
+
+
+def _check_columns(estimator: Any, X: Rows, reset: bool) -> None:
+    if reset:
+        estimator.n_features_in_ = int(X.shape[1])
+    elif X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            "features as input."
+        )
+
+
+def _not_finite(name: str) -> ValueError:
+    return ValueError(f"Input X contains NaN or infinity. {name} needs finite values: impute or drop them first.")
+
+
+def _library_and_device(array: Array) -> tuple[str, str]:
+    return type(array).__module__.split(".")[0], str(array_api_compat.device(array))
+
+
+def _given(estimator: Any, y: Targets) -> Targets:
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    return to_numpy(y) if is_foreign(y) else y
+
+
+def _of_length(estimator: Any, what: str, values: np.ndarray, n: int) -> np.ndarray:
+    if values.shape[0] != n:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} got {n} rows of X but {values.shape[0]} of {what}; each row needs one.")
+    return values

@@ -279,7 +279,7 @@ class TestWeights:
             (np.zeros(60), "not all zero"),
             (-np.ones(60), "not negative"),
             (np.ones(59), "59 of sample_weight"),
-            (np.eye(60)[0], "at least two rows of positive sample_weight"),
+            (np.eye(60)[0], "at least 2 rows of positive sample_weight"),
         ],
     )
     def test_impossible_weights(self, weights, message, X):

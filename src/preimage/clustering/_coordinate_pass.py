@@ -1,8 +1,6 @@
 """Passes over coordinates of data in a subspace of feature space, held or computed again."""
 
-import numpy as np
-
-from preimage._arrays import is_dask, take_rows
+from preimage._arrays import in_memory, take_rows
 from preimage._rows import sum_rows
 
 # Rows whose coordinates are worked on together.
@@ -27,7 +25,7 @@ class CoordinatePass:
         self._coordinates, self._diagonal = coordinates, diagonal
         self.held = None
         if held:
-            rows = take_rows(X, np.arange(X.shape[0])) if is_dask(X) else X
+            rows = in_memory(X)
             self.held = coordinates(rows), diagonal(rows)
 
     def __len__(self):

@@ -36,4 +36,4 @@ def rows_product(V, numbers, gram):
 def _beside(V, gram):
     """V in the precision of the matrix and on its device."""
     V = np.ascontiguousarray(V, dtype=np.float32 if itemsize(gram.dtype) == 4 else np.float64)
-    return V if is_host(gram.home) else from_numpy(V, gram.home, dtype=gram.dtype)
+    return V if is_host(gram.device_array) else from_numpy(V, gram.device_array, dtype=gram.dtype)

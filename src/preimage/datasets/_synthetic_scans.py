@@ -5,7 +5,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.signal import lfilter
 from sklearn.utils import Bunch
 
-from preimage._random import generator
+from preimage._validation import generator
 
 N_NOISE_MAPS = 7
 SMALLEST_SIZE = 12

@@ -38,7 +38,7 @@ class Arpack(Eigensolver):
         self.max_iter = max_iter
 
     def solve(self, operator, k, rng, *, by_modulus=False):
-        if not is_host(getattr(operator, "home", operator)):
+        if not is_host(getattr(operator, "device_array", operator)):
             raise TypeError("Arpack works on NumPy arrays only; BlockKrylov works on every array library.")
         start = rng.standard_normal(operator.shape[0])
         products = []

@@ -107,9 +107,9 @@ class _KrylovBasis:
     """Orthonormal vectors Q, their images AQ, and the Rayleigh–Ritz pairs on their span."""
 
     def __init__(self, operator, capacity):
-        home = _home(operator)
-        empty = lambda: array_namespace(home).empty(
-            (operator.shape[0], capacity), dtype=operator.dtype, **device_kwargs(home)
+        device_array = _device_array(operator)
+        empty = lambda: array_namespace(device_array).empty(
+            (operator.shape[0], capacity), dtype=operator.dtype, **device_kwargs(device_array)
         )
         self.operator = operator
         self.capacity = capacity
@@ -187,16 +187,16 @@ def _start(operator, width, rng):
         return _random_block(operator, width, rng)
     stride = n // count
     weights = rng.standard_normal((len(range(0, n, stride)), width))
-    return operator.sketch(from_numpy(weights, _home(operator), dtype=operator.dtype), stride)
+    return operator.sketch(from_numpy(weights, _device_array(operator), dtype=operator.dtype), stride)
 
 
 def _random_block(operator, width, rng):
-    return from_numpy(rng.standard_normal((operator.shape[0], width)), _home(operator), dtype=operator.dtype)
+    return from_numpy(rng.standard_normal((operator.shape[0], width)), _device_array(operator), dtype=operator.dtype)
 
 
-def _home(operator):
+def _device_array(operator):
     """An array on the device of the operator."""
-    return operator.home if hasattr(operator, "home") else operator
+    return getattr(operator, "device_array", operator)
 
 
 def _longest(product):

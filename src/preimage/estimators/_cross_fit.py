@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from preimage._arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
-from preimage._random import generator
 from preimage._rows import sum_rows
+from preimage._validation import generator
 from preimage.components import KernelMoments, landmark_subspace
 from preimage.estimators._training_rows import TrainingRows, row_numbers, same_rows
 from preimage.exceptions import RankWarning

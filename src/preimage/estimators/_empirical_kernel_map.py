@@ -89,7 +89,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, X):
         """The kernel features of X, shape (q, m)."""
         check_is_fitted(self)
-        X = check_model_inputs(self, X, like=self.expansion_.coefficients)
+        X = check_model_inputs(self, X, fitted=self.expansion_.coefficients)
         # The plain map is the kernel matrix itself; a product with the identity would double its price.
         return self.expansion_(X) if self.whiten else Gram(self.kernel_, X, self.expansion_.points).dense()
 

@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
-from preimage._arrays import (
-    is_dask,
-    is_lazy,
-    own_copy,
-    take_rows,
+from preimage._arrays import in_memory, is_lazy, own_copy, take_rows
+from preimage._validation import (
+    check_gram,
+    check_labels,
+    check_lazy_points,
+    check_parameters,
+    check_points,
+    check_weights,
+    generator,
 )
-from preimage._random import generator
-from preimage._targets import check_labels, check_weights, fetched
-from preimage._validation import check_gram, check_lazy_points, check_parameters, check_points
 from preimage.estimators._kernel_input import (
     about_data,
     is_precomputed,
@@ -68,7 +69,7 @@ class LabelledData:
         if is_precomputed(kernel):
             kernel = kernel.resolve(check_gram(estimator, X))
             X = kernel.inputs(X)
-        elif estimator.landmarks is None and not is_dask(X):
+        elif estimator.landmarks is None and not is_lazy(X):
             X = own_copy(X, given)
         if kept.size < X.shape[0]:
             X, y, weights = take_rows(X, kept), y[kept], weights[kept]
@@ -125,8 +126,8 @@ def checked_inputs(estimator, X, *, reset):
 
 def checked_targets(estimator, X, y, sample_weight):
     """Labels and weights in NumPy; those of Dask are fetched."""
-    y = check_labels(estimator, fetched(y), X.shape[0])
-    return y, check_weights(estimator, fetched(sample_weight), X.shape[0])
+    y = check_labels(estimator, in_memory(y), X.shape[0])
+    return y, check_weights(estimator, in_memory(sample_weight), X.shape[0])
 
 
 def class_codes(y, classes):

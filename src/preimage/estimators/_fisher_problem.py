@@ -10,7 +10,8 @@ from preimage._arrays import (
     as_points,
     from_numpy,
     in_double,
-    is_dask,
+    in_memory,
+    is_chunked,
     is_foreign,
     is_lazy,
     own_copy,
@@ -19,8 +20,8 @@ from preimage._arrays import (
     to_numpy,
 )
 from preimage._memory import memory_budget
-from preimage._random import generator
 from preimage._rows import map_rows
+from preimage._validation import generator, require_in_memory
 from preimage.discriminants import (
     GramFisher,
     KernelTable,
@@ -45,12 +46,9 @@ GRAM_COPIES = 3.5
 def expansion_points(estimator, data, chosen):
     """The points that discriminants are expansions on, as `landmarks` means, and the `Landmarks` object, if any."""
     X = data.X
-    if chosen is None and is_dask(X):
-        raise TypeError(
-            "Discriminants on all points need all rows in one place. Give landmarks=500, say, to fit a Dask array, or "
-            "pass X.compute()."
-        )
     if chosen is None:
+        advice = "Give landmarks=500, say, to fit a Dask array, or pass X.compute()."
+        require_in_memory(X, "Discriminants on all points need all rows", advice)
         return X, None
     if isinstance(chosen, (int, np.integer, str, LandmarkSelector)):
         rng = None if isinstance(chosen, LandmarkSelector) else generator(estimator.random_state)
@@ -65,7 +63,7 @@ def expansion_points(estimator, data, chosen):
             f"(m, {estimator.n_features_in_}), for a kernel that is not precomputed; got shape {tuple(points.shape)} "
             f"and {data.kernel!r}."
         )
-    return from_numpy(points, X) if not is_dask(X) and not is_foreign(points) else points, None
+    return from_numpy(points, X) if not is_chunked(X) and not is_foreign(points) else points, None
 
 
 def point_coordinates(estimator, data, points):
@@ -125,8 +123,7 @@ def chosen_sparsity(estimator, data, points):
     """The number of coefficients that `sparsity` means: itself, or the choice of cross-validation, with its scores."""
     if not isinstance(estimator.sparsity, str):
         return estimator.sparsity, None
-    if is_dask(data.X):
-        raise TypeError("sparsity='cv' needs X in memory; a Dask array is not. Give a number of coefficients.")
+    require_in_memory(data.X, "sparsity='cv' needs X", "Give a number of coefficients.")
     counts = np.unique(np.geomspace(1, max(1, points.shape[0] // 2), N_COUNTS).astype(int))
     count, scores = sparsity_by_cross_validation(
         kernel_table(estimator, data, points),
@@ -186,7 +183,7 @@ def values_at(expansion, X):
     """Function values at rows that may be lazy, in NumPy."""
     in_points = lambda rows: rows if is_precomputed(expansion.kernel) else in_double(as_points(rows))
     values = map_rows(lambda rows: expansion(in_points(rows)), X, rows=4096) if is_lazy(X) else expansion(in_points(X))
-    return to_numpy(values.compute() if is_dask(values) else values).astype(np.float64)
+    return to_numpy(in_memory(values)).astype(np.float64)
 
 
 def gram_matrix(kernel, points, others=None):

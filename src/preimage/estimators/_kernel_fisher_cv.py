@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import is_dask, to_dense, to_numpy
-from preimage._validation import Interval, StrOptions
+from preimage._arrays import to_dense, to_numpy
+from preimage._validation import Interval, StrOptions, require_in_memory
 from preimage.discriminants import absolute_ridge, cross_validated_scores, leave_one_out_values
 from preimage.estimators._fisher_data import LabelledData
 from preimage.estimators._fisher_problem import (
@@ -243,11 +243,8 @@ class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixi
 
     def _check_search(self, data):
         name = type(self).__name__
-        if is_dask(data.X):
-            raise TypeError(
-                f"{name} needs X in memory. Choose parameters on a sample of the rows, then fit "
-                "KernelFisherDiscriminant(landmarks=...) on all of them."
-            )
+        advice = "Choose parameters on some rows, then fit KernelFisherDiscriminant(landmarks=...) on all of them."
+        require_in_memory(data.X, f"{name} needs X", advice)
         if isinstance(self.cv, str) and not (self.landmarks is None and solves_by_gram(self)):
             raise ValueError(
                 f"{name} with cv='loo' needs landmarks=None, regularizer='norm', and neither sparsity nor invariances: "

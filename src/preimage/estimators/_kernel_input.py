@@ -8,7 +8,8 @@ import scipy
 from preimage._arrays import (
     array_namespace,
     as_points,
-    is_dask,
+    in_memory,
+    is_chunked,
     is_lazy,
     is_sparse,
     itemsize,
@@ -16,9 +17,7 @@ from preimage._arrays import (
     take_rows,
     to_numpy,
 )
-from preimage._random import generator
-from preimage._targets import check_weights
-from preimage._validation import Interval, check_gram, check_parameters, check_points
+from preimage._validation import Interval, check_gram, check_parameters, check_points, check_weights, generator
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths
@@ -108,12 +107,12 @@ def width_sample(kernel, X, rng):
     A kernel that keeps the rows gets some of its own: those who gave X may change it.
     """
     n = X.shape[0]
-    if is_dask(X) and kernel.is_resolved:
+    if is_chunked(X) and kernel.is_resolved:
         return as_points(take_rows(X, np.arange(min(n, TRIAL_ROWS))))
-    if n <= WIDTH_ROWS and not is_dask(X):
-        return own_copy(as_points(X), X) if kernel.keeps_data else as_points(X)
-    rows = np.arange(n) if n <= WIDTH_ROWS else np.sort(rng.choice(n, WIDTH_ROWS, replace=False))
-    return as_points(take_rows(X, rows))
+    if n <= WIDTH_ROWS:
+        rows = as_points(in_memory(X))
+        return own_copy(rows, X) if kernel.keeps_data else rows
+    return as_points(take_rows(X, np.sort(rng.choice(n, WIDTH_ROWS, replace=False))))
 
 
 def about_data(kernel, X):

@@ -13,22 +13,20 @@ from preimage._arrays import (
     epsilon,
     from_numpy,
     in_double,
-    is_dask,
+    in_memory,
+    is_chunked,
     is_foreign,
     is_lazy,
     is_sparse,
     itemsize,
+    known_rows,
     on_device,
     take_rows,
     to_dense,
     to_numpy,
-    without_frame,
 )
-from preimage._dask import known_rows
 from preimage._linalg import orthonormal_factor
 from preimage._memory import memory_budget
-from preimage._random import generator
-from preimage._targets import check_weights
 from preimage._validation import (
     Interval,
     StrOptions,
@@ -36,7 +34,10 @@ from preimage._validation import (
     check_lazy_points,
     check_parameters,
     check_points,
+    check_weights,
     count_rows,
+    generator,
+    require_in_memory,
 )
 from preimage._warnings import warn_user
 from preimage.clustering import CoordinatePass, coordinate_kmeans, coordinate_online, kernel_kmeans
@@ -238,8 +239,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.centers_ = Expansion(
             self.kernel_,
             take_rows(inputs, rows),
-            from_numpy(found.coefficients(weights)[rows], like.home, dtype=like.dtype),
-            squared_norms=from_numpy(found.squared_norms, like.home, dtype=like.dtype),
+            from_numpy(found.coefficients(weights)[rows], like.device_array, dtype=like.dtype),
+            squared_norms=from_numpy(found.squared_norms, like.device_array, dtype=like.dtype),
         )
         self.route_, self.landmarks_ = "exact", None
         self.labels_ = self._map(self._nearest, inputs)
@@ -301,7 +302,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def score(self, X, y=None, sample_weight=None):
         """Minus the sum of squared distances in feature space to the nearest centres, weighted."""
         distances = self._map(lambda rows: _smallest(self._distances(rows)), self._check_inputs(X))
-        distances = to_numpy(distances.compute() if is_dask(distances) else distances).astype(np.float64)
+        distances = to_numpy(in_memory(distances)).astype(np.float64)
         weights = check_weights(self, sample_weight, distances.shape[0])
         return -float(np.sum(distances**2) if weights is None else weights @ distances**2)
 
@@ -349,11 +350,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         weights, init = self._check_rows(X.shape[0], sample_weight)
         kernel = named_kernel(self)
         if kernel.points_are_row_numbers:
-            if is_dask(X):
-                raise TypeError(
-                    "A precomputed kernel needs its matrix in memory; got a Dask array. Give KernelKMeans the kernel "
-                    "itself and the inputs, or pass X.compute()."
-                )
+            advice = "Give KernelKMeans the kernel itself and the inputs, or pass X.compute()."
+            require_in_memory(X, "A precomputed kernel needs its matrix", advice)
             kernel = kernel.resolve(check_gram(self, X))
             X = kernel.inputs(X)
         else:
@@ -376,7 +374,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self._adopt(space, found.centers, found.sizes)
         self.labels_ = self._map(self._nearest, X)
         # Labels of a Dask array are not known yet; sizes count copies of a centre by chance.
-        n_found = np.count_nonzero(found.sizes) if is_dask(X) else np.unique(self.labels_[weights > 0]).size
+        n_found = np.count_nonzero(found.sizes) if is_chunked(X) else np.unique(self.labels_[weights > 0]).size
         self._report(found, int(n_found))
         return self
 
@@ -418,13 +416,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _wants_landmarks(self, X):
         check_parameters(self)
-        X = without_frame(X)
-        if self.landmarks is None and is_dask(X):
-            raise TypeError(
-                "Exact kernel k-means needs all rows in one place. Give landmarks=500, say, to fit a Dask array, or "
-                "pass X.compute()."
-            )
-        if self.landmarks is None or not isinstance(self.landmarks, str) or self.landmarks != "auto" or is_dask(X):
+        if self.landmarks is None:
+            advice = "Give landmarks=500, say, to fit a Dask array, or pass X.compute()."
+            require_in_memory(X, "Exact kernel k-means needs all rows", advice)
+        if self.landmarks is None or not isinstance(self.landmarks, str) or self.landmarks != "auto" or is_chunked(X):
             return self.landmarks is not None
         return too_large_for_exact(count_rows(X), memory_budget(self.max_memory, X))
 

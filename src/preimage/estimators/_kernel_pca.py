@@ -11,18 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import (
     array_namespace,
     clamp_at_zero,
-    is_dask,
-    is_dask_frame,
+    in_memory,
+    is_chunked,
     is_foreign,
     is_lazy,
+    known_rows,
     on_device,
     to_dense,
     to_numpy,
 )
-from preimage._dask import known_rows
 from preimage._memory import memory_budget
-from preimage._random import generator
-from preimage._targets import check_weights, fetched, with_weight
 from preimage._threads import at_most, within_n_jobs
 from preimage._validation import (
     Interval,
@@ -31,7 +29,11 @@ from preimage._validation import (
     check_lazy_points,
     check_parameters,
     check_points,
+    check_weights,
     count_rows,
+    generator,
+    require_in_memory,
+    with_weight,
 )
 from preimage._warnings import warn_user
 from preimage.components import principal_subspace
@@ -367,7 +369,7 @@ class KernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             self._adopt(model, model.landmarks.points, X.shape[0])
             return self
         X = known_rows(self._check_inputs(X))
-        weights = check_weights(self, fetched(sample_weight), X.shape[0])
+        weights = check_weights(self, in_memory(sample_weight), X.shape[0])
         if weights is not None and not is_lazy(X):
             X, weights = with_weight(self, X, weights, least=1)
         rng = np.random.default_rng([int(rng.integers(2**32)), self.n_samples_seen_])
@@ -570,13 +572,10 @@ class KernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _wants_landmarks(self, X):
         check_parameters(self)
-        in_chunks = is_dask(X) or is_dask_frame(X)
-        if self.landmarks is None and in_chunks:
-            raise TypeError(
-                "Exact kernel PCA needs all rows in one place. Give landmarks=500, say, to fit a Dask array, or pass "
-                "X.compute()."
-            )
-        if self.landmarks is None or self.landmarks != "auto" or in_chunks:
+        if self.landmarks is None:
+            advice = "Give landmarks=500, say, to fit a Dask array, or pass X.compute()."
+            require_in_memory(X, "Exact kernel PCA needs all rows", advice)
+        if self.landmarks is None or self.landmarks != "auto" or is_chunked(X):
             return self.landmarks is not None
         return too_large_for_exact(count_rows(X), memory_budget(self.max_memory, X))
 
@@ -587,11 +586,8 @@ class KernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         X = check(self, X, reset=True, min_samples=2)
         kernel = named_kernel(self)
         if kernel.points_are_row_numbers:
-            if is_dask(X):
-                raise TypeError(
-                    "A precomputed kernel needs its matrix in memory; got a Dask array. Give KernelPCA the kernel "
-                    "itself and the inputs, or pass X.compute()."
-                )
+            advice = "Give KernelPCA the kernel itself and the inputs, or pass X.compute()."
+            require_in_memory(X, "A precomputed kernel needs its matrix", advice)
             kernel = kernel.resolve(check_gram(self, X))
             return kernel, *self._weighted_rows(kernel.inputs(X), sample_weight)
         X, weights = self._weighted_rows(X, sample_weight)
@@ -600,7 +596,7 @@ class KernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return about_data(kernel.resolve(sample), X), X, weights
 
     def _weighted_rows(self, X, sample_weight):
-        weights = check_weights(self, fetched(sample_weight), X.shape[0])
+        weights = check_weights(self, in_memory(sample_weight), X.shape[0])
         return (X, weights) if weights is None or is_lazy(X) else with_weight(self, X, weights)
 
     def _adopt(self, model, X, n_rows):

@@ -7,9 +7,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, concat_rows, is_sparse, take_rows
-from preimage._random import generator
-from preimage._targets import check_weights, with_weight
-from preimage._validation import Interval, check_model_inputs, check_points, check_same_home
+from preimage._validation import (
+    Interval,
+    check_model_inputs,
+    check_points,
+    check_same_device,
+    check_weights,
+    generator,
+    with_weight,
+)
 from preimage.components import coordinate_moments, oriented_features, pair_moment, span_of_points
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -245,7 +251,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     def _beside(self, rows, X):
         """Rows given with X: validated, and of its array library."""
         rows = check_points(self, rows, reset=False)
-        check_same_home(self, rows, X)
+        check_same_device(self, rows, X)
         return rows
 
     def _store(self, result, X):
@@ -281,7 +287,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
 
     def _check_inputs(self, X):
         check_is_fitted(self)
-        return check_model_inputs(self, X, like=self.expansion_.coefficients)
+        return check_model_inputs(self, X, fitted=self.expansion_.coefficients)
 
     @property
     def _n_features_out(self):

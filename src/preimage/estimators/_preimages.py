@@ -5,8 +5,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, is_dask, is_lazy, to_numpy
-from preimage._validation import check_coordinate_shape, check_coordinates
+from preimage._arrays import array_namespace, is_chunked, is_lazy, to_numpy
+from preimage._validation import check_coordinate_shape, check_coordinates, require_in_memory
 from preimage._warnings import warn_user
 from preimage.estimators._kernel_input import is_precomputed
 from preimage.estimators._queries import map_queries
@@ -38,7 +38,7 @@ class PreimageMixin:
         array of shape (q, d)
             Lazy for a Dask array.
         """
-        if not is_dask(Y):
+        if not is_chunked(Y):
             return points_of(self.find_preimages(Y, n_components=n_components))
         check_is_fitted(self)
         self._require_inputs()
@@ -84,12 +84,9 @@ class PreimageMixin:
         """
         check_is_fitted(self)
         self._require_inputs()
-        if is_dask(Y):
-            raise TypeError(
-                "find_preimages gives results in memory and needs an array there; got a Dask array. Use "
-                "inverse_transform(Y), which stays lazy, or pass Y.compute()."
-            )
-        Y = check_coordinates(self, Y, self.n_components_, like=self.subspace_.frame.coefficients)
+        advice = "Use inverse_transform(Y), which stays lazy, or pass Y.compute()."
+        require_in_memory(Y, "find_preimages needs an array", advice)
+        Y = check_coordinates(self, Y, self.n_components_, fitted=self.subspace_.frame.coefficients)
         start = None if start is None else self._check_inputs(start)
         if start is not None and start.shape[0] != Y.shape[0]:
             raise ValueError(
@@ -112,8 +109,8 @@ class PreimageMixin:
         -------
         array of shape (steps, d)
         """
-        if is_dask(A) or is_dask(B):
-            raise TypeError("navigate needs arrays in memory; got a Dask array. Pass A.compute() and B.compute().")
+        for end in (A, B):
+            require_in_memory(end, "navigate needs arrays", "Pass A.compute() and B.compute().")
         A, B = self._check_inputs(A), self._check_inputs(B)
         self._require_inputs()
         return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))

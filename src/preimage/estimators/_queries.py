@@ -20,7 +20,7 @@ def check_queries(estimator, X, like):
         )
     if is_lazy(X):
         return check_lazy_points(estimator, X, reset=False)
-    return check_model_inputs(estimator, X, like=like)
+    return check_model_inputs(estimator, X, fitted=like)
 
 
 def map_queries(estimator, function, X, like):

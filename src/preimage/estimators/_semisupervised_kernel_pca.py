@@ -7,9 +7,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, take_rows
-from preimage._random import generator
-from preimage._targets import check_weights, with_weight
-from preimage._validation import Interval, StrOptions, check_model_inputs
+from preimage._validation import Interval, StrOptions, check_model_inputs, check_weights, generator, with_weight
 from preimage.components import FeatureSample, narrowed, semi_supervised_subspace
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -258,7 +256,7 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
 
     def _check_inputs(self, X):
         check_is_fitted(self)
-        return check_model_inputs(self, X, like=self.subspace_.frame.coefficients)
+        return check_model_inputs(self, X, fitted=self.subspace_.frame.coefficients)
 
     @property
     def _n_features_out(self):

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from preimage._targets import check_labels
+from preimage._validation import check_labels
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
 from preimage.machines import OneVsRest
 

@@ -9,10 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, take_rows, to_numpy
-from preimage._random import generator
 from preimage._rows import block_shape, sum_rows
-from preimage._targets import check_weights
-from preimage._validation import Interval, StrOptions, check_model_inputs
+from preimage._validation import Interval, StrOptions, check_model_inputs, check_weights, generator
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -192,11 +190,11 @@ class SparseGreedyModel(BaseEstimator):
     def _values(self, X):
         check_is_fitted(self)
         machine = self._kernel_machine()
-        return machine(check_model_inputs(self, X, like=machine.expansion.coefficients))
+        return machine(check_model_inputs(self, X, fitted=machine.expansion.coefficients))
 
     def _staged_values(self, X):
         check_is_fitted(self)
-        X = check_model_inputs(self, X, like=self.expansion_.coefficients)
+        X = check_model_inputs(self, X, fitted=self.expansion_.coefficients)
         ridge, like = self._ridge, self.expansion_.coefficients
         along = self._stages(X) - from_numpy(ridge.offsets, like)  # (q, m)
         steps = from_numpy(ridge.steps, like)

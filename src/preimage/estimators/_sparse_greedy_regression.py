@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from preimage._arrays import to_numpy
-from preimage._targets import check_targets
+from preimage._validation import check_targets
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
 from preimage.machines import Regression
 

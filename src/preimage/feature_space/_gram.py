@@ -4,6 +4,7 @@ import numpy as np
 
 from preimage._arrays import array_namespace, copy_transposed, device_kwargs, epsilon, is_host, itemsize, take_rows
 from preimage._rows import block_shape, cut, for_blocks, map_rows, sum_rows
+from preimage._typing import Array
 
 # Rows on either side whose kernel values are computed twice, to measure their rounding errors.
 ASYMMETRY_ROWS = 16
@@ -50,7 +51,7 @@ class Gram:
         return self.values is not None
 
     @property
-    def home(self):
+    def device_array(self) -> Array:
         """An array on the device of the matrix."""
         return self.X
 
@@ -220,9 +221,9 @@ class CenteredGram:
         return self.gram.is_held
 
     @property
-    def home(self):
+    def device_array(self) -> Array:
         """An array on the device of the matrix."""
-        return self.gram.home
+        return self.gram.device_array
 
     @property
     def count(self):

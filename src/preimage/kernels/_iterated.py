@@ -1,6 +1,6 @@
 """Kernels iterated over a reference sample: positive semidefinite whatever they are made of."""
 
-from preimage._arrays import array_namespace, beside
+from preimage._arrays import array_namespace, to_device_of
 from preimage.kernels._from_data import KeptRows
 from preimage.kernels._kernel import Kernel
 
@@ -53,4 +53,4 @@ class Iterated(Kernel):
     def _reference(self, like):
         if self.reference is None:
             raise ValueError("Iterated needs a reference sample: give `reference`, or call `resolve(X)` first.")
-        return beside(self.reference, like)
+        return to_device_of(self.reference, like)

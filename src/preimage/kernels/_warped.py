@@ -9,12 +9,12 @@ import numpy as np
 
 from preimage._arrays import (
     array_namespace,
-    beside,
     concat_rows,
     device_kwargs,
     from_numpy,
     in_double,
     to_dense,
+    to_device_of,
     to_numpy,
 )
 from preimage._linalg import eigh_descending, is_semidefinite, numerical_rank, semidefinite_tolerance
@@ -185,10 +185,10 @@ class Warped(Kernel):
         return map_rows(lambda rows: block(rows, slice(None)) @ factor.T, range(X.shape[0]), device_of=X)
 
     def _factor(self, like):
-        return beside(self._graph.factor, like)
+        return to_device_of(self._graph.factor, like)
 
     def _nodes(self, like):
-        return like if self._are_points(like) else beside(self.points, like)
+        return like if self._are_points(like) else to_device_of(self.points, like)
 
     def _are_points(self, X):
         """Whether X are the points of the graph, which saves half of the kernel values: the same array, or a copy."""
@@ -312,7 +312,7 @@ def _laplacian(warped, K):
     xp, kind = array_namespace(K), warped.laplacian
     _require_known(kind)
     if not isinstance(kind, str):
-        L = in_double(beside(to_dense(kind), K))
+        L = in_double(to_device_of(to_dense(kind), K))
         if tuple(L.shape) != tuple(K.shape):
             raise ValueError(f"Warped has {K.shape[0]} points; its Laplacian has shape {tuple(L.shape)}.")
         if not bool(xp.all(xp.isfinite(L))):

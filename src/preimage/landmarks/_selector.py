@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, take_rows
-from preimage._random import generator
 from preimage._typing import Array, Rows, Seed
-from preimage._validation import Interval, check_parameters
+from preimage._validation import Interval, check_parameters, generator
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._growing_span import FIRST_CAPACITY

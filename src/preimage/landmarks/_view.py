@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import as_points, concat_rows, is_dask, is_lazy, is_sparse, take_rows, to_numpy
+from preimage._arrays import as_points, concat_rows, in_memory, is_lazy, is_sparse, take_rows, to_numpy
 from preimage._rows import sum_rows
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, require_finite
@@ -54,7 +54,7 @@ class View:
         n = X.shape[0]
         trace, largest = _diagonal_sums(kernel, X)
         if size is None or n <= size:
-            rows = take_rows(X, np.arange(n)) if is_dask(X) else X
+            rows = in_memory(X)
             return cls(_points(rows, kernel), np.arange(n), n, np.ones(n), trace, largest, judged)
         n_judges = min(JUDGES, n - size) if judged else 0
         numbers = rng.choice(n, size + n_judges, replace=False)  # not a permutation: n may be larger than memory

@@ -1,7 +1,7 @@
 """A scorer for scikit-learn's searches."""
 
 from preimage._arrays import as_points, to_dense
-from preimage._random import generator
+from preimage._validation import generator
 from preimage.model_selection._denoising_criteria import mean_square
 from preimage.model_selection._noise import add_noise
 

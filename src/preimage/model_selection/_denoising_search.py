@@ -8,9 +8,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import is_lazy, take_rows, to_numpy
-from preimage._random import generator
 from preimage._rows import for_blocks
-from preimage._validation import Interval, StrOptions, check_parameters, check_points
+from preimage._validation import Interval, StrOptions, check_parameters, check_points, generator
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
 from preimage.estimators._preimages import points_of

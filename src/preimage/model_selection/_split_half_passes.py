@@ -11,7 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from preimage._progress import progress_bar, stage
-from preimage._random import generator
+from preimage._validation import generator
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._alignment import align_maps
 from preimage.model_selection._halves import half_splits

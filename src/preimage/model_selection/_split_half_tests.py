@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._random import generator
+from preimage._validation import generator
 from preimage.model_selection._split_half import distance_to_perfect
 from preimage.model_selection._split_half_passes import Candidates, Design, resampled
 

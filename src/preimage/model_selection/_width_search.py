@@ -12,9 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import as_points, take_rows
 from preimage._progress import ReportsProgress, reports_progress
-from preimage._random import generator
-from preimage._targets import check_labels, check_weights
-from preimage._validation import Interval, StrOptions, check_parameters, check_points
+from preimage._validation import (
+    Interval,
+    StrOptions,
+    check_labels,
+    check_parameters,
+    check_points,
+    check_weights,
+    generator,
+)
 from preimage.kernels import CLASS_RULES, Gaussian, Kernel, as_kernel
 from preimage.widths import class_gram
 from preimage.widths._class_gram import has_width, stratified_rows

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, beside, epsilon, take_rows, to_dense, to_numpy
+from preimage._arrays import array_namespace, as_points, epsilon, take_rows, to_dense, to_device_of, to_numpy
 from preimage._rows import cut, for_blocks
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram, merged
@@ -87,7 +87,7 @@ class Distill(Reducer):
         check_n_points(n_points)
         target.kernel.require_gradient("Distill")
         target = merged(target)
-        X = as_points(target.points) if X is None else beside(X, target.coefficients)
+        X = as_points(target.points) if X is None else to_device_of(X, target.coefficients)
         if self.max_samples is not None and X.shape[0] > self.max_samples:
             rng = np.random.default_rng(0) if rng is None else rng
             X = take_rows(X, np.sort(rng.choice(X.shape[0], self.max_samples, replace=False)))

@@ -12,7 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils import get_tags
 
-from preimage._arrays import is_dask, is_dask_frame, is_foreign, take_rows, to_dense, to_numpy
+from preimage._arrays import is_foreign, take_rows, to_dense, to_numpy
+from preimage._validation import require_in_memory
 from preimage.calibration import svm_leave_one_out
 from preimage.calibration._weights import mean
 from preimage.estimators._fisher_left_out import fisher_left_out
@@ -104,8 +105,7 @@ def left_out_decisions(estimator, X, y, *, cv=None, n_jobs=None, rng=None, sampl
     LeftOutValues
         Rows without which a class would be empty cannot be left out: they keep their decisions.
     """
-    if is_dask(X) or is_dask_frame(X):
-        raise TypeError("Left-out decisions need arrays in memory; got a Dask collection. Pass X.compute().")
+    require_in_memory(X, "Left-out decisions need arrays")
     estimator = getattr(estimator, "best_estimator_", estimator)
     codes = np.searchsorted(estimator.classes_, to_numpy(y) if is_foreign(y) else np.asarray(y))
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -20,8 +20,8 @@ from sklearn.preprocessing import (
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from preimage._arrays import is_dask, is_dask_frame, is_foreign, is_sparse, take_rows, to_dense, to_numpy
-from preimage._validation import count_rows
+from preimage._arrays import is_foreign, is_sparse, take_rows, to_dense, to_numpy
+from preimage._validation import count_rows, require_in_memory
 from preimage.calibration import leave_one_out, linear_leave_one_out
 from preimage.calibration._leave_one_out import match_components
 from preimage.estimators._kernel_pca import KernelPCA
@@ -85,8 +85,7 @@ def left_out_scores(estimator, X, y=None, *, cv=None, n_jobs=None, rng=None, sam
     -------
     LeftOutScores
     """
-    if is_dask(X) or is_dask_frame(X):
-        raise TypeError("Left-out scores need arrays in memory; got a Dask collection. Pass X.compute().")
+    require_in_memory(X, "Left-out scores need arrays")
     n = count_rows(X)
     if n < 3:
         raise ValueError(f"Left-out scores need at least 3 rows; got n_samples={n}.")

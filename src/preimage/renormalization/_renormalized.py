@@ -11,9 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import describe_home, is_foreign, is_sparse
-from preimage._random import generator
-from preimage._validation import StrOptions, check_parameters, count_rows
+from preimage._arrays import describe_device, is_foreign, is_sparse
+from preimage._validation import StrOptions, check_parameters, count_rows, generator
 from preimage.calibration import SCORINGS, Probabilities, predicted_codes
 from preimage.estimators._training_rows import TrainingRows
 from preimage.renormalization._corrections import METHODS
@@ -268,7 +267,7 @@ class Renormalized(MetaEstimatorMixin, BaseEstimator):
         check_parameters(self)
         if is_foreign(X):
             raise TypeError(
-                f"Renormalized learns on the host; got {describe_home(X)}. Pass a NumPy array; "
+                f"Renormalized learns on the host; got {describe_device(X)}. Pass a NumPy array; "
                 "KernelPCA(device='cuda') inside sends it through a GPU."
             )
         check_correctable("Renormalized", self.estimator, y)

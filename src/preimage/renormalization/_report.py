@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
-from preimage._random import generator
-from preimage._validation import count_rows
+from preimage._validation import count_rows, generator
 from preimage.calibration import (
     SCORINGS,
     compare_decisions,

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from preimage._arrays import array_namespace, as_points, from_numpy, in_double, take_rows, to_dense, to_numpy
-from preimage._random import generator
 from preimage._rows import map_rows
-from preimage._validation import Interval, check_parameters
+from preimage._validation import Interval, check_parameters, generator
 from preimage.kernels import Kernel, as_kernel
 from preimage.solvers._batch import target_parts
 from preimage.solvers._descent import Box

@@ -6,7 +6,7 @@ import numpy as np
 
 from preimage._arrays import epsilon, in_double, take_rows, to_numpy
 from preimage._linalg import numerical_rank, top_eigh
-from preimage._random import generator
+from preimage._validation import generator
 from preimage.kernels import Gaussian, Kernel, Linear, ProfileKernel, squared_distance_percentile
 from preimage.solvers._ridge_map import leave_one_out_errors, sound_ridges
 

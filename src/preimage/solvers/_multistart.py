@@ -1,7 +1,6 @@
 """Several starts, and the best of their ends."""
 
-from preimage._random import generator
-from preimage._validation import check_parameters
+from preimage._validation import check_parameters, generator
 from preimage.solvers._preimage import TargetSolver
 from preimage.solvers._starts import mean_of_neighbors, nearest_points, random_points
 

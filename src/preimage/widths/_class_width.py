@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from preimage._arrays import as_points, is_foreign, take_rows, to_numpy
-from preimage._random import generator
+from preimage._validation import generator
 from preimage._warnings import warn_user
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels._bandwidth import CLASS_RULES, is_class_rule, resolve_gamma

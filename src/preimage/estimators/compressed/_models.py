@@ -23,7 +23,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, is_foreign, is_sparse, to_dense
-from preimage._random import generator
 from preimage._validation import (
     Interval,
     StrOptions,
@@ -31,6 +30,7 @@ from preimage._validation import (
     check_model_inputs,
     check_parameters,
     check_points,
+    generator,
 )
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
@@ -225,7 +225,7 @@ class Compressed(BaseEstimator):
     def _values(self, X):
         """Function values at X, intercepts included."""
         machine = self._fitted_machine()
-        return machine(check_model_inputs(self, X, like=machine.expansion.coefficients))
+        return machine(check_model_inputs(self, X, fitted=machine.expansion.coefficients))
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "machine_")
@@ -477,10 +477,10 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
                 f"preimage={self.preimage!r} learns from training points, which a compressed model does not keep. "
                 "Use 'fixed_point' or 'gradient'."
             )
-        Y = check_coordinates(self, Y, k, like=expansion.coefficients)
+        Y = check_coordinates(self, Y, k, fitted=expansion.coefficients)
         A = expansion.coefficients
         target = Expansion(expansion.kernel, expansion.points, A[:, :k] @ Y.T + A[:, k:])
-        start = None if start is None else check_model_inputs(self, start, like=A)
+        start = None if start is None else check_model_inputs(self, start, fitted=A)
         return solver.solve(target, None if start is None else to_dense(start))
 
     @property
