@@ -63,7 +63,7 @@ def run(usps):
     started = time.perf_counter()
     validate = lambda model, s: errors(model.fit(X[s][:N_TRAIN], y[:N_TRAIN]), X[s][N_TRAIN:], y[N_TRAIN:])
     first = lambda s: X[s][:N_POINTS]
-    clustered = {s: VirtualExamples(TRANSFORMATIONS).centers(X[s][:N_TRAIN], N_POINTS) for s in SMOOTHINGS}
+    clustered = {s: VirtualExamples(TRANSFORMATIONS).points(X[s][:N_TRAIN], N_POINTS) for s in SMOOTHINGS}
 
     plain, plain_note = best({choice: validate(machine(first(choice[0]), *choice[1:]), choice[0]) for choice in GRID})
     s, mu, rule = plain
@@ -71,7 +71,7 @@ def run(usps):
     virtual, virtual_note = best(
         {choice: validate(machine(clustered[choice[0]], *choice[1:]), choice[0]) for choice in GRID}
     )
-    centers = VirtualExamples(TRANSFORMATIONS).centers(X[virtual[0]], N_POINTS)
+    centers = VirtualExamples(TRANSFORMATIONS).points(X[virtual[0]], N_POINTS)
     describe = lambda s, mu, rule: f"smoothing {s}, μ = {mu:g}, {rule} threshold"
     models = [
         (machine(first(s), mu, rule), s, describe(*plain), plain_note),

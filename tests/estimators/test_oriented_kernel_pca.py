@@ -159,7 +159,7 @@ def test_selectors_choose_expansion_points(landmarks):
 
 
 def test_centers_of_virtual_examples_are_expansion_points():
-    points = VirtualExamples(rotate, amounts=(-0.2, 0.2)).centers(X, 30)
+    points = VirtualExamples(rotate, amounts=(-0.2, 0.2)).points(X, 30)
     model = OrientedKernelPCA(2, kernel=KERNEL, noise=rotate, landmarks=points).fit(X)
     np.testing.assert_array_equal(model.expansion_.points, points)
 

@@ -15,7 +15,7 @@ from preimage.invariances import (
     TangentCovariance,
     TranslateX,
     as_tangent_covariance,
-    slopes,
+    directional_derivatives,
 )
 from preimage.invariances import _tangent_covariance as module
 from preimage.kernels import CallableKernel, Gaussian, Laplacian, Linear, Polynomial
@@ -124,10 +124,10 @@ def test_moment_of_vectors_is_the_change_of_their_functions():
     ],
     ids=repr,
 )
-def test_slopes_are_derivatives(kernel):
+def test_directional_derivatives(kernel):
     tau, t = rng.normal(size=X.shape), 1e-6
     difference = (kernel(X + t * tau, Z) - kernel(X - t * tau, Z)) / (2 * t)
-    np.testing.assert_allclose(slopes(kernel, X, tau, Z), difference, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(directional_derivatives(kernel, X, tau, Z), difference, rtol=1e-5, atol=1e-7)
 
 
 def test_analytic_needs_a_gradient():

@@ -31,11 +31,11 @@ def test_functions_are_transformations():
 
 def test_centers_are_means_of_rows_and_virtual_ones():
     virtual = VirtualExamples(PARTS)
-    centers = virtual.centers(X, 1)
+    centers = virtual.points(X, 1)
     np.testing.assert_allclose(centers[0], virtual.augment(X).mean(axis=0))
-    assert virtual.centers(X, 4, random_state=1).shape == (4, 16)
+    assert virtual.points(X, 4, random_state=1).shape == (4, 16)
     with pytest.raises(ValueError, match="between 1 and 30"):
-        virtual.centers(X, 31)
+        virtual.points(X, 31)
 
 
 def test_lists_and_sparse_rows_are_rows():

@@ -67,7 +67,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         The expansion points z, or how to choose them. None takes X and what the noise is made of: transformed rows,
         noise samples, partners; on these the maximum is that of all of feature space (for transformations up to the
         step of differences), and its price grows with the third power of their number. A number or a selector
-        chooses among the same rows; an array is taken as it is, for instance ``VirtualExamples(...).centers(X, 500)``.
+        chooses among the same rows; an array is taken as it is, for instance ``VirtualExamples(...).points(X, 500)``.
     preimage : str or Preimage, default="auto"
         How `inverse_transform` and `denoise` go back to input space; names as in `KernelPCA`, but "auto" denoises by
         descent. "fixed_point" is slow here: features that forget are made of large coefficients of both signs, between

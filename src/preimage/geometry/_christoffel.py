@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from preimage.geometry._checks import check_geometry
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
 from preimage.geometry._isotropic import is_radial
 from preimage.geometry._jet import CONNECTION
 from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
-from preimage.geometry._points import check_geometry
 
 
 def christoffel_symbols(kernel, X):

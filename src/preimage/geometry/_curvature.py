@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from preimage.geometry._checks import check_geometry
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
 from preimage.geometry._isotropic import (
@@ -13,7 +14,6 @@ from preimage.geometry._isotropic import (
 )
 from preimage.geometry._jet import CURVATURE
 from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
-from preimage.geometry._points import check_geometry
 
 # Numbers in the largest tensor to return (1 GiB), and in the largest to hold on the way to smaller results.
 LARGEST_RESULT = 2**27

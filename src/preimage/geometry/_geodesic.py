@@ -6,9 +6,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from preimage._arrays import to_numpy
+from preimage.geometry._checks import check_geometry
 from preimage.geometry._christoffel import christoffel
 from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
-from preimage.geometry._points import check_geometry
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 import numpy as np
 
 from preimage._linalg import rank_tolerance
+from preimage.geometry._checks import check_geometry
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
 from preimage.geometry._jet import METRIC
-from preimage.geometry._points import check_geometry
 
 
 def metric_tensor(kernel, X):

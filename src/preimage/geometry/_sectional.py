@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from preimage.geometry._checks import check_geometry
 from preimage.geometry._curvature import curvature_by_blocks
 from preimage.geometry._isotropic import isotropic_chart, isotropic_curvatures, radial_direction
 from preimage.geometry._metric import metric
-from preimage.geometry._points import check_geometry
 
 
 def sectional_curvatures(kernel, X, U, V):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from preimage.geometry._checks import check_geometry
 from preimage.geometry._isotropic import isotropic_chart, metric_eigenvalues
 from preimage.geometry._metric import metric, regularity_tolerance, require_regular, smallest_relative_eigenvalues
-from preimage.geometry._points import check_geometry
 
 
 def log_volume_element(kernel, X):

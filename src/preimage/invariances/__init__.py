@@ -1,8 +1,7 @@
 """Transformations that are known not to matter: of images, of signals, any; their tangents, and virtual examples."""
 
 from preimage.invariances._function import FunctionTransformation
-from preimage.invariances._slopes import slopes
-from preimage.invariances._tangent_covariance import TangentCovariance, as_tangent_covariance
+from preimage.invariances._tangent_covariance import TangentCovariance, as_tangent_covariance, directional_derivatives
 from preimage.invariances._thicken import Thicken
 from preimage.invariances._time_shift import TimeShift
 from preimage.invariances._transformation import Transformation
@@ -21,5 +20,5 @@ __all__ = [
     "TranslateY",
     "VirtualExamples",
     "as_tangent_covariance",
-    "slopes",
+    "directional_derivatives",
 ]

@@ -5,13 +5,13 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import concat_rows, from_numpy, in_double, to_dense
+from preimage._arrays import array_namespace, concat_rows, from_numpy, in_double, to_dense
 from preimage._rows import sum_rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.feature_space import Expansion
 from preimage.invariances._function import as_transformations
-from preimage.invariances._slopes import slopes
 from preimage.invariances._transformation import Transformation
+from preimage.kernels import InnerProduct, ProfileKernel, SquaredDistance
 
 # Rows that are transformed and compared with the expansion points together.
 BLOCK = 512
@@ -125,7 +125,7 @@ class TangentCovariance(BaseEstimator):
         check_parameters(self)
         parts, t = as_transformations(self), float(self.step)
         if self.method == "analytic":
-            one = lambda rows, part: slopes(kernel, rows, in_double(part.tangents(rows)), points)
+            one = lambda rows, part: directional_derivatives(kernel, rows, in_double(part.tangents(rows)), points)
         else:
             values = kernel.against(points)
             behind = -t if self.method == "central" else 0.0
@@ -137,3 +137,41 @@ class TangentCovariance(BaseEstimator):
 def as_tangent_covariance(invariances):
     """The tangent covariance that an `invariances` or `noise` parameter means; one given is returned as it is."""
     return invariances if isinstance(invariances, TangentCovariance) else TangentCovariance(invariances)
+
+
+def directional_derivatives(kernel, X, directions, points):
+    r"""Derivatives of kernel values along directions of x, :math:`\nabla_1 k(x_j, z_i) \cdot \tau_j`, shape (q, m).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With a gradient, and all parameters resolved.
+    X : array of shape (q, d)
+    directions : array of shape (q, d)
+        The velocities τ.
+    points : array of shape (m, d)
+        The fixed arguments z.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.invariances import directional_derivatives
+    >>> from preimage.kernels import Linear
+    >>> directional_derivatives(Linear(), np.array([[1.0, 1.0]]), np.array([[0.0, 2.0]]), np.array([[5.0, 3.0]]))
+    array([[6.]])
+    """
+    kernel.require_gradient("An analytic tangent covariance")
+    X, directions = to_dense(X), to_dense(directions)
+    xp = array_namespace(X)
+    if isinstance(kernel, ProfileKernel) and kernel.pairwise in (InnerProduct(), SquaredDistance()):
+        outer = kernel.profile_derivative(kernel.pairwise.against(points)(X))
+        inner = to_dense(directions @ points.T)
+        if kernel.pairwise == SquaredDistance():
+            inner = 2 * (xp.sum(X * directions, axis=1)[:, None] - inner)
+        return outer * inner
+    # One point at a time: as many operations as a product, and never a (q, m, d) array.
+    one = xp.ones_like(X[:, :1])
+    columns = [
+        xp.sum(kernel.gradient(X, points[i : i + 1, :], one) * directions, axis=1) for i in range(points.shape[0])
+    ]
+    return xp.stack(columns, axis=1)

@@ -81,7 +81,7 @@ class VirtualExamples(BaseEstimator):
         """`augment`, as samplers of imbalanced-learn are called."""
         return self.augment(X, y)
 
-    def centers(self, X, n_points, *, max_iter=10, random_state=0):
+    def points(self, X, n_points, *, max_iter=10, random_state=0):
         """Centres of clusters of X and its virtual examples, shape (n_points, d): expansion points.
 
         Expansions on them can represent what transformations change, without a point for each virtual example.

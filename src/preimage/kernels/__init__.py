@@ -10,6 +10,7 @@ from preimage.kernels._bandwidth import (
 from preimage.kernels._callable import CallableKernel
 from preimage.kernels._chi_squared import AdditiveChi2, Chi2
 from preimage.kernels._combinations import (
+    Constant,
     Power,
     Product,
     ProfilePower,
@@ -19,7 +20,6 @@ from preimage.kernels._combinations import (
     ScaledProfile,
     Sum,
 )
-from preimage.kernels._constant import Constant
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._from_data import DataParameter, KeptRows, Width
 from preimage.kernels._iterated import Iterated

@@ -9,6 +9,10 @@ from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from preimage._arrays import array_namespace, is_sparse, take_rows, to_numpy
+from preimage._validation import Interval, StrOptions
+
+#: A number, or a rule that finds one from data (see `resolve_gamma`).
+GAMMA = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "scale", "median"}), str, None]
 
 #: Rules that find a width from labelled points: see `preimage.widths.class_width`.
 CLASS_RULES = ("enclosing_ball", "mean_distance", "median_distance", "min_distance", "max_distance", "alignment")

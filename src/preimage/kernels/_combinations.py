@@ -1,15 +1,14 @@
-"""Sums, products, multiples and powers of kernels; profiles of one quantity stay profiles."""
+"""Sums, products, multiples and powers of kernels, and constants; profiles of one quantity stay profiles."""
 
 from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import integer_power
+from preimage._arrays import array_namespace, integer_power
 from preimage._validation import Interval
-from preimage.kernels._derivatives import power_derivatives, product_derivatives
 from preimage.kernels._kernel import Kernel, OfOneKernel
 from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
-from preimage.kernels._profile import ProfileKernel
+from preimage.kernels._profile import ProfileKernel, power_derivatives, product_derivatives
 
 
 def add(left, right):
@@ -247,6 +246,38 @@ class ProfilePower(_IntegerPower, ProfileKernel):
 
     def profile_derivatives(self, s, order):
         return power_derivatives(self.kernel.profile_derivatives(s, order), self.exponent)
+
+
+class Constant(ProfileKernel):
+    """k(x, y) = c: one feature √c, the same for all inputs; added to another kernel it is a bias.
+
+    A constant is a profile of any quantity; here of the squared distance, so that radial kernels plus a constant stay
+    radial.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+        The constant c. Negative values are not positive semidefinite.
+    """
+
+    pairwise = SquaredDistance()
+    _parameter_constraints = {"value": [Interval(Real, None, None, closed="neither")]}
+
+    def __init__(self, value=1.0):
+        self.value = value
+
+    @property
+    def is_positive_semidefinite(self):
+        return self.value >= 0
+
+    def profile(self, s):
+        return array_namespace(s).full_like(s, self.value)
+
+    def profile_derivative(self, s):
+        return array_namespace(s).zeros_like(s)
+
+    def profile_derivatives(self, s, order):
+        return [self.profile(s)] + order * [self.profile_derivative(s)]
 
 
 def _power_slope(values, exponent):

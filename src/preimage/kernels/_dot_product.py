@@ -5,10 +5,9 @@ from numbers import Integral, Real
 
 from preimage._arrays import array_namespace, integer_power
 from preimage._validation import Interval
-from preimage.kernels._derivatives import affine_power_derivatives
+from preimage.kernels._bandwidth import GAMMA
 from preimage.kernels._pairwise import InnerProduct
-from preimage.kernels._profile import ProfileKernel
-from preimage.kernels._radial import GAMMA
+from preimage.kernels._profile import ProfileKernel, affine_power_derivatives
 
 
 class Linear(ProfileKernel):

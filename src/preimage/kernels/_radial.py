@@ -3,13 +3,10 @@
 from numbers import Real
 
 from preimage._arrays import array_namespace
-from preimage._validation import Interval, Options, StrOptions
-from preimage.kernels._derivatives import affine_power_derivatives
+from preimage._validation import Options
+from preimage.kernels._bandwidth import GAMMA
 from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
-from preimage.kernels._profile import ProfileKernel
-
-#: A number, or a rule that finds one from data (see `preimage.kernels.resolve_gamma`).
-GAMMA = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "scale", "median"}), str, None]
+from preimage.kernels._profile import ProfileKernel, affine_power_derivatives
 
 
 class ExponentialDecay(ProfileKernel):
