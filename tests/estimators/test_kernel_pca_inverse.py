@@ -30,7 +30,9 @@ from preimage.kernels import (
     ScaledInputs,
     Sigmoid,
 )
-from preimage.solvers import SOLVER_NAMES, FittedMap, FixedPoint, Gradient, LearnedMap, Reason
+from preimage.solvers import FixedPoint, Gradient, LearnedMap, Reason
+from preimage.solvers._learned import FittedMap
+from preimage.solvers._names import SOLVER_NAMES
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sklearn.linear_model import Lasso
 from preimage.feature_space import Expansion, merged
 from preimage.kernels import Gaussian, Laplacian, ScaledInputs
 from preimage.reduced_sets import SelectL1, project, relative_error
-from preimage.reduced_sets._group_lasso import group_lasso, row_norms, shrink_rows
+from preimage.reduced_sets._penalized_problem import group_lasso, row_norms, shrink_rows
 from preimage.solvers import Reason
 
 several = pytest.mark.parametrize("k", [1, 4])

@@ -69,17 +69,9 @@ from preimage.estimators._preimages import PreimageMixin, axes_machine, points_o
 from preimage.estimators._queries import check_queries
 from preimage.feature_space import Gram
 from preimage.landmarks import LandmarkSelector
-from preimage.solvers import (
-    LearnedMap,
-    Preimage,
-    TargetSolver,
-    as_linear_functions,
-    as_preimage,
-    free_length_preimages,
-    terms_of,
-    training_sample,
-    values_at_basis,
-)
+from preimage.solvers import LearnedMap, Preimage, TargetSolver, as_preimage, free_length_preimages
+from preimage.solvers._learned import training_sample
+from preimage.solvers._walks import as_linear_functions, basis_images
 
 # scikit-learn's names of eigensolvers, and ours.
 SKLEARN_SOLVERS = {"auto": "auto", "dense": "dense", "arpack": "arpack", "randomized": "block_krylov"}
@@ -468,10 +460,7 @@ class KernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """
         check_is_fitted(self)
         self._require_inputs()
-        axes = self._leading_axes(n_components)
-        # Of a sum the linear term alone may have been recentred.
-        images = [values_at_basis(as_linear_functions(term), self.n_features_in_) for term in terms_of(axes)]
-        return sum(images[1:], start=images[0]).T
+        return basis_images(self._leading_axes(n_components), self.n_features_in_)
 
     def reconstruction_error(self, X, diagonal=None, *, n_components=None):
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.

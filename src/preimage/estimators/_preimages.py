@@ -13,7 +13,7 @@ from preimage.estimators._queries import map_queries
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.machines import Coordinates, KernelMachine
-from preimage.solvers import navigate
+from preimage.solvers._walks import navigate
 
 
 class PreimageMixin:

@@ -21,7 +21,9 @@ from preimage.kernels import Polynomial
 from preimage.reduced_sets._projection import require_euclidean
 from preimage.reduced_sets._quadratic import eigen_points
 from preimage.reduced_sets._reducer import NestedReducer
-from preimage.solvers import Box, QuasiNewton, SameFunction, minimize_rows, spread
+from preimage.solvers import Box, QuasiNewton, minimize_rows
+from preimage.solvers._descent import SameFunction
+from preimage.solvers._starts import spread
 
 # Share of k(z, z) below which an image counts as a combination of those already there.
 NEW_PART = 1e-6

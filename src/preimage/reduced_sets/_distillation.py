@@ -13,7 +13,7 @@ from preimage.feature_space import Expansion, Gram, merged
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._projection import solve_ridge
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
-from preimage.solvers import minimize_set
+from preimage.solvers._quasi_newton import minimize_set
 
 # Ridge of the least squares problem, as a share of its mean diagonal: points may coincide.
 RIDGE = 1e-10

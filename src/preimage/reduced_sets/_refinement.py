@@ -9,7 +9,8 @@ from preimage.feature_space import Gram, merged
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._projection import project, solve_ridge, squared_error
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
-from preimage.solvers import Reason, minimize_set
+from preimage.solvers import Reason
+from preimage.solvers._quasi_newton import minimize_set
 
 # Ridge on the coefficients during the descent, as a share of k(z, z): keeps them tame where points meet.
 RIDGE = 1e-8

@@ -6,8 +6,7 @@ from preimage._arrays import array_namespace, to_dense
 from preimage._linalg import eigh_descending, numerical_rank
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Gram
-from preimage.solvers._preimage import TargetSolver, direct_result, objective_at
-from preimage.solvers._shifted import about_origin
+from preimage.solvers._preimage import TargetSolver, about_origin, direct_result, objective_at
 
 
 class ConformalMap(TargetSolver):

@@ -9,8 +9,7 @@ from preimage._rows import map_rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.solvers._neighborhood import FORMS, in_range, published_values, require_profile, values_at_points
-from preimage.solvers._preimage import TargetSolver, direct_result, objective_at
-from preimage.solvers._shifted import about_origin
+from preimage.solvers._preimage import TargetSolver, about_origin, direct_result, objective_at
 
 
 class DistanceConstraint(TargetSolver):

@@ -5,12 +5,11 @@ from numbers import Real
 import numpy as np
 
 from preimage._arrays import array_namespace, concat_rows, from_numpy, to_dense, to_numpy
+from preimage._rows import map_rows
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import InnerProduct, Polynomial, ProfileKernel, SquaredDistance
-from preimage.solvers._basis import values_at_basis
-from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
-from preimage.solvers._shifted import about_origin
+from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, about_origin, objective_at
 from preimage.solvers._starts import nearest_points, spread
 
 
@@ -70,6 +69,22 @@ class ExactInverse(TargetSolver):
         exact = to_numpy(xp.where(nearer, found, other) <= self.tol)
         reason = Reason.choose(exact, Reason.DIRECT, Reason.NOT_EXACT)
         return PreimageResult(points, objective, np.zeros(len(reason), int), exact, reason)
+
+
+# Basis vectors that are evaluated together: all of them would be as many numbers as the inputs have columns, squared.
+BASIS_ROWS = 512
+
+
+def values_at_basis(vectors, n_features, scale=1.0, shift=0.0):
+    """⟨ψ, φ(shift + scale·eᵢ)⟩ for every axis i, shape (n_features, k); never all basis vectors at once."""
+    like = vectors.coefficients
+
+    def values(rows):
+        basis = np.zeros((len(rows), n_features))
+        basis[np.arange(len(rows)), rows] = scale
+        return vectors(shift + from_numpy(basis, like))
+
+    return map_rows(values, np.arange(n_features), rows=BASIS_ROWS, device_of=like)
 
 
 def _formula(kernel):

@@ -12,9 +12,8 @@ from preimage.solvers._batch import Batched
 from preimage.solvers._descent import Box, Evaluation, StepRule, Verdict
 from preimage.solvers._distance import has_fixed_point
 from preimage.solvers._nearest_image import NearestImage
-from preimage.solvers._preimage import PreimageResult, TargetSolver
+from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origin
 from preimage.solvers._quasi_newton import QuasiNewton
-from preimage.solvers._shifted import about_origin
 from preimage.solvers._starts import spread
 
 # A fixed-point step divides by a sum with terms of both signs. When cancellation leaves less than this fraction of the

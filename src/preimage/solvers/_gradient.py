@@ -8,9 +8,8 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.solvers._descent import Box
 from preimage.solvers._nearest_image import NearestImage
-from preimage.solvers._preimage import PreimageResult, TargetSolver
+from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origin
 from preimage.solvers._quasi_newton import MEMORY, QuasiNewton
-from preimage.solvers._shifted import about_origin
 from preimage.solvers._starts import spread
 
 

@@ -1,14 +1,16 @@
 """What a pre-image solver takes and gives."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import wraps
 from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, to_numpy
+from preimage._arrays import array_namespace, from_numpy, to_dense, to_numpy
 from preimage._rows import map_rows
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Subspace
@@ -171,3 +173,29 @@ class TargetSolver(Preimage):
         # Targets have as many coefficients as there are training points: not all of them at once.
         parts = target_parts(Y, subspace.frame.points)
         return PreimageResult.join([self.solve(subspace.embed(Y[part, :]), start[part, :]) for part in parts])
+
+
+def about_origin(solve: Callable[..., PreimageResult]) -> Callable[..., PreimageResult]:
+    """Let a solver see the kernel l on inputs x − c instead of k(x, y) = l(x − c, y − c), and move its results back.
+
+    Decorates `TargetSolver.solve`. Distances between inputs, and penalties made of them, do not change with the move.
+    Bounds would have to move as well and could be missed by a rounding error on the way back: solvers that have bounds
+    see the kernel as it is.
+    """
+
+    @wraps(solve)
+    def solve_about_origin(
+        self: TargetSolver, target: Expansion, start: Array | None = None, anchor: Array | None = None
+    ) -> PreimageResult:
+        kernel, origin = target.kernel.unshifted()
+        bounded = getattr(self, "lower", None) is not None or getattr(self, "upper", None) is not None
+        if origin is None or bounded:
+            return solve(self, target, start, anchor)
+        origin = from_numpy(origin, target.coefficients)
+        move = lambda rows: None if rows is None else to_dense(rows) - origin
+        norms = target.squared_norms()
+        moved = Expansion(kernel, move(target.points), target.coefficients, squared_norms=norms)
+        result = solve(self, moved, move(start), move(anchor))
+        return replace(result, points=result.points + origin)
+
+    return solve_about_origin

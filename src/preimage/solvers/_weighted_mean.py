@@ -4,8 +4,7 @@ from preimage._arrays import array_namespace
 from preimage._validation import StrOptions, check_parameters
 from preimage.kernels import Gaussian
 from preimage.solvers._neighborhood import FORMS, in_range, published_values, require_profile, values_at_points
-from preimage.solvers._preimage import TargetSolver, direct_result, objective_at
-from preimage.solvers._shifted import about_origin
+from preimage.solvers._preimage import TargetSolver, about_origin, direct_result, objective_at
 
 
 class WeightedMean(TargetSolver):

@@ -195,7 +195,7 @@ class Compressed(BaseEstimator):
         self.is_scored_by_original_ = result.scores is not None and y is None
         self.work_ratio_ = work[0] / (multiplications(self.machine_) + work[1])
         self.converged_ = result.converged
-        self.reason_ = result.reason
+        self.reason_ = str(result.reason)
         return self
 
     def _take_in(self, scalers):

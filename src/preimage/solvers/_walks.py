@@ -1,27 +1,71 @@
-"""Pre-images up to length: the input whose image points along a vector of feature space."""
+"""Feature space seen from input space: walks along lines, and pictures of vectors."""
+
+from typing import Any
 
 import numpy as np
 
 from preimage._arrays import array_namespace, concat_rows, epsilon, from_numpy, take_rows, to_dense, to_numpy
-from preimage.feature_space import Expansion, Gram
+from preimage._typing import Array
+from preimage.feature_space import Expansion, Gram, Subspace
+from preimage.kernels import Kernel, Scaled, Sum
 from preimage.solvers._descent import Box, Evaluation
 from preimage.solvers._distance import TargetModel
+from preimage.solvers._exact import values_at_basis
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._nearest_image import NearestImage, beyond_reach, enclosing_sphere
-from preimage.solvers._preimage import values_at
+from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver, values_at
 from preimage.solvers._quasi_newton import MEMORY, QuasiNewton
 from preimage.solvers._starts import spread
 
-# Turns of scale and point for solvers that minimise something else than (P1).
+# Turns that other solvers take with the factor β. They gain a constant factor per turn, and what twenty do not settle
+# (to SETTLED) is a slow drift that no picture shows.
 ROUNDS = 20
+# The largest decrease of a turn, relative to ‖Ψ‖², that counts as none: a few orders above rounding.
+SETTLED = 1e-9
 # Images shorter than this fraction of a typical one have no direction to speak of: ψ(z)²/k(z, z) is 0/0 there. For an
 # indefinite kernel k(z, z) may also pass through zero where ψ does not, and the ratio has a pole; the floor is then the
 # typical length itself.
 SHORTEST = 1e-6
 
 
-def free_length_preimages(vectors, solver=None):
+def navigate(subspace: Subspace, solver: Preimage, A: Array, B: Array, steps: int) -> PreimageResult:
+    """Pre-images along the line from the mean of φ(A) to that of φ(B), each started at the one before."""
+    if steps < 2:
+        raise ValueError(f"A walk needs at least its two ends; got steps={steps!r}.")
+    xp = array_namespace(A)
+    mean = lambda X: xp.mean(subspace.coordinates(X), axis=0)
+    begin, end = mean(A), mean(B)
+    # Every point of the walk answers the same question: the image nearest to the line, near the point before.
+    here = solver.inverse(subspace, begin[None, :], None).points
+    results = []
+    for fraction in np.linspace(0, 1, steps):
+        Y = (1 - float(fraction)) * begin + float(fraction) * end
+        results.append(solver.inverse(subspace, Y[None, :], here))
+        here = results[-1].points
+    return PreimageResult.join(results)
+
+
+def basis_images(vectors: Expansion, n_features: int) -> Array:
+    """⟨ψ, φ(eᵢ)⟩ for every axis i of input space, shape (k, n_features)  (P17)."""
+    # Of a sum of kernels the linear term alone may have been recentred.
+    images = [values_at_basis(as_linear_functions(term), n_features) for term in _terms(vectors)]
+    return sum(images[1:], start=images[0]).T
+
+
+def as_linear_functions(vectors: Expansion) -> Expansion:
+    """Vectors under a linear kernel that was recentred, as the linear functions z ↦ w·z that they are.
+
+    With k(x, y) = (x − c)·(y − c) the vector w = Σ αᵢ (xᵢ − c) has the value w·(z − c) at z. Seen from the zero of
+    the inputs it is Σ αᵢ φ(xᵢ − c) under the kernel x·y. Vectors under other kernels are returned as they are.
+    """
+    kernel, origin = vectors.kernel.unshifted()
+    if origin is None or not kernel.is_bilinear:
+        return vectors
+    return Expansion(kernel, to_dense(vectors.points) - from_numpy(origin, vectors.coefficients), vectors.coefficients)
+
+
+def free_length_preimages(vectors: Expansion, solver: TargetSolver | None = None) -> tuple[Array, Array, Array]:
     """Inputs z and factors β that minimise ‖Ψ − βφ(z)‖² for each vector Ψ, of either sign  (P3).
 
     The best β for a given z is ψ(z)/k(z, z) (P4), which leaves the maximum of J(z) = ψ(z)²/k(z, z) (P5). It is climbed
@@ -48,8 +92,9 @@ def free_length_preimages(vectors, solver=None):
     doubled = vectors.take(np.tile(np.arange(len(vectors)), 2))
     Z = concat_rows(*_starts(vectors, floor))
     if vectors.kernel.has_gradient:
-        climbs = solver is None or type(solver) in (FixedPoint, Gradient)
-        Z = _climb(doubled, Z, floor, solver or Gradient()) if climbs else _alternate(doubled, Z, floor, solver)
+        solver = Gradient() if solver is None else solver
+        search = _climb if type(solver) in (FixedPoint, Gradient) else _alternate
+        Z = search(doubled, Z, floor, solver)
     factors, distances = _factors(doubled, Z, floor)
     k = len(vectors)
     better = distances[:k] <= distances[k:]
@@ -57,7 +102,7 @@ def free_length_preimages(vectors, solver=None):
     return pick(Z), pick(factors), pick(distances)
 
 
-def _shortest_length(vectors):
+def _shortest_length(vectors: Expansion) -> float:
     """The smallest k(z, z) that counts as a length."""
     kernel = vectors.kernel
     xp = array_namespace(vectors.coefficients)
@@ -66,7 +111,7 @@ def _shortest_length(vectors):
     return floor if floor > 0 else 1.0
 
 
-def _starts(vectors, floor):
+def _starts(vectors: Expansion, floor: float) -> tuple[Array, Array]:
     """The points where ψ/√k is largest, and where it is smallest; points without length have no direction."""
     xp = array_namespace(vectors.coefficients)
     values = Gram(vectors.kernel, vectors.points) @ vectors.coefficients  # (n, k)
@@ -76,7 +121,8 @@ def _starts(vectors, floor):
     return row(xp.argmax(relative, axis=0)), row(xp.argmin(relative, axis=0))
 
 
-def _climb(vectors, Z, floor, solver):
+def _climb(vectors: Expansion, Z: Array, floor: float, solver: Any) -> Array:
+    """The maxima of (P5) that an ascent from the rows of Z finds."""
     lower, upper = getattr(solver, "lower", None), getattr(solver, "upper", None)
     box = Box.of_inputs(lower, upper, vectors.kernel, Z)
     rule = QuasiNewton(spread(vectors.points), solver.tol, getattr(solver, "memory", MEMORY))
@@ -85,7 +131,7 @@ def _climb(vectors, Z, floor, solver):
     return _pulled_back(found.points, vectors, Z, floor)
 
 
-def _pulled_back(Z, vectors, start, floor):
+def _pulled_back(Z: Array, vectors: Expansion, start: Array, floor: float) -> Array:
     """Z, with points far outside the data moved towards its middle, as far away as the farthest point.
 
     The ratio (P5) may grow for ever along a ray, as with a constant added to a kernel of the inner product: the
@@ -108,11 +154,11 @@ def _pulled_back(Z, vectors, start, floor):
 class _Direction(TargetModel):
     """−ψ(z)²/k(z, z) at one point per vector, with its gradient (P15); k(z, z) counts as at least `floor`."""
 
-    def __init__(self, kernel, points, floor):
+    def __init__(self, kernel: Kernel, points: Array, floor: float) -> None:
         self.kernel, self.floor = kernel, floor
         self.prepared = kernel.evaluator(points)
 
-    def evaluate(self, W, moduli, Z):
+    def evaluate(self, W: Array, moduli: Array, Z: Array) -> Evaluation:
         xp = array_namespace(W)
         values, contracted = self.prepared(Z)
         psi = xp.vecdot(W, values)
@@ -126,7 +172,8 @@ class _Direction(TargetModel):
         return Evaluation(-ratio * psi, gradient, noise)
 
 
-def _alternate(vectors, Z, floor, solver):
+def _alternate(vectors: Expansion, Z: Array, floor: float, solver: TargetSolver) -> Array:
+    """Turns of the best z for β and the best β for z, as long as the distance falls."""
     xp = array_namespace(vectors.coefficients)
     norms = vectors.squared_norms()
     factors, distances = _factors(vectors, Z, floor)
@@ -136,7 +183,7 @@ def _alternate(vectors, Z, floor, solver):
         new_Z = solver.solve(scaled, Z).points
         new_factors, new_distances = _factors(vectors, new_Z, floor)
         better = new_distances <= distances
-        settled = bool(xp.all(~better | (distances - new_distances <= 1e-9 * xp.abs(norms))))
+        settled = bool(xp.all(~better | (distances - new_distances <= SETTLED * xp.abs(norms))))
         Z = xp.where(better[:, None], new_Z, Z)
         factors, distances = xp.where(better, new_factors, factors), xp.where(better, new_distances, distances)
         if settled:
@@ -144,9 +191,19 @@ def _alternate(vectors, Z, floor, solver):
     return Z
 
 
-def _factors(vectors, Z, floor):
-    """β = ψ(z)/k(z, z) and what is left, ‖Ψ‖² − ψ(z)²/k(z, z)."""
+def _factors(vectors: Expansion, Z: Array, floor: float) -> tuple[Array, Array]:
+    """β = ψ(z)/k(z, z) and the remaining squared distance ‖Ψ‖² − ψ(z)²/k(z, z)."""
     xp = array_namespace(Z)
     values = values_at(vectors, Z)
     lengths = xp.clip(vectors.kernel.diagonal(Z), min=floor)
     return values / lengths, vectors.squared_norms() - values**2 / lengths
+
+
+def _terms(vectors: Expansion) -> list[Expansion]:
+    """Expansions that add up to `vectors`, one per term of a sum of kernels."""
+    kernel, points, coefficients = vectors.kernel, vectors.points, vectors.coefficients
+    if isinstance(kernel, Sum):
+        return [term for part in (kernel.left, kernel.right) for term in _terms(Expansion(part, points, coefficients))]
+    if isinstance(kernel, Scaled):
+        return _terms(Expansion(kernel.kernel, points, kernel.factor * coefficients))
+    return [vectors]
