@@ -39,7 +39,7 @@ from _measure import describe_machine
 import preimage
 from preimage import compress
 from preimage.datasets import load_usps
-from preimage.feature_space import join
+from preimage.feature_space import Expansion
 from preimage.interop import machine_of
 from preimage.machines import best_threshold
 from preimage.reduced_sets import (
@@ -243,7 +243,7 @@ def vectors_of(expansion):
 
 
 def judged(machine, data, key, name, expansions, shared):
-    together = join(expansions)
+    together = Expansion.join(expansions)
     train, test = together(data.X), together(data.X_test)
     labels = np.where(data.y[:, None] == np.arange(10), 1, -1)
     old = np.asarray(machine.intercept, dtype=float)

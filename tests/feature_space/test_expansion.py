@@ -82,7 +82,7 @@ def test_prune_keeps_the_vectors(rng):
 
 def test_mismatches_are_refused(pair, rng):
     e, f, *_ = pair
-    with pytest.raises(ValueError, match="one row of coefficients a point"):
+    with pytest.raises(ValueError, match="one row of coefficients per point"):
         Expansion(KERNEL, np.ones((3, 2)), np.ones((2, 1)))
     with pytest.raises(ValueError, match="3 and 2 vectors"):
         e + f[:2]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from random_targets import finite_differences, random_target, smooth_kernels
 from scipy import sparse
 
-from preimage.feature_space import Expansion, merged
+from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Laplacian, Matern, Polynomial
 from preimage.reduced_sets import Construct, Select, project, relative_error, squared_error
 from preimage.reduced_sets._construction import _Residual
@@ -106,7 +106,7 @@ def test_stops_when_nothing_is_left(rng):
 def test_sparse_and_dense_points_agree(rng):
     points = np.maximum(rng.normal(size=(25, 4)), 0)
     coefficients = rng.normal(size=(25, 2))
-    dense = merged(Expansion(Gaussian(0.5), points, coefficients))
+    dense = Expansion(Gaussian(0.5), points, coefficients).merged()
     thin = Expansion(dense.kernel, sparse.csr_matrix(dense.points), dense.coefficients)
     first, second = (relative_error(dense, Construct().reduce(one, 5).expansion) for one in (dense, thin))
     assert_allclose(first, second, rtol=0.05)

@@ -9,7 +9,7 @@ from random_targets import random_target
 from scipy.optimize import minimize
 from sklearn.linear_model import Lasso
 
-from preimage.feature_space import Expansion, merged
+from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Laplacian, ScaledInputs
 from preimage.reduced_sets import SelectL1, project, relative_error
 from preimage.reduced_sets._penalized_problem import group_lasso, row_norms, shrink_rows
@@ -22,7 +22,7 @@ TIGHT = {"tol": 1e-11, "max_iter": 100_000}
 
 def problem_of(target, adaptive):
     """K, α and c in the order of the merged points."""
-    target = merged(target)
+    target = target.merged()
     sizes = np.abs(target.coefficients).max(axis=1)
     weights = sizes.mean() / sizes if adaptive else np.ones_like(sizes)
     return target.kernel(target.points), target.coefficients, weights
@@ -57,7 +57,7 @@ def test_solutions_meet_the_conditions_of_optimality(share, k, adaptive, rng):
 def test_limits_of_the_penalty(k, adaptive, rng):
     target, selector = random_target(rng, k=k), SelectL1(adaptive)
     top = largest_penalty(target, adaptive)
-    assert_array_equal(selector.shrink(target, 0).coefficients, merged(target).coefficients)
+    assert_array_equal(selector.shrink(target, 0).coefficients, target.merged().coefficients)
     assert not selector.shrink(target, 1.0001 * top).coefficients.any()
     assert not selector.shrink(target, 1e3 * top).coefficients.any()
     assert selector.shrink(target, 0.99 * top).coefficients.any()
@@ -83,7 +83,7 @@ def test_path_is_the_lasso(adaptive, rng):
 def test_path_ends_at_the_target(rng):
     target = random_target(rng, Laplacian(1.0), k=1)
     path = SelectL1().penalty_path(target)
-    assert_allclose(path.coefficients[:, -1], merged(target).coefficients[:, 0], atol=1e-4)
+    assert_allclose(path.coefficients[:, -1], target.merged().coefficients[:, 0], atol=1e-4)
 
 
 def test_quadratic_program(rng):

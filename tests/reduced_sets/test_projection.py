@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from random_targets import random_target
 from scipy import sparse
 
-from preimage.feature_space import Expansion, merged
+from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 from preimage.reduced_sets import project, relative_error, squared_error
 
@@ -84,7 +84,7 @@ def test_a_target_of_length_zero_has_no_error(rng):
 def test_merging_keeps_the_vectors(rng):
     points = np.round(rng.normal(size=(40, 2)))  # signed zeros among them
     target = Expansion(Gaussian(0.3), points, rng.normal(size=(40, 3)))
-    short = merged(target)
+    short = target.merged()
     assert short.points.shape[0] == len({tuple(row + 0) for row in points})
     assert_allclose((target - short).squared_norms(), 0, atol=1e-12)
 
@@ -93,8 +93,8 @@ def test_merging_keeps_the_vectors(rng):
 def test_merging_sees_through_sparse_storage(layout, rng):
     points = np.round(np.maximum(rng.normal(size=(40, 3)), 0))
     coefficients = rng.normal(size=(40, 2))
-    dense = merged(Expansion(Gaussian(0.3), points, coefficients))
-    thin = merged(Expansion(Gaussian(0.3), sparse.csr_matrix(layout(points)), coefficients))
+    dense = Expansion(Gaussian(0.3), points, coefficients).merged()
+    thin = Expansion(Gaussian(0.3), sparse.csr_matrix(layout(points)), coefficients).merged()
     assert thin.points.shape == dense.points.shape
     Z = rng.normal(size=(5, 3))
     assert_allclose(thin(Z), dense(Z))
@@ -102,4 +102,4 @@ def test_merging_sees_through_sparse_storage(layout, rng):
 
 def test_explicit_zeros_are_zeros():
     stored = sparse.csr_matrix((np.array([1.0, 0.0, 1.0]), np.array([0, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
-    assert merged(Expansion(Linear(), stored, np.ones((2, 1)))).points.shape[0] == 1
+    assert Expansion(Linear(), stored, np.ones((2, 1))).merged().points.shape[0] == 1

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from random_targets import random_target
 
-from preimage.feature_space import Expansion, merged
+from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Laplacian, Polynomial
 from preimage.reduced_sets import Select, _selection, project, relative_error, squared_error
 from preimage.reduced_sets._selection import _forward_order, _inverse, _remove, _remove_by_eigenvectors
@@ -13,7 +13,7 @@ from preimage.reduced_sets._selection import _forward_order, _inverse, _remove, 
 
 def numbers_of(target):
     """K and α in the order in which reducers see them."""
-    target = merged(target)
+    target = target.merged()
     return target.kernel(target.points), target.coefficients
 
 
@@ -68,7 +68,7 @@ def test_costs_of_removals_add_up(k, rng):
     target = random_target(rng, Gaussian(1.0), m=15, k=k)
     K, alpha = numbers_of(target)
     order, costs = naive_removal(K, alpha)
-    short = merged(target)
+    short = target.merged()
     for t in (1, 5, 10):
         gone = project(short, short.points[order[t:]])
         assert_allclose(squared_error(target, gone), sum(costs[:t]), rtol=1e-6)
@@ -105,7 +105,7 @@ def test_first_removal_by_eigenvectors_is_the_smallest_entry(rng):
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplacian(0.5), Polynomial(4)], ids=repr)
 def test_forward_is_orthogonal_matching_pursuit(kernel, k, rng):
-    target = merged(random_target(rng, kernel, m=20, k=k))
+    target = random_target(rng, kernel, m=20, k=k).merged()
     assert_array_equal(_forward_order(target, 6), naive_forward(*numbers_of(target), 6))
 
 

@@ -1,7 +1,7 @@
 """Objects of feature space: vectors, subspaces, moments of coordinates, Gram matrices."""
 
 from preimage.feature_space._class_moments import ClassMoments
-from preimage.feature_space._copies import distinct_images, merged_images
+from preimage.feature_space._distinct import distinct_images, distinct_rows
 from preimage.feature_space._elimination import Proposal
 from preimage.feature_space._empirical_map import empirical_map
 from preimage.feature_space._expansion import Expansion
@@ -9,7 +9,6 @@ from preimage.feature_space._gram import CenteredGram, Gram, require_finite
 from preimage.feature_space._growing_span import GrowingSpan
 from preimage.feature_space._moments import Moments
 from preimage.feature_space._subspace import Subspace
-from preimage.feature_space._union import distinct_rows, join, merged
 
 __all__ = [
     "CenteredGram",
@@ -23,8 +22,5 @@ __all__ = [
     "distinct_images",
     "distinct_rows",
     "empirical_map",
-    "join",
-    "merged",
-    "merged_images",
     "require_finite",
 ]

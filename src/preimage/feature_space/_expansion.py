@@ -1,15 +1,23 @@
 """Vectors of feature space written as sums of mapped points."""
 
+from __future__ import annotations
+
 import operator
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, take_rows, to_numpy
+from preimage._arrays import array_namespace, concat_rows, from_numpy, take_rows, to_numpy
+from preimage._typing import Array
+from preimage.feature_space._distinct import distinct_images, distinct_rows
 from preimage.feature_space._gram import Gram
 from preimage.kernels import Kernel, ProfileKernel
 
-# Up to these numbers, values come from points prepared once and kept: a second copy of them.
+# Up to these numbers, points are prepared once (squared norms, a shifted copy) and kept for the next call: preparing
+# 2,048 points takes as long as the values of a few hundred queries. With more queries it does not matter, and with more
+# points the copy would cost memory.
 FEW_QUERIES = 512
 FEW_POINTS = 2048
 
@@ -40,10 +48,12 @@ class Expansion:
     array([2.])
     """
 
-    def __init__(self, kernel: Kernel, points, coefficients, *, squared_norms=None):
+    def __init__(
+        self, kernel: Kernel, points: Array, coefficients: Array, *, squared_norms: Array | None = None
+    ) -> None:
         if points.shape[0] != coefficients.shape[0]:
             raise ValueError(
-                f"An Expansion needs one row of coefficients a point; got {points.shape[0]} points and "
+                f"An Expansion needs one row of coefficients per point; got {points.shape[0]} points and "
                 f"{coefficients.shape[0]} rows."
             )
         self.kernel = kernel
@@ -51,71 +61,115 @@ class Expansion:
         self.coefficients = coefficients
         self._squared_norms = squared_norms
 
-    def __len__(self):
+    @classmethod
+    def join(cls, expansions: Sequence[Expansion]) -> Expansion:
+        """All vectors of `expansions` of one kernel as one expansion, each distinct point once."""
+        first = expansions[0]
+        points = concat_rows(*[expansion.points for expansion in expansions])
+        kept, numbers = distinct_rows(points)
+        coefficients = np.zeros((kept.size, sum(map(len, expansions))))
+        row = column = 0
+        for expansion in expansions:
+            n, k = expansion.coefficients.shape
+            # Points within one expansion may be equal as well: their coefficients add up.
+            np.add.at(coefficients[:, column : column + k], numbers[row : row + n], to_numpy(expansion.coefficients))
+            row, column = row + n, column + k
+        return cls(first.kernel, take_rows(points, kept), from_numpy(coefficients, first.coefficients))
+
+    def __len__(self) -> int:
         return self.coefficients.shape[1]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, d = self.points.shape
         return f"Expansion({self.kernel!r}, {len(self)} vectors on {n} points of dimension {d})"
 
-    def __call__(self, Z):
+    def __call__(self, Z: Array) -> Array:
         """⟨ψⱼ, φ(z)⟩ for every row of Z, shape (q, k)."""
-        if self._is_small_change(Z):
+        if self._is_small(Z):
             return self._values(Z) @ self.coefficients
         return Gram(self.kernel, Z, self.points) @ self.coefficients
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int | slice) -> Expansion:
         """The vectors with the given number or slice."""
         if not isinstance(index, slice):
             number = range(len(self))[operator.index(index)]
             index = slice(number, number + 1)
         return Expansion(self.kernel, self.points, self.coefficients[:, index])
 
-    def take(self, numbers):
+    def take(self, numbers: np.ndarray) -> Expansion:
         """The vectors with the given NumPy indices."""
         norms = None if self._squared_norms is None else take_rows(self._squared_norms, numbers)
         return Expansion(self.kernel, self.points, take_rows(self.coefficients.T, numbers).T, squared_norms=norms)
 
-    def __matmul__(self, C):
-        """Linear combinations Σⱼ ψⱼ cⱼₗ, one a column of C."""
+    def __matmul__(self, C: Array) -> Expansion:
+        """Linear combinations Σⱼ ψⱼ cⱼₗ, one per column of C."""
         return Expansion(self.kernel, self.points, self.coefficients @ C)
 
-    def __add__(self, other):
+    def __add__(self, other: Expansion) -> Expansion:
         """ψⱼ + ψ′ⱼ; a single vector is added to all of the other expansion."""
         return self._combine(other, 1.0)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Expansion) -> Expansion:
         return self._combine(other, -1.0)
 
-    def __neg__(self):
+    def __neg__(self) -> Expansion:
         return Expansion(self.kernel, self.points, -self.coefficients)
 
-    def inner(self, other):
+    def inner(self, other: Expansion) -> Array:
         """⟨ψᵢ, ψ′ⱼ⟩, shape (k, k′)."""
         self._require_same_kernel(other)
         if self.points is other.points:
             return self.coefficients.T @ (Gram(self.kernel, self.points) @ other.coefficients)
         return self.coefficients.T @ other(self.points)
 
-    def squared_norms(self):
+    def squared_norms(self) -> Array:
         """‖ψⱼ‖², shape (k,)."""
         if self._squared_norms is not None:
             return self._squared_norms
         xp = array_namespace(self.coefficients)
         return xp.sum(self.coefficients * (Gram(self.kernel, self.points) @ self.coefficients), axis=0)
 
-    def squared_distances(self, Z):
+    def squared_distances(self, Z: Array) -> Array:
         """ρⱼ(z) = ‖φ(z) − ψⱼ‖² = k(z, z) − 2ψⱼ(z) + ‖ψⱼ‖² for all pairs, shape (q, k)."""
         return self.kernel.diagonal(Z)[:, None] - 2 * self(Z) + self.squared_norms()[None, :]
 
-    def distance_gradient(self, Z):
+    def distance_gradient(self, Z: Array) -> Array:
         """∇ρⱼ(zⱼ), the j-th row of Z against the j-th vector, shape (k, d)."""
         if Z.shape[0] != len(self):
             raise ValueError(f"distance_gradient pairs rows with vectors; got {Z.shape[0]} rows, {len(self)} vectors.")
         self.kernel.require_gradient("distance_gradient")
         return self.kernel.diagonal_gradient(Z) - 2 * self.kernel.gradient(Z, self.points, self.coefficients.T)
 
-    def prune(self, tol=0.0):
+    def merged(self, *, by_image: bool = False) -> Expansion:
+        """The same vectors with equal points counted once, in an order that depends on the points alone.
+
+        With `by_image`, points with the same image count once too: a kernel may ignore what distinguishes them.
+        """
+        merged = Expansion.join([self])
+        if not by_image:
+            return merged
+        first, numbers = distinct_images(to_numpy(Gram(self.kernel, merged.points).dense()))
+        if first.size == numbers.size:
+            return merged
+        coefficients = np.zeros((first.size, len(self)))
+        np.add.at(coefficients, numbers, to_numpy(merged.coefficients))
+        return Expansion(self.kernel, take_rows(merged.points, first), from_numpy(coefficients, self.coefficients))
+
+    def converted(self, change: Callable[[Array], Array], points: Array | None = None) -> Expansion:
+        """The same vectors in another precision or on another device.
+
+        Parameters
+        ----------
+        change : callable
+            Converts one array.
+        points : array of shape (n, d), optional
+            The points, where they have been converted already.
+        """
+        norms = None if self._squared_norms is None else change(self._squared_norms)
+        points = change(self.points) if points is None else points
+        return Expansion(self.kernel, points, change(self.coefficients), squared_norms=norms)
+
+    def prune(self, tol: float = 0.0) -> Expansion:
         """The same vectors without the points whose coefficients are at most `tol` times the largest."""
         xp = array_namespace(self.coefficients)
         sizes = xp.max(xp.abs(self.coefficients), axis=1)
@@ -123,27 +177,27 @@ class Expansion:
         keep = keep if keep.size else np.zeros(1, int)  # the zero vector still needs a point
         return Expansion(self.kernel, take_rows(self.points, keep), take_rows(self.coefficients, keep))
 
-    def _is_small_change(self, Z):
-        """Whether Z is so short against so few points that preparing them would take longer than the values."""
+    def _is_small(self, Z: Array) -> bool:
+        """Whether queries and points are so few that preparing the points would take longer than the values."""
         both = isinstance(Z, np.ndarray) and isinstance(self.points, np.ndarray)
         few = both and Z.shape[0] <= FEW_QUERIES and self.points.shape[0] <= FEW_POINTS
         return few and isinstance(self.kernel, ProfileKernel)
 
     @cached_property
-    def _values(self):
+    def _values(self) -> Callable[[Array], Array]:
         """Kernel values with the points, prepared once."""
         return self.kernel.against(self.points)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_values"}
 
-    def _require_same_kernel(self, other):
+    def _require_same_kernel(self, other: Expansion) -> None:
         if not self.kernel.is_same(other.kernel):
             raise ValueError(
                 f"Vectors of different feature spaces cannot be combined: {self.kernel!r} and {other.kernel!r}."
             )
 
-    def _combine(self, other, sign):
+    def _combine(self, other: Expansion, sign: float) -> Expansion:
         self._require_same_kernel(other)
         left, right = _same_count(self.coefficients, sign * other.coefficients)
         if self.points is other.points:
@@ -151,7 +205,8 @@ class Expansion:
         return Expansion(self.kernel, concat_rows(self.points, other.points), concat_rows(left, right))
 
 
-def _same_count(left, right):
+def _same_count(left: Array, right: Array) -> tuple[Array, Array]:
+    """Coefficients of as many vectors on both sides; a single vector is repeated."""
     xp = array_namespace(left, right)
     if left.shape[1] == 1:
         left = xp.broadcast_to(left, (left.shape[0], right.shape[1]))

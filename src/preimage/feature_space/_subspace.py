@@ -79,10 +79,9 @@ class Subspace:
             The points of frame and origin, converted.
         """
         optional = lambda array: None if array is None else change(array)
-        moved = lambda vectors: Expansion(vectors.kernel, points, change(vectors.coefficients))
         return Subspace(
-            moved(self.frame),
-            None if self.origin is None else moved(self.origin),
+            self.frame.converted(change, points),
+            None if self.origin is None else self.origin.converted(change, points),
             offset=optional(self.offset),
             origin_squared_norm=self.origin_squared_norm,
             signature=optional(self.signature),

@@ -11,7 +11,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import as_points, is_sparse, to_dense
-from preimage.feature_space import Expansion, join
+from preimage.feature_space import Expansion
 from preimage.interop._gaussian_process_kernels import kernel_of_gaussian_process
 from preimage.interop._private import (
     ConstantPredictor,
@@ -162,7 +162,7 @@ def _(classifier: OneVsRestClassifier):
             "OneVsRestClassifier has no function to expand: every label is present in all training examples or in none."
         )
     _require_one_kernel([machine.expansion.kernel for machine in varying])
-    joined = join([machine.expansion for machine in varying])
+    joined = Expansion.join([machine.expansion for machine in varying])
     is_varying = np.array([machine is not None for machine in machines])
     coefficients = np.zeros((joined.coefficients.shape[0], len(parts)))
     coefficients[:, is_varying] = joined.coefficients

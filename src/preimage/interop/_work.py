@@ -8,7 +8,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from preimage._arrays import is_sparse, to_numpy
-from preimage.feature_space import merged
 from preimage.interop._affine import affine_map_of
 from preimage.interop._linear import linear_machine_of
 from preimage.interop._sklearn import machine_of
@@ -55,7 +54,7 @@ def multiplications(estimator):
 
 @multiplications.register
 def _(machine: KernelMachine):
-    expansion = merged(machine.expansion)
+    expansion = machine.expansion.merged()
     n, d = expansion.points.shape
     return n * d + int(np.count_nonzero(to_numpy(expansion.coefficients)[:, : machine.output.n_functions]))
 

@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from preimage._arrays import array_namespace, from_numpy, to_numpy
 from preimage._linalg import rank_tolerance
-from preimage.feature_space import Expansion, join, merged
+from preimage.feature_space import Expansion
 from preimage.machines._machine import KernelMachine
 from preimage.machines._threshold import best_threshold
 from preimage.reduced_sets import NestedReducer, Reduction, relative_error
@@ -68,7 +68,7 @@ def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=No
     """
     machine = _with_output_weights(machine, X)
     judge = _Judge(machine, X, y)
-    whole = merged(machine.expansion)
+    whole = machine.expansion.merged()
     original = whole.points.shape[0]
     if n_points is not None and shared and n_points >= original:
         # As many points as there are: the machine itself, where a search for better points could only lose digits.
@@ -81,7 +81,7 @@ def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=No
     if n_points is not None:
         result = reductions(n_points)
         small = _assembled(machine, result, X, y)
-        if n_points >= (whole := merged(machine.expansion)).points.shape[0] and not judge.is_exact(small):
+        if n_points >= (whole := machine.expansion.merged()).points.shape[0] and not judge.is_exact(small):
             small, result = machine.with_expansion(whole), Reduction(whole, reason="all points are kept")
     else:
         make = lambda n: (_assembled(machine, result := reductions(n), X, y), result)
@@ -116,7 +116,7 @@ class _Reductions:
         xp = array_namespace(self.target.coefficients)
         failed = [result for result in alone if not result.converged]
         return Reduction(
-            join([result.expansion for result in alone]),
+            Expansion.join([result.expansion for result in alone]),
             None if shifts[0] is None else xp.concat(shifts),
             not failed,
             (failed or alone)[0].reason,
@@ -243,7 +243,7 @@ class _Judge:
 
 def _smallest(machine, make, accept, resolution):
     """The smallest acceptable machine and its reduction, by doubling and bisection; the original where none is."""
-    whole = merged(machine.expansion)
+    whole = machine.expansion.merged()
     size, refused = min(4, whole.points.shape[0]), 0
     while not accept((best := make(size))[0]):
         if size == whole.points.shape[0]:

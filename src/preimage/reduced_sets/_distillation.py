@@ -9,7 +9,7 @@ import numpy as np
 from preimage._arrays import array_namespace, as_points, epsilon, take_rows, to_dense, to_device_of, to_numpy
 from preimage._rows import cut, for_blocks
 from preimage._validation import Interval, check_parameters
-from preimage.feature_space import Expansion, Gram, merged
+from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._projection import solve_ridge
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
@@ -86,7 +86,7 @@ class Distill(Reducer):
         check_parameters(self)
         check_n_points(n_points)
         target.kernel.require_gradient("Distill")
-        target = merged(target)
+        target = target.merged()
         X = as_points(target.points) if X is None else to_device_of(X, target.coefficients)
         if self.max_samples is not None and X.shape[0] > self.max_samples:
             rng = np.random.default_rng(0) if rng is None else rng

@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage._arrays import from_numpy, to_numpy
 from preimage._validation import Interval, check_parameters
-from preimage.feature_space import Expansion, merged_images
+from preimage.feature_space import Expansion
 from preimage.reduced_sets._penalized_problem import PenalizedProblem
 from preimage.reduced_sets._projection import project
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
@@ -75,7 +75,7 @@ class SelectL1(Reducer):
         """
         check_parameters(self)
         check_n_points(n_points)
-        target = merged_images(target)
+        target = target.merged(by_image=True)
         if n_points >= target.points.shape[0]:
             return Reduction(project(target, target.points))
         problem = PenalizedProblem(target, self.adaptive)
@@ -99,7 +99,7 @@ class SelectL1(Reducer):
                 f"SelectL1.penalty_path follows one target; got {len(target)}, whose solutions are not linear in the "
                 "penalty. SelectL1.shrink solves for one penalty."
             )
-        target = merged_images(target)
+        target = target.merged(by_image=True)
         penalties, coefficients, _ = PenalizedProblem(target, self.adaptive).path()
         return PenaltyPath(target.points, penalties, coefficients, np.count_nonzero(coefficients, axis=0))
 
@@ -131,7 +131,7 @@ class SelectL1(Reducer):
         check_parameters(self)
         if not penalty >= 0:
             raise ValueError(f"SelectL1 needs a penalty that is not negative; got {penalty!r}.")
-        target = merged_images(target)
+        target = target.merged(by_image=True)
         if penalty == 0:
             return target, (to_numpy(target.coefficients), True, 0)
         problem = PenalizedProblem(target, self.adaptive)

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, take_rows, to_numpy
 from preimage._linalg import rank_tolerance
-from preimage.feature_space import Expansion, Gram, merged
+from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._projection import project, relative_error, solve_gram
 from preimage.solvers import Reason
 
@@ -80,7 +80,7 @@ class NestedReducer(Reducer):
 
     def reduce(self, target, n_points, *, X=None, rng=None):
         check_n_points(n_points)
-        target = merged(target)
+        target = target.merged()
         m = target.points.shape[0]
         reduced = project(target, _some(self.order(target, min(n_points, m)), target)[: min(n_points, m), :])
         if n_points >= m and relative_error(target, reduced) > rank_tolerance(m, reduced.coefficients.dtype):
@@ -95,7 +95,7 @@ class NestedReducer(Reducer):
         ReductionPath
         """
         check_n_points(n_points)
-        target = merged(target)
+        target = target.merged()
         n_points = min(n_points, target.points.shape[0])
         return ReductionPath(target, _some(self.order(target, n_points), target)[:n_points, :])
 

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from preimage._arrays import array_namespace, as_points, to_dense
 from preimage._threads import single_threaded_blas
 from preimage._validation import Interval, check_parameters
-from preimage.feature_space import Gram, merged
+from preimage.feature_space import Gram
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._projection import project, solve_ridge, squared_error
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
@@ -60,7 +60,7 @@ class Refine(Reducer):
         check_parameters(self)
         check_n_points(n_points)
         target.kernel.require_gradient("Refine")
-        target = merged(target)
+        target = target.merged()
         first = (self.start or Construct()).reduce(target, n_points, X=X, rng=rng).expansion
         error = _ProjectionError(target)
         start = as_points(to_dense(first.points))

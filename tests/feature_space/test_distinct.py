@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from preimage.feature_space import Expansion, distinct_rows, join, merged
+from preimage.feature_space import Expansion, distinct_rows
 from preimage.kernels import Polynomial
 
 
@@ -21,7 +21,7 @@ def test_joined_functions_are_the_same_functions(seed, is_sparse):
         points = sparse.csr_array(points) if is_sparse else points
         parts.append(Expansion(Polynomial(2), points, rng.normal(size=(n, k))))
     Z = rng.normal(size=(8, 2))
-    joined = join(parts)
+    joined = Expansion.join(parts)
     assert_allclose(joined(Z), np.concatenate([part(Z) for part in parts], axis=1), rtol=1e-9, atol=1e-9)
     points = joined.points.toarray() if is_sparse else joined.points
     assert np.unique(points, axis=0).shape == points.shape
@@ -44,8 +44,8 @@ def test_merging_keeps_the_vectors(rng):
     points = rng.integers(0, 2, size=(30, 2)).astype(float)
     target = Expansion(Polynomial(2), points, rng.normal(size=(30, 3)))
     Z = rng.normal(size=(5, 2))
-    assert merged(target).points.shape[0] == 4
-    assert_allclose(merged(target)(Z), target(Z))
+    assert target.merged().points.shape[0] == 4
+    assert_allclose(target.merged()(Z), target(Z))
 
 
 def test_sparse_rows_are_equal_however_they_are_stored():
