@@ -38,8 +38,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
 
 from preimage import KernelPCA
-from preimage.components import KernelMoments, landmark_subspace
+from preimage.components import landmark_subspace
 from preimage.datasets import load_abalone, load_coil20, load_haxby, load_ida, load_mnist, load_usps
+from preimage.feature_space import KernelMoments
 from preimage.kernels import Cosine, Gaussian, Laplacian, Matern, Polynomial, resolve_gamma
 from preimage.landmarks import AutoLandmarks, KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
 

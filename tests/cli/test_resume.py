@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from preimage.cli import _app
 from preimage.cli.runs import _learning, _partial
-from preimage.components import KernelMoments
+from preimage.feature_space import KernelMoments
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))

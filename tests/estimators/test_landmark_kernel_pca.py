@@ -12,9 +12,8 @@ from sklearn.base import clone
 from preimage import KernelPCA, compress
 from preimage._arrays import to_numpy
 from preimage._rows import forced_block_shape
-from preimage.components import KernelMoments
 from preimage.exceptions import RankWarning, UnsupportedKernelError
-from preimage.feature_space import Subspace
+from preimage.feature_space import KernelMoments, Subspace
 from preimage.kernels import Exponential, Gaussian, Polynomial
 from preimage.landmarks import KMeans, RandomlyPivotedCholesky, SparseGreedy, Uniform
 

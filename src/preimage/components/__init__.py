@@ -1,6 +1,6 @@
 """Subspaces of feature space: principal, oriented and semi-supervised components."""
 
-from preimage.components._landmark_principal import KernelMoments, landmark_subspace
+from preimage.components._landmark_principal import landmark_subspace
 from preimage.components._oriented import (
     OrientedFeatures,
     coordinate_moments,
@@ -20,7 +20,6 @@ from preimage.components._semi_supervised import (
 
 __all__ = [
     "FeatureSample",
-    "KernelMoments",
     "OrientedFeatures",
     "PrincipalSubspace",
     "SecularMinimum",

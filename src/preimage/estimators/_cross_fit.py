@@ -12,9 +12,10 @@ from sklearn.base import clone
 from preimage._arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
 from preimage._rows import sum_rows
 from preimage._validation import generator
-from preimage.components import KernelMoments, landmark_subspace
+from preimage.components import landmark_subspace
 from preimage.estimators._training_rows import TrainingRows, row_numbers, same_rows
 from preimage.exceptions import RankWarning
+from preimage.feature_space import KernelMoments
 from preimage.solvers import PreimageResult
 
 # Ten folds lower the error of digits by another 1 to 2 % for twice the time; three raise it by 3 %.

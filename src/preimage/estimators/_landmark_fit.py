@@ -7,9 +7,9 @@ from typing import Any
 from preimage._arrays import is_foreign, on_device, to_numpy
 from preimage._rows import map_rows
 from preimage._warnings import warn_user
-from preimage.components import KernelMoments, landmark_subspace
+from preimage.components import landmark_subspace
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, KernelMoments
 from preimage.kernels import Kernel
 from preimage.landmarks import LandmarkSelector, RandomlyPivotedCholesky, as_landmarks
 
@@ -104,8 +104,8 @@ def _known(chosen, principal, moments):
 def _moments(kernel, points, X, device, weights=None):
     if device is None or is_foreign(X):
         return KernelMoments.of(kernel, points, X, weights=weights)
-    to_home = lambda rows: on_device(rows, device)
-    there = KernelMoments.of(kernel, on_device(points, device), X, weights=weights, to_home=to_home)
+    to_device = lambda rows: on_device(rows, device)
+    there = KernelMoments.of(kernel, on_device(points, device), X, weights=weights, to_device=to_device)
     values = replace(there.values, mean=to_numpy(there.values.mean), scatter=to_numpy(there.values.scatter))
     return replace(there, points=points, values=values)
 

@@ -7,6 +7,7 @@ from preimage.feature_space._empirical_map import empirical_map
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import CenteredGram, Gram, require_finite
 from preimage.feature_space._growing_span import GrowingSpan
+from preimage.feature_space._kernel_moments import KernelMoments
 from preimage.feature_space._moments import Moments
 from preimage.feature_space._subspace import Subspace
 
@@ -16,6 +17,7 @@ __all__ = [
     "Expansion",
     "Gram",
     "GrowingSpan",
+    "KernelMoments",
     "Moments",
     "Proposal",
     "Subspace",

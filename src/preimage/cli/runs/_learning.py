@@ -5,9 +5,8 @@ import zipfile
 
 import numpy as np
 
-from preimage.components import KernelMoments
 from preimage.estimators._cross_fit import FoldMoments
-from preimage.feature_space import Moments
+from preimage.feature_space import KernelMoments, Moments
 
 # Seconds between notes: they are of the size of the landmarks squared.
 PERIOD = 10
