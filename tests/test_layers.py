@@ -14,6 +14,7 @@ LAYERS = [
     {"cli", "plotting", "neuro", "datasets"},
     {"model_selection", "renormalization"},
     {"estimators", "interop"},
+    {"persistence"},
     {"machines", "components", "discriminants", "clustering", "regression"},
     {"eigensolvers", "landmarks", "solvers", "reduced_sets", "widths", "invariances", "calibration", "geometry"},
     {"feature_space"},

@@ -17,8 +17,8 @@ from preimage.estimators import (
     SparseGreedyClassifier,
     SparseGreedyRegressor,
     compress,
-    load,
 )
+from preimage.persistence import load, save
 from preimage.renormalization import Renormalized, inflation_report
 
 __version__ = "0.1.0"
@@ -44,4 +44,5 @@ __all__ = [
     "inflation_report",
     "load",
     "report_progress",
+    "save",
 ]

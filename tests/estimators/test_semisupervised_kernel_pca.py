@@ -354,7 +354,7 @@ def test_compressed_warped_models_can_be_saved(kernel, tmp_path, monkeypatch):
     small, path = compress(model, 20, X=X), tmp_path / "small.safetensors"
     small.save(path)
     np.testing.assert_allclose(load(path).transform(NEW), small.transform(NEW), atol=1e-10)
-    monkeypatch.setattr("preimage.machines.files._document.MOST_GRAPH_POINTS", 10)
+    monkeypatch.setattr("preimage.persistence._checks.MOST_GRAPH_POINTS", 10)
     with pytest.raises(ValueError, match="at most 10 points"):
         load(path)
 

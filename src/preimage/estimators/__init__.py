@@ -12,7 +12,6 @@ from preimage.estimators._sparse_greedy_classification import SparseGreedyClassi
 from preimage.estimators._sparse_greedy_model import SparseGreedyPath
 from preimage.estimators._sparse_greedy_regression import SparseGreedyRegressor
 from preimage.estimators.compressed._compress import compress
-from preimage.estimators.compressed._files import load
 from preimage.estimators.compressed._models import (
     CompressedClassifier,
     CompressedDetector,
@@ -37,5 +36,4 @@ __all__ = [
     "SparseGreedyPath",
     "SparseGreedyRegressor",
     "compress",
-    "load",
 ]

@@ -13,9 +13,10 @@ from preimage.estimators._kernel_input import (
 )
 from preimage.feature_space import Expansion, Gram, empirical_map
 from preimage.machines import Coordinates, KernelMachine
+from preimage.persistence import Saved
 
 
-class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator):
     r"""The map :math:`x \mapsto (k(z_1, x), \dots, k(z_m, x))`, plain or whitened.
 
     The whitened map :math:`(K_{ZZ}^+)^{1/2} (k(z_1, x), \dots, k(z_m, x))` has inner products equal to k(x, y)

@@ -25,6 +25,7 @@ from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed
 from preimage.estimators._queries import blocks_of, check_queries, is_stream, map_queries
 from preimage.landmarks import LandmarkSelector
 from preimage.machines import Binary, KernelMachine, OneVsRest
+from preimage.persistence import Saved
 
 FISHER_CONSTRAINTS = {
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
@@ -60,7 +61,9 @@ def _learns_from_streams(estimator):
     return True
 
 
-class KernelFisherDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class KernelFisherDiscriminant(
+    ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator
+):
     r"""Fisher's linear discriminant in feature space: a classifier, and a transformer to few features.
 
     Maximises the scatter of class means against the scatter within classes,

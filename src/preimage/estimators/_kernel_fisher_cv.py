@@ -23,6 +23,7 @@ from preimage.estimators._kernel_fisher import FISHER_CONSTRAINTS, KernelFisherD
 from preimage.estimators._kernel_input import repeated, with_kernel_tags
 from preimage.estimators._queries import refuse_stream
 from preimage.kernels import resolve_gamma
+from preimage.persistence import Saved
 
 # Without a grid: multiples of 1/median squared distance, and ridges by decades.
 WIDTH_MULTIPLES = (1 / 16, 1 / 4, 1, 4, 16)
@@ -31,7 +32,9 @@ DEFAULT_ALPHAS = tuple(10.0**k for k in range(-5, 3))
 WITHOUT_WIDTH = ("linear", "cosine", "precomputed")
 
 
-class KernelFisherDiscriminantCV(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class KernelFisherDiscriminantCV(
+    ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator
+):
     r"""`KernelFisherDiscriminant` with `gamma` and `alpha` chosen by cross-validation.
 
     Kernel values are computed once a width; all folds cut their problems out of them, and all ridges of a fold share

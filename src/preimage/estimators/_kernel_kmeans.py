@@ -57,6 +57,7 @@ from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.landmarks import LandmarkSelector
 from preimage.machines import Binary, KernelMachine, OneVsOne
+from preimage.persistence import Saved
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
 # Units of rounding up to which squared distances count as zero.
@@ -68,7 +69,7 @@ def _knows_new_points(estimator):
     return not is_precomputed(estimator.kernel)
 
 
-class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Saved, BaseEstimator):
     r"""k-means in feature space: clusters that no straight line in input space tells apart.
 
     Minimises :math:`\sum_i w_i \|\varphi(x_i) - m_{\nu(i)}\|^2` over partitions of the data, with centres

@@ -69,6 +69,7 @@ from preimage.estimators._preimages import PreimageMixin, axes_machine, points_o
 from preimage.estimators._queries import check_queries
 from preimage.feature_space import Gram
 from preimage.landmarks import LandmarkSelector
+from preimage.persistence import Saved
 from preimage.solvers import LearnedMap, Preimage, TargetSolver, as_preimage, free_length_preimages
 from preimage.solvers._learned import training_sample
 from preimage.solvers._walks import as_linear_functions, basis_images
@@ -82,7 +83,7 @@ def _knows_new_points(estimator):
     return not is_precomputed(estimator.kernel)
 
 
-class KernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator):
     r"""Kernel principal component analysis: exact, or on landmarks for any number of rows.
 
     Takes the place of `sklearn.decomposition.KernelPCA`: its parameters and attributes are understood. One default

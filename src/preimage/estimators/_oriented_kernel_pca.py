@@ -30,10 +30,11 @@ from preimage.feature_space import Expansion
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector, as_landmarks
 from preimage.machines import Coordinates, KernelMachine
+from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 
-class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator):
     r"""Features of feature space that vary with the data, and not with what is known to be noise.
 
     Maximises [1]_

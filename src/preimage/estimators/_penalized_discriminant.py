@@ -11,9 +11,10 @@ from preimage._validation import Interval, StrOptions, check_labels, check_param
 from preimage.discriminants import LinearRule, PenalizedFisher
 from preimage.estimators._fisher_data import require_classes
 from preimage.estimators._queries import refuse_stream
+from preimage.persistence import Saved
 
 
-class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator):
     r"""Canonical variates with a ridge, and the nearest class mean among them.
 
     Solves :math:`\Sigma_B w = \theta (\Sigma_W + \alpha I) w` with the covariances between and within classes, by one

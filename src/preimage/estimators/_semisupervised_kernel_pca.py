@@ -19,10 +19,11 @@ from preimage.estimators._partial_labels import ENCODINGS, component_targets, pa
 from preimage.estimators._preimages import PreimageMixin, axes_machine
 from preimage.exceptions import UnsupportedKernelError
 from preimage.landmarks import LandmarkSelector, as_landmarks
+from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 
-class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator):
     r"""Kernel PCA whose axes are biased towards the labels of a part of the points.
 
     Component n minimises [1]_

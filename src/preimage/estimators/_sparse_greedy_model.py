@@ -22,6 +22,7 @@ from preimage.estimators._kernel_input import (
 from preimage.feature_space import Expansion
 from preimage.landmarks import LANDMARK_NAMES, LandmarkSelector, SparseGreedy, as_landmarks
 from preimage.machines import KernelMachine
+from preimage.persistence import Saved
 from preimage.regression import nested_frame
 from preimage.regression._least_squares import LeastSquares
 
@@ -53,7 +54,7 @@ class SparseGreedyPath:
     test_error: Any
 
 
-class SparseGreedyModel(BaseEstimator):
+class SparseGreedyModel(Saved, BaseEstimator):
     """What regression and classification on landmarks share."""
 
     _parameter_constraints = {

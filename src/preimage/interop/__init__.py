@@ -3,10 +3,10 @@
 from preimage.interop._feature_maps import machine_of
 from preimage.interop._folding import Folded, fold
 from preimage.interop._sklearn import expansion_of
-from preimage.interop._skops import skops_types
 from preimage.interop._unscaled import on_unscaled_inputs
 from preimage.interop._work import multiplications
 from preimage.interop.onnx import to_onnx
+from preimage.persistence import skops_types
 
 __all__ = [
     "SKOPS_TYPES",

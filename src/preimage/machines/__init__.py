@@ -3,7 +3,6 @@
 from preimage.machines._compression import Compression, compress_machine
 from preimage.machines._machine import KernelMachine
 from preimage.machines._threshold import best_threshold
-from preimage.machines.files import machine_from_bytes, machine_to_bytes
 from preimage.machines.outputs import (
     Binary,
     Calibrated,
@@ -14,7 +13,6 @@ from preimage.machines.outputs import (
     OneVsRest,
     Output,
     Regression,
-    output_from_state,
 )
 
 __all__ = [
@@ -31,7 +29,4 @@ __all__ = [
     "Regression",
     "best_threshold",
     "compress_machine",
-    "machine_from_bytes",
-    "machine_to_bytes",
-    "output_from_state",
 ]

@@ -19,6 +19,7 @@ from preimage.exceptions import RankWarning
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection._denoising_criteria import AddedNoise, JointStein, MaskedColumns, SteinEstimate
 from preimage.model_selection._noise import add_noise, estimate_noise
+from preimage.persistence import Saved
 from preimage.solvers import FixedPoint, Gradient
 
 # Widths are multiples of the median squared distance, penalties multiples of γ: both are then free of the data's scale.
@@ -32,7 +33,7 @@ SEARCH_TOLERANCE = 1e-4
 SEARCH_STEPS = 100
 
 
-class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimator):
     r"""Choose kernel PCA for denoising, with or without clean data.
 
     A part of the rows is held out; models of every width are fitted on the rest and denoise the held-out rows with

@@ -22,6 +22,7 @@ from preimage._validation import (
     generator,
 )
 from preimage.kernels import CLASS_RULES, Gaussian, Kernel, as_kernel
+from preimage.persistence import Saved
 from preimage.widths import class_gram
 from preimage.widths._class_gram import has_width, stratified_rows
 from preimage.widths._class_width import check_class_labels, randomized_curves, settled_gamma, width_curves
@@ -80,7 +81,7 @@ def _best_has(name):
     return check
 
 
-class WidthSearch(ReportsProgress, MetaEstimatorMixin, BaseEstimator):
+class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
     r"""Choose the width of a kernel by how far apart it places class means, and fit an estimator with it.
 
     For a grid of widths γ, the Gram matrix of class means :math:`m_j = \frac{1}{N_j} \sum_{i \in j} \varphi(x_i)` in

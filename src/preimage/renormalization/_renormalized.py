@@ -15,6 +15,7 @@ from preimage._arrays import describe_device, is_foreign, is_sparse
 from preimage._validation import StrOptions, check_parameters, count_rows, generator
 from preimage.calibration import SCORINGS, Probabilities, predicted_codes
 from preimage.estimators._training_rows import TrainingRows
+from preimage.persistence import Saved
 from preimage.renormalization._corrections import METHODS
 from preimage.renormalization._learn_decisions import better_of, learn_decision_calibration
 from preimage.renormalization._learn_scores import learn_score_calibration
@@ -51,7 +52,7 @@ def _inner_has(name):
     return check
 
 
-class Renormalized(MetaEstimatorMixin, BaseEstimator):
+class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
     r"""A transformer or classifier whose values for new points follow the law of those for training points.
 
     With more variables than samples, principal components, kernel principal components and decision functions are

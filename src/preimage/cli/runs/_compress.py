@@ -12,9 +12,10 @@ from sklearn.pipeline import Pipeline
 
 from preimage.cli.runs._denoise import DataError
 from preimage.cli.tables._files import FileError
-from preimage.estimators import compress, load
+from preimage.estimators import compress
 from preimage.estimators.compressed._models import standalone
 from preimage.interop import SKOPS_TYPES
+from preimage.persistence import load
 
 MODEL_FORMATS = (".skops", ".safetensors")
 OUTPUT_FORMATS = (".skops", ".safetensors", ".onnx")

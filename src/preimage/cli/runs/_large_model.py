@@ -1,7 +1,5 @@
 """Kernel PCA of files: two passes for landmarks, one for exact kernel PCA; and the model in a file of its own."""
 
-import json
-import zipfile
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +15,8 @@ from preimage.estimators._cross_fit import FoldMoments, out_of_fold, row_folds
 from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, too_large_for_exact
 from preimage.feature_space import Expansion, Subspace
 from preimage.landmarks import as_landmarks
-from preimage.machines.files._tensors import Tensors
-from preimage.machines.files._values import kernel_from_state, value_state
+from preimage.persistence._file import read, write
 
-FORMAT = "preimage.subspace", 1
 # Share of the free memory that rows may take together.
 SHARE = 4
 # Rows whose squared number of kernel values can be waited for.
@@ -198,49 +194,15 @@ def _facts(source, seen, explained, left, n_folds):
 
 
 def write_model(path, model):
-    """Write a model as arrays and a JSON description: no code, no pickle."""
-    space, arrays = model.subspace, Tensors()
-    document = {
-        "format": list(FORMAT),
-        "kernel": value_state(space.frame.kernel, arrays, "kernel"),
-        "origin_squared_norm": float(space.origin_squared_norm),
-        "facts": model.facts,
-        "folds": {str(fold): float(other.origin_squared_norm) for fold, other in model.folds.items()},
-    }
-    arrays.put("points", space.frame.points)
-    arrays.put("axes", space.frame.coefficients)
-    arrays.put("mean", space.origin.coefficients)
-    arrays.put("offset", space.offset)
-    if space.signature is not None:
-        arrays.put("signature", space.signature)
-    for fold, other in model.folds.items():
-        arrays.put(f"axes of fold {fold}", other.frame.coefficients)
-        arrays.put(f"mean of fold {fold}", other.origin.coefficients)
-        arrays.put(f"offset of fold {fold}", other.offset)
-    with open(path, "wb") as file:
-        np.savez(file, document=np.array(json.dumps(document)), **arrays.arrays)
+    """Write a model to a safetensors file, which holds no code."""
+    write({"subspace": model.subspace, "facts": model.facts, "folds": model.folds}, path)
 
 
 def read_model(path):
     """A model from a file of `write_model`; nothing in it is executed."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = Tensors({name: archive[name] for name in archive.files})
-        document = json.loads(str(arrays.arrays.pop("document")))
-        if document["format"] != list(FORMAT):
-            raise ValueError(f"its format is {document['format']}, not {list(FORMAT)}.")
-        kernel = kernel_from_state(document["kernel"], arrays)
-        points, get = arrays.get({"array": "points"}), lambda name: arrays.get({"array": name})
-        space = lambda end, norm: Subspace(
-            Expansion(kernel, points, get("axes" + end)),
-            Expansion(kernel, points, get("mean" + end)),
-            offset=get("offset" + end),
-            origin_squared_norm=float(norm),
-            signature=get("signature" + end) if "signature" + end in arrays.arrays else None,
-        )
-        folds = {int(fold): space(f" of fold {fold}", norm) for fold, norm in document.get("folds", {}).items()}
-        return LargeModel(space("", document["origin_squared_norm"]), document["facts"], folds)
+        return LargeModel(**read(path))
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist.") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise FileError(f"{path} is no model that preimage wrote, or damaged: {error}") from error

@@ -1,7 +1,6 @@
 """Fitted models made small."""
 
 from preimage.estimators.compressed._compress import compress
-from preimage.estimators.compressed._files import load
 from preimage.estimators.compressed._models import (
     CompressedClassifier,
     CompressedDetector,
@@ -15,5 +14,4 @@ __all__ = [
     "CompressedRegressor",
     "CompressedTransformer",
     "compress",
-    "load",
 ]

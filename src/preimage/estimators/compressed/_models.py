@@ -38,6 +38,7 @@ from preimage.feature_space import Expansion
 from preimage.interop import fold, machine_of, multiplications, on_unscaled_inputs, to_onnx
 from preimage.kernels import Precomputed
 from preimage.machines import compress_machine
+from preimage.persistence import Saved
 from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
@@ -45,13 +46,16 @@ from preimage.solvers import Preimage, TargetSolver, as_preimage
 DEFAULT_TOLERANCE = 0.005
 
 
-class Compressed(BaseEstimator):
+class Compressed(Saved, BaseEstimator):
     """What compressed machines of all kinds share.
 
     `fit` trains the original and compresses it; `compress` does the same to a model that is fitted already.
     """
 
     kind: str
+
+    #: A file keeps the machine and not the original, which may be a thousand times larger.
+    _unsaved_parameters = ("estimator",)
 
     _parameter_constraints = {
         "estimator": [BaseEstimator, None],
@@ -136,19 +140,6 @@ class Compressed(BaseEstimator):
             before = "" if self.is_scored_by_original_ else f"{self.scores_[0]:.4f} → "
             text += f"; {self._score_name()} {before}{self.scores_[1]:.4f}"
         return text
-
-    def save(self, path):
-        """Write the fitted model to a safetensors file, which holds no code; `preimage.load` reads it.
-
-        The unfitted `estimator` is not kept. The file appears whole or not at all.
-
-        Parameters
-        ----------
-        path : str or Path
-        """
-        from preimage.estimators.compressed._files import save
-
-        save(self, path)
 
     def to_onnx(self, **options):
         """The fitted model as an ONNX graph; options are those of `preimage.interop.to_onnx`."""

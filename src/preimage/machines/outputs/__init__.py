@@ -6,7 +6,6 @@ from preimage.machines.outputs._logistic import Logistic
 from preimage.machines.outputs._one_vs_one import OneVsOne
 from preimage.machines.outputs._one_vs_rest import OneVsRest
 from preimage.machines.outputs._output import Output
-from preimage.machines.outputs._state import output_from_state
 from preimage.machines.outputs._values import Coordinates, Detection, Regression
 
 __all__ = [
@@ -19,5 +18,4 @@ __all__ = [
     "OneVsRest",
     "Output",
     "Regression",
-    "output_from_state",
 ]

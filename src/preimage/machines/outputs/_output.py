@@ -1,9 +1,6 @@
 """What every output can do."""
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
-
-import numpy as np
 
 from preimage._arrays import to_numpy
 
@@ -11,8 +8,8 @@ from preimage._arrays import to_numpy
 class Output(ABC):
     """From function values F of shape (q, k) to decisions, predictions and probabilities.
 
-    An output is a value: its fields are checked when it is made, and never changed. `state()` and `output_from_state`
-    take it apart and put it together again, for files that hold no code.
+    An output is a value, a frozen dataclass: its fields are checked when it is made, and never changed. Files keep
+    the fields.
     """
 
     #: "classifier", "regressor", "detector" or "transformer".
@@ -63,10 +60,6 @@ class Output(ABC):
         """The output that gives the probabilities of before for functions whose thresholds moved by `shift`."""
         return self
 
-    def state(self):
-        """The fields: numbers, strings, flags, lists of strings, arrays of plain dtypes, outputs, or None."""
-        return {field.name: _portable(getattr(self, field.name)) for field in fields(self)}
-
     def _columns(self, F):
         if F.ndim != 2 or F.shape[1] != self.n_functions:
             raise ValueError(
@@ -82,8 +75,3 @@ class Output(ABC):
         """Replace fields by their checked form; for `__post_init__`, where a frozen value is not finished yet."""
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-
-
-def _portable(value):
-    # An array of objects cannot be stored without pickle; the checks let only strings be objects.
-    return value.tolist() if isinstance(value, np.ndarray) and value.dtype == object else value

@@ -1,11 +1,13 @@
 """Arrays under names in safetensors bytes, with one JSON document beside them."""
 
 import json
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from preimage._arrays import is_sparse
+from preimage._arrays import is_foreign, is_sparse, to_numpy
+from preimage._typing import Array
 
 # The entry of the header that holds our JSON; safetensors allows strings only.
 ENTRY = "preimage"
@@ -22,6 +24,7 @@ _TYPES = {
     "U8": "<u1",
     "BOOL": "?",
 }
+_WRITABLE = {code.lstrip("<") for code in _TYPES.values()} | {"b1"}
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 
 
@@ -33,44 +36,70 @@ class Tensors:
     arrays : dict of str to array, optional
     """
 
-    def __init__(self, arrays=None):
+    def __init__(self, arrays: dict[str, np.ndarray] | None = None):
         self.arrays = {} if arrays is None else arrays
+        # An array that several parts of a model share is stored once, and shared again after loading.
+        self._written: dict[int, tuple[Array, dict]] = {}
+        self._read: dict[str, Array] = {}
 
-    def put(self, name, array):
-        """Keep an array, and return what stands for it in JSON."""
-        if is_sparse(array):
-            array = array.tocsr()
-            for part in ("data", "indices", "indptr"):
-                self.put(f"{name}.{part}", getattr(array, part))
-            kind = "csr_array" if isinstance(array, sparse.sparray) else "csr_matrix"
-            return {"sparse": name, "kind": kind, "shape": [int(size) for size in array.shape]}
-        array = np.asarray(array)
-        if array.dtype.kind not in "fiub" or array.dtype.newbyteorder("<").str.lstrip("<|") not in _WRITABLE:
-            raise ValueError(f"Arrays of {array.dtype} cannot be stored; `{name}` has this type. Use float64.")
-        self.arrays[name] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-        return {"array": name}
+    def put(self, name: str, array: Array) -> dict[str, Any]:
+        """Keep an array, of any library and device, and return what stands for it in JSON."""
+        if id(array) not in self._written:
+            reference = self._put_csr(name, array) if is_sparse(array) else self._put_dense(name, array)
+            self._written[id(array)] = array, reference  # held, so that no other array can get its id
+        return self._written[id(array)][1]
 
-    def get(self, reference):
-        """The array for which a reference stands, finite; ValueError for anything else."""
-        if isinstance(reference, dict) and set(reference) == {"array"}:
-            return self._one(reference["array"])
+    def get(self, reference: Any) -> Array:
+        """The array for which a reference stands; ValueError for anything else, and for numbers that are not finite."""
+        if isinstance(reference, dict) and {"array"} <= set(reference) <= {"array", "order", "finite"}:
+            return self._dense(reference["array"], reference.get("order", "C"), reference.get("finite", True))
         if isinstance(reference, dict) and set(reference) == {"sparse", "kind", "shape"}:
             return self._csr(**reference)
         raise ValueError(f"The file refers to an array in an unknown way: {reference!r:.100}.")
 
-    def _one(self, name):
+    def _put_dense(self, name: str, array: Array) -> dict[str, Any]:
+        array = to_numpy(array) if is_foreign(array) else np.asarray(array)
+        if array.dtype.kind not in "fiub" or array.dtype.newbyteorder("<").str.lstrip("<|") not in _WRITABLE:
+            raise TypeError(f"Arrays of {array.dtype} cannot be stored; `{name}` has this type. Use float64.")
+        reference: dict[str, Any] = {"array": name}
+        if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
+            # The order of additions, and so the last digits, depend on the layout.
+            array, reference["order"] = array.T, "F"
+        if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+            reference["finite"] = False
+        self.arrays[name] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+        return reference
+
+    def _put_csr(self, name: str, array: Array) -> dict[str, Any]:
+        kind = "csr_array" if isinstance(array, sparse.sparray) else "csr_matrix"
+        array = array.tocsr()
+        for part in ("data", "indices", "indptr"):
+            self._put_dense(f"{name}.{part}", getattr(array, part))
+        return {"sparse": name, "kind": kind, "shape": [int(size) for size in array.shape]}
+
+    def _dense(self, name: Any, order: Any, finite: Any) -> np.ndarray:
+        array = self._one(name, finite is True)
+        if order not in ("C", "F") or not isinstance(finite, bool):
+            raise ValueError(f"The array {name!r:.60} of the file has an unknown layout.")
+        if name not in self._read:
+            self._read[name] = array.T if order == "F" else array
+        return self._read[name]
+
+    def _one(self, name: Any, finite: bool = True) -> np.ndarray:
         if not isinstance(name, str) or name not in self.arrays:
             raise ValueError(f"The file has no array {name!r:.60}; it holds {', '.join(sorted(self.arrays))[:200]}.")
         array = self.arrays[name]
-        if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        if finite and array.dtype.kind == "f" and not np.all(np.isfinite(array)):
             raise ValueError(f"The array {name!r} of the file has values that are not finite.")
         return array
 
-    def _csr(self, sparse, kind, shape):
+    def _csr(self, sparse: Any, kind: Any, shape: Any) -> Array:
         is_size = lambda size: isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**31
         is_shape = isinstance(shape, list) and len(shape) == 2 and all(map(is_size, shape))
         if not is_shape or not isinstance(kind, str) or kind not in _SPARSE:
             raise ValueError(f"The file has a sparse array of an unknown kind {kind!r:.30} or shape {shape!r:.60}.")
+        if f"{sparse!s:.200} of {shape}" in self._read:
+            return self._read[f"{sparse!s:.200} of {shape}"]
         data, indices, indptr = (self._one(f"{sparse!s:.200}.{part}") for part in ("data", "indices", "indptr"))
         flat = all(part.ndim == 1 for part in (data, indices, indptr))
         if not flat or [part.dtype.kind for part in (data, indices, indptr)] != ["f", "i", "i"]:
@@ -79,19 +108,17 @@ class Tensors:
             raise ValueError(f"The sparse array {sparse!r:.60} of the file does not fit its shape {shape}.")
         matrix = _SPARSE[kind]((data, indices, indptr), shape=tuple(shape))
         matrix.check_format(full_check=True)
+        self._read[f"{sparse!s:.200} of {shape}"] = matrix
         return matrix
 
 
-_WRITABLE = {code.lstrip("<") for code in _TYPES.values()} | {"b1"}
-
-
-def to_bytes(document, tensors):
+def to_safetensors(document: dict[str, Any], tensors: Tensors) -> bytes:
     """safetensors bytes of a JSON document and arrays."""
     text = json.dumps(document, allow_nan=False, separators=(",", ":"))
     return _safetensors("numpy").save(tensors.arrays, metadata={ENTRY: text})
 
 
-def from_bytes(data):
+def from_safetensors(data: bytes) -> tuple[Any, Tensors]:
     """Document and `Tensors` of safetensors bytes; ValueError, and nothing executed, for any other bytes."""
     safetensors = _safetensors()
     # safetensors begins with the length of its header, which may look like anything, and then has a brace.
@@ -114,24 +141,24 @@ def from_bytes(data):
     return document, Tensors({name: _array(name, view) for name, view in flat})
 
 
-def _array(name, view):
+def _array(name: str, view: dict[str, Any]) -> np.ndarray:
     if view["dtype"] not in _TYPES:
         raise ValueError(f"The array {name!r:.60} of the file has the type {view['dtype']}, which we do not write.")
     # A copy: aligned, writable, and without the whole file behind it.
     return np.frombuffer(view["data"], dtype=_TYPES[view["dtype"]]).reshape(view["shape"]).copy()
 
 
-def _distinct(pairs):
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError("a name occurs twice.")
     return dict(pairs)
 
 
-def _refuse_constant(text):
+def _refuse_constant(text: str) -> None:
     raise ValueError(f"{text} is no number.")
 
 
-def _safetensors(part=None):
+def _safetensors(part: str | None = None) -> Any:
     try:
         import safetensors
         import safetensors.numpy

@@ -1,0 +1,6 @@
+"""Fitted models in files that hold no code."""
+
+from preimage.persistence._file import Saved, load, save
+from preimage.persistence._registry import skops_types
+
+__all__ = ["Saved", "load", "save", "skops_types"]

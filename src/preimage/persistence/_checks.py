@@ -1,0 +1,196 @@
+"""What loaded objects must satisfy, so that damaged or hostile files fail when they are read, with a clear message."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.svm import OneClassSVM
+
+from preimage._arrays import is_sparse
+from preimage._typing import Array
+from preimage.feature_space import Expansion, Subspace
+from preimage.kernels import Kernel, Patches, Precomputed, Warped
+from preimage.machines import KernelMachine, Output
+
+# Patches build a matrix of pixels by pixels, 2 GB at this number: a small file must not fill the memory when loaded.
+MOST_PIXELS = 2**14
+# Likewise the graph of a warped kernel, a matrix of its points by its points that is made again.
+MOST_GRAPH_POINTS = 2**14
+
+
+def check_loaded(name: str, value: Any) -> None:
+    """Raise ValueError if an object of a file is not what its class promises."""
+    try:
+        for kind, check in _CHECKS.items():
+            if isinstance(value, kind):
+                check(value)
+        if name.startswith("sklearn.svm.") and hasattr(value, "_n_support"):
+            _check_libsvm(value)
+        if hasattr(value, "n_features_in_"):
+            _check_features(value)
+        if hasattr(value, "machine_") and hasattr(value, "kind"):
+            _check_compressed(value)
+    except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
+        raise ValueError(f"{name} of the file has parts that do not fit: {error}") from error
+
+
+def _check_expansion(expansion: Expansion) -> None:
+    kernel, points, coefficients = expansion.kernel, expansion.points, expansion.coefficients
+    _require(
+        isinstance(kernel, Kernel) and kernel.is_resolved, f"a kernel with numbers as parameters; got {kernel!r:.200}"
+    )
+    _check_floats("coefficients", coefficients, 2)
+    _require(_is_matrix(points), f"points as rows of an array; got {type(points).__name__}")
+    _require(
+        points.shape[0] == coefficients.shape[0],
+        f"{coefficients.shape[0]} points, one for each row of coefficients; got {_describe(points)}",
+    )
+    if isinstance(kernel, Precomputed):
+        are_numbers = points.dtype.kind == "i" and not is_sparse(points) and points.shape[1] == 1
+        _require(are_numbers and (not points.size or points.min() >= 0), f"numbers of points; got {_describe(points)}")
+        return
+    _require(points.dtype.kind == "f", f"floating points; got {_describe(points)}")
+    if points.shape[0]:
+        _check_kernel(kernel, points)
+
+
+def _check_kernel(kernel: Kernel, points: Array) -> None:
+    """Whether the kernel takes such points: matrices and weights of kernels have to fit them."""
+    d = points.shape[1]
+    for part in _parts(kernel):
+        if isinstance(part, Patches):
+            _require(d <= MOST_PIXELS, f"images of at most {MOST_PIXELS} pixels for Patches; the file has {d}")
+        if isinstance(part, Warped):
+            is_graph = np.ndim(part.points) == 2 and np.shape(part.points)[0] <= MOST_GRAPH_POINTS
+            _require(
+                is_graph,
+                f"at most {MOST_GRAPH_POINTS} points for a warped kernel, rows of an array; the file has "
+                f"{type(part.points).__name__} of shape {np.shape(part.points)}",
+            )
+    try:
+        with np.errstate(all="ignore"):
+            values = kernel.blocks(points[:1], points[:1])(slice(None), slice(None))
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, MemoryError) as error:
+        raise ValueError(f"The kernel {kernel!r:.100} of the file does not fit its points: {error}") from error
+    _require(values.shape == (1, 1), f"a kernel that fits its points; got {kernel!r:.100}")
+
+
+def _check_subspace(subspace: Subspace) -> None:
+    k = len(subspace.frame)
+    _require(isinstance(subspace.frame, Expansion), f"a frame of vectors; got {type(subspace.frame).__name__}")
+    for name in ("offset", "signature"):
+        array = getattr(subspace, name)
+        if array is not None:
+            _check_floats(name, array, 1)
+            _require(array.shape == (k,), f"{k} numbers as `{name}`; got {_describe(array)}")
+    if subspace.origin is not None:
+        _require(isinstance(subspace.origin, Expansion) and len(subspace.origin) == 1, "one vector as origin")
+        _require(isinstance(subspace.origin_squared_norm, float), "a number as the squared norm of the origin")
+        _require(subspace.offset is not None, "the coordinates of the origin")
+
+
+def _check_machine(machine: KernelMachine) -> None:
+    output, d = machine.output, machine.n_features_in
+    _require(isinstance(output, Output), f"an output; got {type(output).__name__}")
+    _require(isinstance(machine.expansion, Expansion), f"an expansion; got {type(machine.expansion).__name__}")
+    _require(_is_count(d), f"a positive number of features; got {d!r:.30}")
+    _check_names(machine.feature_names_in, d)
+    # A transformer has one function more than coordinates: the mean, for pre-images.
+    counts = {output.n_functions, output.n_functions + 1} if output.kind == "transformer" else {output.n_functions}
+    points, k = machine.expansion.points, len(machine.expansion)
+    _require(k in counts, f"coefficients for {min(counts)} functions; got {k}")
+    _require(points.shape[0] > 0, "one or more points")
+    _check_floats("intercept", machine.intercept, 1)
+    if machine.weights is not None:
+        _check_floats("weights", machine.weights, 1)
+    sizes = [len(part) for part in (machine.intercept, machine.weights) if part is not None]
+    _require(set(sizes) == {k}, f"intercepts and weights for {k} functions; got {sizes}")
+    for name in ("coefficients", "points"):
+        array = getattr(machine.expansion, name)
+        finite = np.isfinite(array.data if is_sparse(array) else array)
+        _require(bool(np.all(finite)), f"finite numbers as `{name}`")
+    if isinstance(machine.expansion.kernel, Precomputed):
+        _require(points.max() < d, f"numbers of points below {d}; got {points.max()}")
+    else:
+        _require(points.shape[1] == d, f"points of {d} columns; got {_describe(points)}")
+
+
+def _check_compressed(model: Any) -> None:
+    machine = model.machine_
+    _require(isinstance(machine, KernelMachine), f"a kernel machine; got {type(machine).__name__}")
+    _require(machine.output.kind == model.kind, f"a {model.kind}; got a {machine.output.kind}")
+    _require(model.n_features_in_ == machine.n_features_in, f"{machine.n_features_in} features")
+    is_number = lambda value: isinstance(value, float) and not np.isinf(value)
+    scores = model.scores_
+    _require(_is_count(model.n_original_points_) and _is_count(model.n_points_), "positive numbers of points")
+    _require(is_number(model.error_), f"a number as error_; got {model.error_!r:.60}")
+    are_scores = isinstance(scores, tuple) and len(scores) == 2 and all(map(is_number, scores))
+    _require(scores is None or are_scores, f"two numbers or None as scores_; got {scores!r:.60}")
+    _require(
+        is_number(model.work_ratio_) and model.work_ratio_ > 0, f"a positive work_ratio_; got {model.work_ratio_!r:.60}"
+    )
+    for name in ("converged_", "is_scored_by_original_"):
+        _require(isinstance(getattr(model, name), bool), f"true or false as {name}; got {getattr(model, name)!r:.60}")
+    _require(isinstance(model.reason_, str), f"text as reason_; got {model.reason_!r:.60}")
+
+
+def _check_features(estimator: Any) -> None:
+    d = estimator.n_features_in_
+    _require(_is_count(d), f"a positive number of features; got {d!r:.30}")
+    _check_names(getattr(estimator, "feature_names_in_", None), d)
+
+
+def _check_libsvm(svm: Any) -> None:
+    """libsvm trusts its arrays: sizes that do not agree would make it read beyond them."""
+    n, counts = len(svm.support_), np.asarray(svm._n_support)
+    classes = 2 if isinstance(svm, OneClassSVM) or not hasattr(svm, "classes_") else len(svm.classes_)
+    pairs = classes * (classes - 1) // 2
+    is_classifier = hasattr(svm, "classes_")
+    _require(counts.dtype == np.int32 and counts.min() >= 0, "counts of support vectors")
+    _require(int(counts[: classes if is_classifier else 1].sum()) == n, f"{n} support vectors in all classes together")
+    _require(counts.shape == (max(classes, 2),), f"counts of support vectors of {classes} classes")
+    _require(svm.dual_coef_.shape == (classes - 1, n), f"coefficients of {n} support vectors")
+    _require(svm._dual_coef_.shape == (classes - 1, n), f"coefficients of {n} support vectors")
+    _require(svm.intercept_.shape == svm._intercept_.shape == (pairs,), f"{pairs} intercepts")
+    if svm.kernel != "precomputed" and not callable(svm.kernel):
+        _require(svm.support_vectors_.shape == (n, svm.n_features_in_), f"{n} support vectors as rows")
+    for name in ("_probA", "_probB"):
+        _require(getattr(svm, name).shape in ((0,), (pairs,)), f"{pairs} parameters of probabilities")
+
+
+def _check_floats(name: str, array: Any, ndim: int) -> None:
+    is_right = isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.ndim == ndim
+    _require(is_right, f"floating numbers as `{name}`; got {_describe(array)}")
+
+
+def _check_names(names: Any, d: int) -> None:
+    is_right = names is None or (
+        isinstance(names, np.ndarray) and names.shape == (d,) and all(isinstance(name, str) for name in names)
+    )
+    _require(is_right, f"{d} strings as feature names; got {names!r:.100}")
+
+
+def _parts(kernel: Kernel) -> list[Kernel]:
+    """A kernel and all that it is made of."""
+    inner = (part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel))
+    return [kernel, *(each for part in inner for each in _parts(part))]
+
+
+def _is_matrix(array: Any) -> bool:
+    return (isinstance(array, np.ndarray) or is_sparse(array)) and array.ndim == 2
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and 1 <= value < 2**31
+
+
+def _describe(array: Any) -> str:
+    return f"{array.dtype} of shape {tuple(array.shape)}" if hasattr(array, "dtype") else type(array).__name__
+
+
+def _require(condition: Any, wanted: str) -> None:
+    if not condition:
+        raise ValueError(f"The model of the file needs {wanted}.")
+
+
+_CHECKS: dict[type, Any] = {Expansion: _check_expansion, Subspace: _check_subspace, KernelMachine: _check_machine}

@@ -1,0 +1,186 @@
+"""`save` and `load`: one file format for every estimator."""
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
+
+from preimage.persistence._state import Decoder, Encoder
+from preimage.persistence._tensors import from_safetensors, to_safetensors
+
+FORMAT, VERSION = "preimage.model", 1
+# What `save` of compressed models wrote before every estimator had one.
+OLD_FORMAT = "preimage.kernel_machine"
+_ENTRIES = {"format", "version", "library", "scikit-learn", "value"}
+
+
+class Saved:
+    """Mixed into estimators that go to files."""
+
+    #: Parameters that a file leaves out; after loading they have their defaults.
+    _unsaved_parameters: tuple[str, ...] = ("callback",)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write this model to a safetensors file, which holds no code; `preimage.load` reads it.
+
+        The file appears whole or not at all. Arrays on a device are written from there and loaded as NumPy arrays.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        TypeError
+            If the model holds a function (`CallableKernel`, `FunctionTransformation`) or an object that the file
+            format does not know.
+        """
+        save(self, path)
+
+
+def save(model: BaseEstimator, path: str | os.PathLike) -> None:
+    """Write an estimator, fitted or not, to a safetensors file, which holds no code; `load` reads it.
+
+    The same as ``model.save(path)`` for estimators of this library; for pipelines of them with scikit-learn's
+    scalers and linear models as well.
+
+    Parameters
+    ----------
+    model : estimator
+    path : str or Path
+
+    Raises
+    ------
+    TypeError
+        If the model holds a function or an object that the file format does not know.
+    """
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(f"save takes an estimator; got {type(model).__name__}.")
+    write(model, path)
+
+
+def load(path: str | os.PathLike) -> Any:
+    """An estimator from a file that `save` wrote, with the same predictions to the last bit.
+
+    Nothing in the file is executed: it holds numbers, and names that are looked up in a table.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    estimator
+        A compressed model comes back with `estimator=None`: the original is not kept.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, cut off, of another kind (a pickle, say), or of a later version.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import make_moons
+    >>> from preimage import KernelPCA, load
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = KernelPCA(4, gamma=2).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model.safetensors"))
+    ...     again = load(os.path.join(folder, "model.safetensors"))
+    >>> bool((again.transform(X) == model.transform(X)).all())
+    True
+    """
+    model = read(path)
+    if not isinstance(model, BaseEstimator):
+        raise ValueError(f"{path} cannot be loaded. It holds no estimator, but {type(model).__name__}.")
+    return model
+
+
+def write(value: Any, path: str | os.PathLike) -> None:
+    """Write plain values, arrays, registered objects, and lists, tuples and dicts of them; whole or not at all."""
+    data = to_bytes(value)
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path: str | os.PathLike) -> Any:
+    """What `write` wrote; a ValueError that names the file for any other."""
+    data = Path(path).read_bytes()
+    try:
+        return from_bytes(data)
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be loaded. {error}") from error
+
+
+def to_bytes(value: Any) -> bytes:
+    """The bytes of a file."""
+    import preimage
+
+    encoder = Encoder()
+    encoded = encoder.encode(value, type(value).__name__)
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": preimage.__version__,
+        "scikit-learn": sklearn.__version__ if encoder.uses_sklearn else None,
+        "value": encoded,
+    }
+    return to_safetensors(document, encoder.tensors)
+
+
+def from_bytes(data: bytes) -> Any:
+    """What `to_bytes` was given.
+
+    Names are looked up in a table, numbers must be finite where the writer's were, and parameters are checked. Nothing
+    in `data` is imported, called or unpickled.
+
+    Raises
+    ------
+    ValueError
+        If `data` are anything else, damaged, cut off, or of another version; the message says which.
+    """
+    document, tensors = from_safetensors(data)
+    _check_document(document)
+    written = document["scikit-learn"]
+    value = Decoder(tensors).decode(document["value"])
+    if written is not None and written != sklearn.__version__:
+        warnings.warn(
+            InconsistentVersionWarning(
+                estimator_name=type(value).__name__,
+                current_sklearn_version=sklearn.__version__,
+                original_sklearn_version=written,
+            ),
+            stacklevel=2,
+        )
+    return value
+
+
+def _check_document(document: Any) -> None:
+    found = document.get("format") if isinstance(document, dict) else document
+    if found == OLD_FORMAT:
+        raise ValueError(
+            "The file is a compressed model in the format of an earlier preimage, which this one does not read. "
+            "Compress the original again and save the result."
+        )
+    if not isinstance(document, dict) or found != FORMAT:
+        raise ValueError(f"The file holds no model of preimage; its format is {found!r:.60}.")
+    if document.get("version") != VERSION:
+        raise ValueError(
+            f"The file has version {document.get('version')!r:.30} of the format, written by preimage "
+            f"{document.get('library')!r:.30}; this library reads version {VERSION}. A newer preimage may read it."
+        )
+    if set(document) != _ENTRIES:
+        odd = ", ".join(sorted(_ENTRIES.symmetric_difference(document)))[:200]
+        raise ValueError(f"The description in the file lacks entries or has unknown ones: {odd}.")
+    if not isinstance(document["scikit-learn"], (str, type(None))):
+        raise ValueError(f"The version of scikit-learn in the file is text; got {document['scikit-learn']!r:.30}.")

@@ -1,0 +1,165 @@
+"""The classes that files may hold, by name: one table for `save`, `load` and skops."""
+
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from inspect import isabstract, isclass
+from pkgutil import iter_modules
+from types import ModuleType
+
+# Rooms of this library whose classes may be part of a fitted model. By name, because some are in layers above this one;
+# a room is imported when a file needs it.
+ROOMS = (
+    "kernels",
+    "feature_space",
+    "solvers",
+    "landmarks",
+    "reduced_sets",
+    "eigensolvers",
+    "components",
+    "widths",
+    "regression",
+    "machines",
+    "clustering",
+    "discriminants",
+    "calibration",
+    "invariances",
+    "interop",
+    "estimators",
+    "renormalization",
+    "model_selection",
+)
+# These hold a function, which is code; skops users may trust them on their own responsibility.
+HOLD_FUNCTIONS = ("CallableKernel", "FunctionTransformation")
+# Modules of scikit-learn whose public classes may stand beside or inside our models. Left out are modules whose fitted
+# models keep compiled objects (trees, neighbours), which numbers and names cannot describe.
+SKLEARN_MODULES = (
+    "sklearn.calibration",
+    "sklearn.compose",
+    "sklearn.covariance",
+    "sklearn.cross_decomposition",
+    "sklearn.decomposition",
+    "sklearn.discriminant_analysis",
+    "sklearn.feature_selection",
+    "sklearn.frozen",
+    "sklearn.gaussian_process",
+    "sklearn.gaussian_process.kernels",
+    "sklearn.impute",
+    "sklearn.kernel_approximation",
+    "sklearn.kernel_ridge",
+    "sklearn.linear_model",
+    "sklearn.model_selection",
+    "sklearn.multiclass",
+    "sklearn.naive_bayes",
+    "sklearn.pipeline",
+    "sklearn.preprocessing",
+    "sklearn.random_projection",
+    "sklearn.svm",
+)
+# Parts of scikit-learn's fitted models that have no public name.
+SKLEARN_PARTS = (
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
+    "sklearn.metrics._scorer._PassthroughScorer",
+)
+
+
+def name_of(cls: type) -> str | None:
+    """The name of a class in files, such as "kernels.Gaussian" or "sklearn.svm.SVC"; None if it is not registered."""
+    library, _, rest = cls.__module__.partition(".")
+    if library == "preimage":
+        room = rest.split(".")[0]
+        name = f"{room}.{cls.__name__}"
+    else:
+        # Classes are defined in private modules of scikit-learn, and public under the name of the package.
+        public = [part for part in cls.__module__.split(".") if not part.startswith("_")]
+        name = f"{'.'.join(public)}.{cls.__name__}"
+        if f"{cls.__module__}.{cls.__name__}" in SKLEARN_PARTS:
+            name = f"{cls.__module__}.{cls.__name__}"
+    try:
+        return name if class_named(name) is cls else None
+    except ValueError:
+        return None
+
+
+def class_named(name: object) -> type:
+    """The registered class of a name; ValueError for any other. Nothing outside the table is imported."""
+    if isinstance(name, str):
+        module, _, attribute = name.rpartition(".")
+        if module in ROOMS and attribute in _classes_of(module):
+            return _classes_of(module)[attribute]
+        if module in SKLEARN_MODULES or name in SKLEARN_PARTS:
+            found = getattr(import_module(module), attribute, None)
+            if isclass(found) and (name in SKLEARN_PARTS or not attribute.startswith("_")):
+                return found
+    raise ValueError(f"The file names a class that this library does not store: {name!r:.80}.")
+
+
+def registered_classes() -> tuple[type, ...]:
+    """Every class of this library that a file may hold."""
+    return tuple(each for room in ROOMS for each in _classes_of(room).values())
+
+
+@cache
+def skops_types() -> tuple[str, ...]:
+    """Names for ``skops.io.load(path, trusted=SKOPS_TYPES)``: every registered class, none of which holds a function.
+
+    A new estimator, or a new part of one, is among them as soon as it is written. Loading an object of these classes
+    sets its fields and runs nothing; functions and classes of others among the fields are for skops to ask about.
+    """
+    ours = {f"{each.__module__}.{each.__qualname__}" for each in registered_classes()}
+    return tuple(sorted({*ours, *filter(_exists, _SKOPS_LACKS)}))
+
+
+# Classes of other libraries that are not on skops's own list: sparse points, kernels of Gaussian processes, which a
+# compressed model keeps among the parameters of its original, and parts of calibrated classifiers and searches.
+_SKOPS_LACKS = (
+    *SKLEARN_PARTS,
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn.gaussian_process.kernels.ConstantKernel",
+    "sklearn.gaussian_process.kernels.DotProduct",
+    "sklearn.gaussian_process.kernels.ExpSineSquared",
+    "sklearn.gaussian_process.kernels.Exponentiation",
+    "sklearn.gaussian_process.kernels.Matern",
+    "sklearn.gaussian_process.kernels.Product",
+    "sklearn.gaussian_process.kernels.RBF",
+    "sklearn.gaussian_process.kernels.RationalQuadratic",
+    "sklearn.gaussian_process.kernels.Sum",
+    "sklearn.gaussian_process.kernels.WhiteKernel",
+    "sklearn.model_selection._split.GroupKFold",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedGroupKFold",
+    "sklearn.model_selection._split.StratifiedKFold",
+)
+
+
+@cache
+def _classes_of(room: str) -> dict[str, type]:
+    """Classes that one package of ours defines, private ones and interfaces left out."""
+    found: dict[str, type] = {}
+    for module in _with_submodules(f"preimage.{room}"):
+        for each in vars(module).values():
+            if isclass(each) and each.__module__ == module.__name__ and _is_storable(each):
+                # Two of one name would be read as each other.
+                assert found.setdefault(each.__name__, each) is each, f"{room} has two classes {each.__name__}"
+    return found
+
+
+def _is_storable(cls: type) -> bool:
+    if cls.__name__.startswith("_") or cls.__name__ in HOLD_FUNCTIONS or isabstract(cls):
+        return False
+    return not issubclass(cls, BaseException) and (not issubclass(cls, Enum) or len(cls) > 0)
+
+
+def _with_submodules(name: str) -> "list[ModuleType]":
+    module = import_module(name)
+    inner = (f"{name}.{each.name}" for each in iter_modules(getattr(module, "__path__", [])))
+    return [module, *(found for each in inner for found in _with_submodules(each))]
+
+
+def _exists(name: str) -> bool:
+    """Whether the installed version has the class; temperature scaling came late."""
+    module, _, attribute = name.rpartition(".")
+    return hasattr(import_module(module), attribute)

@@ -1,0 +1,373 @@
+"""Fitted models as trees of plain values, arrays and registered objects, and back, trusting nothing.
+
+In the JSON of a file, numbers, words, flags, None and lists stand for themselves. Everything else is an object with one
+telling key:
+
+============================================  ==========================================================
+``{"class": "kernels.Gaussian", "state": …}``   an object of a registered class, by its fields
+``{"object": 3}``                             the object that was written fourth, again
+``{"class": …, "member": "NAME"}``              a member of an enumeration
+``{"array": "name", …}``, ``{"sparse": …}``       an array in the file, see `Tensors`
+``{"strings": […], …}``, ``{"objects": […], …}``  arrays of text, or of anything in this table
+``{"tuple": […]}``, ``{"dict": [[key, value]]}``  containers of Python that JSON does not have
+``{"float": "nan"}``                          a number that JSON does not have
+``{"scalar": "float32", "value": 0.5}``       a number of NumPy's
+``{"type": "float64"}``, ``{"dtype": …}``       a type of NumPy's numbers
+``{"generator": …, "legacy": …}``             a random generator
+============================================  ==========================================================
+"""
+
+import math
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cached_property
+from inspect import getattr_static, signature
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import is_foreign, is_sparse
+from preimage._validation import check_parameters
+from preimage.exceptions import UnsupportedKernelError
+from preimage.persistence._checks import check_loaded
+from preimage.persistence._registry import HOLD_FUNCTIONS, class_named, name_of
+from preimage.persistence._tensors import Tensors
+
+# A pipeline in a search in a pipeline, whose kernel is a sum of sums, is 30 levels deep. Each level takes four frames
+# of Python's stack, which has 1000: a file nested ten times deeper would exhaust it.
+DEEPEST = 100
+# Classes of these packages keep what they learned as attributes beside their parameters. All others with parameters
+# (kernels, solvers, selectors, ...) are values, and their parameters are all they are.
+_LEARNING = ("estimators.", "renormalization.", "model_selection.", "sklearn.")
+_NUMBERS = {
+    "bool": np.bool_,
+    **{f"{kind}{size}": getattr(np, f"{kind}{size}") for kind in ("int", "uint") for size in (8, 16, 32, 64)},
+    "float32": np.float32,
+    "float64": np.float64,
+}
+_GENERATORS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}
+
+
+class Encoder:
+    """Takes values apart; `tensors` has their arrays afterwards."""
+
+    def __init__(self) -> None:
+        self.tensors = Tensors()
+        self.uses_sklearn = False
+        # Objects by identity, with their numbers in order of writing; held, so that no other object can get their id.
+        self._written: dict[int, tuple[Any, int]] = {}
+
+    def encode(self, value: Any, path: str, depth: int = 0) -> Any:
+        """What stands for a value in JSON. `path` says where it belongs, in messages and names of arrays."""
+        if depth > DEEPEST:
+            raise TypeError(f"`{path[:200]}` is nested more than {DEEPEST} deep, or contains itself; it has no file.")
+        if value is None or (isinstance(value, (bool, str)) and not isinstance(value, Enum)):
+            return value
+        if isinstance(value, np.generic):
+            return self._scalar(value, path)
+        if isinstance(value, (int, float)) and not isinstance(value, Enum):
+            return _number(value)
+        if isinstance(value, list):
+            return [self.encode(each, f"{path}.{i}", depth + 1) for i, each in enumerate(value)]
+        if type(value) is tuple:
+            return {"tuple": [self.encode(each, f"{path}.{i}", depth + 1) for i, each in enumerate(value)]}
+        if isinstance(value, dict):
+            pairs = ([key, self.encode(item, f"{path}.{key}", depth + 1)] for key, item in value.items())
+            return {"dict": [[self.encode(key, path, depth + 1), item] for key, item in pairs]}
+        if isinstance(value, np.dtype):
+            return {"dtype": self._known_number(value.name, path)}
+        if isinstance(value, type) and issubclass(value, np.generic):
+            return {"type": self._known_number(np.dtype(value).name, path)}
+        if isinstance(value, np.ndarray) or is_sparse(value) or is_foreign(value):
+            return self._array(value, path, depth)
+        if type(value).__module__ == "torch":  # the precision of a model, whose arrays become NumPy's
+            return {"type": self._known_number(str(value).removeprefix("torch."), path)}
+        if isinstance(value, (np.random.Generator, np.random.RandomState)):
+            return self._generator(value, path, depth)
+        return self._object(value, path, depth)
+
+    def _object(self, value: Any, path: str, depth: int) -> dict[str, Any]:
+        if id(value) in self._written:
+            return {"object": self._written[id(value)][1]}
+        name = name_of(type(value))
+        if name is None:
+            raise _refusal(value, path)
+        self.uses_sklearn |= name.startswith("sklearn.")
+        if isinstance(value, Enum):
+            return {"class": name, "member": value.name}
+        state = _state_of(value, name)
+        # Numbered before its parts would be wrong: a reader has the parts first.
+        encoded = {key: self.encode(item, f"{path}.{key}", depth + 1) for key, item in state.items()}
+        self._written[id(value)] = value, len(self._written)
+        return {"class": name, "state": encoded}
+
+    def _array(self, value: Any, path: str, depth: int) -> dict[str, Any]:
+        if isinstance(value, np.ma.MaskedArray):
+            raise _refusal(value, path)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "UO":
+            kind = "strings" if all(isinstance(each, str) for each in value.flat) else "objects"
+            if value.dtype.kind == "O" or kind == "strings":
+                items = [self.encode(each, f"{path}.{i}", depth + 1) for i, each in enumerate(value.flat)]
+                return {kind: items, "shape": list(value.shape), "type": value.dtype.kind}
+        return self.tensors.put(path, value)
+
+    def _scalar(self, value: np.generic, path: str) -> dict[str, Any]:
+        name = self._known_number(value.dtype.name, path)
+        return {"scalar": name, "value": bool(value) if name == "bool" else _number(value.item())}
+
+    def _known_number(self, name: str, path: str) -> str:
+        if name not in _NUMBERS:
+            raise TypeError(f"Numbers of the type {name} cannot be stored; `{path}` has this type. Use float64.")
+        return name
+
+    def _generator(self, value: Any, path: str, depth: int) -> dict[str, Any]:
+        is_legacy = isinstance(value, np.random.RandomState)
+        state = value.get_state(legacy=False) if is_legacy else value.bit_generator.state
+        name = state["bit_generator"]
+        if name not in _GENERATORS:
+            raise TypeError(f"`{path}` is a random generator of the kind {name}; use np.random.default_rng(seed).")
+        # Integers of 128 bits as text: most readers of JSON keep 64.
+        inner = {key: str(item) if type(item) is int else item for key, item in state["state"].items()}
+        return {"generator": self.encode({**state, "state": inner}, path, depth + 1), "legacy": is_legacy}
+
+
+class Decoder:
+    """Puts together what `Encoder` took apart; a ValueError for anything else."""
+
+    def __init__(self, tensors: Tensors):
+        self.tensors = tensors
+        self._made: list[Any] = []
+
+    def decode(self, item: Any, depth: int = 0) -> Any:
+        """The value that `item` of the JSON stands for."""
+        if depth > DEEPEST:
+            raise ValueError(f"The model of the file is nested more than {DEEPEST} deep; that is no file of ours.")
+        if item is None or isinstance(item, (bool, str)):
+            return item
+        if isinstance(item, (int, float)):
+            if not abs(item) < 2**63 and not isinstance(item, float):
+                raise ValueError(f"The file has a number beyond all that we write: {item!r:.60}.")
+            return item
+        if isinstance(item, list):
+            return [self.decode(each, depth + 1) for each in item]
+        for key, decoded in self._KINDS.items():
+            if key in item:
+                return decoded(self, item, depth)
+        raise ValueError(f"The file has a value of an unknown kind: {item!r:.100}.")
+
+    def _object(self, item: dict[str, Any], depth: int) -> Any:
+        made = class_named(item["class"])
+        if set(item) == {"class", "member"}:
+            if not issubclass(made, Enum) or item["member"] not in made.__members__:
+                raise ValueError(f"{item['class']} of the file has no member {item['member']!r:.60}.")
+            return made[item["member"]]
+        if set(item) != {"class", "state"} or not isinstance(item["state"], dict) or issubclass(made, Enum):
+            raise ValueError(f"A stored object has a class and a state; got {item!r:.100}.")
+        for name in item["state"]:
+            _check_field(made, name)
+        state = {name: self.decode(part, depth + 1) for name, part in item["state"].items()}
+        value = _from_state(made, item["class"], state)
+        check_loaded(item["class"], value)
+        self._made.append(value)
+        return value
+
+    def _again(self, item: dict[str, Any], depth: int) -> Any:
+        number = item["object"]
+        if set(item) != {"object"} or type(number) is not int or not 0 <= number < len(self._made):
+            raise ValueError(f"The file refers to an object that it does not have: {item!r:.60}.")
+        return self._made[number]
+
+    def _array(self, item: dict[str, Any], depth: int) -> Any:
+        return self.tensors.get(item)
+
+    def _items(self, item: dict[str, Any], depth: int) -> np.ndarray:
+        key = "strings" if "strings" in item else "objects"
+        if set(item) != {key, "shape", "type"} or item["type"] not in ("U", "O") or not isinstance(item[key], list):
+            raise ValueError(f"The file has an array of text or objects of an unknown kind: {item!r:.100}.")
+        items = [self.decode(each, depth + 1) for each in item[key]]
+        shape = item["shape"]
+        is_shape = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+        if not is_shape or math.prod(shape) != len(items):
+            raise ValueError(f"An array of text or objects in the file does not fit its shape {shape!r:.60}.")
+        if (key == "strings" or item["type"] == "U") and not all(isinstance(each, str) for each in items):
+            raise ValueError(f"An array of text in the file has other items: {items!r:.100}.")
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(shape).astype(str) if item["type"] == "U" else array.reshape(shape)
+
+    def _tuple(self, item: dict[str, Any], depth: int) -> tuple:
+        if set(item) != {"tuple"} or not isinstance(item["tuple"], list):
+            raise ValueError(f"The file has a tuple of an unknown kind: {item!r:.100}.")
+        return tuple(self.decode(item["tuple"], depth))
+
+    def _dict(self, item: dict[str, Any], depth: int) -> dict:
+        pairs = item["dict"]
+        are_pairs = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+        if set(item) != {"dict"} or not are_pairs:
+            raise ValueError(f"The file has a dictionary of an unknown kind: {item!r:.100}.")
+        try:
+            return {self.decode(key, depth + 1): self.decode(value, depth + 1) for key, value in pairs}
+        except TypeError as error:  # a list as key
+            raise ValueError(f"The file has a dictionary with a key that cannot be one: {error}") from error
+
+    def _float(self, item: dict[str, Any], depth: int) -> float:
+        if set(item) != {"float"} or item["float"] not in ("nan", "inf", "-inf"):
+            raise ValueError(f"The file has a number of an unknown kind: {item!r:.60}.")
+        return float(item["float"])
+
+    def _scalar(self, item: dict[str, Any], depth: int) -> np.generic:
+        if set(item) != {"scalar", "value"}:
+            raise ValueError(f"The file has a number of an unknown kind: {item!r:.60}.")
+        value = self.decode(item["value"], depth + 1)
+        if not isinstance(value, (bool, int, float)):
+            raise ValueError(f"The file has a number that is none: {item!r:.60}.")
+        try:
+            return self._number_type(item["scalar"])(value)
+        except (OverflowError, TypeError) as error:
+            raise ValueError(f"The file has a number beyond its type: {item!r:.60}.") from error
+
+    def _type(self, item: dict[str, Any], depth: int) -> type:
+        if set(item) != {"type"}:
+            raise ValueError(f"The file has a type of an unknown kind: {item!r:.60}.")
+        return self._number_type(item["type"])
+
+    def _dtype(self, item: dict[str, Any], depth: int) -> np.dtype:
+        if set(item) != {"dtype"}:
+            raise ValueError(f"The file has a type of an unknown kind: {item!r:.60}.")
+        return np.dtype(self._number_type(item["dtype"]))
+
+    def _number_type(self, name: Any) -> Any:
+        if not isinstance(name, str) or name not in _NUMBERS:
+            raise ValueError(f"The file has numbers of an unknown type {name!r:.60}.")
+        return _NUMBERS[name]
+
+    def _generator(self, item: dict[str, Any], depth: int) -> Any:
+        try:
+            state = self.decode(item["generator"], depth + 1)
+            inner = {key: int(part) if isinstance(part, str) else part for key, part in state["state"].items()}
+            bits = _GENERATORS[state["bit_generator"]]()
+            value = np.random.RandomState(bits) if item["legacy"] is True else np.random.Generator(bits)
+            if item["legacy"] is True:
+                value.set_state({**state, "state": inner})
+            else:
+                bits.state = {**state, "state": inner}
+        except (TypeError, LookupError, AttributeError, OverflowError) as error:
+            raise ValueError(f"The file has a random generator of an unknown kind: {error}") from error
+        return value
+
+    _KINDS = {
+        "class": _object,
+        "object": _again,
+        "array": _array,
+        "sparse": _array,
+        "strings": _items,
+        "objects": _items,
+        "tuple": _tuple,
+        "dict": _dict,
+        "float": _float,
+        "scalar": _scalar,
+        "type": _type,
+        "dtype": _dtype,
+        "generator": _generator,
+    }
+
+
+def _state_of(value: Any, name: str) -> dict[str, Any]:
+    """The fields that make up an object; what can be computed from them again is left out."""
+    cls = type(value)
+    if hasattr(value, "get_params"):
+        unsaved = getattr(cls, "_unsaved_parameters", ())
+        parameters = {key: item for key, item in value.get_params(deep=False).items() if key not in unsaved}
+        if not name.startswith(_LEARNING):
+            return parameters
+        return parameters | {key: item for key, item in _attributes(value).items() if key not in unsaved}
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    if hasattr(value, "_asdict"):
+        return value._asdict()
+    if not hasattr(value, "__dict__"):
+        raise TypeError(f"{cls.__name__} has no fields that could be stored: {value!r:.100}.")
+    return _attributes(value)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    cls = type(value)
+    return {
+        name: item
+        for name, item in vars(value).items()
+        if not isinstance(getattr_static(cls, name, None), cached_property)
+    }
+
+
+def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
+    """An object of its fields. Constructors that only store and check their arguments are called, no others."""
+    if hasattr(cls, "get_params"):
+        unsaved = getattr(cls, "_unsaved_parameters", ())
+        wanted = {key for key in _parameters_of(cls) if key not in unsaved}
+        given = {key: item for key, item in state.items() if key in wanted}
+        learned = {key: item for key, item in state.items() if key not in wanted}
+        if set(given) != wanted or (learned and not name.startswith(_LEARNING)):
+            raise _misfit(name, wanted, state)
+        value = cls(**given)
+        if hasattr(value, "_parameter_constraints"):
+            check_parameters(value)  # a ValueError that names the parameter
+        vars(value).update(learned)
+        return value
+    if is_dataclass(cls) or hasattr(cls, "_fields"):
+        wanted = {field.name for field in fields(cls) if field.init} if is_dataclass(cls) else set(cls._fields)
+        if set(state) != wanted:
+            raise _misfit(name, wanted, state)
+        return cls(**state)
+    value = cls.__new__(cls)
+    vars(value).update(state)
+    return value
+
+
+def _parameters_of(cls: type) -> list[str]:
+    takes_any = ("VAR_KEYWORD", "VAR_POSITIONAL")
+    parameters = list(signature(cls.__init__).parameters.values())[1:] if cls.__init__ is not object.__init__ else []
+    return [each.name for each in parameters if each.kind.name not in takes_any]
+
+
+def _check_field(cls: type, name: str) -> None:
+    """Refuse fields that would take the place of a method."""
+    is_method = hasattr(type(getattr_static(cls, name, None)), "__get__") and name not in _parameters_of(cls)
+    if not name.isidentifier() or name.startswith("__") or (is_method and not _is_field(cls, name)):
+        raise ValueError(f"{cls.__name__} of the file has a field that cannot be one: {name!r:.60}.")
+
+
+def _is_field(cls: type, name: str) -> bool:
+    names = [field.name for field in fields(cls)] if is_dataclass(cls) else getattr(cls, "_fields", ())
+    return name in names
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Integral):
+        return int(value)
+    assert isinstance(value, Real)
+    return float(value) if math.isfinite(value) else {"float": str(float(value))}
+
+
+def _misfit(name: str, wanted: set[str], state: dict[str, Any]) -> ValueError:
+    found = ", ".join(sorted(state))[:200] or "none"
+    return ValueError(f"{name} has the fields {', '.join(sorted(wanted)) or 'none'}; the file has {found}.")
+
+
+def _refusal(value: Any, path: str) -> TypeError:
+    """What cannot be stored, where it is, and what to do."""
+    cls = type(value)
+    advice = "Keep the model with skops or pickle, which store code by name."
+    if cls.__name__ in HOLD_FUNCTIONS or (callable(value) and not hasattr(value, "get_params")):
+        what = cls.__name__ if cls.__name__ in HOLD_FUNCTIONS else "A function"
+        return UnsupportedKernelError(
+            f"{what} cannot be written to a file that holds no code: `{path}` is {value!r:.100}. Write the kernel with "
+            "those of preimage.kernels (sums, products, ScaledInputs, ...) where it is one, or keep the model with "
+            "skops or pickle, which store code by name."
+        )
+    if hasattr(value, "get_params"):
+        return TypeError(
+            f"{cls.__name__} cannot be written to a file that holds no code: files keep models of preimage, and those "
+            f"of scikit-learn that numbers describe; `{path}` is {value!r:.100}. {advice}"
+        )
+    return TypeError(f"`{path}` is of the type {cls.__module__}.{cls.__name__}, which files do not hold. {advice}")

@@ -1,0 +1,530 @@
+"""Files give back what was written, or a ValueError: nothing else, whatever the bytes are."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC
+
+import preimage
+from preimage import KernelPCA, Renormalized
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import Expansion
+from preimage.invariances import FunctionTransformation
+from preimage.kernels import (
+    CallableKernel,
+    Constant,
+    Cosine,
+    Gaussian,
+    Iterated,
+    Laplacian,
+    Linear,
+    MappedInputs,
+    Matern,
+    Patches,
+    Polynomial,
+    Precomputed,
+    ScaledInputs,
+    Sigmoid,
+    Warped,
+)
+from preimage.machines import (
+    Binary,
+    Coordinates,
+    Detection,
+    KernelMachine,
+    OneVsOne,
+    OneVsRest,
+    Regression,
+)
+from preimage.persistence._file import from_bytes, to_bytes
+
+safetensors = pytest.importorskip("safetensors", reason="files are safetensors")
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(6, 4))
+KERNELS = [
+    Gaussian(0.1),
+    Laplacian(0.3) + Polynomial(2, 0.5, 0.1),
+    Gaussian(0.1) * Matern(0.2, 2.5) + Constant(0.5),
+    0.5 * Cosine() ** 2,
+    ScaledInputs(Gaussian(0.1), [1.0, 2.0, 0.0, 1.0]),
+    MappedInputs(Sigmoid(0.1), RNG.normal(size=(2, 4))),
+    Patches((2, 2), patch=2, window_width=1.0),
+    Iterated(Linear(), RNG.normal(size=(3, 4))),
+    Iterated(Linear(), sparse.csr_array(np.eye(4))),
+    Warped(Gaussian(0.1), RNG.normal(size=(5, 4)), laplacian=np.eye(5)),
+    Warped(Gaussian(0.1), sparse.csr_array(np.eye(4)), laplacian="knn", n_neighbors=2),
+]
+OUTPUTS = [
+    Binary(np.array([3, 8]), np.array([-1.5]), np.array([0.2])),
+    Binary(np.array([True, False])),
+    OneVsOne(np.array(["cat", "dog", "a long name"], dtype=object)),
+    OneVsOne(np.array(["cat", "dog", "ox"]), "ovo"),
+    OneVsRest(np.array([0.5, 1.5, 2.5]), constants=np.array([-1, 1, 0])),
+    Regression(2),
+    Detection(-0.3),
+    Coordinates(2),
+]
+
+
+def machine(kernel=None, output=None, points=POINTS, **fields):
+    kernel, output = kernel or Gaussian(0.1), output or Regression(2)
+    k = output.n_functions + (output.kind == "transformer")
+    coefficients = RNG.normal(size=(points.shape[0], k))
+    d = 9 if isinstance(kernel, Precomputed) else points.shape[1]
+    return KernelMachine(Expansion(kernel, points, coefficients), RNG.normal(size=k), output, d, **fields)
+
+
+def again(value):
+    return from_bytes(to_bytes(value))
+
+
+def document_of(data):
+    size = int.from_bytes(data[:8], "little")
+    return json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["preimage"])
+
+
+def with_document(data, document):
+    """The same arrays under another description."""
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    header["__metadata__"]["preimage"] = document if isinstance(document, str) else json.dumps(document)
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data[8 + size :]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_every_kernel_comes_back(kernel):
+    original = machine(kernel)
+    loaded = again(original)
+    queries = RNG.normal(size=(5, 4))
+    np.testing.assert_array_equal(loaded(queries), original(queries))
+    assert type(loaded.expansion.kernel) is type(kernel)
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=str)
+def test_every_output_comes_back(output):
+    original = machine(output=output)
+    loaded = again(original)
+    F = original(RNG.normal(size=(5, 4)))
+    predicted = loaded.output.predict(F)
+    np.testing.assert_array_equal(predicted, output.predict(F))
+    assert predicted.dtype.kind == output.predict(F).dtype.kind
+
+
+@pytest.mark.parametrize("points", [sparse.csr_array(POINTS), sparse.csr_matrix(POINTS), POINTS.astype(np.float32)])
+def test_points_keep_their_form(points):
+    original = machine(points=points)
+    loaded = again(original)
+    assert type(loaded.expansion.points) is type(points) and loaded.expansion.points.dtype == points.dtype
+    np.testing.assert_array_equal(loaded(points), original(points))
+
+
+def test_names_weights_and_precomputed_kernels_are_kept():
+    fields = {"feature_names_in": np.array(["a", "b", "c", "d"], dtype=object), "weights": np.array([1.0, 2.0])}
+    loaded = again(machine(**fields))
+    assert loaded.feature_names_in.tolist() == ["a", "b", "c", "d"] and loaded.weights.tolist() == [1, 2]
+    rows = RNG.normal(size=(3, 9))
+    numbered = machine(Precomputed(), points=np.array([[0], [3], [8]]))
+    np.testing.assert_array_equal(again(numbered)(rows), numbered(rows))
+
+
+VALUES = [
+    None,
+    True,
+    "text",
+    -3,
+    0.1,
+    float("inf"),
+    [1, [2.5, "x"], (3, None)],
+    {"a": 1, 2: (), None: {"b": []}},
+    np.float32(0.1),
+    np.bool_(True),
+    np.int64(-(2**62)),
+    np.dtype("float32"),
+    np.float64,
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_plain_values_keep_their_types(value):
+    loaded = again(value)
+    assert loaded == value and type(loaded) is type(value) and repr(loaded) == repr(value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.asfortranarray(RNG.normal(size=(3, 2))),
+        np.array([1.0, np.nan, -np.inf]),
+        np.zeros((0, 3), np.float32),
+        np.array(5, np.uint8),
+        np.array(["a", "long name"]),
+        np.array(["a", "b"], dtype=object),
+        np.array([None, 1, "x"], dtype=object),
+        np.array([[True], [False]]),
+    ],
+    ids=lambda array: f"{array.dtype} {array.shape}",
+)
+def test_arrays_keep_their_type_and_layout(array):
+    loaded = again(array)
+    np.testing.assert_array_equal(loaded, array)
+    assert loaded.dtype == array.dtype and loaded.flags.f_contiguous == array.flags.f_contiguous
+
+
+def test_what_is_shared_stays_shared():
+    array, kernel = np.arange(3.0), Gaussian(0.5)
+    first, second, (third, fourth) = again([array, kernel, (array, kernel)])
+    assert first is third and second is fourth
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_random_generators_continue(make):
+    original = make(3)
+    original.normal(size=5)
+    loaded = again(original)
+    np.testing.assert_array_equal(loaded.normal(size=4), original.normal(size=4))
+    assert type(loaded) is type(original)
+
+
+def test_kernels_that_hold_code_are_refused_with_advice():
+    for kernel in (CallableKernel(np.dot), Gaussian(0.1) + CallableKernel(np.dot)):
+        with pytest.raises(UnsupportedKernelError, match=r"CallableKernel cannot be written.*preimage\.kernels.*skops"):
+            to_bytes(machine(kernel))
+
+
+class Stranger(LogisticRegression):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (FunctionTransformation(np.roll), "FunctionTransformation cannot be written"),
+        (make_pipeline(FunctionTransformer(np.log1p)), r"A function cannot be written.*steps\.0\.1\.func"),
+        (Renormalized(Stranger()), r"Stranger cannot be written.*Renormalized\.estimator.*skops"),
+        (RandomForestClassifier(), "RandomForestClassifier cannot be written"),
+        ({"a": [object()]}, r"dict\.a\.0` is of the type builtins.object"),
+        (np.array([1j]), "complex128 cannot be stored"),
+        (np.longdouble(1), "cannot be stored|longdouble"),
+        (np.random.Generator(np.random.Philox()), "default_rng"),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_what_files_do_not_hold_is_refused_with_its_place(value, message):
+    with pytest.raises(TypeError, match=message):
+        to_bytes(value)
+
+
+def test_values_that_contain_themselves_are_refused():
+    loop = []
+    loop.append(loop)
+    with pytest.raises(TypeError, match="contains itself"):
+        to_bytes(loop)
+
+
+def test_save_and_load_are_for_estimators(tmp_path):
+    with pytest.raises(TypeError, match="save takes an estimator; got dict"):
+        preimage.save({}, tmp_path / "model")
+    (tmp_path / "model").write_bytes(to_bytes({}))
+    with pytest.raises(ValueError, match="no estimator, but dict"):
+        preimage.load(tmp_path / "model")
+
+
+def test_scikit_learn_models_come_back_beside_ours():
+    X, y = RNG.normal(size=(60, 4)), np.arange(60) % 3
+    for last in (SVC(), LogisticRegression()):
+        model = make_pipeline(StandardScaler(), KernelPCA(3, gamma=0.1), last).fit(X, y)
+        np.testing.assert_array_equal(again(model).decision_function(X), model.decision_function(X))
+
+
+def test_another_version_of_scikit_learn_is_told():
+    data = to_bytes(LogisticRegression())
+    with pytest.warns(UserWarning, match="0.1.2"):
+        from_bytes(with_document(data, document_of(data) | {"scikit-learn": "0.1.2"}))
+
+
+def test_without_safetensors_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
+    with pytest.raises(ImportError, match=r"preimage\[persist\]"):
+        to_bytes(machine())
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("code of a file was executed",))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "damaged, cut off"),
+        (b"not a model at all", "damaged, cut off"),
+        (pickle.dumps(Bomb(), protocol=4), "a pickle, which may hold code"),
+        (pickle.dumps(Bomb(), protocol=0), "damaged, cut off"),
+        (b"PK\x03\x04" + bytes(30), "ZIP archive"),
+        (b"\xff" * 64, "damaged, cut off"),
+    ],
+)
+def test_other_files_are_refused(data, message):
+    with pytest.raises(ValueError, match=message):
+        from_bytes(data)
+
+
+def test_tensors_without_a_model_are_refused():
+    from safetensors.numpy import save
+
+    with pytest.raises(ValueError, match="no model of preimage"):
+        from_bytes(save({"a": np.zeros(2)}))
+
+
+GAUSSIAN = {"class": "kernels.Gaussian", "state": {"gamma": 0.1}}
+DEEP = GAUSSIAN
+for _ in range(120):
+    DEEP = {"class": "kernels.Scaled", "state": {"kernel": DEEP, "factor": 1.0}}
+
+
+def graph(**parameters):
+    """A warped kernel, described."""
+    usual = {"kernel": GAUSSIAN, "points": {"array": POINTS_NAME}, "strength": 1.0, "laplacian": "knn"}
+    return {"class": "kernels.Warped", "state": usual | {"n_neighbors": 3, "power": 1.0} | parameters}
+
+
+POINTS_NAME, INTERCEPT_NAME = "KernelMachine.expansion.points", "KernelMachine.intercept"
+KERNEL = ("value", "state", "expansion", "state", "kernel")
+EXPANSION = KERNEL[:-1]
+CHANGES = {
+    "format": (("format",), "other", "no model of preimage"),
+    "format of before": (("format",), "preimage.kernel_machine", "format of an earlier preimage.*Compress"),
+    "later version": (("version",), 99, "version 99 of the format.*newer preimage"),
+    "unknown entry": (("extra",), 1, "unknown ones: extra"),
+    "version of scikit-learn": (("scikit-learn",), 1, "is text"),
+    "no intercept": (("value", "state", "intercept"), None, "floating numbers as `intercept`; got NoneType"),
+    "no kernel": (KERNEL, 3, "numbers as parameters; got 3"),
+    "kernel with code": (KERNEL, {"class": "kernels.CallableKernel", "state": {}}, "does not store: 'kernels.Callable"),
+    "class of Python": (KERNEL, {"class": "os.system", "state": {}}, "does not store: 'os.system'"),
+    "class without a room": (KERNEL, {"class": "Gaussian", "state": {}}, "does not store"),
+    "class of a number": (KERNEL, {"class": 3, "state": {}}, "does not store"),
+    "private class": (KERNEL, {"class": "sklearn.svm._base", "state": {}}, "does not store"),
+    "function of scikit-learn": (KERNEL, {"class": "sklearn.pipeline.make_pipeline", "state": {}}, "does not store"),
+    "no state": (KERNEL, {"class": "kernels.Gaussian", "parameters": {}}, "class and a state"),
+    "solver as kernel": (KERNEL, {"class": "solvers.Dense", "state": {}}, "does not store"),
+    "missing parameter": (KERNEL, {"class": "kernels.Gaussian", "state": {}}, "has the fields gamma"),
+    "odd parameter": (KERNEL, {"class": "kernels.Linear", "state": {"odd": 1}}, "has the fields none"),
+    "dunder": (KERNEL, {"class": "kernels.Linear", "state": {"__class__": 1}}, "cannot be one"),
+    "method": (EXPANSION, {"inner": 1}, "cannot be one"),
+    "negative gamma": (KERNEL, {"class": "kernels.Gaussian", "state": {"gamma": -1}}, "gamma"),
+    "infinite gamma": (KERNEL, {"class": "kernels.Gaussian", "state": {"gamma": 1e999}}, "not the JSON|gamma"),
+    "huge gamma": (KERNEL, {"class": "kernels.Gaussian", "state": {"gamma": 10**400}}, "beyond all that we write"),
+    "open gamma": (KERNEL, {"class": "kernels.Gaussian", "state": {"gamma": "median"}}, "numbers as parameters"),
+    "deep kernel": (KERNEL, DEEP, "nested more than"),
+    "array of nowhere": ((*EXPANSION, "points"), {"array": "../../etc/passwd"}, "no array"),
+    "unknown kind": ((*EXPANSION, "points"), {"url": "x"}, "unknown kind"),
+    "arrays swapped": ((*EXPANSION, "points"), {"array": INTERCEPT_NAME}, "points as rows"),
+    "object of later": ((*EXPANSION, "points"), {"object": 7}, "does not have"),
+    "other output": (
+        ("value", "state", "output"),
+        {"class": "machines.Detection", "state": {"offset": 0.0}},
+        "for 1 f",
+    ),
+    "unknown output": (("value", "state", "output"), {"class": "machines.eval", "state": {}}, "does not store"),
+    "wrong columns": (("value", "state", "n_features_in"), 5, "points of 5 columns"),
+    "columns of text": (("value", "state", "n_features_in"), "4", "positive number of features"),
+    "few names": (("value", "state", "feature_names_in"), ["a"], "4 strings"),
+    "graph of a word": (KERNEL, graph(points="points"), "rows of an array; the file has str"),
+    "graph of a list": (KERNEL, graph(points=[1.0, 2.0]), "rows of an array; the file has list"),
+    "graph of nothing": (KERNEL, graph(points=None), "numbers as parameters"),
+    "unknown Laplacian": (KERNEL, graph(laplacian="other"), "combinatorial, normalized, knn"),
+    "misfit Laplacian": (KERNEL, graph(laplacian={"array": INTERCEPT_NAME}), "Laplacian has shape"),
+    "misfit weights": (
+        KERNEL,
+        {"class": "kernels.ScaledInputs", "state": {"kernel": GAUSSIAN, "weights": 1}},
+        "weights|fit",
+    ),
+}
+
+
+def changed(data, path, value):
+    """The same file with another value at one place of its description."""
+    document = document_of(data)
+    node = document
+    for step in path[:-1]:
+        node = node[step]
+    node[path[-1]] = node.get(path[-1], {}) | value if path == EXPANSION else value
+    return with_document(data, document)
+
+
+@pytest.mark.parametrize(("path", "value", "message"), CHANGES.values(), ids=CHANGES)
+def test_wrong_descriptions_are_refused(path, value, message):
+    with pytest.raises(ValueError, match=message):
+        from_bytes(changed(to_bytes(machine()), path, value))
+
+
+SVM = (("dual_coef_", "coefficients"), ("_dual_coef_", "coefficients"), ("_intercept_", "intercepts"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [*SVM, ("support_", "support vectors"), ("_n_support", "support vectors")]
+)
+def test_sizes_that_libsvm_would_trust_are_checked(name, message):
+    model = SVC().fit(POINTS, np.arange(6) % 3)
+    setattr(model, name, getattr(model, name)[..., :-1])
+    with pytest.raises(ValueError, match=message):
+        again(model)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "{" * 50, "1e999", "null", "[]", '{"format":"a","format":"b"}', "\ud800" * 2], ids=len
+)
+def test_wrong_json_is_refused(text):
+    data = to_bytes(machine())
+    with pytest.raises(ValueError):
+        from_bytes(with_document(data, text))
+
+
+def test_values_that_are_not_finite_are_refused():
+    broken = machine()
+    broken.expansion.coefficients[0, 0] = np.nan
+    with pytest.raises(ValueError, match="finite numbers as `coefficients`"):
+        again(broken)
+
+
+def test_a_file_can_be_cut_anywhere():
+    data = to_bytes(machine())
+    for size in range(0, len(data), 7):
+        with pytest.raises(ValueError):
+            from_bytes(data[:size])
+
+
+SAMPLES = [
+    to_bytes(machine(kernel, output, points))
+    for kernel, output, points in [
+        (Gaussian(0.1), OUTPUTS[0], POINTS),
+        (ScaledInputs(Gaussian(0.1), np.ones(4)) + Linear(), OUTPUTS[2], sparse.csr_array(POINTS)),
+        (Patches((2, 2), patch=2), OUTPUTS[7], POINTS.astype(np.float32)),
+        (Warped(Gaussian(0.1), POINTS[:5], laplacian=np.eye(5)), OUTPUTS[0], POINTS),
+    ]
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.sampled_from(SAMPLES),
+    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=6),
+    st.integers(0, 10**6),
+    st.booleans(),
+    st.booleans(),
+)
+def test_damaged_files_load_or_raise_value_error(data, changes, end, cut, at_the_front):
+    damaged = bytearray(data)
+    header = 8 + int.from_bytes(data[:8], "little")
+    for place, value in changes:
+        damaged[place % (header if at_the_front else len(damaged))] = value
+    damaged = bytes(damaged[: end % len(data)] if cut else damaged)
+    try:
+        loaded = from_bytes(damaged)
+    except ValueError:
+        return
+    original = from_bytes(data)
+    assert loaded.expansion.points.shape == original.expansion.points.shape
+    assert len(loaded.expansion) == len(original.expansion)
+    with np.errstate(all="ignore"):
+        assert loaded(POINTS).shape == original(POINTS).shape
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["kernels.Gaussian", "float64"]),
+    lambda parts: (
+        st.lists(parts, max_size=3)
+        | st.dictionaries(st.sampled_from(["class", "state", "array", "tuple", "dict", "scalar"]), parts)
+    ),
+    max_leaves=6,
+)
+
+
+def places(node, path=()):
+    """Where in a document something stands."""
+    yield path
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, part in items:
+        yield from places(part, (*path, key))
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(SAMPLES), st.integers(0, 10**6), JSON, st.booleans())
+def test_descriptions_with_anything_in_them_load_or_raise_value_error(data, number, value, drop):
+    document = document_of(data)
+    spots = list(places(document))[1:]
+    *path, key = spots[number % len(spots)]
+    node = document
+    for step in path:
+        node = node[step]
+    if drop and isinstance(node, dict):
+        del node[key]
+    else:
+        node[key] = value
+    try:
+        loaded = from_bytes(with_document(data, document))
+    except ValueError:
+        return
+    if not isinstance(loaded, KernelMachine):  # another value in its place
+        return
+    with np.errstate(all="ignore"):
+        assert loaded(POINTS).shape == (6, len(loaded.expansion))
+
+
+FITTED = to_bytes(KernelPCA(2, gamma=0.1, landmarks=4, random_state=0).partial_fit(POINTS))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**6), JSON, st.booleans())
+def test_estimators_with_anything_in_them_load_or_raise_value_error(number, value, drop):
+    document = document_of(FITTED)
+    spots = [path for path in places(document["value"]) if path]
+    *path, key = spots[number % len(spots)]
+    node = document["value"]
+    for step in path:
+        node = node[step]
+    if drop and isinstance(node, dict):
+        del node[key]
+    else:
+        node[key] = value
+    try:
+        loaded = from_bytes(with_document(FITTED, document))
+    except ValueError:
+        return
+    assert not isinstance(loaded, KernelPCA) or set(vars(loaded)) <= {*vars(from_bytes(FITTED)), key}
+
+
+def test_a_small_file_cannot_ask_for_all_the_memory():
+    data = to_bytes(machine(points=np.zeros((1, 2**16))))
+    state = {"image_shape": {"tuple": [256, 256]}, "patch": 4, "step": None, "degree": 2, "outer_degree": 1}
+    kernel = {"class": "kernels.Patches", "state": state | {"window_width": None, "smoothing": 1.0}}
+    with pytest.raises(ValueError, match="at most 16384 pixels"):
+        from_bytes(changed(data, KERNEL, kernel))
+
+
+@pytest.mark.parametrize("start", [b"\x80\x04", b"\x80\x05", b"PK"])
+def test_headers_of_every_length_are_read(start):
+    """A header of 1,152 bytes begins as a pickle does, one of 19,280 bytes as a ZIP archive."""
+    shortest = int.from_bytes(to_bytes([""])[:8], "little")
+    wanted = int.from_bytes(start, "little")
+    # Headers are padded to multiples of eight bytes.
+    padding = "x" * (wanted - shortest)
+    data = to_bytes([padding])
+    assert data[:2] == start
+    assert from_bytes(data) == [padding]
