@@ -181,7 +181,7 @@ def _is_matrix(array: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and 1 <= value < 2**31
+    return isinstance(value, Integral) and not isinstance(value, bool) and 1 <= int(value) < 2**31
 
 
 def _describe(array: Any) -> str:

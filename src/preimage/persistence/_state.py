@@ -46,6 +46,8 @@ _NUMBERS = {
     "float32": np.float32,
     "float64": np.float64,
 }
+# What scikit-learn keeps on estimators about those who watch a fit; no part of the model.
+_OBSERVERS = ("_skl_callbacks", "_parent_callback_ctx")
 _GENERATORS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}
 
 
@@ -247,14 +249,14 @@ class Decoder:
             state = self.decode(item["generator"], depth + 1)
             inner = {key: int(part) if isinstance(part, str) else part for key, part in state["state"].items()}
             bits = _GENERATORS[state["bit_generator"]]()
-            value = np.random.RandomState(bits) if item["legacy"] is True else np.random.Generator(bits)
-            if item["legacy"] is True:
-                value.set_state({**state, "state": inner})
-            else:
+            if item["legacy"] is not True:
                 bits.state = {**state, "state": inner}
+                return np.random.Generator(bits)
+            legacy = np.random.RandomState(bits)
+            legacy.set_state({**state, "state": inner})
+            return legacy
         except (TypeError, LookupError, AttributeError, OverflowError) as error:
             raise ValueError(f"The file has a random generator of an unknown kind: {error}") from error
-        return value
 
     _KINDS = {
         "class": _object,
@@ -296,7 +298,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     return {
         name: item
         for name, item in vars(value).items()
-        if not isinstance(getattr_static(cls, name, None), cached_property)
+        if not isinstance(getattr_static(cls, name, None), cached_property) and name not in _OBSERVERS
     }
 
 
@@ -319,15 +321,14 @@ def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
         if set(state) != wanted:
             raise _misfit(name, wanted, state)
         return cls(**state)
-    value = cls.__new__(cls)
-    vars(value).update(state)
-    return value
+    plain: Any = object.__new__(cls)
+    vars(plain).update(state)
+    return plain
 
 
 def _parameters_of(cls: type) -> list[str]:
     takes_any = ("VAR_KEYWORD", "VAR_POSITIONAL")
-    parameters = list(signature(cls.__init__).parameters.values())[1:] if cls.__init__ is not object.__init__ else []
-    return [each.name for each in parameters if each.kind.name not in takes_any]
+    return [each.name for each in signature(cls).parameters.values() if each.kind.name not in takes_any]
 
 
 def _check_field(cls: type, name: str) -> None:
