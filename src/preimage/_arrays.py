@@ -223,8 +223,10 @@ def copy_transposed(target: Array, source: Array) -> None:
 
 
 def transposed(array: Array) -> Array:
-    """A copy of the transpose in row-major order."""
+    """The transpose in row-major order: a copy, unless the array has that order already."""
     if isinstance(array, np.ndarray):
+        if array.flags.f_contiguous:
+            return array.T
         out = np.empty(array.shape[::-1], array.dtype)
         copy_transposed(out, array)
         return out

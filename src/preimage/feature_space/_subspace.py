@@ -108,7 +108,10 @@ class Subspace:
     def embed(self, Y):
         """The vectors origin + Σⱼ yⱼ Vⱼ, one a row of Y, as an `Expansion`  (S9)."""
         weights = Y if self.signature is None else Y * self.signature
-        inside = self.frame @ weights.T
+        # The product of rows, transposed as a view: pre-image solvers then read the coefficients of each vector in one
+        # piece, without a copy.
+        coefficients = (weights @ self.frame.coefficients.T).T
+        inside = Expansion(self.frame.kernel, self.frame.points, coefficients)
         vectors = inside if self.origin is None else inside + self.origin
         return Expansion(
             vectors.kernel, vectors.points, vectors.coefficients, squared_norms=self._embedded_norms(Y, weights)

@@ -1,9 +1,9 @@
 """Many small problems worked on together: values with one row per problem, and how many problems to take at once."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import Any, Self
 
+import array_api_compat.numpy
 import numpy as np
 
 from preimage._arrays import array_namespace, concat_rows, is_host, itemsize, take_rows, to_numpy
@@ -40,10 +40,12 @@ class Batched:
 
     def where(self, mask: Array, other: Self) -> Self:
         """Row by row, this value where the boolean array `mask` holds and `other` elsewhere."""
+        xp, columns = array_namespace(mask), mask[:, None]
 
         def pick(mine: Array, theirs: Array) -> Array:
-            rows = to_numpy(mask) if isinstance(mine, np.ndarray) else mask
-            return array_namespace(rows).where(rows if mine.ndim == 1 else rows[:, None], mine, theirs)
+            if isinstance(mine, np.ndarray) and xp is not array_api_compat.numpy:
+                return np.where(to_numpy(mask if mine.ndim == 1 else columns), mine, theirs)
+            return xp.where(mask if mine.ndim == 1 else columns, mine, theirs)
 
         return _map_arrays(pick, self, other)
 
@@ -59,8 +61,8 @@ def _map_arrays(function: Callable, *values: Any) -> Any:
     if first is None:
         return None
     if isinstance(first, Batched):
-        names = [field.name for field in fields(first)]  # type: ignore[arg-type]  # subclasses are dataclasses
-        return type(first)(*(_map_arrays(function, *(getattr(value, name) for value in values)) for name in names))
+        parts = zip(*(vars(value).values() for value in values), strict=True)  # a dataclass has its fields in order
+        return type(first)(*[_map_arrays(function, *part) for part in parts])
     if isinstance(first, tuple):
         return tuple(_map_arrays(function, *items) for items in zip(*values, strict=True))
     return function(*values)
