@@ -25,6 +25,7 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from preimage import KernelPCA
+from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 from preimage.plotting import DenoisingDisplay, NavigationDisplay, SpectrumDisplay
 from preimage.solvers import FixedPoint, LearnedMap
@@ -194,7 +195,8 @@ def denoise_themselves(digits, search):
     Their own noise is in the model, so the search treats them otherwise than new digits.
     """
     X, truth = digits.noisy_train, digits.train
-    pictures = DenoisingSearch(bounds=(0, 1), widths=(1 / 8, 1 / 4, 1 / 2)).fit(X)  # widths around the best ones
+    gammas = 1 / (squared_distance_percentile(X, 50) * np.array([1 / 8, 1 / 4, 1 / 2]))  # around the best ones
+    pictures = DenoisingSearch(bounds=(0, 1), gammas=gammas).fit(X)
     best_pca = min((linear_pca(X, X, count) for count in range(4, 33)), key=lambda Z: mean_square(Z - truth))
     outputs = {
         "noisy digits": X,

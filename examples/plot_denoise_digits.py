@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
+from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 from preimage.plotting import DenoisingDisplay
 
@@ -45,9 +46,10 @@ def best_linear_pca(noisy):
     return min(outputs, key=lambda output: np.mean((output - X_test) ** 2))
 
 
+gammas = 1 / (squared_distance_percentile(X_train, 50) * np.array([1 / 8, 1 / 4, 1 / 2]))
 for name, add_noise in {"Gaussian noise": gaussian, "Every fifth pixel lost": salt_and_pepper}.items():
     noisy = add_noise(X_test, np.random.default_rng(1))
-    search = DenoisingSearch(noise=add_noise, widths=(1 / 8, 1 / 4, 1 / 2), max_queries=100).fit(X_train)
+    search = DenoisingSearch(noise=add_noise, gammas=gammas, max_queries=100).fit(X_train)
     outputs = {"linear PCA": best_linear_pca(noisy), "kernel PCA": search.denoise(noisy)}
     display = DenoisingDisplay.from_images(noisy, outputs, (8, 8), clean=X_test, n_images=12, cmap="gray_r")
     chosen = search.best_params_

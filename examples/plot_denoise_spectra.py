@@ -16,6 +16,7 @@ import numpy as np
 from scipy.signal import savgol_filter
 from sklearn.decomposition import PCA
 
+from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 
 rng = np.random.default_rng(0)
@@ -30,7 +31,9 @@ place, height = rng.uniform(0.25, 0.6, size=600), rng.uniform(0.6, 1, size=(600,
 clean = height * peak(place, 0.035) + 0.6 * peak(1 - 0.5 * place, 0.07)
 noisy = clean + rng.normal(scale=0.15, size=clean.shape)
 
-search = DenoisingSearch(widths=(1 / 4, 1 / 2, 1, 2), max_queries=120).fit(noisy)
+median = squared_distance_percentile(noisy, 50)
+gammas = 1 / (median * np.array([1 / 4, 1 / 2, 1, 2]))
+search = DenoisingSearch(gammas=gammas, max_queries=120).fit(noisy)
 print(f"estimated noise {search.noise_:.3f}, chosen for these spectra {search.training_params_}")
 
 # %%

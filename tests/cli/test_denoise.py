@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 import preimage
 from preimage import KernelPCA
 from preimage.cli import _app
+from preimage.cli.commands import _denoise
+from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint
 
@@ -132,7 +134,7 @@ def test_what_is_left_open_is_chosen_and_a_seed_repeats_it(table, tmp_path):
 def test_the_criterion_is_that_of_the_search(table, tmp_path):
     chosen = ["--criterion", "masked", "--width", "median", "--seed", "1", "--no-figure"]
     assert run(table, tmp_path / "clean.csv", *chosen).exit_code == 0
-    search = DenoisingSearch(criterion="masked", widths=[1.0], random_state=1).fit(X)
+    search = DenoisingSearch(criterion="masked", gammas=[resolve_gamma("median", X)], random_state=1).fit(X)
     found = json.loads((tmp_path / "clean.json").read_text())["parameters"]["components"]
     assert found == search.best_params_["n_components"]
 
@@ -157,7 +159,7 @@ def test_one_row_can_be_denoised_by_a_model_of_others(table, tmp_path):
 
 
 def test_existing_files_are_refused_before_any_work(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(_app, "read", lambda *_: pytest.fail("the input was read"))
+    monkeypatch.setattr(_denoise, "read", lambda *_: pytest.fail("the input was read"))
     for existing in ("clean.csv", "clean.png", "clean.json"):
         (tmp_path / existing).write_text("precious")
         result = run(table, tmp_path / "clean.csv", *FAST)
@@ -189,7 +191,7 @@ def test_nothing_is_left_and_nothing_is_lost_when_writing_fails(table, tmp_path,
         path.write_text("half")
         raise error
 
-    monkeypatch.setattr(_app, "write", fail)
+    monkeypatch.setattr(_denoise, "write", fail)
     (tmp_path / "clean.csv").write_text("precious")
     before = sorted(tmp_path.iterdir())
     assert run(table, tmp_path / "clean.csv", *FAST, "--force").exit_code != 0
@@ -200,7 +202,7 @@ def test_a_failing_figure_leaves_no_output(table, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("no canvas")
 
-    monkeypatch.setattr(_app, "draw", fail)
+    monkeypatch.setattr(_denoise, "draw", fail)
     before = sorted(tmp_path.iterdir())
     assert run(table, tmp_path / "clean.csv", *FAST).exit_code == 1
     assert sorted(tmp_path.iterdir()) == before
@@ -311,10 +313,9 @@ def test_training_rows_get_parameters_of_their_own(tmp_path):
     result = run(tmp_path / "noisy.npy", tmp_path / "clean.npy", "--width", "median", "--no-figure")
     assert result.exit_code == 0, result.output
     assert "rows that the model was fitted to" in result.output
-    search = DenoisingSearch(widths=[1.0]).fit(noisy)
+    search = DenoisingSearch(gammas=[resolve_gamma("median", noisy)]).fit(noisy)
     summary = json.loads((tmp_path / "clean.json").read_text())
     assert summary["parameters"]["components"] == search.best_params_["n_components"]
     assert search.cross_fit_ is None and summary["cross_fit"] is None
     assert summary["training_row_parameters"]["components"] == search.training_params_["n_components"]
-    # Widths here are multiples of the median distance of all rows, in the search of those that models are fitted to.
-    np.testing.assert_allclose(np.load(tmp_path / "clean.npy"), search.denoise(noisy), atol=0.05)
+    np.testing.assert_allclose(np.load(tmp_path / "clean.npy"), search.denoise(noisy), atol=1e-8)

@@ -10,10 +10,19 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
-from preimage import KernelPCA
+from preimage import KernelPCA, report_progress
+from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingScorer, DenoisingSearch, add_noise, estimate_noise
 
-FEW = {"widths": (0.25, 1.0), "n_components": (4, 32, 128), "penalties": (0.0, 0.1)}
+
+def few(X):
+    """Few candidates around the best ones."""
+    return {"gammas": of_median(X, 0.25, 1.0), "n_components": (4, 32, 128), "penalties": (0.0, 0.02)}
+
+
+def of_median(X, *widths):
+    """γ for widths given as multiples of the median squared distance."""
+    return [1 / (width * squared_distance_percentile(X, 50)) for width in widths]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +40,7 @@ def error(model, noisy, clean):
 
 def test_clean_data_and_known_noise(digits):
     train, test, _, noisy = digits
-    search = DenoisingSearch(0.25, **FEW).fit(train)
+    search = DenoisingSearch(0.25, **few(train)).fit(train)
     worst = KernelPCA(4, gamma=search.best_params_["gamma"]).fit(train)
     assert search.criterion_ == "added noise"
     assert error(search, noisy, test) < 0.6 * error(worst, noisy, test)
@@ -44,7 +53,7 @@ def test_clean_data_and_known_noise(digits):
 def test_noisy_data_alone(criterion, digits):
     """The choice must be near the best choice with clean data in hand."""
     _, test, noisy_train, noisy = digits
-    search = DenoisingSearch(criterion=criterion, **FEW).fit(noisy_train)
+    search = DenoisingSearch(criterion=criterion, **few(noisy_train)).fit(noisy_train)
     errors = [
         error(KernelPCA(count, gamma=gamma).fit(noisy_train), noisy, test)
         for gamma in np.unique(search.cv_results_["gamma"])
@@ -57,13 +66,13 @@ def test_noisy_data_alone(criterion, digits):
 
 def test_stein_estimates_the_error_it_cannot_see(digits):
     _, test, noisy_train, noisy = digits
-    search = DenoisingSearch(criterion="sure", **FEW).fit(noisy_train)
+    search = DenoisingSearch(criterion="sure", **few(noisy_train)).fit(noisy_train)
     assert_allclose(search.best_error_, error(search, noisy, test), rtol=0.35)
 
 
 def test_auto_masks_columns_when_rows_are_few(rng):
     X = rng.normal(size=(40, 3)) @ rng.normal(size=(3, 60)) + 0.1 * rng.normal(size=(40, 60))
-    search = DenoisingSearch(widths=(1.0,), n_components=(2, 8)).fit(X)
+    search = DenoisingSearch(gammas=of_median(X, 1.0), n_components=(2, 8)).fit(X)
     assert search.criterion_ == "masked"
     assert search.best_params_["penalty"] == 0
 
@@ -74,7 +83,7 @@ def test_noise_may_be_a_function(digits):
     def speckle(X, rng):
         return np.where(rng.random(X.shape) < 0.1, 1.0, X)
 
-    search = DenoisingSearch(speckle, **FEW).fit(train)
+    search = DenoisingSearch(speckle, **few(train)).fit(train)
     assert search.best_error_ < np.mean((speckle(train, np.random.default_rng(1)) - train) ** 2)
 
 
@@ -113,15 +122,15 @@ def test_noise_functions_may_work_in_place(digits):
         X += 0.25 * rng.normal(size=X.shape)
         return X
 
-    copying = DenoisingSearch(lambda X, rng: X + 0.25 * rng.normal(size=X.shape), **FEW).fit(train)
-    assert_allclose(DenoisingSearch(in_place, **FEW).fit(train).best_error_, copying.best_error_)
+    copying = DenoisingSearch(lambda X, rng: X + 0.25 * rng.normal(size=X.shape), **few(train)).fit(train)
+    assert_allclose(DenoisingSearch(in_place, **few(train)).fit(train).best_error_, copying.best_error_)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"widths": []}, "no candidates"),
-        ({"widths": [0]}, "widths must be positive"),
+        ({"gammas": []}, "no candidates"),
+        ({"gammas": [0]}, "gammas must be positive"),
         ({"penalties": [-1]}, "penalties must not be negative"),
         ({"n_components": [0]}, "n_components must be positive"),
         ({"noise": lambda X, rng: X * np.nan}, r"NaN|finite error"),
@@ -163,8 +172,8 @@ def test_few_columns_are_not_made_worse(rng):
 
 def test_bounds_are_kept_and_help_with_noisy_training_data(digits):
     _, test, noisy_train, noisy = digits
-    free = DenoisingSearch(**FEW).fit(noisy_train)
-    boxed = DenoisingSearch(bounds=(0, 1), **FEW).fit(noisy_train)
+    free = DenoisingSearch(**few(noisy_train)).fit(noisy_train)
+    boxed = DenoisingSearch(bounds=(0, 1), **few(noisy_train)).fit(noisy_train)
     Z = boxed.denoise(noisy)
     assert Z.min() >= 0 and Z.max() <= 1
     assert error(boxed, noisy, test) < error(free, noisy, test)
@@ -172,7 +181,7 @@ def test_bounds_are_kept_and_help_with_noisy_training_data(digits):
 
 def test_a_higher_score_is_better_as_in_scikit_learn(digits):
     train, *_ = digits
-    search = DenoisingSearch(0.25, **FEW).fit(train)
+    search = DenoisingSearch(0.25, **few(train)).fit(train)
     scores = search.cv_results_["mean_test_score"]
     assert search.best_score_ == scores.max() == scores[search.best_index_] == -search.best_error_
     assert search.cv_results_["gamma"][search.best_index_] == search.best_params_["gamma"]
@@ -181,12 +190,16 @@ def test_a_higher_score_is_better_as_in_scikit_learn(digits):
 def test_noisy_training_rows_are_denoised_out_of_their_own_basis(digits):
     """Many components: the recipe fit(X).denoise(X) must be as good as denoising rows that are new."""
     train, test, noisy_train, noisy = digits
-    search = DenoisingSearch(widths=(0.25,), n_components=(128,), penalties=(0.0,)).fit(noisy_train)
+    search = DenoisingSearch(gammas=of_median(noisy_train, 0.25), n_components=(128,), penalties=(0.0,)).fit(
+        noisy_train
+    )
     assert search.cross_fit_ == 5
     assert error(search, noisy_train, train) < 1.1 * error(search, noisy, test)
     assert error(search, noisy_train, train) < 0.85 * error(search.best_estimator_, noisy_train, train)
     np.testing.assert_array_equal(search.denoise(noisy), search.best_estimator_.denoise(noisy))
-    ten = DenoisingSearch(widths=(0.25,), n_components=(128,), penalties=(0.0,), cross_fit=10).fit(noisy_train)
+    ten = DenoisingSearch(gammas=of_median(noisy_train, 0.25), n_components=(128,), penalties=(0.0,), cross_fit=10).fit(
+        noisy_train
+    )
     expected = ten.best_estimator_.denoise(noisy_train, cross_fit=10)
     np.testing.assert_array_equal(ten.denoise(noisy_train), expected)
 
@@ -194,7 +207,7 @@ def test_noisy_training_rows_are_denoised_out_of_their_own_basis(digits):
 def test_training_rows_get_parameters_of_their_own(digits):
     """Stein's estimate with the change of the model sees that their noise is in it; fewer components are better."""
     train, _, noisy_train, noisy = digits
-    search = DenoisingSearch(**FEW).fit(noisy_train)
+    search = DenoisingSearch(**few(noisy_train)).fit(noisy_train)
     assert search.criterion_ == "sure" and search.cross_fit_ is None
     assert search.training_params_["n_components"] == 32 < search.best_params_["n_components"]
     estimate = np.nanmin(search.cv_results_["training_error"])
@@ -212,9 +225,11 @@ def test_training_rows_get_parameters_of_their_own(digits):
 
 def test_few_components_and_clean_data_need_no_folds(digits):
     train, _, noisy_train, _ = digits
-    few = DenoisingSearch(widths=(0.25,), n_components=(16,), penalties=(0.0,)).fit(noisy_train)
-    clean = DenoisingSearch(0.25, widths=(0.25,), n_components=(128,), penalties=(0.0,)).fit(train)
-    off = DenoisingSearch(widths=(0.25,), n_components=(128,), penalties=(0.0,), cross_fit=None).fit(noisy_train)
+    few = DenoisingSearch(gammas=of_median(noisy_train, 0.25), n_components=(16,), penalties=(0.0,)).fit(noisy_train)
+    clean = DenoisingSearch(0.25, gammas=of_median(train, 0.25), n_components=(128,), penalties=(0.0,)).fit(train)
+    off = DenoisingSearch(
+        gammas=of_median(noisy_train, 0.25), n_components=(128,), penalties=(0.0,), cross_fit=None
+    ).fit(noisy_train)
     for search, X in ((few, noisy_train), (clean, train), (off, noisy_train)):
         assert search.cross_fit_ is None
         np.testing.assert_array_equal(search.denoise(X), search.best_estimator_.denoise(X))
@@ -223,7 +238,7 @@ def test_few_components_and_clean_data_need_no_folds(digits):
 def test_groups_judge_and_are_folds(rng):
     X = rng.normal(size=(60, 3))
     runs = np.repeat(list("abc"), 20)
-    search = DenoisingSearch(widths=(1.0,), n_components=(12,), cross_fit=5).fit(X, groups=runs)
+    search = DenoisingSearch(gammas=of_median(X, 1.0), n_components=(12,), cross_fit=5).fit(X, groups=runs)
     expected = search.best_estimator_.denoise(X, cross_fit=runs)
     np.testing.assert_array_equal(search.denoise(X), expected)
     with pytest.raises(ValueError, match="60 rows and groups of shape"):
@@ -234,7 +249,7 @@ def test_groups_judge_and_are_folds(rng):
 
 def test_data_frames_go_in_without_warnings_and_come_out(rng, recwarn):
     frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"], index=np.arange(60) + 5)
-    search = DenoisingSearch(widths=(1.0,), n_components=(4, 12)).fit(frame)
+    search = DenoisingSearch(gammas=of_median(frame, 1.0), n_components=(4, 12)).fit(frame)
     values = search.denoise(frame)
     assert not [str(warning.message) for warning in recwarn if "feature names" in str(warning.message)]
     assert list(search.feature_names_in_) == ["a", "b", "c"]
@@ -247,8 +262,8 @@ def test_data_frames_go_in_without_warnings_and_come_out(rng, recwarn):
 def test_searches_are_the_same_in_tensors_and_after_pickling(digits):
     torch = pytest.importorskip("torch")
     _, _, noisy_train, noisy = digits
-    options = {"widths": (0.25,), "n_components": (8, 64), "penalties": (0.0,)}
     X = noisy_train[:200]
+    options = {"gammas": of_median(X, 0.25), "n_components": (8, 64), "penalties": (0.0,)}
     for cross_fit in ("auto", 5):
         search = DenoisingSearch(**options, cross_fit=cross_fit).fit(X)
         queries = np.vstack([X[:5], noisy[:5]])
@@ -256,3 +271,18 @@ def test_searches_are_the_same_in_tensors_and_after_pickling(digits):
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(search)).denoise(queries), expected)
         tensors = DenoisingSearch(**options, cross_fit=cross_fit).fit(torch.asarray(X)).denoise(torch.asarray(queries))
         assert_allclose(tensors.numpy(), expected, atol=1e-4)
+
+
+def test_candidates_left_open_follow_the_scale_of_the_data(rng):
+    X = rng.normal(size=(60, 3))
+    small, large = (DenoisingSearch(0.1 * scale).fit(scale * X) for scale in (1, 1000))
+    for name in ("gamma", "penalty"):
+        assert_allclose(large.cv_results_[name], small.cv_results_[name] / 1000**2)
+    assert_allclose(large.best_error_, small.best_error_ * 1000**2, rtol=1e-3)
+
+
+def test_every_width_is_a_step_of_progress(rng):
+    calls = []
+    with report_progress(lambda *call: calls.append(call)):
+        DenoisingSearch(0.1, gammas=(0.5, 1.0, 2.0), n_components=(2,)).fit(rng.normal(size=(40, 3)))
+    assert calls[:4] == [(done, 3, "Choosing the model") for done in range(4)]

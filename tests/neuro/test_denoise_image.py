@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from preimage import KernelPCA
 from preimage.datasets import load_haxby
+from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 from preimage.neuro import denoise_image, mask_scans
 
@@ -84,7 +85,8 @@ def test_noise_goes_and_the_choice_may_be_left_open():
     t = np.linspace(0, 12, 60)
     clean = 100 + 20 * np.sin(t) * RNG.normal(size=(5, 6, 4, 1)) + 20 * np.cos(t) * RNG.normal(size=(5, 6, 4, 1))
     noisy = clean + 5 * RNG.normal(size=clean.shape)
-    for estimator in (None, DenoisingSearch(widths=(1, 4))):
+    gamma = 1 / squared_distance_percentile(noisy[INSIDE].T, 50)
+    for estimator in (None, DenoisingSearch(gammas=(gamma, gamma / 4))):
         result = denoise_image(scan(noisy, np.float32), MASK, estimator)
         error = np.mean((result.get_fdata() - clean)[INSIDE] ** 2)
         assert error < 0.6 * np.mean((noisy - clean)[INSIDE] ** 2)
@@ -102,8 +104,9 @@ def test_many_components_leave_scans_or_runs_out_of_their_own_basis():
     means = np.repeat([X[runs == run].mean(axis=0) for run in (1, 2, 3)], 10, axis=0)
     centred = clone(MODEL).fit(X - means)
     np.testing.assert_allclose(by_runs, centred.denoise(X - means, cross_fit=runs) + means, rtol=1e-5)
-    chosen = DenoisingSearch(widths=(1,), n_components=(8,)).fit(X - means, groups=runs)
-    by_search = denoise_image(SCAN, MASK, DenoisingSearch(widths=(1,), n_components=(8,)), runs=runs)
+    search = DenoisingSearch(gammas=(1 / squared_distance_percentile(X - means, 50),), n_components=(8,))
+    chosen = clone(search).fit(X - means, groups=runs)
+    by_search = denoise_image(SCAN, MASK, search, runs=runs)
     np.testing.assert_allclose(by_search.get_fdata()[INSIDE].T, chosen.denoise(X - means) + means, rtol=1e-5)
 
 

@@ -1,14 +1,18 @@
 """The width, number of components and penalty with which kernel PCA denoises best."""
 
 import warnings
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import is_lazy, take_rows, to_numpy
+from preimage._progress import ReportsProgress, reports_progress, stage
 from preimage._rows import for_blocks
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, check_points, generator
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
@@ -22,18 +26,35 @@ from preimage.model_selection._noise import add_noise, estimate_noise
 from preimage.persistence import Saved
 from preimage.solvers import FixedPoint, Gradient
 
-# Widths are multiples of the median squared distance, penalties multiples of γ: both are then free of the data's scale.
-WIDTHS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
-PENALTIES = (0.0, 0.03, 0.1, 0.3)
+# Candidates for the width c = 1/γ as multiples of the median squared distance, which frees them of the data's scale.
+# In much narrower kernels every row is far from all others, and much wider ones are nearly linear.
+RELATIVE_WIDTHS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
+# Candidates for the penalty as multiples of γ, the order of the second derivatives of distances in feature space. Ten
+# times the largest would leave rows nearly as they are.
+RELATIVE_PENALTIES = (0.0, 0.03, 0.1, 0.3)
+# Largest number of components among the candidates: the cost of pre-images and of orthogonalisation grows with it.
 MOST_COMPONENTS = 512
-# With fewer columns every direction may carry signal, and there is no floor to read the noise off.
+# With fewer columns every direction may carry signal, and there is no floor of the spectrum that shows the noise.
 FEWEST_COLUMNS = 16
-# Pre-images need not be better than the differences between candidates.
+# Tolerance and steps of pre-images in the search: errors are means over a few hundred rows and random by some per cent,
+# so pre-images need no more digits than this.
 SEARCH_TOLERANCE = 1e-4
 SEARCH_STEPS = 100
+# Rows that are always left to fit to, however many judge.
+FEWEST_FITTED = 4
 
 
-class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimator):
+class Candidate(NamedTuple):
+    """Parameters, and the estimated errors on new rows and on rows of the training set (NaN where not estimated)."""
+
+    gamma: float
+    n_components: int
+    penalty: float
+    error: float
+    training_error: float
+
+
+class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimator):
     r"""Choose kernel PCA for denoising, with or without clean data.
 
     A part of the rows is held out; models of every width are fitted on the rest and denoise the held-out rows with
@@ -48,11 +69,13 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimat
       must predict their noisy values. Right for any noise that is independent between columns; blind to penalties,
       which stay zero.
 
-    Noisy rows of the training set have their own noise in the model, so what is best for new rows is not best for them:
+    Noisy rows of the training set have their noise in the model, so what is best for new rows is not best for them:
     they need fewer components, or models that have not seen them. With "sure" the error on rows of the training set is
-    estimated too: Stein's formula with the change of the model in the divergence. `denoise` recognises these rows and
-    uses what has the smaller estimate: a model of all rows with parameters of their own, or cross-fitting, in which
+    estimated too, by Stein's formula with the change of the model in the divergence. `denoise` recognises these rows
+    and uses what has the smaller estimated error: a model of all rows with other parameters, or cross-fitting, in which
     models with the best parameters for new rows are fitted to the other folds.
+
+    Candidates are given in the units of `best_params_`; where they are None, the grid follows the scale of the data.
 
     Parameters
     ----------
@@ -64,25 +87,27 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimat
         as many rows as columns; else "masked".
     deviation : float or None, default=None
         σ of the noise in noisy data, where it is known ("sure"); None estimates it.
-    widths : sequence of float, default=(1/16, ..., 4)
-        Candidates for c in exp(−‖x − y‖²/c), as multiples of the median squared distance.
+    gammas : sequence of float or None, default=None
+        Candidates for γ in exp(−γ‖x − y‖²); None is one over 1/16, 1/8, …, 4 times the median squared distance.
     n_components : sequence of int or None, default=None
-        Candidates; None is powers of two up to 512 or to the rows that models are fitted on.
-    penalties : sequence of float, default=(0, 0.03, 0.1, 0.3)
-        Candidates for the pull towards the noisy input, as multiples of γ = 1/c.
+        Candidates; None is powers of two up to 512 or to the number of rows that models are fitted on.
+    penalties : sequence of float or None, default=None
+        Candidates for the penalty of the distance to the noisy input; None is 0, 0.03, 0.1 and 0.3 times γ.
     bounds : (float, float) or None, default=None
         Range of clean values, such as (0, 1) for pixels; pre-images then stay within it (`Gradient` instead of
         `FixedPoint`), which helps most when the training data are noisy.
     held_out : float, default=0.2
-        Fraction of the rows that judge.
+        Fraction of the rows that are held out and judge the candidates.
     max_queries : int, default=300
-        Most rows that judge.
+        Largest number of such rows.
     cross_fit : "auto", int or None, default="auto"
         Folds in which noisy rows of the training set are denoised. "auto" with "sure" is what has the smaller estimated
         error: five folds, for which the parameters were chosen, or none and `training_params_`. "auto" with "masked",
         which has no such estimate, or with groups is five folds when there are more components than a twelfth of the
         rows, and none otherwise. None uses the best model for all rows. With clean data (`noise`) there are no folds:
         the model has no noise in it.
+    verbose : bool, default=False
+        Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the split, of added noise, of probes and of folds.
 
@@ -97,7 +122,7 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimat
     best_score_ : float
         Minus `best_error_`: higher is better, as in scikit-learn's searches.
     best_index_ : int
-        Of the best candidate in `cv_results_`.
+        Number of the best candidate in `cv_results_`.
     cv_results_ : dict of arrays
         "gamma", "n_components", "penalty", "error" and "mean_test_score", minus the error, of every candidate; and
         "training_error", the estimated error on rows of the training set in a model of all rows, where it was
@@ -133,44 +158,48 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimat
         "noise": [Interval(Real, 0, None, closed="neither"), callable, None],
         "criterion": [StrOptions({"auto", "sure", "masked"})],
         "deviation": [Interval(Real, 0, None, closed="neither"), None],
-        "widths": ["array-like"],
+        "gammas": ["array-like", None],
         "n_components": ["array-like", None],
-        "penalties": ["array-like"],
+        "penalties": ["array-like", None],
         "bounds": [tuple, list, None],
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "max_queries": [Interval(Integral, 1, None, closed="left")],
         "cross_fit": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), None],
+        "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
         self,
-        noise=None,
+        noise: float | Callable[[Array, np.random.Generator], Array] | None = None,
         *,
-        criterion="auto",
-        deviation=None,
-        widths=WIDTHS,
-        n_components=None,
-        penalties=PENALTIES,
-        bounds=None,
-        held_out=0.2,
-        max_queries=300,
-        cross_fit="auto",
-        random_state=0,
-    ):
+        criterion: str = "auto",
+        deviation: float | None = None,
+        gammas: Sequence[float] | None = None,
+        n_components: Sequence[int] | None = None,
+        penalties: Sequence[float] | None = None,
+        bounds: tuple[float, float] | None = None,
+        held_out: float = 0.2,
+        max_queries: int = 300,
+        cross_fit: int | str | None = "auto",
+        verbose: bool = False,
+        random_state: Seed = 0,
+    ) -> None:
         self.noise = noise
         self.criterion = criterion
         self.deviation = deviation
-        self.widths = widths
+        self.gammas = gammas
         self.n_components = n_components
         self.penalties = penalties
         self.bounds = bounds
         self.held_out = held_out
         self.max_queries = max_queries
         self.cross_fit = cross_fit
+        self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X, y=None, *, groups=None):
+    @reports_progress
+    def fit(self, X: Rows, y: None = None, *, groups: Targets = None) -> "DenoisingSearch":
         """Choose parameters on X, clean or noisy as `noise` says, and fit the best model on all of it.
 
         Parameters
@@ -178,27 +207,25 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimat
         X : array of shape (n, d)
         y : ignored
         groups : array of shape (n,), optional
-            Groups of rows whose noise may be alike, such as the runs of scans. Whole groups judge, and are the folds of
+            Groups of rows that may share noise, such as the runs of scans. Whole groups judge, and are the folds of
             `cross_fit`.
         """
         check_parameters(self)
         X = check_points(self, X, reset=True, min_samples=8, accept_sparse=False)
         self._check_candidates()
-        groups = None if groups is None else _group_codes(groups, X.shape[0])
+        codes = None if groups is None else _group_codes(groups, X.shape[0])
         rng = generator(self.random_state)
-        rest, judge = self._split(X.shape[0], groups, rng)
-        rest, judging = take_rows(X, rest), take_rows(X, judge)
-        error = self._criterion(X, judging, rest, rng)
-        joint = JointStein(X, judge, error) if self._judges_training_rows(groups) else None
-        # Widths in parallel, each on one core: better than threads inside many small problems.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankWarning)  # more components than there are make no candidate
-            rows = for_blocks(lambda gamma: self._errors(X, rest, gamma, error, joint), self._gammas(rest), X)
-        self._keep_best(X, [row for part in rows for row in part])
-        self._keep_for_training_rows(X, groups)
+        fitted_rows, judging_rows = self._split(X.shape[0], codes, rng)
+        rest, judging = take_rows(X, fitted_rows), take_rows(X, judging_rows)
+        error = self._error_estimate(X, judging, rest, rng)
+        # Rows of a group share noise, so Stein's formula, which takes rows as independent, cannot judge them inside.
+        judges_training_rows = self.criterion_ == "sure" and self.cross_fit == "auto" and codes is None
+        joint = JointStein(X, judging_rows, error) if judges_training_rows else None
+        self._keep_best(X, self._candidates(X, rest, error, joint))
+        self._keep_for_training_rows(X, codes)
         return self
 
-    def denoise(self, X):
+    def denoise(self, X: Rows) -> Array:
         """Denoise X with the best model; noisy rows of the training set with what is better for them.
 
         Parameters
@@ -220,131 +247,150 @@ class DenoisingSearch(OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimat
         models = with_own_model(model, self.training_estimator_)
         return model._map(lambda rows: models.solve(rows).points, X) if is_lazy(X) else points_of(models.solve(X))
 
-    def transform(self, X):
+    def transform(self, X: Rows) -> Array:
         """The same as `denoise`: for pipelines, and for data frames with ``set_output(transform="pandas")``."""
         return self.denoise(X)
 
-    def _errors(self, X, rest, gamma, error, joint):
-        """(gamma, n_components, penalty, error, training_error) of all candidates of one width, from three fits."""
+    def _candidates(self, X: Array, rest: Array, error: Any, joint: JointStein | None) -> list[Candidate]:
+        """All candidates with their errors, in the order of widths."""
+        gammas = self._gammas(rest)
+        with warnings.catch_warnings(), stage("Choosing the model", len(gammas)) as advance:
+            warnings.simplefilter("ignore", RankWarning)  # more components than there are make no candidate
+
+            def of_width(gamma: float) -> list[Candidate]:
+                found = self._candidates_of_width(X, rest, gamma, error, joint)
+                advance()
+                return found
+
+            # Widths in parallel, each on one core: better than threads inside many small problems.
+            return [candidate for part in for_blocks(of_width, gammas, X) for candidate in part]
+
+    def _candidates_of_width(
+        self, X: Array, rest: Array, gamma: float, error: Any, joint: JointStein | None
+    ) -> list[Candidate]:
+        """All candidates of one width: one fit for new rows, and two for rows of the training set where they judge."""
         counts = self._counts(rest)
         model = KernelPCA(counts[-1], gamma=gamma).fit(rest)
+        # With more components rows of the training set need folds, whatever their error without.
         few = [count for count in counts if joint is not None and not needs_folds(count, X.shape[0])]
-        pair = [KernelPCA(few[-1], gamma=gamma).fit(rows) for rows in (X, joint.moved_training_set)] if few else []
-        rows = []
+        pair = []
+        if joint is not None and few:
+            pair = [KernelPCA(few[-1], gamma=gamma).fit(rows) for rows in (X, joint.moved_training_set)]
+        found = []
         for count in sorted({min(count, model.n_components_) for count in counts}):
             subspace = model.subspace_.leading(count)
             has_pair = count in few and all(count <= both.n_components_ for both in pair)
-            for penalty in gamma * np.asarray(self._penalties(), dtype=float):
-                solver = self._solver(float(penalty), tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
-                inside = joint(*(both.subspace_.leading(count) for both in pair), solver) if has_pair else np.nan
-                rows.append((gamma, count, float(penalty), error(subspace, solver), inside))
-        return rows
+            for penalty in self._penalties(gamma):
+                solver = self._solver(penalty, tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
+                training_error = np.nan
+                if joint is not None and has_pair:
+                    here, moved = (both.subspace_.leading(count) for both in pair)
+                    training_error = joint(here, moved, solver)
+                found.append(Candidate(gamma, count, penalty, error(subspace, solver), training_error))
+        return found
 
-    def _solver(self, penalty, **options):
+    def _solver(self, penalty: float, **options: Any) -> FixedPoint | Gradient:
         if self.bounds is None:
             return FixedPoint(penalty, **options)
         lower, upper = self.bounds
         return Gradient(penalty, lower=lower, upper=upper, **options)
 
-    def _check_candidates(self):
-        for name, least in (("widths", 0), ("n_components", 0), ("penalties", -np.finfo(float).tiny)):
+    def _check_candidates(self) -> None:
+        for name in ("gammas", "n_components", "penalties"):
             values = getattr(self, name)
-            if values is not None and not all(value > least for value in values):
-                bound = "not be negative" if name == "penalties" else "be positive"
+            may_be_zero = name == "penalties"
+            if values is not None and not all(value > 0 or (may_be_zero and value == 0) for value in values):
+                bound = "not be negative" if may_be_zero else "be positive"
                 raise ValueError(f"DenoisingSearch: every candidate in {name} must {bound}; got {tuple(values)!r}.")
 
-    def _split(self, n, groups, rng):
+    def _split(self, n: int, groups: Array | None, rng: np.random.Generator) -> tuple[Array, Array]:
         """Numbers of the rows to fit to, and of those that judge."""
         order = rng.permutation(n)
-        held = min(max(int(self.held_out * n), 1), self.max_queries, n - 4)
         if groups is None:
+            held = min(max(int(self.held_out * n), 1), self.max_queries, n - FEWEST_FITTED)
             return np.sort(order[held:]), np.sort(order[:held])
-        # Whole groups, as many as it takes and at least one; of them, as many rows as may judge.
+        # Whole groups, as many as it takes and at least one; of their rows, as many as may judge.
         shuffled = rng.permutation(groups.max() + 1)
         sizes = np.cumsum(np.bincount(groups)[shuffled])
         judging = shuffled[: max(1, int(np.searchsorted(sizes, self.held_out * n, side="right")))]
         apart = np.isin(groups, judging)
         return np.flatnonzero(~apart), np.sort(order[apart[order]][: self.max_queries])
 
-    def _judges_training_rows(self, groups):
-        """Whether the error on rows of the training set is estimated: not where rows of a group share noise."""
-        return self.criterion_ == "sure" and self.cross_fit == "auto" and groups is None
-
-    def _keep_for_training_rows(self, X, groups):
-        self.cross_fit_, self._training_rows = None, TrainingRows(to_numpy(X))
-        self.training_params_, self.training_estimator_ = self.best_params_, self.best_estimator_
-        if self.noise is not None or self.cross_fit is None:
-            return
-        inside = self.cv_results_["training_error"]
-        if np.isfinite(inside).any() and np.nanmin(inside) <= self.best_error_:
-            self.training_params_ = self._params(int(np.nanargmin(inside)))
-            if self.training_params_ != self.best_params_:
-                self.training_estimator_ = self._model(self.training_params_).fit(X)
-            return
-        count, n = self.best_estimator_.n_components_, X.shape[0]
-        if self.cross_fit != "auto" or np.isfinite(inside).any() or needs_folds(count, n):
-            number = FOLDS if self.cross_fit == "auto" else int(self.cross_fit)
-            self.cross_fit_ = number if groups is None else groups
-
-    def _gammas(self, X):
+    def _gammas(self, X: Array) -> list[float]:
+        if self.gammas is not None:
+            return [float(gamma) for gamma in self.gammas]
         median = squared_distance_percentile(X, 50)
-        return [1 / (float(width) * median) for width in self.widths]
+        return [1 / (width * median) for width in RELATIVE_WIDTHS]
 
-    def _counts(self, X):
+    def _counts(self, X: Array) -> list[int]:
         most = X.shape[0] - 1
         if self.n_components is not None:
             return sorted({min(int(count), most) for count in self.n_components})
         powers = [2**j for j in range(1, 10) if 2**j <= min(most, MOST_COMPONENTS)]
         return powers or [most]
 
-    def _penalties(self):
-        return (0.0,) if self.criterion_ == "masked" else self.penalties
+    def _penalties(self, gamma: float) -> list[float]:
+        if self.criterion_ == "masked":
+            return [0.0]
+        if self.penalties is not None:
+            return [float(penalty) for penalty in self.penalties]
+        return [gamma * penalty for penalty in RELATIVE_PENALTIES]
 
-    def _criterion(self, X, judge, rest, rng):
-        """A function (subspace, solver) → estimated error, and which one it is."""
+    def _error_estimate(self, X: Array, judging: Array, rest: Array, rng: np.random.Generator) -> Any:
+        """A function (subspace, solver) → estimated error; sets `criterion_` and `noise_`."""
         self.noise_ = None
         if self.noise is not None:
             self.criterion_ = "added noise"
-            return AddedNoise(judge, add_noise(judge, self.noise, rng))
+            return AddedNoise(judging, add_noise(judging, self.noise, rng))
         visible = X.shape[1] >= FEWEST_COLUMNS and X.shape[0] > 2 * X.shape[1]
         known = self.deviation is not None
         self.criterion_ = ("sure" if known or visible else "masked") if self.criterion == "auto" else self.criterion
         if self.criterion_ == "masked":
-            return MaskedColumns(judge, rest, rng)
-        self.noise_ = float(self.deviation) if known else estimate_noise(X)
-        return SteinEstimate(judge, self.noise_, rng)
+            return MaskedColumns(judging, rest, rng)
+        self.noise_ = estimate_noise(X) if self.deviation is None else float(self.deviation)
+        return SteinEstimate(judging, self.noise_, rng)
 
-    def _keep_best(self, X, rows):
-        if not rows:
-            raise ValueError("DenoisingSearch has no candidates: widths, n_components and penalties must not be empty.")
-        gamma, count, penalty, error, training_error = (np.array(column) for column in zip(*rows, strict=True))
+    def _keep_best(self, X: Array, candidates: list[Candidate]) -> None:
+        if not candidates:
+            raise ValueError("DenoisingSearch has no candidates: gammas, n_components and penalties must not be empty.")
+        columns = {name: np.array([getattr(row, name) for row in candidates]) for name in Candidate._fields}
+        error = columns["error"]
         if not np.isfinite(error).any():
             raise ValueError("No candidate has a finite error; does the noise function return finite values?")
-        best = int(np.nanargmin(error))
-        self.cv_results_ = {
-            "gamma": gamma,
-            "n_components": count,
-            "penalty": penalty,
-            "error": error,
-            "mean_test_score": -error,
-            "training_error": training_error,
-        }
-        self.best_index_, self.best_error_ = best, float(error[best])
+        self.cv_results_ = {**columns, "mean_test_score": -error}
+        self.best_index_ = int(np.nanargmin(error))
+        self.best_error_ = float(error[self.best_index_])
         self.best_score_ = -self.best_error_
-        self.best_params_ = self._params(best)
+        self.best_params_ = self._params(self.best_index_)
         self.best_estimator_ = self._model(self.best_params_).fit(X)
 
-    def _params(self, index):
+    def _keep_for_training_rows(self, X: Array, groups: Array | None) -> None:
+        self.cross_fit_, self._training_rows = None, TrainingRows(to_numpy(X))
+        self.training_params_, self.training_estimator_ = self.best_params_, self.best_estimator_
+        if self.noise is not None or self.cross_fit is None:
+            return
+        training_error = self.cv_results_["training_error"]
+        is_estimated = bool(np.isfinite(training_error).any())
+        if is_estimated and np.nanmin(training_error) <= self.best_error_:
+            self.training_params_ = self._params(int(np.nanargmin(training_error)))
+            if self.training_params_ != self.best_params_:
+                self.training_estimator_ = self._model(self.training_params_).fit(X)
+            return
+        if self.cross_fit != "auto" or is_estimated or needs_folds(self.best_estimator_.n_components_, X.shape[0]):
+            number = FOLDS if self.cross_fit == "auto" else int(self.cross_fit)
+            self.cross_fit_ = number if groups is None else groups
+
+    def _params(self, index: int) -> dict[str, Any]:
         gamma, count, penalty = (self.cv_results_[name][index] for name in ("gamma", "n_components", "penalty"))
         return {"gamma": float(gamma), "n_components": int(count), "penalty": float(penalty)}
 
-    def _model(self, params):
+    def _model(self, params: dict[str, Any]) -> KernelPCA:
         solver = self._solver(params["penalty"])
         seed = self.random_state if isinstance(self.random_state, Integral) else 0  # folds are the same at each call
         return KernelPCA(params["n_components"], gamma=params["gamma"], preimage=solver, random_state=seed)
 
 
-def _group_codes(groups, n):
+def _group_codes(groups: Targets, n: int) -> Array:
     """Groups as numbers from 0."""
     groups = np.asarray(groups)
     if groups.shape != (n,):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from preimage.cli._console import console, plain_errors
+from preimage.cli._console import DataError, FileError, console, plain_errors
 from preimage.cli._figure import draw_compression
 from preimage.cli.runs._compress import (
     MODEL_FORMATS,
@@ -21,8 +21,7 @@ from preimage.cli.runs._compress import (
     summarize,
     write_model,
 )
-from preimage.cli.runs._denoise import DataError
-from preimage.cli.tables._files import FORMATS, FileError, check_not_inputs, check_writable, read, replacing
+from preimage.cli.tables._files import FORMATS, check_not_inputs, check_writable, read, replacing
 
 
 def compress_command(

@@ -7,12 +7,11 @@ from typing import Annotated, Literal
 import typer
 
 from preimage.cli import _options
-from preimage.cli._console import console, plain_errors
-from preimage.cli._progress import row_bars
+from preimage.cli._console import FileError, plain_errors, speaker
 from preimage.cli.runs._embed import Embedding, embed
 from preimage.cli.runs._large_model import read_model, write_model
-from preimage.cli.runs._partial import is_resumable
-from preimage.cli.tables._files import FileError, check_not_inputs, check_writable, format_of, replacing
+from preimage.cli.runs._partial import remains
+from preimage.cli.tables._files import check_not_inputs, check_writable, format_of, replacing
 from preimage.cli.tables._sources import SOURCE_FORMATS, open_source
 
 Kernel = Literal[
@@ -77,9 +76,8 @@ def embed_command(
 
     An interrupted run leaves OUTPUT.part; the same command continues it.
     """
-    after_interrupt = lambda: "run the same command to continue." if is_resumable(output) else "nothing was written."
-    say = (lambda text: None) if quiet else (lambda text: console.print(text, markup=False))
-    with plain_errors(2, after_interrupt):
+    say = speaker(quiet)
+    with plain_errors(2, lambda: remains(output), quiet):
         kind = _table_format(output)
         written = [path for path in (output, save_model) if path is not None]
         check_not_inputs(written, (input, model))
@@ -91,8 +89,7 @@ def embed_command(
         rows = chunk_rows or source.chunk_rows
         exact = landmarks == "none"
         wish = Embedding(components, kernel, gamma, degree, coef0, None if exact else landmarks, method, seed)
-        with row_bars(console, quiet) as bars:
-            fitted, n_rows = embed(source, output, kind, wish, rows, resume, bars, model, say)
+        fitted, n_rows = embed(source, output, kind, wish, rows, resume, model, say)
         if save_model is not None:
             with replacing(save_model) as temporary:
                 write_model(temporary, fitted)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from preimage.cli.runs._denoise import DataError
-from preimage.cli.tables._files import FileError
+from preimage.cli._console import DataError, FileError
 from preimage.estimators import compress
 from preimage.estimators.compressed._models import standalone
 from preimage.interop import SKOPS_TYPES

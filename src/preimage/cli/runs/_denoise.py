@@ -1,22 +1,29 @@
-"""Denoising as the command line does it: choose what was left open, fit, go back block by block."""
+"""Denoising as the command line does it: choose what was left open, fit, and find pre-images block by block."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from preimage._progress import stage
+from preimage._typing import Array
+from preimage.cli._console import DataError
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, out_of_fold, with_own_model
-from preimage.kernels import resolve_gamma, squared_distance_percentile
+from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint, PreimageResult
 
-AUTO = "auto"
+AUTO: Literal["auto"] = "auto"
+# Rows that are denoised together: enough for products of matrices to be fast, few enough for bars to move.
 BLOCK = 256
+# Fewer rows cannot be divided into some to fit to and some to judge by (`DenoisingSearch` asks for as many).
 FEWEST_ROWS_TO_CHOOSE = 8
 
-
-class DataError(Exception):
-    """Data with which nothing sensible can be done; the message says what would help."""
+# From rows to their pre-images.
+Solve: TypeAlias = Callable[[Array], PreimageResult]
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,7 @@ class Request:
     Attributes
     ----------
     components : "auto", int or float in (0, 1)
+        A number of components, or the fraction of the variance that they should explain.
     width : "auto", a rule such as "median" or "p5", or float
         c in exp(−‖x − y‖²/c).
     penalty : "auto" or float
@@ -38,34 +46,62 @@ class Request:
         Folds in which rows of the training data are denoised; "auto" is `DenoisingSearch`'s.
     """
 
-    components: object = AUTO
-    width: object = AUTO
-    penalty: object = AUTO
-    noise: object = None
+    components: Any = AUTO
+    width: Any = AUTO
+    penalty: Any = AUTO
+    noise: float | None = None
     criterion: str = AUTO
     seed: int = 0
-    cross_fit: object = AUTO
+    cross_fit: Any = AUTO
 
     @property
-    def is_open(self):
+    def is_open(self) -> bool:
         return AUTO in (self.components, self.width, self.penalty)
 
-    def folds(self, n_components, n_rows):
+    def gamma(self, X: Array) -> float:
+        """γ = 1/c of a width that is not "auto"."""
+        return 1 / self.width if isinstance(self.width, float) else resolve_gamma(self.width, X)
+
+    def folds(self, n_components: int, n_rows: int) -> int | None:
         """In how many folds rows of the training data are denoised by models of others; None is no folds."""
-        if self.noise is not None:  # the training data are clean, and so is their basis
+        if self.noise is not None:  # the training data are clean, and so is the model
             return None
         if self.cross_fit == AUTO:
             return FOLDS if needs_folds(n_components, n_rows) else None
         return self.cross_fit
 
-    def widths(self, X):
-        """Candidates for c."""
-        if self.width == AUTO:
-            return [share * squared_distance_percentile(X, 50) for share in DenoisingSearch().widths]
-        return [self.width if isinstance(self.width, float) else 1 / resolve_gamma(self.width, X)]
+
+@dataclass(frozen=True)
+class Choice:
+    """Parameters of a model for new rows, and the search that found some of them, or None."""
+
+    gamma: float
+    components: Any
+    penalty: float
+    search: DenoisingSearch | None = None
+
+    def model(self, X: Array, seed: int) -> KernelPCA:
+        solver = FixedPoint(penalty=self.penalty)
+        return KernelPCA(self.components, gamma=self.gamma, preimage=solver, random_state=seed).fit(X)
 
 
-def check_rows(X, request, what):
+@dataclass(frozen=True)
+class FittedModels:
+    """The model for new rows, another one for rows of the training data or None, and the folds of these or None."""
+
+    model: KernelPCA
+    of_training_rows: KernelPCA | None = None
+    folds: Any = None
+
+    def solver(self) -> Solve:
+        own, dtype = self.of_training_rows, self.model.subspace_.frame.points.dtype
+        if own is None and self.folds is None:
+            return lambda rows: self.model.find_preimages(self.model.transform(rows), start=rows)
+        models = out_of_fold(self.model, self.folds) if own is None else with_own_model(self.model, own)
+        return lambda rows: models.solve(rows.astype(dtype, copy=False))
+
+
+def check_rows(X: Array, request: Request, what: Path) -> None:
     """Refuse data too small to learn from; `what` names them."""
     if len(X) < 2:
         raise DataError(f"{what} has one row. Kernel PCA learns from many: add rows, or give others with --fit FILE.")
@@ -76,104 +112,40 @@ def check_rows(X, request, what):
         )
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Width, components and penalty for new rows, and what is done with rows of the training data.
-
-    Attributes
-    ----------
-    width : float
-    components : int or float in (0, 1)
-    penalty : float
-    of_training_rows : Choice or None
-        Other parameters for rows of the training data, if they were found to be better than folds.
-    prefers_folds : bool
-        Whether folds were found to be better.
-    """
-
-    width: float
-    components: object
-    penalty: float
-    of_training_rows: object = None
-    prefers_folds: bool = False
-
-    def model(self, X, seed):
-        solver = FixedPoint(penalty=self.penalty)
-        return KernelPCA(self.components, gamma=1 / self.width, preimage=solver, random_state=seed).fit(X)
-
-
-@dataclass(frozen=True)
-class FittedModels:
-    """The model for new rows, another one for rows of the training data or None, and the number of folds or None."""
-
-    model: KernelPCA
-    of_training_rows: object
-    n_folds: object
-
-    def solver(self):
-        """What `denoise` needs: a function from rows to their `PreimageResult`."""
-        if self.of_training_rows is None and self.n_folds is None:
-            return lambda rows: self.model.find_preimages(self.model.transform(rows), start=rows)
-        own, dtype = self.of_training_rows, self.model.subspace_.frame.points.dtype
-        models = out_of_fold(self.model, self.n_folds) if own is None else with_own_model(self.model, own)
-        return lambda rows: models.solve(rows.astype(dtype, copy=False))
-
-
-def fit(X, request, advance=lambda: None):
-    """Models of X, with what the request leaves open chosen on X.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    request : Request
-    advance : callable
-        Called once for each of ``len(request.widths(X))`` steps.
-
-    Returns
-    -------
-    FittedModels
-    """
-    choice = choose(X, request, advance)
-    model, own = choice.model(X, request.seed), choice.of_training_rows
-    if own is not None:
-        return FittedModels(model, own.model(X, request.seed), None)
-    folds = FOLDS if choice.prefers_folds else request.folds(model.n_components_, len(X))
-    return FittedModels(model, None, folds)
-
-
-def choose(X, request, advance=lambda: None):
-    """The best `Choice`; one search per width, so that a bar can move, all on the same split."""
+def choose(X: Array, request: Request) -> Choice:
+    """What the request leaves open, chosen on X; what it says stays."""
     if not request.is_open:
-        (width,) = request.widths(X)
-        advance()
-        return Choice(width, request.components, request.penalty)
-    (best_error, best), (training_error, own) = (np.inf, None), (np.inf, None)
-    for width in request.widths(X):
-        search = _search(X, width, request)
-        if search.best_error_ < best_error:
-            best_error, best = search.best_error_, _choice(search, search.best_index_, width, request)
-        inside = np.nan_to_num(search.cv_results_["training_error"], nan=np.inf)
-        if inside.min() < training_error:
-            training_error, own = inside.min(), _choice(search, int(inside.argmin()), width, request)
-        advance()
-    # A fraction of the variance is as many components as it takes; the estimate was for another number.
-    if own is None or isinstance(request.components, float):
-        return best
-    return replace(best, of_training_rows=own) if training_error <= best_error else replace(best, prefers_folds=True)
+        return Choice(request.gamma(X), request.components, request.penalty)
+    search = DenoisingSearch(
+        request.noise,
+        criterion=request.criterion,
+        gammas=None if request.width == AUTO else [request.gamma(X)],
+        n_components=[request.components] if isinstance(request.components, int) else None,
+        penalties=None if request.penalty == AUTO else [request.penalty],
+        cross_fit=request.cross_fit,
+        random_state=request.seed,
+    ).fit(X)
+    best = search.best_params_
+    components = best["n_components"] if request.components == AUTO else request.components
+    penalty = best["penalty"] if request.penalty == AUTO else request.penalty
+    return Choice(best["gamma"], components, penalty, search)
 
 
-def _choice(search, index, width, request):
-    found = {name: search.cv_results_[name][index].item() for name in ("gamma", "n_components", "penalty")}
-    # The search knows widths as multiples of the median distance of its part of X, and penalties likewise.
-    penalty = found["penalty"] / found["gamma"] / width if request.penalty == AUTO else request.penalty
-    return Choice(width, found["n_components"] if request.components == AUTO else request.components, penalty)
+def fit(X: Array, request: Request) -> FittedModels:
+    """Models of X, with what the request leaves open chosen on X."""
+    choice = choose(X, request)
+    search = choice.search
+    found = {"gamma": choice.gamma, "n_components": choice.components, "penalty": choice.penalty}
+    if search is not None and search.best_params_ == found:
+        has_own = search.training_params_ != search.best_params_
+        return FittedModels(search.best_estimator_, search.training_estimator_ if has_own else None, search.cross_fit_)
+    # A fraction of the variance, or a penalty that the criterion cannot judge: the search fitted another model.
+    model = choice.model(X, request.seed)
+    return FittedModels(model, folds=request.folds(model.n_components_, len(X)))
 
 
-def denoise(solve, X, advance=lambda rows: None):
-    """Denoised rows of X, with what the solver says about each; `advance(rows)` is called after each block.
-
-    `solve` takes rows and returns their `PreimageResult`.
-    """
+def denoise(solve: Solve, X: Array, advance: Callable[[int], None]) -> PreimageResult:
+    """Pre-images of the rows of X; `advance(rows)` is called after each block."""
     results = []
     for first in range(0, len(X), BLOCK):
         rows = X[first : first + BLOCK]
@@ -182,21 +154,28 @@ def denoise(solve, X, advance=lambda rows: None):
     return PreimageResult.join(results)
 
 
-def summarize(fitted, result):
-    """What to tell about models and their pre-images, as plain numbers."""
+def denoise_rows(X_train: Array, X: Array, request: Request) -> tuple[dict[str, Any], Array]:
+    """A summary as plain numbers, and the denoised rows of X, by models of the rows of X_train."""
+    fitted = fit(X_train, request)
+    with stage("Denoising rows", len(X)) as advance:
+        result = denoise(fitted.solver(), X, advance)
     model, own = fitted.model, fitted.of_training_rows
-    return {
-        "parameters": _parameters(model),
-        "training_row_parameters": None if own is None else _parameters(own),
-        "cross_fit": fitted.n_folds,
+    summary = {
+        "rows": len(X),
+        "training_rows": len(X_train),
+        "parameters": parameters(model),
+        "training_row_parameters": None if own is None else parameters(own),
+        "cross_fit": fitted.folds,
         "explained_variance": float(np.sum(model.explained_variance_ratio_)),
         "objective": float(np.mean(result.objective)),
         "converged": int(np.sum(result.converged)),
         "not_converged": sorted(set(result.reason[~result.converged].tolist())),
     }
+    return summary, result.points
 
 
-def _parameters(model):
+def parameters(model: KernelPCA) -> dict[str, float]:
+    """What a model was fitted with, as plain numbers."""
     gamma = float(model.kernel_.gamma)
     return {
         "components": int(model.n_components_),
@@ -204,20 +183,3 @@ def _parameters(model):
         "gamma": gamma,
         "penalty": float(model.preimage_.penalty),
     }
-
-
-def _search(X, width, request):
-    options = {}
-    if isinstance(request.components, int):
-        options["n_components"] = [request.components]
-    if request.penalty != AUTO:
-        options["penalties"] = [request.penalty * width]
-    share = width / squared_distance_percentile(X, 50)
-    return DenoisingSearch(
-        noise=request.noise,
-        criterion=request.criterion,
-        widths=[share],
-        cross_fit=request.cross_fit,
-        random_state=request.seed,
-        **options,
-    ).fit(X)

@@ -6,7 +6,8 @@ import numpy as np
 
 import preimage
 from preimage._memory import free_memory
-from preimage.cli.runs._denoise import DataError, check_rows, choose, denoise
+from preimage.cli._console import DataError
+from preimage.cli.runs._denoise import check_rows, choose, denoise
 from preimage.cli.runs._embed import count_rows, write_rows
 from preimage.cli.runs._large_model import SHARE, fit_file
 from preimage.cli.runs._learning import LearningNotes
@@ -20,6 +21,8 @@ from preimage.solvers import FixedPoint
 
 # Rows on which width, components and penalty are chosen: the search fits exact models of all widths to them.
 CHOICE_ROWS = 2000
+# Denoised rows take long: chunks are small, so that an interruption costs little.
+CHUNK_ROWS = 4096
 # Rows from the start of the file that a figure shows at most.
 FIGURE_ROWS = 2000
 
@@ -35,7 +38,7 @@ def is_large(path):
         return False
 
 
-def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, resume, bars, tell=lambda text: None):
+def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, resume, tell=lambda text: None):
     """Write the denoised rows of a file; return a summary, and some rows before and after.
 
     Parameters
@@ -47,10 +50,9 @@ def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, re
         Format of the output.
     request : Request
     landmarks : int or "auto"
-    chunk_rows : int
+    chunk_rows : int or None
     resume : bool
         Whether to continue an interrupted run.
-    bars : Bars
     tell : callable
         Takes a message for the user.
     """
@@ -58,6 +60,7 @@ def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, re
         raise DataError(
             f"{train.path} has {train.n_columns} columns and {source.path} has {source.n_columns}; they must agree."
         )
+    chunk_rows = chunk_rows or min(CHUNK_ROWS, source.chunk_rows)
     inputs = {
         "command": "denoise",
         "version": preimage.__version__,
@@ -70,8 +73,8 @@ def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, re
     with partial_output(output, inputs, resume) as partial:
         if not partial.is_begun:
             folds_for = request.folds if train.identity() == source.identity() else lambda n_components, n_rows: None
-            n_rows, model = _fitted(train, request, landmarks, chunk_rows, bars, partial, folds_for)
-            n_rows = n_rows if train is source else count_rows(source, chunk_rows, bars)
+            n_rows, model = _fitted(train, request, landmarks, chunk_rows, partial, folds_for)
+            n_rows = n_rows if train is source else count_rows(source, chunk_rows)
             shape = source.row_shape or (source.n_columns,)
             partial.begin(model, n_rows, shape, model.points.dtype, {"converged": 0, "objective": 0.0, "reasons": []})
         model = partial.model()
@@ -81,7 +84,7 @@ def denoise_file(source, train, output, kind, request, landmarks, chunk_rows, re
             result = denoise(solve, chunk, advance)
             return result.points, _updated(totals, result)
 
-        write_rows(source, partial, chunk_rows, step, bars, "Denoising", tell)
+        write_rows(source, partial, chunk_rows, step, "Denoising rows", tell)
         before = next(source.chunks(min(chunk_rows, FIGURE_ROWS)))
         samples = _dataset(source, before), _dataset(source, partial.first(len(before)).reshape(len(before), -1))
         partial.finish(kind, source.names)
@@ -96,19 +99,18 @@ def _solver(model):
     return lambda rows: denoised_by_folds(dict.fromkeys(folds, solver), folds, model.facts["cross_fit"], rows)
 
 
-def _fitted(train, request, landmarks, chunk_rows, bars, partial, folds_for):
+def _fitted(train, request, landmarks, chunk_rows, partial, folds_for):
     chosen = {}
 
     def kernel_of(sample):
         check_rows(sample, request, train.path)
         some = sample[np.linspace(0, len(sample) - 1, min(len(sample), CHOICE_ROWS)).astype(int)]
-        with bars.stage("Choosing the model", None):
-            chosen["best"] = choose(some, request)
-        return Gaussian(1 / chosen["best"].width)
+        chosen["best"] = choose(some, request)
+        return Gaussian(chosen["best"].gamma)
 
     components = lambda: chosen["best"].components
     seed, notes = request.seed, LearningNotes(partial)
-    n_rows, model = fit_file(train, chunk_rows, kernel_of, components, landmarks, "auto", seed, bars, notes, folds_for)
+    n_rows, model = fit_file(train, chunk_rows, kernel_of, components, landmarks, "auto", seed, notes, folds_for)
     return n_rows, replace(model, facts={**model.facts, "penalty": float(chosen["best"].penalty)})
 
 

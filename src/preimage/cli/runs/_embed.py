@@ -4,7 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import preimage
-from preimage.cli.runs._denoise import DataError
+from preimage._progress import stage
+from preimage.cli._console import DataError
 from preimage.cli.runs._large_model import fit_file, read_model
 from preimage.cli.runs._learning import LearningNotes
 from preimage.cli.runs._partial import partial_output
@@ -43,7 +44,7 @@ class Embedding:
         return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0).resolve(sample)
 
 
-def embed(source, output, kind, wish, chunk_rows, resume, bars, model_path=None, tell=lambda text: None):
+def embed(source, output, kind, wish, chunk_rows, resume, model_path=None, tell=lambda text: None):
     """Write the coordinates of the rows of a file, and return the model and the number of rows.
 
     Parameters
@@ -56,7 +57,6 @@ def embed(source, output, kind, wish, chunk_rows, resume, bars, model_path=None,
     chunk_rows : int
     resume : bool
         Whether to continue an interrupted run.
-    bars : Bars
     model_path : Path or None
         A model from an earlier run, in place of `wish`.
     tell : callable
@@ -73,9 +73,7 @@ def embed(source, output, kind, wish, chunk_rows, resume, bars, model_path=None,
     }
     with partial_output(output, inputs, resume) as partial:
         if not partial.is_begun:
-            n_rows, model = (
-                _counted(source, ready, chunk_rows, bars) if ready else _fitted(source, wish, chunk_rows, bars, partial)
-            )
+            n_rows, model = _counted(source, ready, chunk_rows) if ready else _fitted(source, wish, chunk_rows, partial)
             partial.begin(model, n_rows, (len(model.subspace),), model.points.dtype)
         model = partial.model()
 
@@ -84,12 +82,12 @@ def embed(source, output, kind, wish, chunk_rows, resume, bars, model_path=None,
             advance(len(chunk))
             return values, totals
 
-        write_rows(source, partial, chunk_rows, step, bars, "Embedding", tell)
+        write_rows(source, partial, chunk_rows, step, "Embedding rows", tell)
         partial.finish(kind, [f"kernelpca{number}" for number in range(len(model.subspace))])
         return model, partial.n_rows
 
 
-def write_rows(source, partial, chunk_rows, step, bars, name, tell):
+def write_rows(source, partial, chunk_rows, step, name, tell):
     """Append ``step(chunk, totals, advance)`` for every chunk that is not there yet.
 
     A step returns rows and new totals, and calls ``advance(rows)`` along the way.
@@ -97,7 +95,7 @@ def write_rows(source, partial, chunk_rows, step, bars, name, tell):
     model_dtype = partial.state["dtype"]
     if partial.rows:
         tell(f"Continuing after row {partial.rows:,} of {partial.n_rows:,}.")
-    with bars.stage(name, partial.n_rows, partial.rows) as advance:
+    with stage(name, partial.n_rows, partial.rows) as advance:
         for chunk in source.chunks(chunk_rows, partial.rows):
             if partial.rows + len(chunk) > partial.n_rows:
                 raise DataError(f"{source.path} has more rows than before: it has changed. Run the command again.")
@@ -106,20 +104,20 @@ def write_rows(source, partial, chunk_rows, step, bars, name, tell):
         raise DataError(f"{source.path} has changed while it was read. Start anew with --no-resume.")
 
 
-def count_rows(source, chunk_rows, bars):
+def count_rows(source, chunk_rows):
     """Rows of a file, all of which are read and found finite."""
-    with bars.stage("Reading", source.n_rows) as advance:
+    with stage("Reading rows", source.n_rows) as advance:
         n_rows = survey(source, chunk_rows, 0, 0, advance).n_rows
     if n_rows == 0:
         raise DataError(f"{source.path} has no rows.")
     return n_rows
 
 
-def _counted(source, model, chunk_rows, bars):
+def _counted(source, model, chunk_rows):
     model.check_source(source)
-    return count_rows(source, chunk_rows, bars), model
+    return count_rows(source, chunk_rows), model
 
 
-def _fitted(source, wish, chunk_rows, bars, partial):
+def _fitted(source, wish, chunk_rows, partial):
     kernel, notes = wish.resolved_kernel, LearningNotes(partial)
-    return fit_file(source, chunk_rows, kernel, wish.components, wish.landmarks, wish.method, wish.seed, bars, notes)
+    return fit_file(source, chunk_rows, kernel, wish.components, wish.landmarks, wish.method, wish.seed, notes)

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from preimage._memory import free_memory
-from preimage.cli.runs._denoise import AUTO, DataError
+from preimage._progress import stage
+from preimage.cli._console import DataError, FileError
+from preimage.cli.runs._denoise import AUTO
 from preimage.cli.runs._survey import sample_size, survey
-from preimage.cli.tables._files import FileError
 from preimage.components import landmark_subspace
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FoldMoments, out_of_fold, row_folds
@@ -67,7 +68,6 @@ def fit_file(
     landmarks,
     method,
     seed,
-    bars,
     notes,
     folds_for=lambda n_components, n_rows: None,
 ):
@@ -85,7 +85,6 @@ def fit_file(
     method : str
         How landmarks are chosen.
     seed : int
-    bars : Bars
     notes : LearningNotes
     folds_for : callable
         From the number of components, or the most there can be, and of rows to the number of folds for which to learn
@@ -97,7 +96,7 @@ def fit_file(
     model : LargeModel
     """
     most = DEFAULT_LANDMARKS if landmarks == AUTO else landmarks or 0
-    with bars.stage("Reading", source.n_rows) as advance:
+    with stage("Reading rows", source.n_rows) as advance:
         seen = survey(source, chunk_rows, sample_size(source, most), seed, advance)
     if seen.n_rows < 2:
         raise DataError(f"{source.path} has {seen.n_rows} rows. Kernel PCA learns from many.")
@@ -107,20 +106,20 @@ def fit_file(
         kernel = kernel_of(seen.sample)
         wanted = n_components() if callable(n_components) else n_components
         fit = _fit_exact if landmarks is None else _fit_landmarks
-        model = fit(source, chunk_rows, seen, kernel, wanted, landmarks, method, seed, bars, notes, folds_for)
+        model = fit(source, chunk_rows, seen, kernel, wanted, landmarks, method, seed, notes, folds_for)
     except (ValueError, TypeError) as error:
         raise DataError(" ".join(str(error).split())) from error
     return seen.n_rows, model
 
 
-def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars, notes, folds_for):
+def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, notes, folds_for):
     selector = as_landmarks(landmarks) if method == AUTO else type(as_landmarks(method))(landmarks)
     points = selector.select(kernel, seen.sample, rng=np.random.default_rng(seed)).points
     most = n_components if isinstance(n_components, int) else len(points)
     n_folds = folds_for(most, seen.n_rows) or 1
     moments = notes.load(kernel, points, n_folds)
     known = 0 if moments is None else int(moments.total.values.count)
-    with bars.stage("Learning", seen.n_rows, known) as advance:
+    with stage("Learning rows", seen.n_rows, known) as advance:
         for chunk in source.chunks(chunk_rows, known):
             new = FoldMoments.of(kernel, points, chunk, n_folds)
             moments = new if moments is None else moments + new
@@ -136,7 +135,7 @@ def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, me
     return LargeModel(found.subspace, _facts(source, seen, float(np.sum(found.shares)), left, n_folds), folds)
 
 
-def _fit_exact(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, bars, notes, folds_for):
+def _fit_exact(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, notes, folds_for):
     size, free = seen.n_rows * source.n_columns * source.dtype.itemsize, free_memory(seen.sample)
     if size > free // SHARE:
         raise DataError(
@@ -151,7 +150,7 @@ def _fit_exact(source, chunk_rows, seen, kernel, n_components, landmarks, method
     X = np.empty((seen.n_rows, source.n_columns), source.dtype)
     for number, chunk in enumerate(source.chunks(chunk_rows)):
         X[number * chunk_rows : number * chunk_rows + len(chunk)] = chunk
-    with bars.stage("Learning", None):
+    with stage("Learning"):
         model = KernelPCA(n_components, kernel=kernel, random_state=seed).fit(X)
         n_folds = folds_for(model.n_components_, seen.n_rows)
         folds = {} if n_folds is None else _exact_folds(model, X, n_folds)

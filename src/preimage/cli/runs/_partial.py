@@ -6,10 +6,9 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from preimage.cli.runs._denoise import DataError
+from preimage.cli._console import DataError, FileError
 from preimage.cli.runs._large_model import read_model, write_model
 from preimage.cli.tables._export import export
-from preimage.cli.tables._files import FileError
 
 try:
     import fcntl
@@ -150,9 +149,10 @@ def partial_output(output, inputs, resume):
             _discard(output)
 
 
-def is_resumable(output):
-    """Whether an interrupted run left something to continue."""
-    return _part(output).exists() and _beside(output, ".json").exists()
+def remains(output):
+    """What an interrupted run left, in words for the user."""
+    is_resumable = _part(output).exists() and _beside(output, ".json").exists()
+    return "run the same command to continue." if is_resumable else "nothing was written."
 
 
 def _checked_state(output, inputs, file):

@@ -11,15 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from preimage.cli._console import FileError
 from preimage.cli.tables._nifti import SUFFIXES, is_nifti, read_nifti, write_nifti
+from preimage.neuro import MaskedScans
 
 FORMATS = "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet), NIfTI (.nii, .nii.gz) or a folder of PNG pictures"
 # Grey levels of the kinds of pictures we read.
 WHITE = {"L": 255, "I;16": 65535}
-
-
-class FileError(Exception):
-    """A file that cannot be read or written; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Dataset:
     array: str = "X"
     others: dict = field(default_factory=dict)
     labels: np.ndarray | None = None
-    scans: object = None
+    scans: MaskedScans | None = None
 
     def with_values(self, values):
         return replace(self, values=values)

@@ -5,7 +5,8 @@ import re
 
 import numpy as np
 
-from preimage.cli.tables._files import FileError, is_number, need
+from preimage.cli._console import FileError
+from preimage.cli.tables._files import is_number, need
 from preimage.cli.tables._source_parquet import check_numeric, matrix_of
 
 # Bytes that are parsed together, and from the first of which types and the number of rows are guessed.

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from preimage.cli.tables._files import FileError, need
+from preimage.cli._console import FileError
+from preimage.cli.tables._files import need
 
 # Pages are read through a buffer of this size, so that a file with one large row group needs no more memory.
 BUFFER = 2**20

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage.cli.tables._files import FileError, format_of
+from preimage.cli._console import FileError
+from preimage.cli.tables._files import format_of
 from preimage.cli.tables._source_csv import csv_layout
 from preimage.cli.tables._source_parquet import parquet_layout
 

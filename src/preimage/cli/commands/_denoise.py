@@ -1,0 +1,314 @@
+"""The command ``preimage denoise``."""
+
+import importlib.util
+import json
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+import preimage
+from preimage.cli import _options
+from preimage.cli._console import DataError, FileError, console, plain_errors, speaker
+from preimage.cli._figure import draw
+from preimage.cli.runs._denoise import AUTO, Request, check_rows, denoise_rows
+from preimage.cli.runs._denoise_large import denoise_file, is_large
+from preimage.cli.runs._partial import remains
+from preimage.cli.tables._files import (
+    FORMATS,
+    Dataset,
+    check_not_inputs,
+    check_writable,
+    format_of,
+    read,
+    replacing,
+    stem_of,
+    write,
+)
+from preimage.cli.tables._nifti import slice_pictures
+from preimage.cli.tables._sources import open_source
+
+
+def denoise_command(
+    input: Annotated[Path, typer.Argument(help=f"Noisy data: {FORMATS}; one sample per row.")],
+    output: Annotated[Path, typer.Argument(help="Where the denoised data go; the suffix says the format.")],
+    components: Annotated[
+        object,
+        typer.Option(
+            parser=_options.components, metavar="auto|N|FRACTION", help="Components, or fraction of the variance."
+        ),
+    ] = AUTO,
+    width: Annotated[
+        object,
+        typer.Option(
+            parser=_options.width, metavar="auto|median|pN|C", help="c in exp(-|x-y|²/c); pN: percentile of |x-y|²."
+        ),
+    ] = AUTO,
+    penalty: Annotated[
+        object,
+        typer.Option(
+            parser=_options.penalty, metavar="auto|NUMBER", help="Penalty of the distance to the noisy input."
+        ),
+    ] = AUTO,
+    fit_to: Annotated[Path | None, typer.Option("--fit", metavar="FILE", help="Training data, if not INPUT.")] = None,
+    noise: Annotated[
+        object,
+        typer.Option(
+            parser=_options.positive,
+            metavar="NUMBER",
+            help="Expect Gaussian noise of this deviation; training data are clean.",
+        ),
+    ] = None,
+    criterion: Annotated[
+        Literal["auto", "sure", "masked"],
+        typer.Option(
+            help="How to judge candidates without clean data: Stein's estimate, or guesses of hidden columns."
+        ),
+    ] = "auto",
+    cross_fit: Annotated[
+        object,
+        typer.Option(
+            parser=_options.cross_fit,
+            metavar="auto|N|none",
+            help="Denoise training rows by models fitted without them, in N folds; auto: in 5 where components are "
+            "many for the number of rows.",
+        ),
+    ] = AUTO,
+    landmarks: Annotated[
+        object,
+        typer.Option(
+            parser=_options.landmarks,
+            metavar="N|auto|none",
+            help="Work in chunks of rows, with a model on so many points. (Default: auto for files beyond a quarter of "
+            "the free memory, else none.)",
+        ),
+    ] = None,
+    chunk_rows: Annotated[int | None, typer.Option(min=1, metavar="N", help="Rows of a chunk, with landmarks.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Continue an interrupted run with landmarks, or start anew.")
+    ] = True,
+    array: Annotated[str | None, typer.Option(help="Name of the array in an NPZ archive.")] = None,
+    mask: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Voxels of a NIfTI scan to take. (Default: what looks like a brain.)"),
+    ] = None,
+    figure: Annotated[Path | None, typer.Option(help="Before/after figure. (Default: OUTPUT with .png.)")] = None,
+    no_figure: Annotated[bool, typer.Option("--no-figure", help="Draw no figure.")] = False,
+    summary: Annotated[Path | None, typer.Option(help="Summary in JSON. (Default: OUTPUT with .json.)")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of parameters.")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+) -> None:
+    """Denoise a table, a folder of pictures or a brain scan (NIfTI) by kernel PCA.
+
+    What is left at "auto" is chosen on the training data, without clean data: see DenoisingSearch.
+    """
+    with plain_errors(after_interrupt=lambda: remains(output), quiet=quiet):
+        started = time.perf_counter()
+        outputs = Outputs.of(output, figure, no_figure, summary)
+        outputs.check((input, fit_to, mask), force)
+        request = Request(components, width, penalty, noise, criterion, seed, cross_fit)  # type: ignore[arg-type]
+        inputs = Inputs(input, fit_to, array, mask)
+        if _is_for_chunks(landmarks, inputs):
+            outcome = _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, quiet)
+        else:
+            outcome = _in_memory(inputs, outputs, request)
+        report = {
+            "input": str(input),
+            "output": str(output),
+            "rows": outcome.report["rows"],
+            "columns": outcome.before.values.shape[1],
+            **outcome.report,
+            "seed": seed,
+            "seconds": round(time.perf_counter() - started, 3),
+            "version": preimage.__version__,
+        }
+        outputs.write(outcome, report)
+    _print_report(report, outputs, quiet)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files of a run, and how to read them."""
+
+    data: Path
+    training_data: Path | None
+    array: str | None
+    mask: Path | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run tells about itself, and data before and after: all rows, or some where these are in the file."""
+
+    report: dict[str, Any]
+    before: Dataset
+    after: Dataset
+    is_written: bool = False
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that a run makes; `figure` is None where none is drawn."""
+
+    data: Path
+    kind: str
+    figure: Path | None
+    summary: Path
+
+    @classmethod
+    def of(cls, output: Path, figure: Path | None, no_figure: bool, summary: Path | None) -> "Outputs":
+        kind = format_of(output)
+        return cls(
+            output, kind, None if no_figure else _figure_path(figure, output), summary or _beside(output, ".json")
+        )
+
+    @property
+    def paths(self) -> list[Path]:
+        return [path for path in (self.data, self.figure, self.summary) if path is not None]
+
+    def check(self, inputs: tuple[Path | None, ...], force: bool) -> None:
+        """Refuse, before any work is done, what could not or should not be written."""
+        check_not_inputs(self.paths, inputs)
+        if len({path.absolute() for path in self.paths}) < len(self.paths):
+            raise FileError("Output, figure and summary need different names.")
+        for path in self.paths:
+            check_writable(path, force, folder=self.kind == "folder" and path is self.data)
+
+    def write(self, outcome: Outcome, report: dict[str, Any]) -> None:
+        """Write all files; they take their names together, after the last one is written."""
+        with ExitStack() as stack:
+            temporary = lambda path: stack.enter_context(replacing(path))
+            if not outcome.is_written:
+                write(temporary(self.data), outcome.after, self.kind)
+            temporary(self.summary).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+            if self.figure is not None:
+                before, after = (_drawable(data, outcome.before) for data in (outcome.before, outcome.after))
+                draw(before, after).savefig(temporary(self.figure), dpi=150, bbox_inches="tight")
+
+
+def _is_for_chunks(landmarks: Any, inputs: Inputs) -> bool:
+    if landmarks is None:
+        return is_large(inputs.data) or (inputs.training_data is not None and is_large(inputs.training_data))
+    return landmarks != "none"
+
+
+def _in_memory(inputs: Inputs, outputs: Outputs, request: Request) -> Outcome:
+    data = read(inputs.data, inputs.array, mask=inputs.mask)
+    train = data if inputs.training_data is None else _read_training(inputs, data)
+    _check_together(data, train, inputs, outputs.kind)
+    check_rows(train.values, request, inputs.training_data or inputs.data)
+    if data.scans is not None and inputs.mask is None:
+        _warn_of_lost_voxels(data.scans, outputs.data)
+    report, points = denoise_rows(train.values, data.values, request)
+    return Outcome(report, data, data.with_values(points))
+
+
+def _in_chunks(
+    inputs: Inputs,
+    outputs: Outputs,
+    request: Request,
+    landmarks: Any,
+    chunk_rows: int | None,
+    resume: bool,
+    quiet: bool,
+) -> Outcome:
+    if inputs.mask is not None:
+        raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
+    if outputs.kind not in (".csv", ".npy", ".parquet"):
+        raise FileError(f"{outputs.data}: large files are written as .csv, .npy or .parquet.")
+    source = open_source(inputs.data)
+    train = source if inputs.training_data is None else open_source(inputs.training_data)
+    report, before, after = denoise_file(
+        source,
+        train,
+        outputs.data,
+        outputs.kind,
+        request,
+        AUTO if landmarks is None else landmarks,
+        chunk_rows,
+        resume,
+        speaker(quiet),
+    )
+    return Outcome(report, before, after, is_written=True)
+
+
+def _read_training(inputs: Inputs, data: Dataset) -> Dataset:
+    """Training data; scans with the voxels of the data, also where their mask was found by intensities."""
+    assert inputs.training_data is not None
+    of_scans = data.scans is not None and format_of(inputs.training_data) == ".nii"
+    mask = data.scans.mask_image if data.scans is not None and of_scans else inputs.mask
+    return read(inputs.training_data, inputs.array, mask=mask)
+
+
+def _check_together(data: Dataset, train: Dataset, inputs: Inputs, kind: str) -> None:
+    columns, training_columns = data.values.shape[1], train.values.shape[1]
+    if training_columns != columns:
+        raise DataError(
+            f"{inputs.training_data} has {training_columns} columns and {inputs.data} has {columns}; they must agree."
+        )
+    if (kind == ".nii") != (data.scans is not None):
+        raise FileError(f"{inputs.data} and OUTPUT must both be NIfTI scans (.nii, .nii.gz), or neither.")
+    if kind == "folder" and data.image_shape is None:
+        raise FileError(
+            f"{inputs.data} is a table, and OUTPUT has no suffix: that is a folder of pictures. Add .csv, say."
+        )
+
+
+def _drawable(data: Dataset, before: Dataset) -> Dataset:
+    """Scans as pictures of one slice without the mean over time, which would hide changes; other data as they are."""
+    if data.scans is None:
+        return data
+    values, shape = slice_pictures(data.scans, data.values - before.values.mean(axis=0))
+    return Dataset(values, image_shape=shape)
+
+
+def _figure_path(figure: Path | None, output: Path) -> Path | None:
+    """The path asked for, or one beside the output; None without matplotlib, unless it was asked for."""
+    if importlib.util.find_spec("matplotlib") is not None:
+        figure = figure or _beside(output, ".png")
+        if figure.suffix.lower() not in {".png", ".pdf", ".svg"}:
+            raise FileError(f"{figure} is not a figure file. Use .png, .pdf or .svg.")
+        return figure
+    if figure is not None:
+        raise FileError('--figure needs matplotlib, which is not installed. Type: pip install "preimage[plot]"')
+    console.print('No figure: matplotlib is not installed (pip install "preimage[plot]").', markup=False)
+    return None
+
+
+def _beside(output: Path, suffix: str) -> Path:
+    return output.with_name(stem_of(output) + suffix)
+
+
+def _warn_of_lost_voxels(scans: Any, output: Path) -> None:
+    """Without a mask voxels are left out by a rule of thumb; users should know at once."""
+    taken, all_of_them = int(scans.mask.sum()), scans.mask.size
+    console.print(
+        f"Warning: no --mask was given. {taken} of {all_of_them} voxels look like a brain and were denoised; all "
+        f"others are 0 in {output}.",
+        style="yellow",
+        markup=False,
+    )
+
+
+def _print_report(report: dict[str, Any], outputs: Outputs, quiet: bool) -> None:
+    say, chosen, own = speaker(quiet), report["parameters"], report.get("training_row_parameters")
+    say(
+        f"Denoised {report['rows']} rows of {report['columns']} columns in {report['seconds']:.1f} s: "
+        f"{_described(chosen if own is None else own)}."
+    )
+    if own is not None:
+        say(f"These suit rows that the model was fitted to, with their noise; rows new to it: {_described(chosen)}.")
+    if report["cross_fit"] is not None:
+        say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
+    if report["converged"] < report["rows"]:
+        left = report["rows"] - report["converged"]
+        console.print(f"Warning: {left} rows did not converge ({', '.join(report['not_converged'])}).", style="yellow")
+    say("Wrote " + ", ".join(str(path) for path in outputs.paths) + ".")
+
+
+def _described(chosen: dict[str, float]) -> str:
+    return f"{chosen['components']} components, width {chosen['width']:.4g}, penalty {chosen['penalty']:.3g}"
