@@ -39,7 +39,7 @@ from preimage.model_selection import WidthSearch
 from preimage.widths import class_gram
 from preimage.widths._enclosing_ball import (
     center_distances,
-    enclosing_ball,
+    gram_ball,
     multiplicative_weights_ball,
     randomized_balls,
 )
@@ -271,7 +271,7 @@ def ball_study(options):
     """Squared radii relative to the exact one, by algorithm and number of steps, over seeds."""
     study = {}
     for name, G in ball_problems():
-        exact = enclosing_ball(G)
+        exact = gram_ball(G)
         ours = lambda steps, seed, G=G: (
             randomized_balls(lambda i: G[i][None], np.diag(G)[None], steps, np.random.default_rng(seed), tol=0.0)[
                 0

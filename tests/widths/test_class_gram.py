@@ -22,8 +22,8 @@ from preimage.kernels import (
     Multiquadric,
     RationalQuadratic,
 )
-from preimage.widths import ClassPairs, class_gram
-from preimage.widths._class_gram import stratified_rows
+from preimage.widths import class_gram
+from preimage.widths._class_gram import ClassPairs, stratified_rows
 from preimage.widths._dispersion import alignment, class_balls, find_peak, squared_class_distances
 
 rng = np.random.default_rng(0)

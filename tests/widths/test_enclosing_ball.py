@@ -6,9 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels import Gaussian, Linear, Multiquadric, Polynomial, Sigmoid
+from preimage.widths import enclosing_ball
 from preimage.widths._enclosing_ball import (
     center_distances,
-    enclosing_ball,
+    gram_ball,
     multiplicative_weights_ball,
     randomized_balls,
 )
@@ -64,7 +67,7 @@ def by_enumeration(G):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_radius_is_that_of_the_quadratic_programme(n, d, seed):
     G = gram_of(n, d, seed)
-    ball = enclosing_ball(G)
+    ball = gram_ball(G)
     assert ball.converged
     # The programme stops where rounding errors of its value hide the rest: a square root of what is left of digits.
     np.testing.assert_allclose(ball.squared_radius, by_programming(G), rtol=2e-7)
@@ -74,7 +77,7 @@ def test_the_radius_is_that_of_the_quadratic_programme(n, d, seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_in_the_plane_two_or_three_points_hold_the_ball(seed):
     G = gram_of(9, 2, seed)
-    np.testing.assert_allclose(enclosing_ball(G).squared_radius, by_enumeration(G), rtol=1e-10)
+    np.testing.assert_allclose(gram_ball(G).squared_radius, by_enumeration(G), rtol=1e-10)
 
 
 @pytest.mark.parametrize(("n", "d"), SHAPES)
@@ -87,13 +90,13 @@ def test_the_radius_is_that_of_piqp(n, d):
     solver.setup(2 * G, -np.diag(G), np.ones((1, n)), np.ones(1), x_l=np.zeros(n), x_u=np.full(n, np.inf))
     solver.solve()
     p = np.maximum(solver.result.x, 0)
-    np.testing.assert_allclose(enclosing_ball(G).squared_radius, dual_value(G, p / p.sum()), rtol=1e-10)
+    np.testing.assert_allclose(gram_ball(G).squared_radius, dual_value(G, p / p.sum()), rtol=1e-10)
 
 
 @pytest.mark.parametrize(("n", "d"), SHAPES)
 def test_all_points_are_inside_and_those_with_weight_on_the_sphere(n, d):
     G = gram_of(n, d)
-    ball = enclosing_ball(G)
+    ball = gram_ball(G)
     distances = center_distances(G, ball.weights)
     assert np.isclose(ball.weights.sum(), 1) and ball.weights.min() >= 0
     assert distances.max() <= ball.squared_radius * (1 + 1e-12)
@@ -105,14 +108,14 @@ def test_all_points_are_inside_and_those_with_weight_on_the_sphere(n, d):
 def test_jungs_inequality(n, d):
     G = gram_of(n, d)
     squared = np.diag(G)[:, None] + np.diag(G)[None, :] - 2 * G
-    R, diameter = enclosing_ball(G).radius, np.sqrt(squared.max())
+    R, diameter = gram_ball(G).radius, np.sqrt(squared.max())
     assert diameter / 2 <= R * (1 + 1e-12)
     assert diameter * np.sqrt((n - 1) / (2 * n)) * (1 + 1e-12) >= R
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 300])
 def test_orthogonal_points_have_the_radius_of_a_simplex(n):
-    ball = enclosing_ball(np.eye(n) / 7)
+    ball = gram_ball(np.eye(n) / 7)
     np.testing.assert_allclose(ball.squared_radius, (1 - 1 / n) / 7, rtol=1e-12)
     np.testing.assert_allclose(ball.weights, 1 / n, rtol=1e-9)
 
@@ -121,11 +124,11 @@ def test_orthogonal_points_have_the_radius_of_a_simplex(n):
 def test_a_shift_changes_nothing_and_a_scale_scales(seed, shift, log_scale):
     points = np.random.default_rng(seed).normal(size=(12, 3))
     moved = 10**log_scale * (points + shift)
-    original, other = enclosing_ball(points @ points.T), enclosing_ball(moved @ moved.T)
+    original, other = gram_ball(points @ points.T), gram_ball(moved @ moved.T)
     np.testing.assert_allclose(other.radius, 10**log_scale * original.radius, rtol=1e-8)
     H = np.eye(12) - 1 / 12
     G = points @ points.T
-    np.testing.assert_allclose(enclosing_ball(H @ G @ H).squared_radius, original.squared_radius, rtol=1e-11)
+    np.testing.assert_allclose(gram_ball(H @ G @ H).squared_radius, original.squared_radius, rtol=1e-11)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40), st.integers(1, 5))
@@ -134,7 +137,7 @@ def test_the_order_of_points_and_copies_of_them_do_not_matter(seed, n, d):
     points = rng.normal(size=(n, d))
     again = points[rng.permutation(np.concatenate([np.arange(n), rng.integers(n, size=n)]))]
     np.testing.assert_allclose(
-        enclosing_ball(again @ again.T).squared_radius, enclosing_ball(points @ points.T).squared_radius, rtol=1e-10
+        gram_ball(again @ again.T).squared_radius, gram_ball(points @ points.T).squared_radius, rtol=1e-10
     )
 
 
@@ -145,46 +148,46 @@ def test_corners_of_a_polygon_and_points_of_a_lattice(n):
     corners = 5 + np.column_stack([np.cos(angle), np.sin(angle)])
     inside = 5 + 0.9 * np.random.default_rng(0).uniform(-0.5, 0.5, size=(20, 2))
     points = np.concatenate([corners, inside])
-    ball = enclosing_ball(points @ points.T)
+    ball = gram_ball(points @ points.T)
     np.testing.assert_allclose(ball.radius, 1, rtol=1e-10)
     np.testing.assert_allclose(ball.weights @ points, [5, 5], atol=1e-6)
     lattice = np.stack(np.meshgrid(np.arange(n), np.arange(n)), axis=-1).reshape(-1, 2).astype(float)[: 20 * n]
     width, height = lattice.max(axis=0)
-    np.testing.assert_allclose(enclosing_ball(lattice @ lattice.T).radius, np.hypot(width, height) / 2, rtol=1e-10)
+    np.testing.assert_allclose(gram_ball(lattice @ lattice.T).radius, np.hypot(width, height) / 2, rtol=1e-10)
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40), st.integers(1, 4))
 def test_dependent_points_with_many_ties_have_a_certificate(seed, n, d):
     points = np.round(2 * np.random.default_rng(seed).normal(size=(n, d)))
-    ball = enclosing_ball(points @ points.T)
+    ball = gram_ball(points @ points.T)
     assert ball.gap <= 1e-10 * ball.squared_radius and ball.n_steps < 2000
 
 
 def test_points_on_a_line_and_equal_points():
     line = np.array([0.0, 1.0, 2.0, 7.0])
-    np.testing.assert_allclose(enclosing_ball(np.outer(line, line)).radius, 3.5)
+    np.testing.assert_allclose(gram_ball(np.outer(line, line)).radius, 3.5)
     for G in (np.ones((4, 4)), np.zeros((3, 3)), np.ones((1, 1))):
-        for ball in (enclosing_ball(G), multiplicative_weights_ball(G)):
+        for ball in (gram_ball(G), multiplicative_weights_ball(G)):
             assert ball.radius == 0 and ball.converged and np.isclose(ball.weights.sum(), 1)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-12, 1e12, 1e150])
 def test_tiny_and_huge_inner_products(scale):
     G = gram_of(20, 4)
-    np.testing.assert_allclose(enclosing_ball(scale * G).squared_radius / scale, enclosing_ball(G).squared_radius)
+    np.testing.assert_allclose(gram_ball(scale * G).squared_radius / scale, gram_ball(G).squared_radius)
 
 
 def test_wrong_inner_products_are_refused():
     with pytest.raises(ValueError, match=r"square Gram matrix.*\(2, 3\)"):
-        enclosing_ball(np.ones((2, 3)))
+        gram_ball(np.ones((2, 3)))
     with pytest.raises(ValueError, match="NaN or infinite"):
-        enclosing_ball(np.array([[1.0, np.nan], [np.nan, 1.0]]))
+        gram_ball(np.array([[1.0, np.nan], [np.nan, 1.0]]))
 
 
 @pytest.mark.parametrize(("n", "d"), SHAPES)
 def test_multiplicative_weights_come_down_to_the_radius_and_never_below(n, d):
     G = gram_of(n, d)
-    exact = enclosing_ball(G)
+    exact = gram_ball(G)
     upper = np.array([multiplicative_weights_ball(G, steps).squared_radius for steps in (5, 50, 500, 5000)])
     assert np.all(upper >= exact.squared_radius * (1 - 1e-12))
     assert np.all(upper <= exact.squared_radius * np.array([1.3, 1.08, 1.02, 1.005]))
@@ -215,7 +218,7 @@ def randomized(G, n_steps=200, seed=0, **options):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_randomized_radius_is_within_five_percent_after_200_steps_and_never_below(n, d, seed):
     G = gram_of(n, d, seed)
-    exact = enclosing_ball(G).squared_radius
+    exact = gram_ball(G).squared_radius
     for n_steps in (1, 5, 20, 200):
         ball = randomized(G, n_steps, seed, tol=0.0)
         assert ball.squared_radius >= exact * (1 - 1e-10)
@@ -234,7 +237,7 @@ def test_randomized_balls_ask_for_each_row_once_and_for_few():
 
     (ball,) = randomized_balls(row, np.diag(G)[None], 200, np.random.default_rng(0), tol=0.01)
     assert len(asked) == len(set(asked)) < 40
-    assert ball.converged and ball.squared_radius <= 1.01 * enclosing_ball(G).squared_radius
+    assert ball.converged and ball.squared_radius <= 1.01 * gram_ball(G).squared_radius
     assert set(np.flatnonzero(ball.weights)) <= set(asked)
 
 
@@ -243,7 +246,7 @@ def test_several_matrices_share_their_draws():
     diagonals = np.einsum("lkk->lk", grams)
     balls = randomized_balls(lambda i: grams[:, i], diagonals, 200, np.random.default_rng(0))
     for G, ball in zip(grams, balls, strict=True):
-        ratio = ball.squared_radius / enclosing_ball(G).squared_radius
+        ratio = ball.squared_radius / gram_ball(G).squared_radius
         assert 1 - 1e-10 <= ratio <= 1.05
 
 
@@ -251,3 +254,20 @@ def test_a_seed_gives_the_same_ball_again():
     G = gram_of(50, 30)
     np.testing.assert_array_equal(randomized(G, 5, 3).weights, randomized(G, 5, 3).weights)
     assert not np.array_equal(randomized(G, 5, 3).weights, randomized(G, 5, 4).weights)
+
+
+def test_balls_of_kernels_are_those_of_their_gram_matrices(xp):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    for kernel in (Gaussian(0.3), Polynomial(2), Multiquadric(0.5)):
+        ball = enclosing_ball(kernel, xp.asarray(X))
+        np.testing.assert_allclose(ball.squared_radius, gram_ball(kernel(X)).squared_radius, rtol=1e-10)
+        assert ball.converged and isinstance(ball.weights, np.ndarray)
+    np.testing.assert_allclose(enclosing_ball(Linear(), X).radius, enclosing_ball(Linear(), X + 7.0).radius, rtol=1e-9)
+
+
+def test_kernels_without_distances_have_no_ball():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(UnsupportedKernelError, match="enclosing_ball needs a positive semidefinite kernel"):
+        enclosing_ball(Sigmoid(1.0, -1.0), X)
+    with pytest.raises(ValueError, match="finds gamma from data"):
+        enclosing_ball(Gaussian("median"), X)

@@ -1,7 +1,7 @@
-"""Kernel widths from labelled data: class Gram matrices over many widths, and enclosing balls."""
+"""Kernel widths from labelled data, and the radius of sets in feature space."""
 
-from preimage.widths._class_gram import ClassGram, ClassPairs, class_gram
+from preimage.widths._class_gram import ClassGram, class_gram
 from preimage.widths._class_width import class_width, with_class_widths
-from preimage.widths._enclosing_ball import enclosing_ball
+from preimage.widths._enclosing_ball import Ball, enclosing_ball
 
-__all__ = ["ClassGram", "ClassPairs", "class_gram", "class_width", "enclosing_ball", "with_class_widths"]
+__all__ = ["Ball", "ClassGram", "class_gram", "class_width", "enclosing_ball", "with_class_widths"]

@@ -1,23 +1,28 @@
 """Inner products of class means in feature space, for many widths of a kernel in one pass over the pairs of points."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from preimage._arrays import array_namespace, from_numpy, is_host, take_rows, to_numpy
 from preimage._progress import stage
 from preimage._rows import block_shape, cut, for_blocks
 from preimage._threads import available_threads
+from preimage._typing import Array, Targets
 from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import InnerProduct
 from preimage.kernels._profile import ProfileKernel
 from preimage.kernels._radial import Gaussian, Laplacian
 
-# Row blocks that every thread has in flight: their sums are added in the order of the rows, whatever the threads do.
-BLOCKS_A_THREAD = 4
+# Row blocks per thread that are computed before their sums are added, in the order of the rows whatever the threads do,
+# so that results do not depend on threads. Fewer leave threads waiting for the slowest block; each holds a few
+# megabytes of sums for a thousand classes.
+BLOCKS_PER_THREAD = 4
 
 
 @dataclass(frozen=True)
@@ -45,26 +50,26 @@ class ClassGram:
         Σᵢ (Σⱼ k(xᵢ, xⱼ))², what centring takes away from it.
     """
 
-    gammas: Any
-    values: Any
-    counts: Any
-    classes: Any
-    self_similarity: Any
-    squared_norms: Any
-    squared_row_sums: Any
+    gammas: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+    classes: np.ndarray
+    self_similarity: np.ndarray
+    squared_norms: np.ndarray
+    squared_row_sums: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.gammas)
 
     @cached_property
-    def unbiased(self):
+    def unbiased(self) -> np.ndarray:
         """G without the pairs of a point with itself, shape (L, K, K): what infinitely large classes would have."""
         corrected = self.values.copy()
         diagonal = np.einsum("lkk->lk", corrected)  # a view
         diagonal[:] = without_self_pairs(diagonal, self.counts, self.self_similarity, self.classes)
         return corrected
 
-    def joined(self, other):
+    def joined(self, other: "ClassGram") -> "ClassGram":
         """The widths of both, in increasing order."""
         order = np.argsort(np.concatenate([self.gammas, other.gammas]), kind="stable")
         both = lambda name: np.concatenate([getattr(self, name), getattr(other, name)])[order]
@@ -79,13 +84,53 @@ class ClassGram:
         )
 
 
+@dataclass
+class _PairSums:
+    """Sums over pairs (i, j ≥ i) of points for L widths, i from a block of consecutive points, j to the last point.
+
+    Sums of a block are added to those of a larger block with ``+=``, each at its place. Pairs within the block of rows
+    count half in `by_class`: adding its transpose, which counts all other pairs a second time, makes them whole.
+
+    Attributes
+    ----------
+    start : int
+        The first point of the block.
+    classes : slice
+        The classes of the points of the block; points are sorted by class.
+    by_class : array of shape (L, classes of the block, K)
+        Sums of k(xᵢ, xⱼ) over the classes of i and of j.
+    row_sums : array of shape (L, N − start)
+        What the pairs contribute to Σⱼ k(xᵢ, xⱼ) of the points from `start` on, those of j included.
+    squares : array of shape (L,)
+        Σ k(xᵢ, xⱼ)² over these pairs and their mirror images.
+    """
+
+    start: int
+    classes: slice
+    by_class: np.ndarray
+    row_sums: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def zeros(cls, start: int, classes: slice, n_points: int, n_classes: int, n_widths: int) -> "_PairSums":
+        by_class = np.zeros((n_widths, classes.stop - classes.start, n_classes))
+        return cls(start, classes, by_class, np.zeros((n_widths, n_points - start)), np.zeros(n_widths))
+
+    def __iadd__(self, other: "_PairSums") -> "_PairSums":
+        first = other.classes.start - self.classes.start
+        self.by_class[:, first : first + other.by_class.shape[1]] += other.by_class
+        self.row_sums[:, other.start - self.start :] += other.row_sums
+        self.squares += other.squares
+        return self
+
+
 class ClassPairs:
     r"""Labelled points, sorted by class, and sums of kernel values over pairs of classes.
 
     Squared distances (or what the kernel depends on) of a tile of pairs are computed once, and the kernel values of all
     widths from them. On a doubling grid of a Gaussian or Laplacian kernel, :math:`k_{2\gamma} = k_\gamma^2`: one
     exponential, then squarings. The symmetric half of the tiles is enough. Time O(N²d + LN²), memory O(LK²) and a few
-    tiles a thread.
+    tiles per thread.
 
     Parameters
     ----------
@@ -100,14 +145,14 @@ class ClassPairs:
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.widths import ClassPairs
+    >>> from preimage.widths._class_gram import ClassPairs
     >>> X = np.array([[0.0], [1.0], [5.0]])
     >>> ClassPairs(X, np.array([0, 0, 1]), [1.0]).gram().values[0].round(4)
     array([[0.6839, 0.    ],
            [0.    , 1.    ]])
     """
 
-    def __init__(self, X, y, gammas, kernel=None):
+    def __init__(self, X: Array, y: Targets, gammas: ArrayLike, kernel: Kernel | None = None) -> None:
         kernel = Gaussian() if kernel is None else kernel
         require_width(kernel)
         self.gammas = np.asarray(gammas, dtype=float)
@@ -124,112 +169,94 @@ class ClassPairs:
         ratios = self.gammas[1:] / self.gammas[:-1]
         self._doubles = type(kernel) in (Gaussian, Laplacian) and np.allclose(ratios, 2, rtol=1e-12, atol=0)
 
-    def gram(self):
-        """Inner products of all class means, from half of all pairs of points.
-
-        Returns
-        -------
-        ClassGram
-        """
-        n, n_classes, n_widths = self.X.shape[0], self.counts.size, self.gammas.size
-        sums = np.zeros((n_widths, n_classes, n_classes))
-        row_sums = np.zeros((n_widths, n))
-        squares = np.zeros(n_widths)
+    def gram(self) -> ClassGram:
+        """Inner products of all class means, from half of all pairs of points."""
+        n, n_classes = self.X.shape[0], self.counts.size
+        total = _PairSums.zeros(0, slice(0, n_classes), n, n_classes, self.gammas.size)
         row_step, column_step = block_shape(self.X, n)
         blocks = cut(n, row_step)
-        wave = BLOCKS_A_THREAD * available_threads() if is_host(self.X) else 1
+        wave = BLOCKS_PER_THREAD * available_threads() if is_host(self.X) else 1
         with stage("Pairs of points", n * (n + 1) // 2) as advance:
             for part in cut(len(blocks), wave):
-                strips = for_blocks(lambda rows: self._strip(rows, column_step), blocks[part], self.X)
-                for rows, (strip, along, power) in zip(blocks[part], strips, strict=True):
-                    sums[:, self._classes_of(rows), :] += strip
-                    row_sums[:, rows.start :] += along
-                    squares += power
+                sums_of_blocks = for_blocks(lambda rows: self._block_sums(rows, column_step), blocks[part], self.X)
+                for rows, sums in zip(blocks[part], sums_of_blocks, strict=True):
+                    total += sums
                     # Each row is paired with itself and all later ones: an arithmetic series.
                     advance((rows.stop - rows.start) * (2 * n + 1 - rows.start - rows.stop) // 2)
-        # Strips hold the tiles on and right of the diagonal; those on it have both of their halves.
-        sums = sums + np.swapaxes(sums, 1, 2)
         sizes = self.counts.astype(float)
         return ClassGram(
             self.gammas,
-            sums / (sizes[:, None] * sizes[None, :]),
+            (total.by_class + np.swapaxes(total.by_class, 1, 2)) / (sizes[:, None] * sizes[None, :]),
             self.counts,
             self.classes,
             self._self_similarity(),
-            squares,
-            np.einsum("ln,ln->l", row_sums, row_sums),
+            total.squares,
+            np.einsum("ln,ln->l", total.row_sums, total.row_sums),
         )
 
-    def row(self, number):
+    def row(self, number: int) -> np.ndarray:
         """Inner products of one class mean with all others, shape (L, K): N_j N pairs of points."""
-        members = slice(int(self.ends[number] - self.counts[number]), int(self.ends[number]))
-        n, n_classes, n_widths = self.X.shape[0], self.counts.size, self.gammas.size
-        row_step, column_step = block_shape(self.X, n)
-        tiles = [
-            (slice(members.start + rows.start, members.start + rows.stop), columns)
-            for rows in cut(members.stop - members.start, row_step)
-            for columns in cut(n, column_step)
-        ]
+        tiles = self._tiles(self._members(number), slice(0, self.X.shape[0]))
 
-        def tile_sums(tile):
+        def tile_sums(tile: tuple[slice, slice]) -> list[np.ndarray]:
             rows, columns = tile
             of_columns = self._indicator(columns)
             return [to_numpy(_column_sums(values) @ of_columns) for values in self._values(rows, columns)]
 
-        total = np.zeros((n_widths, n_classes))
+        total = np.zeros((self.gammas.size, self.counts.size))
         for (_, columns), sums in zip(tiles, for_blocks(tile_sums, tiles, self.X), strict=True):
             total[:, self._classes_of(columns)] += np.asarray(sums, dtype=float)
         return total / (self.counts[number] * self.counts[None, :].astype(float))
 
-    def diagonal(self, unbiased=False):
+    def diagonal(self, unbiased: bool = False) -> np.ndarray:
         """‖m_j‖² of all class means, shape (L, K): Σ N_j² pairs of points."""
-        row_step, column_step = block_shape(self.X, self.X.shape[0])
 
-        def norms(number):
-            start, stop = int(self.ends[number] - self.counts[number]), int(self.ends[number])
-            tiles = [
-                (slice(start + rows.start, start + rows.stop), slice(start + columns.start, start + columns.stop))
-                for rows in cut(stop - start, row_step)
-                for columns in cut(stop - start, column_step)
-            ]
+        def squared_norms(number: int) -> np.ndarray:
+            members = self._members(number)
             total = np.zeros(self.gammas.size)
-            for tile in tiles:
+            for tile in self._tiles(members, members):
                 total += [_total(values) for values in self._values(*tile)]
             return total / self.counts[number] ** 2
 
-        values = np.stack(for_blocks(norms, range(self.counts.size), self.X), axis=1)
+        values = np.stack(for_blocks(squared_norms, range(self.counts.size), self.X), axis=1)
         if not unbiased:
             return values
         return without_self_pairs(values, self.counts, self._self_similarity(), self.classes)
 
-    def _strip(self, rows, column_step):
-        """Sums over the tiles of some rows on and right of the diagonal, half of those on it.
-
-        By class of row and column, shape (L, kr, K); over the points from `rows` on, that is row sums of the rows and,
-        mirrored, of the columns beyond, shape (L, N − start); of squares, both halves, shape (L,).
-        """
+    def _block_sums(self, rows: slice, column_step: int) -> _PairSums:
+        """Sums over pairs of some rows with themselves and with all later points."""
         n = self.X.shape[0]
-        classes = self._classes_of(rows)
-        strip = np.zeros((self.gammas.size, classes.stop - classes.start, self.counts.size))
-        along = np.zeros((self.gammas.size, n - rows.start))
-        power = np.zeros(self.gammas.size)
-        height = rows.stop - rows.start
+        sums = _PairSums.zeros(rows.start, self._classes_of(rows), n, self.counts.size, self.gammas.size)
         of_rows = self._indicator(rows)
-        beyond = [slice(start, min(start + column_step, n)) for start in range(rows.stop, n, column_step)]
-        for columns in [rows, *beyond]:
-            share = 0.5 if columns is rows else 1.0
-            of_columns = self._indicator(columns)
-            there = slice(columns.start - rows.start, columns.stop - rows.start)
+        later = [slice(start, min(start + column_step, n)) for start in range(rows.stop, n, column_step)]
+        for columns in [rows, *later]:
+            on_diagonal = columns is rows
+            classes, of_columns = self._classes_of(columns), self._indicator(columns)
+            place = slice(columns.start - rows.start, columns.stop - rows.start)
             for level, values in enumerate(self._values(rows, columns)):
-                by_class = of_rows.T @ values  # (kr, columns)
-                strip[level, :, self._classes_of(columns)] += share * to_numpy(by_class @ of_columns)
-                along[level, there] += to_numpy(_column_sums(by_class))
-                if columns is not rows:
-                    along[level, :height] += to_numpy(_row_sums(values))
-                power[level] += 2 * share * _sum_of_squares(values)
-        return strip, along, power
+                by_row_class = of_rows.T @ values  # (classes of the rows, columns)
+                by_class = to_numpy(by_row_class @ of_columns)
+                sums.by_class[level, :, classes] += 0.5 * by_class if on_diagonal else by_class
+                sums.row_sums[level, place] += to_numpy(_column_sums(by_row_class))
+                if not on_diagonal:  # the mirror image of the tile: its row sums belong to the rows
+                    sums.row_sums[level, : rows.stop - rows.start] += to_numpy(_row_sums(values))
+                sums.squares[level] += (1 if on_diagonal else 2) * _sum_of_squares(values)
+        return sums
 
-    def _values(self, rows, columns):
+    def _members(self, number: int) -> slice:
+        return slice(int(self.ends[number] - self.counts[number]), int(self.ends[number]))
+
+    def _tiles(self, rows: slice, columns: slice) -> list[tuple[slice, slice]]:
+        """Pairs of short slices that cover all pairs of two long ones."""
+        row_step, column_step = block_shape(self.X, self.X.shape[0])
+        moved = lambda part, by: slice(part.start + by.start, part.stop + by.start)
+        return [
+            (moved(above, rows), moved(beside, columns))
+            for above in cut(rows.stop - rows.start, row_step)
+            for beside in cut(columns.stop - columns.start, column_step)
+        ]
+
+    def _values(self, rows: slice, columns: slice) -> Iterator[Array]:
         """Kernel values of a tile, one width after another; each array lives until the next is asked for."""
         quantity = self._quantity(rows, columns)
         if not self._doubles:
@@ -241,31 +268,33 @@ class ClassPairs:
             values *= values
             yield values
 
-    def _indicator(self, points):
+    def _indicator(self, points: slice) -> Array:
         """Ones where a point is of a class, for the classes of consecutive points alone."""
         codes = self.codes[points]
         return from_numpy((codes[:, None] == np.arange(codes[0], codes[-1] + 1)).astype(np.float64), self._dense_like)
 
-    def _classes_of(self, points):
+    def _classes_of(self, points: slice) -> slice:
         return slice(int(self.codes[points.start]), int(self.codes[points.stop - 1]) + 1)
 
     @cached_property
-    def _dense_like(self):
+    def _dense_like(self) -> Array:
         """An array of the library, device and precision of kernel values."""
         return self._kernels[0].profile(self._quantity(slice(0, 1), slice(0, 1)))
 
-    def _self_similarity(self):
+    def _self_similarity(self) -> np.ndarray:
         """k(x, x), which is the same for all points of a kernel of a distance."""
         at_zero = np.array([float(kernel.profile(0 * self._dense_like)[0, 0]) for kernel in self._kernels])
         return np.broadcast_to(at_zero[:, None], (self.gammas.size, self.counts.size))
 
 
-def class_gram(X, y, gammas, kernel=None):
+def class_gram(X: Array, y: Targets, gammas: ArrayLike, kernel: Kernel | None = None) -> ClassGram:
     """Inner products of class means in feature space for several widths: `ClassPairs(X, y, gammas, kernel).gram()`."""
     return ClassPairs(X, y, gammas, kernel).gram()
 
 
-def without_self_pairs(squared_norms, counts, self_similarity, classes):
+def without_self_pairs(
+    squared_norms: np.ndarray, counts: np.ndarray, self_similarity: np.ndarray, classes: np.ndarray
+) -> np.ndarray:
     """‖m_j‖² as means over pairs of different points, from means over all pairs; arrays of shape (L, K)."""
     if counts.min() < 2:
         lonely = classes.tolist()[int(np.argmin(counts))]
@@ -276,7 +305,7 @@ def without_self_pairs(squared_norms, counts, self_similarity, classes):
     return (counts * squared_norms - self_similarity) / (counts - 1)
 
 
-def stratified_rows(y, n_samples, rng):
+def stratified_rows(y: Targets, n_samples: int | None, rng: np.random.Generator) -> np.ndarray:
     """Row numbers of at most about n_samples points, every class in proportion and with two members at least.
 
     Classes of fewer members come whole; None, or a number that is not below the rows there are, takes all.
@@ -294,7 +323,7 @@ def stratified_rows(y, n_samples, rng):
     return np.sort(order[rank < wanted[codes[order]]])
 
 
-def has_width(kernel):
+def has_width(kernel: Kernel) -> bool:
     """Whether `gamma` of a kernel is the width of a bump, so that class means have a width where they are far apart."""
     return (
         isinstance(kernel, ProfileKernel)
@@ -304,8 +333,8 @@ def has_width(kernel):
     )
 
 
-def require_width(kernel):
-    """Refuse kernels that have none."""
+def require_width(kernel: Kernel) -> None:
+    """Raise for kernels without such a width."""
     if not has_width(kernel):
         raise UnsupportedKernelError(
             f"Widths from class means need a positive semidefinite kernel of a distance with a `gamma`; got {kernel!r}."
@@ -314,25 +343,25 @@ def require_width(kernel):
         )
 
 
-def _column_sums(values):
+def _column_sums(values: Array) -> Array:
     """1ᵀV, on the host by BLAS, which is several times faster than NumPy's sum on a tile in the cache."""
     if isinstance(values, np.ndarray):
         return np.ones(values.shape[0], values.dtype) @ values
     return array_namespace(values).sum(values, axis=0)
 
 
-def _row_sums(values):
+def _row_sums(values: Array) -> Array:
     if isinstance(values, np.ndarray):
         return values @ np.ones(values.shape[1], values.dtype)
     return array_namespace(values).sum(values, axis=1)
 
 
-def _total(values):
+def _total(values: Array) -> float:
     xp = array_namespace(values)
     return float(xp.sum(values, dtype=xp.float64))
 
 
-def _sum_of_squares(values):
+def _sum_of_squares(values: Array) -> float:
     if isinstance(values, np.ndarray):
         flat = values.ravel()
         return float(flat @ flat)

@@ -1,26 +1,32 @@
 """Widths from labelled points: where class means in feature space lie farthest apart."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import type_of_target
 
 from preimage._arrays import as_points, is_foreign, take_rows, to_numpy
+from preimage._typing import Array, Rows, Targets
 from preimage._validation import generator
 from preimage._warnings import warn_user
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels._bandwidth import CLASS_RULES, is_class_rule, resolve_gamma
+from preimage.kernels._kernel import Kernel
 from preimage.kernels._radial import Gaussian
 from preimage.widths._class_gram import ClassGram, ClassPairs, require_width, stratified_rows
 from preimage.widths._dispersion import Peak, dispersion, find_peak
-from preimage.widths._enclosing_ball import randomized_balls
+from preimage.widths._enclosing_ball import Ball, randomized_balls
 
-# Widths are 2^k times one over the median squared distance, from the first k to the last.
+# Widths are 2^k times one over the median squared distance, from the first k to the last: peaks of the data sets in
+# docs/results lie within, and where one does not the grid grows.
 FIRST_OCTAVE, LAST_OCTAVE = -6, 5
-# Octaves by which a grid grows, one time after another, where the curve still rises at its end.
+# Octaves by which a grid grows, one time after another, where the curve still rises at its end: 28 octaves in all are
+# eight decades beyond the first grid, where kernels are constant or diagonal in double precision.
 MORE_OCTAVES = (4, 8, 16)
-# Points from which a rule for `gamma` finds its width: a second or so.
+# Points from which a rule for `gamma` finds its width. All pairs of them take about a second; with ten times more, a
+# hundred times longer, class means would be more precise than the peak is sharp.
 CLASS_POINTS = 4000
 
 
@@ -40,14 +46,22 @@ class WidthCurves:
         Those of the randomised algorithm.
     """
 
-    gammas: Any
-    criteria: dict
+    gammas: np.ndarray
+    criteria: dict[str, np.ndarray]
     peak: Peak | None
     gram: ClassGram | None = None
-    balls: Any = None
+    balls: list[Ball] | None = None
 
 
-def class_width(X, y, rule="enclosing_ball", *, kernel=None, unbiased=True, n_samples=CLASS_POINTS):
+def class_width(
+    X: Rows,
+    y: Targets,
+    rule: str = "enclosing_ball",
+    *,
+    kernel: Kernel | None = None,
+    unbiased: bool = True,
+    n_samples: int | None = CLASS_POINTS,
+) -> float:
     r"""The γ at which class means in feature space are most dispersed.
 
     ==================  ==========================================================================
@@ -59,7 +73,7 @@ def class_width(X, y, rule="enclosing_ball", *, kernel=None, unbiased=True, n_sa
 
     All vanish or level off for wide and for narrow kernels and have a peak between, which is sought on a doubling grid
     around one over the median squared distance, and refined by a parabola in log γ. Of a plateau the smallest γ is
-    taken. These are good starting points, at the price of one kernel matrix; they do not replace cross-validation.
+    taken. These are good starting points, at the cost of one kernel matrix; they do not replace cross-validation.
 
     Parameters
     ----------
@@ -97,12 +111,12 @@ def class_width(X, y, rule="enclosing_ball", *, kernel=None, unbiased=True, n_sa
     return settled_gamma(curves, X, kernel, rule)
 
 
-def needs_labels(kernel):
+def needs_labels(kernel: Kernel) -> bool:
     """Whether the width of a kernel, or of a part of it, is found from class means."""
     return any(is_class_rule(value) for _, value, _ in kernel.open_parameters())
 
 
-def with_class_widths(kernel, X, y):
+def with_class_widths(kernel: Kernel, X: Array, y: Targets) -> Kernel:
     """A kernel with every width that class means decide fixed to its value; all else stays as it is.
 
     `resolve(X)` of the kernel that is returned fixes parameters that need no labels.
@@ -137,7 +151,16 @@ def with_class_widths(kernel, X, y):
     )
 
 
-def width_curves(X, y, criterion, *, gammas=None, kernel=None, unbiased=True, criteria=CLASS_RULES):
+def width_curves(
+    X: Array,
+    y: np.ndarray,
+    criterion: str,
+    *,
+    gammas: ArrayLike | None = None,
+    kernel: Kernel | None = None,
+    unbiased: bool = True,
+    criteria: Iterable[str] = CLASS_RULES,
+) -> WidthCurves:
     """Curves of all `criteria`, and the peak of `criterion`, from one class Gram matrix.
 
     Without `gammas` the grid is found, and grows where the curve rises at its end; with them the peak is one of them.
@@ -156,7 +179,16 @@ def width_curves(X, y, criterion, *, gammas=None, kernel=None, unbiased=True, cr
     return curves
 
 
-def randomized_curves(X, y, *, gammas=None, kernel=None, unbiased=True, n_steps=200, rng=None):
+def randomized_curves(
+    X: Array,
+    y: np.ndarray,
+    *,
+    gammas: ArrayLike | None = None,
+    kernel: Kernel | None = None,
+    unbiased: bool = True,
+    n_steps: int = 200,
+    rng: np.random.Generator | None = None,
+) -> WidthCurves:
     """Radii of balls from the rows of the class Gram matrix that `randomized_balls` draws, and their peak.
 
     The grid does not grow. Without pairs of a point with itself, radii are certain up to what these take away only.
@@ -167,7 +199,7 @@ def randomized_curves(X, y, *, gammas=None, kernel=None, unbiased=True, n_steps=
     pairs = ClassPairs(X, y, grid, kernel)
     diagonals = pairs.diagonal(unbiased=unbiased)
 
-    def row(number):
+    def row(number: int) -> np.ndarray:
         values = pairs.row(number)
         values[:, number] = diagonals[:, number]
         return values
@@ -178,7 +210,7 @@ def randomized_curves(X, y, *, gammas=None, kernel=None, unbiased=True, n_steps=
     return WidthCurves(pairs.gammas, {"randomized_ball": radii}, peak, balls=balls)
 
 
-def settled_gamma(curves, X, kernel, criterion):
+def settled_gamma(curves: WidthCurves, X: Array, kernel: Kernel, criterion: str) -> float:
     """The width of the peak; where there is none, with a warning, one over the median distance."""
     if curves.peak is None:
         fallback = resolve_gamma("median", X, kernel.metric)
@@ -198,7 +230,7 @@ def settled_gamma(curves, X, kernel, criterion):
     return curves.peak.gamma
 
 
-def check_class_labels(who, y, n, min_members=1):
+def check_class_labels(who: str, y: Targets, n: int, min_members: int = 1) -> np.ndarray:
     """Labels in NumPy, of two classes or more with some members; an error that names `who` otherwise."""
     remedy = "Rules without labels are 'scale', 'median' and percentiles such as 'p5'."
     if y is None:
@@ -228,16 +260,16 @@ def check_class_labels(who, y, n, min_members=1):
     return y
 
 
-def _curves(gram, names, criterion, unbiased, interpolate):
+def _curves(gram: ClassGram, names: Iterable[str], criterion: str, unbiased: bool, interpolate: bool) -> WidthCurves:
     curves = {name: dispersion(gram, name, unbiased) for name in names}
     return WidthCurves(gram.gammas, curves, find_peak(gram.gammas, curves[criterion], interpolate), gram)
 
 
-def _first_grid(X, kernel):
+def _first_grid(X: Array, kernel: Kernel) -> np.ndarray:
     return resolve_gamma("median", X, kernel.metric) * 2.0 ** np.arange(FIRST_OCTAVE, LAST_OCTAVE + 1)
 
 
-def _further(gammas, side, octaves):
+def _further(gammas: np.ndarray, side: int, octaves: int) -> np.ndarray:
     if side < 0:
         return gammas[0] * 2.0 ** np.arange(-octaves, 0)
     return gammas[-1] * 2.0 ** np.arange(1, octaves + 1)

@@ -1,18 +1,23 @@
 """How far apart class means lie in feature space, as functions of the width of the kernel."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from preimage.widths._enclosing_ball import enclosing_ball, multiplicative_weights_ball
+from preimage.widths._class_gram import ClassGram
+from preimage.widths._enclosing_ball import Ball, gram_ball, multiplicative_weights_ball
 
-# Values within this share of the largest count as one plateau.
+# Values within this fraction of the largest count as one plateau: a curve that levels off for narrow kernels, of which
+# the widest one is taken. Ten times more would take the flanks of a broad peak for a plateau.
 PLATEAU = 1e-3
-# Negative eigenvalues below this share of the largest squared norm are rounding errors.
+# Negative eigenvalues below this fraction of the largest squared norm are rounding errors of sums over classes. Larger
+# ones are removed, which costs a full decomposition; they move the radius by as much as they are large.
 POSITIVE = 1e-12
 
 
-def squared_class_distances(G):
+def squared_class_distances(G: np.ndarray) -> np.ndarray:
     """‖m_m − m_n‖² = G_mm + G_nn − 2G_mn over pairs m < n, shape (L, K(K − 1)/2), from G of shape (L, K, K).
 
     Estimates without pairs of a point with itself can be negative where classes are alike; they become zero.
@@ -22,16 +27,16 @@ def squared_class_distances(G):
     return np.maximum(diagonal[:, left] + diagonal[:, right] - 2 * G[:, left, right], 0)
 
 
-def class_balls(G, solve=enclosing_ball):
+def class_balls(G: np.ndarray, solve: Callable[[np.ndarray], Ball] = gram_ball) -> list[Ball]:
     """The smallest ball around the class means for every width.
 
-    Without pairs of a point with itself G may have negative eigenvalues; the nearest matrix that has none, on vectors
-    of sum zero, takes its place, as no points have the inner products that it says.
+    Without pairs of a point with itself, estimates of G may have negative eigenvalues, so that no points have these
+    inner products. The nearest matrix without negative eigenvalues on vectors of sum zero is used instead.
     """
     return [solve(_euclidean(each)) for each in G]
 
 
-def alignment(gram):
+def alignment(gram: ClassGram) -> np.ndarray:
     r"""Centred kernel–target alignment of every width, shape (L,).
 
     .. math:: \frac{\langle HKH, T\rangle}{\|HKH\|\, \|HTH\|}, \qquad T_{ij} = [y_i = y_j],
@@ -50,18 +55,18 @@ def alignment(gram):
     return product / np.sqrt(np.maximum(squared_norm * target, np.finfo(float).tiny))
 
 
-def dispersion(gram, criterion, unbiased=True):
-    """One of the `CRITERIA` for every width, shape (L,); alignment knows no unbiased variant."""
+def dispersion(gram: ClassGram, criterion: str, unbiased: bool = True) -> np.ndarray:
+    """One of the `CRITERIA` for every width, shape (L,); alignment has no unbiased variant."""
     if criterion == "alignment":
         return alignment(gram)
     return _DISPERSIONS[criterion](gram.unbiased if unbiased else gram.values)
 
 
-def _distances(summary):
+def _distances(summary: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
     return lambda G: summary(np.sqrt(squared_class_distances(G)))
 
 
-_DISPERSIONS = {
+_DISPERSIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "enclosing_ball": lambda G: np.array([ball.radius for ball in class_balls(G)]),
     "mean_distance": _distances(lambda d: d.mean(axis=1)),
     "median_distance": _distances(lambda d: np.median(d, axis=1)),
@@ -81,7 +86,7 @@ class Peak:
     Parameters
     ----------
     index : int
-        Its place on the grid: of a plateau, the one of the smallest γ.
+        Its position on the grid: of a plateau, that of the smallest γ.
     gamma : float
         The width there, or at the top of the parabola through it and its neighbours.
     at_edge : {-1, 0, 1}
@@ -93,7 +98,7 @@ class Peak:
     at_edge: int
 
 
-def find_peak(gammas, values, interpolate=True):
+def find_peak(gammas: ArrayLike, values: ArrayLike, interpolate: bool = True) -> Peak | None:
     """The width of the largest value; of a plateau the smallest γ, which is the widest kernel.
 
     Parameters
@@ -109,16 +114,16 @@ def find_peak(gammas, values, interpolate=True):
     Peak or None
         None when no value is positive: the means cannot be told apart at any width.
     """
-    values = np.asarray(values, dtype=float)
+    gammas, values = np.asarray(gammas, dtype=float), np.asarray(values, dtype=float)
     top = int(np.argmax(values))
     if not values[top] > 0:
         return None
     index = top
     while index > 0 and values[index - 1] >= (1 - PLATEAU) * values[top]:
         index -= 1
-    # A plateau that goes on to the end of the grid has been seen; a single value there may be a slope.
+    # A plateau of several values that ends with the grid is one; a single value there may lie on a rising curve.
     at_edge = -1 if index == 0 else int(index == len(values) - 1)
-    # Two values alike may lie on both sides of a top; three are a plateau.
+    # Two similar values may lie on both sides of a maximum; three are a plateau.
     is_peaked = 0 < top < len(values) - 1 and top - index < 2
     if not interpolate or at_edge or not is_peaked:
         return Peak(index, float(gammas[index]), at_edge if len(values) > 1 else 0)
@@ -126,17 +131,17 @@ def find_peak(gammas, values, interpolate=True):
     return Peak(top, float(np.exp(_parabola_top(x, values[top - 1 : top + 2]))), 0)
 
 
-def _parabola_top(x, y):
+def _parabola_top(x: np.ndarray, y: np.ndarray) -> float:
     left, right = (y[1] - y[0]) / (x[1] - x[0]), (y[2] - y[1]) / (x[2] - x[1])
     curvature = (right - left) / (x[2] - x[0])
     if not curvature < 0:
         return x[1]
-    # The slope at the middle of the first two is `left`; it falls to zero where the top is.
+    # The derivative at the middle of the first two is `left`; it falls to zero where the maximum is.
     top = (x[0] + x[1]) / 2 - left / (2 * curvature)
     return min(max(top, x[0]), x[2])
 
 
-def _euclidean(G):
+def _euclidean(G: np.ndarray) -> np.ndarray:
     """The nearest Gram matrix of points whose mean is zero."""
     means = G.mean(axis=0)
     centered = G - means[None, :] - means[:, None] + means.mean()
@@ -147,11 +152,12 @@ def _euclidean(G):
     return (vectors * np.maximum(values, 0)) @ vectors.T
 
 
-def _is_positive(centered):
+def _is_positive(centered: np.ndarray) -> bool:
     """Whether no eigenvalue is negative beyond rounding errors: a factorisation is much cheaper than all of them."""
     n = len(centered)
     scale = float(np.abs(np.diagonal(centered)).max())
-    # The constant vector has the eigenvalue zero; it gets one of the scale of the others.
+    # The constant vector has the eigenvalue zero, which rounding may make negative; it is raised to the scale of the
+    # others.
     try:
         np.linalg.cholesky(centered + scale / n + POSITIVE * scale * np.eye(n))
     except np.linalg.LinAlgError:

@@ -1,28 +1,42 @@
 """Smallest balls around vectors of which only inner products are known."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
-# Relative gap at which first-order steps hand over to the linear algebra of the points on the sphere.
+from preimage._arrays import as_points, in_double, to_numpy
+from preimage._linalg import require_semidefinite
+from preimage._typing import Array, Rows
+from preimage.kernels._kernel import Kernel
+
+# Relative gap at which first-order steps hand over to the linear algebra of the points on the sphere. First-order steps
+# converge slowly once the right points are found, which a gap of 1e-4 shows; at 1e-3 the algebra starts with wrong
+# points and exchanges many of them, at a linear system each.
 ROUGH_GAP = 1e-4
-# First-order steps a point before that; on spheres of many points they are slower than the algebra.
+# First-order steps per point before that at most; on spheres of many points they are slower than the algebra.
 ROUGH_STEPS = 20
-# Steps in a row that may bring no smaller gap: with rounding errors, points can leave and enter for ever.
+# Steps in a row that may bring no smaller gap: with rounding errors, points can leave and enter for ever. The best
+# weights so far are returned then, so that the number decides about time alone.
 VAIN_STEPS = 50
-# Weights that are larger than this say that points depend on each other up to rounding errors, which decide them.
+# Weights of an equidistant centre beyond this say that points depend on each other up to rounding errors: weights of
+# the smallest ball lie between 0 and 1, and solutions of 1e3 have lost three digits to cancellation.
 LARGEST_WEIGHT = 1e3
-# Singular values below this share of the largest count as zero then.
+# Singular values below this fraction of the largest then count as zero: three digits above rounding.
 DEPENDENT = 1e-11
-# Steps of the mean weight towards far points, in units of one over the squared radius.
+# Steps of the mean weight towards far points, in units of one over the squared radius. Larger steps oscillate.
 LEARNING_RATE = 2.0
-# Sharpness of the draw of the randomised algorithm: in units of one over the squared radius.
+# Sharpness of the draw of the randomised algorithm, in units of one over the squared radius: a point whose squared
+# distance is 2 % of the squared radius smaller is drawn e times less often. Far smaller values draw points that cannot
+# be on the sphere; far larger ones always draw the farthest, and spend rows on points that are alike.
 DRAW_SHARPNESS = 50.0
-# Steps among rows that are known already, for each row that is drawn.
+# Line searches among rows that are known already, for each row that is drawn: they cost O(K), a new row far more.
 CORRECTIONS = 8
+# The gap, relative to the squared radius, at which the approximate algorithms call a ball converged: 1 % of the squared
+# radius is half a per cent of the radius, less than neighbouring widths of a grid differ by.
+ROUGHLY_CONVERGED = 1e-2
 
 
 @dataclass(frozen=True)
@@ -42,33 +56,77 @@ class Ball:
         Whether the two agree to the tolerance.
     """
 
-    weights: Any
+    weights: np.ndarray
     squared_radius: float
     lower_bound: float
     n_steps: int
     converged: bool
 
     @property
-    def radius(self):
+    def radius(self) -> float:
+        """The square root of `squared_radius`."""
         return float(np.sqrt(self.squared_radius))
 
     @property
-    def gap(self):
+    def gap(self) -> float:
         """Squared radius less its lower bound: zero for the smallest ball."""
         return self.squared_radius - self.lower_bound
 
 
-def center_distances(G, p):
+def center_distances(G: np.ndarray, p: np.ndarray) -> np.ndarray:
     """‖Σ pⱼmⱼ − mᵢ‖² = pᵀGp + Gᵢᵢ − 2(Gp)ᵢ of all points from a weighted mean."""
     product = G @ p
     return p @ product + np.diagonal(G) - 2 * product
 
 
-def enclosing_ball(G, tol=1e-12, max_iter=100_000):
-    r"""The smallest ball around K vectors with the Gram matrix G.
+def enclosing_ball(kernel: Kernel, X: Rows, tol: float = 1e-12, max_iter: int = 100_000) -> Ball:
+    r"""The smallest ball in feature space around the images of the rows of X.
 
-    .. math:: R^2 = \min_c \max_i \|c - m_i\|^2
-              = \max_{p \ge 0,\, \sum p = 1} \Bigl[\sum_i p_i G_{ii} - p^\top G p\Bigr].
+    .. math:: R^2 = \min_c \max_i \|c - \varphi(x_i)\|^2
+              = \max_{p \ge 0,\, \sum p = 1} \Bigl[\sum_i p_i k(x_i, x_i) - \sum_{ij} p_i p_j k(x_i, x_j)\Bigr].
+
+    Its radius is that of bounds such as R²‖w‖² for support vector machines. It costs one kernel matrix and linear
+    systems of the size of the points on the sphere.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With all parameters resolved, and positive semidefinite at least on differences of images.
+    X : array or sparse matrix of shape (n, d)
+    tol : float, default=1e-12
+        Gap between the squared radius and its lower bound, relative to the squared radius.
+    max_iter : int, default=100_000
+        Most steps.
+
+    Returns
+    -------
+    Ball
+        Its centre is the mean of the images with the `weights`, positive for rows on the sphere alone.
+
+    Examples
+    --------
+    All images of a Gaussian kernel have length one; a wide kernel brings them together:
+
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.widths import enclosing_ball
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.3, 0.3]])
+    >>> for gamma in (0.1, 1.0, 100.0):
+    ...     print(f"{enclosing_ball(Gaussian(gamma), X).radius:.3f}")
+    0.301
+    0.693
+    0.866
+    >>> enclosing_ball(Gaussian(0.1), X).weights.round(2)  # the last point is inside
+    array([0.05, 0.48, 0.48, 0.  ])
+    """
+    gram = to_numpy(kernel(in_double(as_points(X))))
+    advice = "Without one, distances have no meaning. Iterated(kernel) is positive semidefinite."
+    require_semidefinite(kernel, _centered(gram), "enclosing_ball", advice)
+    return gram_ball(gram, tol, max_iter)
+
+
+def gram_ball(G: Array, tol: float = 1e-12, max_iter: int = 100_000) -> Ball:
+    """The smallest ball around K vectors with the Gram matrix G; see `enclosing_ball`.
 
     Frank–Wolfe steps with exact line search, towards the farthest point or away from the nearest that has weight, cost
     O(K) each and find roughly which points are on the sphere. Then these points are solved for: equal distances are a
@@ -78,10 +136,8 @@ def enclosing_ball(G, tol=1e-12, max_iter=100_000):
     ----------
     G : array of shape (K, K)
         Positive semidefinite (on vectors of sum zero suffices: a common shift of all points changes nothing).
-    tol : float, default=1e-12
-        Gap between the radius and its lower bound, relative to the squared radius.
-    max_iter : int, default=100_000
-        Most steps of both kinds.
+    tol, max_iter
+        As in `enclosing_ball`.
 
     Returns
     -------
@@ -92,8 +148,8 @@ def enclosing_ball(G, tol=1e-12, max_iter=100_000):
     Three corners of an equilateral triangle of side one:
 
     >>> import numpy as np
-    >>> from preimage.widths._enclosing_ball import enclosing_ball
-    >>> ball = enclosing_ball(np.eye(3) / 2)
+    >>> from preimage.widths._enclosing_ball import gram_ball
+    >>> ball = gram_ball(np.eye(3) / 2)
     >>> ball.weights.round(6), round(ball.radius, 6)
     (array([0.333333, 0.333333, 0.333333]), 0.57735)
     """
@@ -107,14 +163,14 @@ def enclosing_ball(G, tol=1e-12, max_iter=100_000):
     return _ball(G, p, scale, n_rough + n_exact, tol)
 
 
-def multiplicative_weights_ball(G, n_steps=500, learning_rate=LEARNING_RATE):
+def multiplicative_weights_ball(G: Array, n_steps: int = 500, learning_rate: float = LEARNING_RATE) -> Ball:
     r"""A nearly smallest ball by primal–dual multiplicative weights: weight grows on far points.
 
     .. math:: q_i^t \propto q_i^{t-1} \exp(+\eta \|A p^{t-1} - m_i\|^2), \qquad
               p^t = (1 - \tfrac1t)\, p^{t-1} + \tfrac1t q^t.
 
-    O(K²) a step. The squared radius exceeds the smallest one by a share that falls roughly as 1/T. The publication has
-    the opposite sign in the exponent, with which weight gathers on the nearest point.
+    O(K²) per step. The squared radius exceeds the smallest one by a fraction that falls roughly as 1/T. The publication
+    has the opposite sign in the exponent, with which weight gathers on the nearest point.
 
     Parameters
     ----------
@@ -139,29 +195,35 @@ def multiplicative_weights_ball(G, n_steps=500, learning_rate=LEARNING_RATE):
         log_q -= log_q.max()  # exp would overflow
         q = np.exp(log_q)
         p = (1 - 1 / step) * p + q / q.sum() / step
-    return _ball(G, p, scale, n_steps, tol=1e-2)
+    return _ball(G, p, scale, n_steps, ROUGHLY_CONVERGED)
 
 
-def randomized_balls(row, diagonals, n_steps=200, rng=None, tol=1e-2):
+def randomized_balls(
+    row: Callable[[int], Array],
+    diagonals: Array,
+    n_steps: int = 200,
+    rng: np.random.Generator | None = None,
+    tol: float = ROUGHLY_CONVERGED,
+) -> list[Ball]:
     r"""Nearly smallest balls of several Gram matrices of the same K points, from few of their rows.
 
     Each step draws a point i with probability :math:`\propto \exp(\eta\, d^2(i; p))`, which favours far ones, asks for
     its row of the Gram matrices and moves the centre of each towards it (or away, where it is near) by exact line
     search. The centre is a mean of drawn points alone, so the rows that were drawn give its distances to *all* points:
     every step has a certificate, the best is kept, and a radius is never below the smallest one. A step costs the row
-    and O(K) arithmetic a matrix, with a few more line searches among rows that are known. Drawing from the *averaged*
+    and O(K) arithmetic per matrix, with a few more line searches among rows that are known. Drawing from the *averaged*
     weights, as published, leaves the noise of the draws in the radius: 10 to 20 % after 500 steps.
 
     Parameters
     ----------
     row : callable
-        ``row(i)`` → the rows i of the L matrices, shape (L, K); asked for once a point.
+        ``row(i)`` → the rows i of the L matrices, shape (L, K); asked for once per point.
     diagonals : array of shape (L, K)
     n_steps : int, default=200
         Most draws.
     rng : numpy Generator
     tol : float, default=1e-2
-        Stop when no squared radius can be smaller by this share.
+        Stop when no squared radius can be smaller by this fraction.
 
     Returns
     -------
@@ -170,11 +232,11 @@ def randomized_balls(row, diagonals, n_steps=200, rng=None, tol=1e-2):
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.widths._enclosing_ball import enclosing_ball, randomized_balls
+    >>> from preimage.widths._enclosing_ball import gram_ball, randomized_balls
     >>> points = np.random.default_rng(0).normal(size=(30, 3))
     >>> G = points @ points.T
     >>> (ball,) = randomized_balls(lambda i: G[i][None], np.diag(G)[None], 200, np.random.default_rng(0))
-    >>> 1 <= ball.squared_radius / enclosing_ball(G).squared_radius < 1.05
+    >>> 1 <= ball.squared_radius / gram_ball(G).squared_radius < 1.05
     True
     """
     rng = np.random.default_rng(0) if rng is None else rng
@@ -190,14 +252,17 @@ def randomized_balls(row, diagonals, n_steps=200, rng=None, tol=1e-2):
 
 
 class _KnownRows:
-    """Centres that are means of points whose rows of the Gram matrices are known; one centre a matrix."""
+    """Centres that are means of points whose rows of the Gram matrices are known; one centre per matrix.
 
-    def __init__(self, row, diagonals):
+    Invariants: `products` is G p, `distances` and `dual` belong to the present p; `best` and `lower` are the smallest
+    upper and the largest lower bound of the squared radius so far, `best_p` the weights of the former."""
+
+    def __init__(self, row: Callable[[int], Array], diagonals: np.ndarray) -> None:
         self.row = row
         self.diagonals = diagonals
-        self.rows = {}
+        self.rows: dict[int, np.ndarray] = {}
 
-    def begin(self, first):
+    def begin(self, first: int) -> None:
         """All weight on one point."""
         n_matrices, n_points = self.diagonals.shape
         self.p = np.zeros((n_matrices, n_points))
@@ -209,21 +274,21 @@ class _KnownRows:
         self.best_p = self.p.copy()
         self._judge()
 
-    def draw(self, rng):
+    def draw(self, rng: np.random.Generator) -> int:
         """A point, far from the centres of matrices whose radius is not certain yet."""
         scale = np.maximum(self.best, np.finfo(float).tiny)
         exponent = DRAW_SHARPNESS * self.distances / scale[:, None]
         q = np.exp(exponent - exponent.max(axis=1, keepdims=True))
         q /= q.sum(axis=1, keepdims=True)
-        open_share = np.maximum(1 - self.lower / scale, 0)
-        weights = open_share @ q
+        uncertain = np.maximum(1 - self.lower / scale, 0)
+        weights = uncertain @ q
         return int(rng.choice(weights.size, p=weights / weights.sum()))
 
-    def visit(self, point):
+    def visit(self, point: int) -> None:
         """Move every centre along the line to one point."""
         self._move(np.full(len(self.p), point))
 
-    def correct(self):
+    def correct(self) -> None:
         """Move every centre towards the farthest known point or away from the nearest that has weight."""
         every = np.arange(len(self.p))
         far = np.argmax(np.where(self.known, self.distances, -np.inf), axis=1)
@@ -231,26 +296,26 @@ class _KnownRows:
         is_towards = self.distances[every, far] - self.dual >= self.dual - self.distances[every, near]
         self._move(np.where(is_towards, far, near))
 
-    def is_within(self, tol):
+    def is_within(self, tol: float) -> bool:
         return bool(np.all(self.best - self.lower <= tol * self.best))
 
-    def balls(self, n_steps, tol):
+    def balls(self, n_steps: int, tol: float) -> list[Ball]:
         return [
             Ball(p, float(upper), float(lower), n_steps, bool(upper - lower <= tol * upper))
             for p, upper, lower in zip(self.best_p, self.best, self.lower, strict=True)
         ]
 
-    def _row(self, point):
+    def _row(self, point: int) -> np.ndarray:
         if point not in self.rows:
             self.rows[point] = np.asarray(self.row(point), dtype=float)
             self.known[point] = True
         return self.rows[point]
 
-    def _move(self, points):
+    def _move(self, points: np.ndarray) -> None:
         """Exact line search along e − p: the dual value is dual + τ(d − dual) − τ²d there."""
         every = np.arange(len(self.p))
         weight, distance = self.p[every, points], self.distances[every, points]
-        least = -weight / np.maximum(1 - weight, np.finfo(float).tiny)
+        least = -weight / np.maximum(1 - weight, np.finfo(float).tiny)  # the step away that leaves no weight
         best = (distance - self.dual) / (2 * np.maximum(distance, np.finfo(float).tiny))
         step = np.clip(best, np.where(weight < 1, least, 0.0), 1.0)
         rows = np.stack([self._row(point)[matrix] for matrix, point in enumerate(points.tolist())])
@@ -259,7 +324,7 @@ class _KnownRows:
         self.products = (1 - step)[:, None] * self.products + step[:, None] * rows
         self._judge()
 
-    def _judge(self):
+    def _judge(self) -> None:
         squared_norms = np.einsum("ij,ij->i", self.p, self.products)
         self.distances = np.maximum(squared_norms[:, None] + self.diagonals - 2 * self.products, 0)
         self.dual = np.einsum("ij,ij->i", self.p, self.diagonals) - squared_norms
@@ -270,7 +335,7 @@ class _KnownRows:
         self.best_p[better] = self.p[better]
 
 
-def _centered(G):
+def _centered(G: Array) -> np.ndarray:
     """G of the points less their mean, symmetric to the last bit."""
     G = np.asarray(G, dtype=float)
     if G.ndim != 2 or G.shape[0] != G.shape[1] or G.shape[0] == 0:
@@ -282,8 +347,13 @@ def _centered(G):
     return (G + G.T) / 2
 
 
-def _rough_weights(G, max_iter):
-    """Frank–Wolfe with away steps from the two ends of a long chord, to a rough gap."""
+def _rough_weights(G: np.ndarray, max_iter: int) -> tuple[np.ndarray, int]:
+    """Frank–Wolfe with away steps from the two ends of a long chord, to a rough gap; weights and number of steps.
+
+    Invariant: p ≥ 0 sums to one and `product` is G p. A step τ along e − p, with e all weight on one point at squared
+    distance d from the centre, changes the dual value D to D + τ(d − D) − τ²d, which is largest at τ = (d − D)/2d.
+    It is positive towards a far point. Away from a near one it is negative, and ends where no weight is left.
+    """
     diagonal = np.diagonal(G)
     first = int(np.argmax(diagonal))
     second = int(np.argmax(diagonal + G[first, first] - 2 * G[first]))
@@ -307,6 +377,7 @@ def _rough_weights(G, max_iter):
             point, most = near, p[near] / (1 - p[near])
             best = 0.5 * (dual - distances[near]) / max(distances[near], np.finfo(float).tiny)
             step = -min(most, best)
+        # Exactly zero where the step takes all of the weight: rounding would keep the point in the support.
         emptied = step < 0 and -step * (1 - p[point]) >= p[point]
         p *= 1 - step
         p[point] = 0.0 if emptied else p[point] + step
@@ -315,8 +386,12 @@ def _rough_weights(G, max_iter):
     return p / p.sum(), n_taken
 
 
-def _exact_weights(G, p, tol, max_iter):
-    """The active set: solve for equal distances on the support, let negative weights leave and far points enter."""
+def _exact_weights(G: np.ndarray, p: np.ndarray, tol: float, max_iter: int) -> tuple[np.ndarray, int]:
+    """The active set: solve for equal distances on the support, let negative weights leave and far points enter.
+
+    Invariant: p is zero outside of `support`. Each round raises the dual value, so no support comes twice but for
+    rounding errors; `best` are the weights of the smallest gap so far.
+    """
     n_taken, n_vain, best, best_gap = 0, 0, p, np.inf
     support = np.flatnonzero(p)
     while n_taken < max_iter and n_vain < VAIN_STEPS:
@@ -335,8 +410,11 @@ def _exact_weights(G, p, tol, max_iter):
     return best, n_taken
 
 
-def _balanced(G, p, support):
-    """The largest dual value with weight on (a part of) the support alone, and the part."""
+def _balanced(G: np.ndarray, p: np.ndarray, support: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest dual value with weight on (a part of) the support alone: the weights, and the part.
+
+    Every round but the last takes one point out of the support, so there are at most as many as points.
+    """
     while True:
         target, direction = _equidistant(G, support, p[support])
         if target is not None and np.all(target >= 0):
@@ -357,12 +435,13 @@ def _balanced(G, p, support):
         support = np.delete(support, leaving)
 
 
-def _equidistant(G, support, here):
-    """Weights of sum one, of any sign, whose centre is as far from one point of the support as from another.
+def _equidistant(G: np.ndarray, support: np.ndarray, here: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Weights of sum one, of any sign, whose centre has the same distance to all points of the support.
 
-    And the direction from `here` to them. Points that depend on each other (more than the dimensions plus one, or one
-    twice) need not have such a centre. Then weights are None, and the direction is one in which the centre stays where
-    it is and the dual value rises for ever.
+    Returns them, and the direction from `here` to them. They solve 2Gp + λ1 = diag G with 1ᵀp = 1: the dual value is
+    stationary. Points that depend on each other (more of them than dimensions plus one, or one twice) need not have
+    such a centre. Then weights are None, and along the direction the centre stays where it is while the dual value
+    rises without end.
     """
     size = support.size
     matrix = np.ones((size + 1, size + 1))
@@ -378,14 +457,15 @@ def _equidistant(G, support, here):
     except (LinAlgError, LinAlgWarning):
         pass
     solution = np.linalg.lstsq(matrix, right, rcond=DEPENDENT)[0]
-    # What least squares leave of a symmetric system is in its null space: weights that move nothing.
-    left = right - matrix @ solution
-    if np.linalg.norm(left) > np.sqrt(DEPENDENT) * np.linalg.norm(right):
-        return None, left[:size] - left[:size].mean()
+    # The residual of least squares is in the null space of a symmetric matrix: weights that do not move the centre.
+    residual = right - matrix @ solution
+    if np.linalg.norm(residual) > np.sqrt(DEPENDENT) * np.linalg.norm(right):
+        return None, residual[:size] - residual[:size].mean()
     return solution[:size], solution[:size] - here
 
 
-def _ball(G, p, scale, n_steps, tol):
+def _ball(G: np.ndarray, p: np.ndarray, scale: float, n_steps: int, tol: float) -> Ball:
+    """The ball of the weights p, in the units of G before it was divided by `scale`."""
     distances = center_distances(G, p)
     upper = max(float(distances.max()), 0.0)
     lower = max(float(p @ distances), 0.0)
