@@ -55,9 +55,12 @@ def test_gain_is_what_a_refit_gains(kernel, k, rng):
     gain = squared_error(target, before) - squared_error(target, after)
     total = target.squared_norms().sum()
     assert_allclose(-residual.loss(z)[0][0] * total, gain, rtol=1e-6, atol=1e-9 * total)
-    assert_allclose(residual.at_points, (target - before)(target.points), atol=1e-8 * np.abs(residual.at_points).max())
+    values = (target - before)(target.points)
+    assert_allclose(residual.span.residual_values, values, atol=1e-8 * np.abs(values).max())
     inside = kernel(target.points, chosen) @ np.linalg.solve(kernel(chosen), kernel(chosen, target.points))
-    assert_allclose(residual.left, kernel.diagonal(target.points) - np.diagonal(inside), atol=1e-8 * inside.max())
+    assert_allclose(
+        residual.span.residuals, kernel.diagonal(target.points) - np.diagonal(inside), atol=1e-8 * inside.max()
+    )
 
 
 @smooth_kernels

@@ -15,7 +15,7 @@ from preimage.feature_space._elimination import Proposal, by_largest, eliminate,
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram
 from preimage.feature_space._kernel_rows import KernelRows
-from preimage.kernels import Kernel
+from preimage.kernels import Kernel, Precomputed
 
 # Rounding errors of kernel values, in units of the floating type. Measured against 60 digits they are below one unit
 # for all rules and widths tried; ten times more would stop selections a decade early, a tenth would let rounding pass.
@@ -139,6 +139,17 @@ class GrowingSpan:
             span.extend(span.farthest())
         return span
 
+    @classmethod
+    def nested(cls, gram: np.ndarray, values: np.ndarray | None = None) -> GrowingSpan:
+        """The span of points whose kernel matrix is given, in their order, without those that depend on others.
+
+        Kernel values count with the precision of the array that holds them.
+        """
+        n = gram.shape[0]
+        span = cls(Precomputed(gram), np.arange(n)[:, None], values=values, capacity=n)
+        span.add_in_order()
+        return span
+
     def __len__(self) -> int:
         return self.pivots.size
 
@@ -247,6 +258,10 @@ class GrowingSpan:
             self._is_closed[numbers[~is_significant(self.residuals[numbers], errors)]] = True
         return added
 
+    def add_row(self, number: int) -> bool:
+        """Let one row join; returns False where its residual may be rounding."""
+        return bool(self._add(np.array([number]), np.sqrt(self.residuals[number]).reshape(1, 1)))
+
     def add_in_order(self, numbers: np.ndarray | None = None) -> None:
         """Let rows join in the given order (all rows by default), without those that depend on rows before them."""
         queue = np.arange(self.diagonal.size) if numbers is None else numbers
@@ -327,7 +342,7 @@ class GrowingSpan:
         self.pivots = np.append(self.pivots, pivots.numbers)
         self._pivot_floor = np.append(self._pivot_floor, pivots.floor)
         if at_pivots is not None and self.residual_values is not None:
-            steps = np.linalg.solve(pivots.L, at_pivots)  # (b, C): coordinates of the vectors along the new axes
+            steps = _solve(pivots.L, at_pivots)  # (b, C): coordinates of the vectors along the new axes
             self.residual_values = self.residual_values - new.T @ from_numpy(steps, new)
             self.coordinates = np.concatenate([self.coordinates, steps])
         before = self.residual_trace
@@ -350,7 +365,7 @@ class GrowingSpan:
         self._outside = points
 
     def _pivots(self, numbers: np.ndarray, along: np.ndarray, L: np.ndarray, floor: np.ndarray) -> _Pivots:
-        inverse = np.linalg.solve(L, np.eye(L.shape[0]))
+        inverse = 1 / L if L.shape[0] == 1 else np.linalg.solve(L, np.eye(L.shape[0]))
         coefficients = np.concatenate([-inverse @ (along.T @ self.coefficients), inverse], axis=1)
         return _Pivots(numbers, along, L, coefficients, floor)
 
@@ -455,6 +470,8 @@ class _Pivots:
 
 def _solve(L: np.ndarray, columns: Array) -> Array:
     """L⁻¹ columns for a small lower triangular L and long rows."""
+    if L.shape[0] == 1:
+        return columns / float(L[0, 0])
     # By the inverse: LAPACK's general solver copies the long side twice. A product with an inverse is not stable where
     # pivots of a block differ by decades; one step of refinement makes it so.
     inverse, L = from_numpy(np.linalg.solve(L, np.eye(L.shape[0])), columns), from_numpy(L, columns)

@@ -9,14 +9,16 @@ from preimage._arrays import (
     as_points,
     device_kwargs,
     epsilon,
+    from_numpy,
     squared_row_norms,
     take_rows,
     to_dense,
     to_numpy,
 )
 from preimage._threads import single_threaded_blas
+from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
-from preimage.feature_space import Gram
+from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Polynomial
 from preimage.reduced_sets._projection import require_euclidean
 from preimage.reduced_sets._quadratic import eigen_points
@@ -25,10 +27,15 @@ from preimage.solvers import Box, QuasiNewton, minimize_rows
 from preimage.solvers._descent import SameFunction
 from preimage.solvers._starts import spread
 
-# Share of k(z, z) below which an image counts as a combination of those already there.
+# Fraction of k(z, z) below which an image counts as a combination of those already chosen. The gain (R4) is divided by
+# what is new: with this, six of the digits of kernel values are lost, which single precision just bears.
 NEW_PART = 1e-6
-# No search goes further from the origin than this many times the farthest point: polynomials would go to infinity.
+# No search goes further from the origin than this many times the farthest point: the gain of polynomials can have its
+# supremum at infinity. Points of useful reductions lie far inside, so the exact factor does not matter.
 FARTHEST = 30.0
+# Nothing is left of Ψ where no point takes more than this many rounding errors of ‖Ψ‖²: values of the residual are sums
+# over some hundred points.
+NOTHING = 100
 
 
 class Construct(NestedReducer):
@@ -84,7 +91,7 @@ class Construct(NestedReducer):
         self.tol = tol
         self.max_iter = max_iter
 
-    def order(self, target, n_points):
+    def order(self, target: Expansion, n_points: int) -> Array:
         check_parameters(self)
         kernel = target.kernel
         if type(kernel) is Polynomial and kernel.degree == 2 and kernel.is_positive_semidefinite:
@@ -106,81 +113,69 @@ class Construct(NestedReducer):
                 box, rule = Box.of_inputs(None, None, kernel, start), QuasiNewton(residual.size, self.tol, memory=5)
                 found = minimize_rows(SameFunction(residual.loss), start, box, rule, self.max_iter)
                 best = int(array_namespace(start).argmin(found.objective))
-                residual.add(found.points[best : best + 1, :])
+                if not residual.add(found.points[best : best + 1, :]):
+                    break
         return residual.points
 
 
 class _Residual:
-    """What is left of Ψ outside the span of the images chosen so far.
+    """What the span of the images chosen so far leaves of Ψ.
 
-    The span has orthonormal axes qⱼ = Σᵢ Bᵢⱼ φ(zᵢ); Ψ has the coordinates cⱼ = ⟨Ψ, qⱼ⟩ there.
+    The span has orthonormal axes qⱼ = Σᵢ Bᵢⱼ φ(zᵢ), along which Ψ has the coordinates cⱼ = ⟨Ψ, qⱼ⟩.
     """
 
-    def __init__(self, target):
+    def __init__(self, target: Expansion) -> None:
         self.kernel, self.target = target.kernel, target
-        self.evaluate = target.kernel.evaluator(target.points)
         values = Gram(target.kernel, target.points) @ target.coefficients
         xp = array_namespace(values)
-        place = {"dtype": values.dtype, **device_kwargs(values)}
-        self.at_points = values  # of the residual, (m, C)
-        self.own = target.kernel.diagonal(target.points)
-        self.left = self.own  # k(x, x) outside the span
-        self.axes_at_points = xp.zeros((values.shape[0], 0), **place)
-        self.scale = float(xp.sum(values * target.coefficients))
+        self.span = GrowingSpan(target.kernel, target.points, values=values)
+        self.squared_norm = float(xp.sum(values * target.coefficients))
         self.size = spread(target.points)
         self.reach = FARTHEST**2 * max(float(xp.max(squared_row_norms(as_points(target.points)))), self.size**2)
-        self.points = xp.zeros((0, target.points.shape[1]), **place)
-        self.axes = xp.zeros((0, 0), **place)  # B
-        self.coordinates = xp.zeros((0, len(target)), **place)
+        self.points = xp.zeros((0, target.points.shape[1]), dtype=values.dtype, **device_kwargs(values))
+        self._at_target, self._at_chosen = target.kernel.evaluator(target.points), None
+        self._axes = self._coordinates = self.points[:, :0]  # B and c, of no axis yet
 
-    def best_points(self, count):
+    def best_points(self, count: int) -> Array | None:
         """The points of the target that would take most, or None where all would take next to nothing."""
-        xp = array_namespace(self.own)
-        new = self.left > NEW_PART * self.own
-        gains = xp.sum(self.at_points**2, axis=1) / xp.where(new, self.left, xp.ones_like(self.left))
-        gains = to_numpy(xp.where(new, gains, xp.zeros_like(gains)))
-        useful = min(count, int((gains > 100 * epsilon(self.own.dtype) * self.scale).sum()))
+        span = self.span
+        values = to_numpy(span.residual_values)
+        is_new = span.residuals > NEW_PART * span.diagonal
+        gains = np.einsum("ij,ij->i", values, values) / np.where(is_new, span.residuals, np.inf)
+        useful = min(count, int((gains > NOTHING * epsilon(self.points.dtype) * self.squared_norm).sum()))
         if useful == 0:
             return None
         return as_points(to_dense(take_rows(self.target.points, np.argsort(-gains, kind="stable")[:useful])))
 
-    def loss(self, Z):
-        """Minus the share of ‖Ψ‖² that each row of Z would take, and its gradient."""
+    def loss(self, Z: Array) -> tuple[Array, Array]:
+        """Minus the fraction of ‖Ψ‖² that each row of Z would take, and its gradient."""
         xp = array_namespace(Z)
-        values, pull = self.evaluate(Z)
-        own = self.kernel.diagonal(Z)
-        residual, inside = values @ self.target.coefficients, None
-        new = own
-        if self.points.shape[0]:
-            inner, inner_pull = self.evaluate_chosen(Z)
-            inside = inner @ self.axes
-            residual = residual - inside @ self.coordinates
-            new = own - xp.sum(inside * inside, axis=1)
-        usable = (new > NEW_PART * own) & (squared_row_norms(Z) < self.reach)
+        values, contract = self._at_target(Z)
+        diagonal = self.kernel.diagonal(Z)
+        residual, new = values @ self.target.coefficients, diagonal  # of Ψ at Z; k(z, z) outside the span
+        if self._at_chosen is not None:
+            inner, contract_chosen = self._at_chosen(Z)
+            along = inner @ self._axes  # coordinates of φ(z) along the axes
+            residual = residual - along @ self._coordinates
+            new = diagonal - xp.sum(along * along, axis=1)
+        usable = (new > NEW_PART * diagonal) & (squared_row_norms(Z) < self.reach)
         new = xp.where(usable, new, xp.ones_like(new))
         gain = xp.where(usable, xp.sum(residual * residual, axis=1) / new, xp.zeros_like(new))
         # d(gain) = (2 r·dr − gain · dnew) / new, with everything contracted before it meets a gradient.
         residual = residual * (2 / new)[:, None]
         ratio = (gain / new)[:, None]
-        gradient = pull(residual @ self.target.coefficients.T) - ratio * self.kernel.diagonal_gradient(Z)
-        if inside is not None:
-            gradient = gradient + inner_pull((2 * ratio * inside - residual @ self.coordinates.T) @ self.axes.T)
-        return -gain / self.scale, -gradient / self.scale
+        gradient = contract(residual @ self.target.coefficients.T) - ratio * self.kernel.diagonal_gradient(Z)
+        if self._at_chosen is not None:
+            weights = (2 * ratio * along - residual @ self._coordinates.T) @ self._axes.T
+            gradient = gradient + contract_chosen(weights)
+        return -gain / self.squared_norm, -gradient / self.squared_norm
 
-    def add(self, z):
-        """Let the image of z join the span."""
-        xp = array_namespace(z)
-        at_z = self.evaluate(z)[0]
-        inside = self.evaluate_chosen(z)[0] @ self.axes if self.points.shape[0] else xp.zeros_like(z[:, :0])  # (1, t)
-        length = float(self.kernel.diagonal(z)[0] - xp.sum(inside * inside)) ** 0.5
-        share = (at_z @ self.target.coefficients - inside @ self.coordinates) / length  # (1, C)
-        axis_at_points = (at_z[0, :] - self.axes_at_points @ inside[0, :]) / length
-        self.at_points = self.at_points - axis_at_points[:, None] * share
-        self.left = self.left - axis_at_points**2
-        self.axes_at_points = xp.concat([self.axes_at_points, axis_at_points[:, None]], axis=1)
-        corner = xp.ones_like(z[:, :1]) / length
-        column = xp.concat([-(self.axes @ inside.T) / length, corner], axis=0)
-        self.axes = xp.concat([xp.concat([self.axes, xp.zeros_like(inside)], axis=0), column], axis=1)
-        self.coordinates = xp.concat([self.coordinates, share], axis=0)
-        self.points = xp.concat([self.points, z], axis=0)
-        self.evaluate_chosen = self.kernel.evaluator(self.points)
+    def add(self, z: Array) -> bool:
+        """Let the image of z join the span; returns False where it is a combination of others up to rounding."""
+        if not self.span.add_point(z, self._at_target(z)[0] @ self.target.coefficients):
+            return False
+        self.points = array_namespace(z).concat([self.points, z], axis=0)
+        self._at_chosen = self.kernel.evaluator(self.points)
+        self._axes = from_numpy(self.span.coefficients.T.copy(), self.points)
+        self._coordinates = from_numpy(self.span.coordinates, self.points)
+        return True

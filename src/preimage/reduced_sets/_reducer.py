@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, take_rows, to_numpy
 from preimage._linalg import rank_tolerance
-from preimage.feature_space import Expansion, Gram
+from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.reduced_sets._projection import project, relative_error, solve_gram
 from preimage.solvers import Reason
 
@@ -133,19 +133,9 @@ class ReductionPath:
         return Expansion(self._kernel, self.points[:n_points, :], coefficients)
 
 
-def _error_curve(gram, values, total):
-    """1 − Σⱼ (new part of Ψ)²/‖Ψ‖² by one orthogonalisation: every axis takes its share of the length."""
-    n = gram.shape[0]
-    residual, left, errors = values.astype(float), gram.diagonal().astype(float).copy(), np.empty(n)
-    explained = 0.0
-    floor = n * np.finfo(float).eps * left
-    axes = np.zeros((n, n))  # values of orthonormal functions at the points
-    for j in range(n):
-        if left[j] > floor[j]:
-            axes[:, j] = (gram[:, j] - axes[:, :j] @ axes[j, :j]) / np.sqrt(left[j])
-            share = residual[j] / np.sqrt(left[j])
-            residual -= np.outer(axes[:, j], share)
-            left = left - axes[:, j] ** 2
-            explained += float(share @ share)
-        errors[j] = max(0.0, 1 - explained / total) if total > 0 else 0.0
-    return errors
+def _error_curve(gram: np.ndarray, values: np.ndarray, total: float) -> np.ndarray:
+    """1 − Σⱼ ⟨Ψ, qⱼ⟩²/‖Ψ‖² for growing numbers of orthonormal axes qⱼ; a point that depends on others has no axis."""
+    span = GrowingSpan.nested(gram, values)
+    explained = np.zeros(gram.shape[0])
+    explained[span.pivots] = np.sum(span.coordinates**2, axis=1)
+    return np.maximum(0.0, 1 - np.cumsum(explained) / total) if total > 0 else np.zeros(gram.shape[0])

@@ -9,7 +9,7 @@ from preimage._arrays import take_rows, to_numpy
 from preimage._linalg import eigh_descending, rank_tolerance
 from preimage._threads import single_threaded_blas
 from preimage._validation import StrOptions, check_parameters
-from preimage.feature_space import Gram
+from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.reduced_sets._projection import require_euclidean
 from preimage.reduced_sets._reducer import NestedReducer
 
@@ -145,25 +145,17 @@ def _remove_by_eigenvectors(gram, coefficients):
     return np.asarray([*order, *remaining])
 
 
-def _forward_order(target, n_points):
+def _forward_order(target: Expansion, n_points: int) -> np.ndarray:
     """Numbers of the points that take most of the residual, one after the other, by (R4)."""
     gram = Gram(target.kernel, target.points)
-    residual = to_numpy(gram @ target.coefficients).astype(float)
-    own = to_numpy(gram.diagonal()).astype(float)
     if not target.kernel.is_positive_semidefinite:
         require_euclidean(target.kernel, to_numpy(gram.dense()).astype(float), "Select")
-    left, floor = own.copy(), own.size * np.finfo(float).eps * np.abs(own).max()
-    axes, order = np.zeros((own.size, n_points)), []
-    for step in range(n_points):
-        new = np.where(left > floor, left, 1.0)
-        gain = np.where(left > floor, np.einsum("ij,ij->i", residual, residual) / new, -1.0)
-        chosen = int(np.argmax(gain))
-        if gain[chosen] < 0:
+    span = GrowingSpan(target.kernel, target.points, values=gram @ target.coefficients, capacity=n_points)
+    while len(span) < n_points:
+        numbers, residuals = span.open_rows()
+        if not numbers.size:
             break  # the others are combinations of the chosen ones
-        column = to_numpy(gram.columns(np.asarray([chosen])))[:, 0] - axes[:, :step] @ axes[chosen, :step]
-        axes[:, step] = column / np.sqrt(left[chosen])
-        residual -= np.outer(axes[:, step], residual[chosen] / np.sqrt(left[chosen]))
-        left = left - axes[:, step] ** 2
-        left[chosen] = 0.0
-        order.append(chosen)
-    return np.asarray(order, dtype=int)
+        values = to_numpy(span.residual_values)
+        gains = np.einsum("ij,ij->i", values, values)[numbers] / residuals
+        span.add_row(numbers[np.argmax(gains)])
+    return span.pivots
