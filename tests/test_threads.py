@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from preimage._threads import at_most, available_threads, run_parallel, single_threaded_blas
+from preimage._threads import SMALL, at_most, available_threads, run_parallel, single_threaded_blas, small_matrices
 
 
 def blas_threads():
@@ -24,6 +24,15 @@ def test_blas_is_limited_inside_and_restored_outside():
     inside = run_parallel(lambda _: blas_threads(), range(2))
     if max(before) > 1:
         assert all(set(counts) == {1} for counts in inside)
+    assert blas_threads() == before
+
+
+def test_small_matrices_wake_no_threads():
+    before = blas_threads()
+    with small_matrices(SMALL):
+        assert set(blas_threads()) == {1}
+    with small_matrices(SMALL + 1):
+        assert blas_threads() == before
     assert blas_threads() == before
 
 

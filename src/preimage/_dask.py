@@ -1,4 +1,4 @@
-"""Dask arrays: work for each chunk of rows, wherever it lives; only small results travel."""
+"""Dask arrays: work on chunks of rows, on the machines that hold them; only small results travel."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,19 +8,15 @@ import numpy as np
 from preimage._typing import Array, Rows
 
 
-def known_rows(X):
-    """The array with chunks of known numbers of rows; they are counted on the workers where nobody knows them."""
-    return X.copy().compute_chunk_sizes() if np.isnan(X.shape[0]) else X  # a copy: it fills in sizes in place
+def known_rows(X: Rows) -> Rows:
+    """X with a known number of rows: where chunks of a Dask array have unknown lengths, workers count them."""
+    # On a copy, as the lengths are filled in in place.
+    return X.copy().compute_chunk_sizes() if np.isnan(X.shape[0]) else X
 
 
-def whole_rows(X):
-    """The array with every row in one piece."""
+def whole_rows(X: Rows) -> Rows:
+    """The array with every row in one chunk."""
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-
-
-def one_column_chunk(X):
-    """The array with every row in one piece, and with chunk sizes that are known."""
-    return whole_rows(known_rows(X))
 
 
 def sum_chunks(function: Callable[..., Any], X: Rows, *others: Array | None) -> Any:
@@ -73,8 +69,8 @@ def map_chunks(function: Callable[..., Array], X: Rows, *others: Array | None) -
     )
 
 
-def fetch_rows(X, numbers):
-    """The rows with the given numbers as a NumPy array, in that order; each chunk sends only its own."""
+def fetch_rows(X: Rows, numbers: np.ndarray) -> np.ndarray:
+    """The rows with the given numbers as a NumPy array, in that order; each chunk sends only those rows."""
     import dask
 
     X = whole_rows(X)
@@ -91,13 +87,13 @@ def fetch_rows(X, numbers):
 
 
 class _Box:
-    """A function as a piece of data: it travels to each worker once, not with every task."""
+    """A function as a piece of data, so that it travels to each worker once and not with every task."""
 
-    def __init__(self, function):
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
 
-def _shared(function):
+def _shared(function: Callable[..., Any]) -> Any:
     import dask
 
     return dask.delayed(_Box(function), pure=False)
@@ -129,11 +125,12 @@ def _image(chunk: Array, *parts: Array, function: _Box, empty: Array) -> Array:
     return function.function(np.asarray(chunk), *parts) if len(chunk) else empty
 
 
-def _add(left, right):
+def _add(left: Any, right: Any) -> Any:
+    """The sum of two terms, of which None stands for a chunk without rows."""
     if left is None or right is None:
         return right if left is None else left
     return left + right
 
 
-def _take(chunk, numbers):
+def _take(chunk: Array, numbers: np.ndarray) -> np.ndarray:
     return np.asarray(chunk)[numbers]

@@ -5,56 +5,64 @@ import re
 
 import array_api_compat
 
+from preimage._typing import Array
+
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
 
-def memory_budget(max_memory, like):
-    """Bytes that a computation on arrays such as `like` may hold at once.
+# Memory in bytes that is assumed to be free where the system does not tell: 4 GiB, what nearly every machine has. With
+# ten times more, small machines would hold matrices that they must swap.
+UNKNOWN = 4 * 2**30
 
-    `max_memory` is a number of bytes, a string such as "1GB" or "512MiB", or None for half of what is free on the
-    device of `like`.
+
+def memory_budget(max_memory: float | str | None, array: Array) -> int:
+    """Bytes that a computation may hold at once on the device of `array`.
+
+    `max_memory` is a number of bytes, a string such as "1GB" or "512MiB", or None for half of what is free there.
     """
     if max_memory is None:
-        return free_memory(like) // 2
+        return free_memory(array) // 2
     if not isinstance(max_memory, str):
         return int(max_memory)
+    refusal = f"max_memory must be a number of bytes or a size such as '1GB', '512MiB'; got {max_memory!r}."
     match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", max_memory.upper())
+    if match is None:
+        raise ValueError(refusal)
     try:
         return int(float(match[1]) * _UNITS[match[2]])
-    except (TypeError, ValueError, KeyError):
-        raise ValueError(
-            f"max_memory must be a number of bytes or a size such as '1GB', '512MiB'; got {max_memory!r}."
-        ) from None
+    except (ValueError, KeyError):
+        raise ValueError(refusal) from None
 
 
-def free_memory(like):
-    """Bytes free on the device that holds `like`."""
-    if array_api_compat.is_torch_array(like) and like.device.type == "cuda":
+def free_memory(array: Array) -> int:
+    """Bytes free on the device that holds `array`."""
+    if array_api_compat.is_torch_array(array) and array.device.type == "cuda":
         import torch
 
-        # What the caching allocator holds but does not use is free for us as well.
-        unused = torch.cuda.memory_reserved(like.device) - torch.cuda.memory_allocated(like.device)
-        return torch.cuda.mem_get_info(like.device)[0] + unused
-    if array_api_compat.is_cupy_array(like):
+        # What torch's caching allocator has reserved and does not use is free for us as well.
+        unused = torch.cuda.memory_reserved(array.device) - torch.cuda.memory_allocated(array.device)
+        return torch.cuda.mem_get_info(array.device)[0] + unused
+    if array_api_compat.is_cupy_array(array):
         import cupy
 
-        return cupy.cuda.Device(like.device.id).mem_info[0] + cupy.get_default_memory_pool().free_bytes()
+        return cupy.cuda.Device(array.device.id).mem_info[0] + cupy.get_default_memory_pool().free_bytes()
     return _free_host_memory()
 
 
-def _free_host_memory():
+def _free_host_memory() -> int:
     try:
         with open("/proc/meminfo") as lines:
             free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
+    except (OSError, StopIteration):  # not Linux: half of what is built in
         try:
             free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         except (ValueError, OSError, AttributeError):
-            free = 4 * 2**30
+            free = UNKNOWN
     return min(free, _container_limit())
 
 
-def _container_limit():
+def _container_limit() -> int:
+    """Bytes that the control group of this process has left; without a limit, more than any machine has."""
     try:
         with open("/sys/fs/cgroup/memory.max") as limit, open("/sys/fs/cgroup/memory.current") as used:
             return max(int(limit.read()) - int(used.read()), 0)

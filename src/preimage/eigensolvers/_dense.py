@@ -1,14 +1,11 @@
 """All of LAPACK's accuracy, for matrices that fit."""
 
-import contextlib
 from dataclasses import replace
 
 from preimage._arrays import take_rows
 from preimage._linalg import eigh_descending, top_eigh
-from preimage._threads import single_threaded_blas
+from preimage._threads import small_matrices
 from preimage.eigensolvers._eigensolver import Eigensolver, leading_order, measured_result, relative_tolerance
-
-SMALL = 1000
 
 
 class Dense(Eigensolver):
@@ -27,8 +24,7 @@ class Dense(Eigensolver):
 
     def solve(self, operator, k, rng, *, by_modulus=False):
         matrix = operator.dense() if hasattr(operator, "dense") else operator
-        # Threads gain a few milliseconds on small matrices, and cost seconds when other work keeps the cores busy.
-        with single_threaded_blas() if matrix.shape[0] <= SMALL else contextlib.nullcontext():
+        with small_matrices(matrix.shape[0]):
             values, vectors = _leading_pairs(matrix, k, by_modulus)
         tolerance = relative_tolerance(None, vectors.dtype)
         # Residuals by the matrix that was decomposed: products with one that is not centred have errors of their own.

@@ -15,7 +15,7 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._threads import single_threaded_blas
+from preimage._threads import small_matrices
 from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
@@ -104,8 +104,7 @@ class Construct(NestedReducer):
             gram = to_numpy(Gram(kernel, target.points).dense()).astype(float)
             require_euclidean(kernel, gram, "Construct")
         residual = _Residual(target)
-        # Products with a few starts gain nothing from further threads, and lose much on busy machines.
-        with single_threaded_blas():
+        with small_matrices():
             for _ in range(n_points):
                 start = residual.best_points(self.n_starts)
                 if start is None:

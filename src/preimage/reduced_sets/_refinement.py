@@ -3,7 +3,7 @@
 from numbers import Integral, Real
 
 from preimage._arrays import array_namespace, as_points, to_dense
-from preimage._threads import single_threaded_blas
+from preimage._threads import small_matrices
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Gram
 from preimage.reduced_sets._construction import Construct
@@ -64,8 +64,7 @@ class Refine(Reducer):
         first = (self.start or Construct()).reduce(target, n_points, X=X, rng=rng).expansion
         error = _ProjectionError(target)
         start = as_points(to_dense(first.points))
-        # Products with a few dozen points gain nothing from further threads, and lose much on busy machines.
-        with single_threaded_blas():
+        with small_matrices():
             points, converged, reason, steps = minimize_set(
                 error, start, target.kernel, tol=self.tol, max_iter=self.max_iter
             )

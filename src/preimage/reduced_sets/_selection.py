@@ -1,13 +1,11 @@
 """Selection: keep some of the points, and let the others be expressed by them."""
 
-import contextlib
-
 import numpy as np
 from scipy.linalg import lapack
 
 from preimage._arrays import take_rows, to_numpy
 from preimage._linalg import eigh_descending, rank_tolerance
-from preimage._threads import single_threaded_blas
+from preimage._threads import small_matrices
 from preimage._validation import StrOptions, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.reduced_sets._projection import require_euclidean
@@ -17,8 +15,6 @@ from preimage.reduced_sets._reducer import NestedReducer
 JITTER = 1e-10
 # Removals between two updates of the whole precision matrix.
 BLOCK = 48
-# Matrices with fewer rows are worked on by one thread.
-SMALL = 1000
 
 
 class Select(NestedReducer):
@@ -67,8 +63,7 @@ class Select(NestedReducer):
         require_euclidean(target.kernel, gram, "Select")
         coefficients = to_numpy(target.coefficients).astype(float)
         remove = _remove if self.rule == "removal" else _remove_by_eigenvectors
-        # Small matrices gain nothing from further threads, and lose much on busy machines.
-        with single_threaded_blas() if gram.shape[0] < SMALL else contextlib.nullcontext():
+        with small_matrices(gram.shape[0]):
             removed = remove(gram, coefficients)
         return take_rows(target.points, removed[::-1].copy())
 
