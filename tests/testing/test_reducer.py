@@ -1,0 +1,67 @@
+"""Every reducer of the library keeps the contract, and the contract notices those that do not."""
+
+from dataclasses import replace
+
+import pytest
+
+from preimage.kernels import Laplacian, Matern, Polynomial
+from preimage.reduced_sets import Construct, Distill, NestedReducer, Reducer, Refine, Select, SelectL1
+from preimage.reduced_sets._names import _NAMED
+from preimage.testing import check_reducer
+
+REDUCERS = [
+    (Select(), Laplacian(0.4)),
+    (Select("forward"), None),
+    (Select("eigenvectors"), None),
+    (SelectL1(), None),
+    (Construct(), None),
+    (Construct(), Polynomial(2)),
+    (Refine(), Matern(0.3)),
+    (Distill(), None),
+]
+
+
+@pytest.mark.parametrize(("reducer", "kernel"), REDUCERS, ids=repr)
+def test_reducers_keep_the_contract(reducer, kernel):
+    check_reducer(reducer, kernel)
+
+
+def test_every_reducer_with_a_name_is_tested_here():
+    assert set(_NAMED.values()) == {type(reducer) for reducer, _ in REDUCERS}
+
+
+class _Wrapped(Reducer):
+    """Select with one fault."""
+
+    def __init__(self, fault="none"):
+        self.fault = fault
+
+    def reduce(self, target, n_points, *, X=None, rng=None):
+        if self.fault == "takes any number":
+            n_points = max(1, int(n_points))
+        if self.fault == "writes":
+            target.coefficients[:] = 1.0
+        wanted = n_points + 1 if self.fault == "too many points" else n_points
+        reduction = Select().reduce(target, wanted)
+        if self.fault == "a fixed point set":
+            return replace(reduction, expansion=Select().reduce(target, 1).expansion)
+        return reduction
+
+
+class _Unsorted(NestedReducer):
+    """An order that changes with the number of points."""
+
+    def order(self, target, n_points):
+        return target.points[::-1] if n_points > 3 else target.points
+
+
+@pytest.mark.parametrize("fault", ["takes any number", "writes", "too many points", "a fixed point set"])
+def test_faults_are_noticed(fault):
+    check_reducer(_Wrapped())
+    with pytest.raises(AssertionError):
+        check_reducer(_Wrapped(fault))
+
+
+def test_orders_that_are_not_nested_are_noticed():
+    with pytest.raises(AssertionError, match="path = reduce"):
+        check_reducer(_Unsorted())
