@@ -38,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
 
 from preimage import KernelPCA
-from preimage.components import landmark_subspace
+from preimage.components import Wanted, landmark_subspace
 from preimage.datasets import load_abalone, load_coil20, load_haxby, load_ida, load_mnist, load_usps
 from preimage.feature_space import KernelMoments
 from preimage.kernels import Cosine, Gaussian, Laplacian, Matern, Polynomial, resolve_gamma
@@ -150,7 +150,7 @@ def cell(name, kernel_name, sizes, seeds):
                 start = time.perf_counter()
                 points = choose(kernel, X, m, seed)
                 chosen = time.perf_counter()
-                found = landmark_subspace(KernelMoments.of(kernel, points, X), COMPONENTS)
+                found = landmark_subspace(KernelMoments.of(kernel, points, X), Wanted(COMPONENTS))
                 end = time.perf_counter()
                 ours = np.zeros(values.size)
                 kept = np.asarray(found.eigenvalues, dtype=float)[: values.size]

@@ -38,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, peak_memory, timed
 
 from preimage import KernelPCA
-from preimage.components import landmark_subspace
+from preimage.components import Wanted, landmark_subspace
 from preimage.datasets import load_mnist, load_usps
 from preimage.feature_space import KernelMoments
 from preimage.kernels import Gaussian, resolve_gamma
@@ -93,7 +93,7 @@ def residual_share(kernel, X, selector):
     points = selector.select(kernel, X).points
     rows = X if len(X) <= 10_000 else X[np.random.default_rng(1).choice(len(X), 10_000, replace=False)]
     moments = KernelMoments.of(kernel, points.astype(np.float64), rows.astype(np.float64))
-    return landmark_subspace(moments, 1).residual / moments.trace
+    return landmark_subspace(moments, Wanted(1)).residual / moments.trace
 
 
 def compare_with_peer(name, width, dtypes, repeats):
@@ -148,7 +148,7 @@ def profile(X, gamma, m):
     times.append(time.perf_counter())
     moments = KernelMoments.of(kernel, points, X)
     times.append(time.perf_counter())
-    landmark_subspace(moments, COMPONENTS)
+    landmark_subspace(moments, Wanted(COMPONENTS))
     times.append(time.perf_counter())
     return np.diff(times)
 

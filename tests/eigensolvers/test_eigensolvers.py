@@ -10,7 +10,7 @@ from scipy.sparse.linalg import ArpackNoConvergence
 
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
-from preimage.eigensolvers import Arpack, BlockKrylov, Dense, as_eigensolver
+from preimage.eigensolvers import Arpack, BlockKrylov, Dense, EigenOptions
 from preimage.eigensolvers._eigensolver import measured_result
 from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Gram
@@ -147,12 +147,12 @@ def test_same_seed_same_answer(spectrum):
 
 
 def test_auto_chooses_by_size_and_count():
-    assert isinstance(as_eigensolver("auto", size=500, k=5), Dense)
-    assert isinstance(as_eigensolver("auto", size=5000, k=32), BlockKrylov)
-    assert isinstance(as_eigensolver("auto", size=5000, k=2000), Dense)
-    assert isinstance(as_eigensolver("auto", size=500, k=5, held=False), BlockKrylov)
+    assert isinstance(EigenOptions("auto").solver(size=500, k=5), Dense)
+    assert isinstance(EigenOptions("auto").solver(size=5000, k=32), BlockKrylov)
+    assert isinstance(EigenOptions("auto").solver(size=5000, k=2000), Dense)
+    assert isinstance(EigenOptions("auto").solver(size=500, k=5, held=False), BlockKrylov)
     with pytest.raises(ValueError, match="known: auto, dense, block_krylov, arpack"):
-        as_eigensolver("lobpcg", size=10, k=2)
+        EigenOptions("lobpcg").solver(size=10, k=2)
 
 
 def test_arpack_refuses_other_libraries(rng):

@@ -323,7 +323,7 @@ def test_single_precision_keeps_what_it_determines(rng):
 
 
 def test_two_ways_back_at_once(X):
-    with pytest.raises(ValueError, match="another way back"):
+    with pytest.raises(ValueError, match="another way to find pre-images"):
         KernelPCA(2, fit_inverse_transform=True, preimage="gradient").fit(X)
 
 

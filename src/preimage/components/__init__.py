@@ -1,6 +1,6 @@
 """Subspaces of feature space: principal, oriented and semi-supervised components."""
 
-from preimage.components._landmark_principal import landmark_subspace
+from preimage.components._landmark_principal import LandmarkModel, landmark_subspace
 from preimage.components._oriented import (
     OrientedFeatures,
     coordinate_moments,
@@ -8,25 +8,21 @@ from preimage.components._oriented import (
     pair_moment,
     span_of_points,
 )
-from preimage.components._principal import PrincipalSubspace, principal_subspace
+from preimage.components._principal import PrincipalSubspace, Wanted, principal_subspace
 from preimage.components._rayleigh import rayleigh
 from preimage.components._secular import SecularMinimum, secular_minimum
-from preimage.components._semi_supervised import (
-    FeatureSample,
-    SemiSupervisedSubspace,
-    narrowed,
-    semi_supervised_subspace,
-)
+from preimage.components._semi_supervised import FeatureSample, SemiSupervisedSubspace, semi_supervised_subspace
 
 __all__ = [
     "FeatureSample",
+    "LandmarkModel",
     "OrientedFeatures",
     "PrincipalSubspace",
     "SecularMinimum",
     "SemiSupervisedSubspace",
+    "Wanted",
     "coordinate_moments",
     "landmark_subspace",
-    "narrowed",
     "oriented_features",
     "pair_moment",
     "principal_subspace",

@@ -1,10 +1,11 @@
-"""Kernel PCA on landmarks: one pass over the data, then a problem of the size of the landmarks."""
+"""Kernel PCA on landmarks: select points, measure the data in their span, solve a problem of the size of the span."""
 
-from preimage._arrays import (
-    array_namespace,
-    epsilon,
-    in_double,
-)
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from preimage._arrays import array_namespace, epsilon, in_double, is_foreign, on_device, to_numpy
 from preimage._linalg import (
     determined_count,
     fix_signs,
@@ -14,78 +15,260 @@ from preimage._linalg import (
     top_eigh,
     whitening_factor,
 )
+from preimage._typing import Array, Rows
 from preimage._warnings import warn_user
-from preimage.components._principal import PrincipalSubspace, kept_of, padded, wanted_count, zeros_wanted
+from preimage.components._principal import PrincipalSubspace, Wanted
 from preimage.eigensolvers._eigensolver import EigenResult
-from preimage.exceptions import RankWarning
-from preimage.feature_space import Expansion, Gram, Subspace
+from preimage.exceptions import IndefiniteKernelWarning, RankWarning, UnsupportedKernelError
+from preimage.feature_space import Expansion, Gram, KernelMoments, Subspace
+from preimage.kernels import Kernel
+from preimage.landmarks import Landmarks, LandmarkSelector, RandomlyPivotedCholesky
+
+# Fraction of the kernel on a new batch that landmarks may leave before more are chosen, where the selector has no
+# tolerance. Components explain at least this much of the kernel; ten times larger would show in their variances, ten
+# times smaller would ask for landmarks that no component uses.
+GROWTH_TOLERANCE = 1e-3
+# Rows of a batch among which new landmarks are looked for: the work on a batch stays below that of learning from it.
+GROWTH_CANDIDATES = 2000
+# A stream has moved away from its landmarks when these leave more than this fraction of the kernel on a batch, and so
+# many times the fraction that they left on the rows before, which is all that their number allows.
+MUCH_LEFT = 0.05
+TIMES_AS_MUCH_LEFT = 5
+# Rounding errors of more than this fraction of the standard deviation along the first component mean that the kernel
+# cannot tell the points apart: at one third, every digit of the coordinates is noise.
+MOST_ROUNDING = 1 / 3
 
 
-def landmark_subspace(moments, n_components, *, with_zeros=False):
-    """Kernel PCA restricted to the span of the images of landmarks, from `KernelMoments`.
+@dataclass(frozen=True)
+class LandmarkModel:
+    """Landmarks, the moments of all data seen so far in terms of them, and the principal subspace."""
+
+    landmarks: Landmarks
+    moments: KernelMoments
+    principal: PrincipalSubspace
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.moments.kernel
+
+    @classmethod
+    def fit(
+        cls,
+        kernel: Kernel,
+        X: Rows,
+        selector: LandmarkSelector,
+        wanted: Wanted,
+        *,
+        rng: np.random.Generator | None,
+        weights: np.ndarray | None = None,
+        device: str | None = None,
+    ) -> "LandmarkModel":
+        """Select landmarks among the rows of X, and fit kernel PCA on them in one pass over X.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            With all parameters resolved.
+        X : array, sparse matrix, memory map or Dask array of shape (n, d)
+        selector : LandmarkSelector
+        wanted : Wanted
+        rng : numpy.random.Generator or None
+            None uses the seed of the selector.
+        weights : array of shape (n,), optional
+            How often each row counts in the moments; selectors do not look at them.
+        device : str, optional
+            Where moments of NumPy data are computed.
+        """
+        landmarks = _selected(selector, kernel, X, rng)
+        moments = _moments(kernel, landmarks.points, X, weights, device)
+        return cls._of(landmarks, moments, wanted)
+
+    def updated(
+        self,
+        X: Rows,
+        selector: LandmarkSelector,
+        wanted: Wanted,
+        *,
+        rng: np.random.Generator,
+        weights: np.ndarray | None = None,
+        device: str | None = None,
+    ) -> "LandmarkModel":
+        """The model after a further batch of data, with more landmarks where the batch needs them."""
+        moments, landmarks = self.moments, replace(self.landmarks, indices=None, residuals_path=None)
+        n_more = X.shape[0] if selector.n_landmarks is None else selector.n_landmarks - len(landmarks)
+        if n_more > 0:
+            tol = GROWTH_TOLERANCE if selector.tol is None else selector.tol
+            growth = RandomlyPivotedCholesky(n_more, tol=tol, sample_size=GROWTH_CANDIDATES)
+            new = growth.select_more(self.kernel, X, moments.points, rng=rng)
+            if new.shape[0]:
+                moments = moments.extended(new)
+                landmarks = replace(landmarks, points=moments.points, reason="grown with the data")
+        batch = _moments(self.kernel, moments.points, X, weights, device)
+        model = LandmarkModel._of(landmarks, moments + batch, wanted)
+        if n_more <= 0:
+            self._warn_if_left_out(model, batch)
+        return model
+
+    @classmethod
+    def _of(cls, landmarks: Landmarks, moments: KernelMoments, wanted: Wanted) -> "LandmarkModel":
+        principal = landmark_subspace(moments, wanted)
+        # The pass over all data has measured the residual that the selector could only estimate.
+        left = principal.residual
+        landmarks = replace(
+            landmarks, trace=moments.trace, residual_trace=left, residual_bound=left, standard_error=0.0
+        )
+        return cls(landmarks, moments, principal)
+
+    def _warn_if_left_out(self, model: "LandmarkModel", batch: KernelMoments) -> None:
+        """Warn where landmarks that cannot become more express a batch much worse than the rows before."""
+        before = self.landmarks
+        left = (model.landmarks.residual_trace - before.residual_trace) / (batch.trace or 1.0)
+        if left > max(MUCH_LEFT, TIMES_AS_MUCH_LEFT * before.residual_share):
+            warn_user(
+                f"The {len(before)} landmarks, as many as were asked for, leave {left:.0%} of the kernel on this batch "
+                f"and left {before.residual_share:.0%} on those before: the stream has moved where no landmark is. "
+                "Ask for more landmarks, or begin with a batch that shows all of it.",
+                UserWarning,
+            )
+
+
+def landmark_subspace(moments: KernelMoments, wanted: Wanted) -> PrincipalSubspace:
+    """Kernel PCA restricted to the span of the images of landmarks, from the moments of data.
 
     With an orthonormal frame F of the span, Fᵀ W F = I, coordinates of data are Fᵀ k_P(x); the leading eigenvectors of
-    their scatter are the axes (S16). Equal to kernel PCA with the kernel K̃ of the landmarks. Zeros stand for what a
-    number of components asks beyond that, where they are wanted (`padded`).
-
-    Returns
-    -------
-    PrincipalSubspace
+    their scatter are the axes (S16). Equal to kernel PCA with the kernel K̃ of the landmarks.
     """
-    kernel, points = moments.kernel, moments.points
-    dtype = kernel.value_type(points)
-    gram = in_double(Gram(kernel, points).dense())
-    xp = array_namespace(gram)
-    factor = whitening_factor(gram, dtype)
-    mean, count = factor.T @ moments.values.mean, moments.values.count
-    scatter = factor.T @ moments.values.scatter @ factor
-    values, vectors = top_eigh(scatter, min(n_components, scatter.shape[0]) if isinstance(n_components, int) else None)
-    inside = float(xp.linalg.trace(scatter))
-    total = max(moments.trace - count * float(mean @ mean), inside)
-    coefficients = factor @ vectors
-    deviations = xp.sqrt(xp.clip(values, min=0.0) / count)
-    # Coordinates are sums of kernel values times coefficients, and have the rounding errors of these.
-    lengths = xp.sqrt(xp.sum(coefficients * coefficients, axis=0))
-    rounding = epsilon(dtype) * float(xp.max(xp.abs(gram))) * lengths
-    require_variance(kernel, float(values[0]), abs(moments.trace), values.dtype)
-    if 3 * float(rounding[0]) > float(deviations[0]):  # a third of the spread along the first is rounding
-        raise no_variance(kernel)
-    exact = determined_count(rounding, deviations, dtype)
-    residual = max(0.0, moments.trace - count * float(mean @ mean) - inside)
-    keep = _kept(values, exact, n_components, total, moments, with_zeros)
-    values, vectors, coefficients = values[:keep], vectors[:, :keep], coefficients[:, :keep]
-    signs = fix_signs(gram @ coefficients - vectors.T @ mean)  # by coordinates, as in the exact route
+    span = _MeasuredSpan.of(moments)
+    rank = span.scatter.shape[0]
+    values, vectors = top_eigh(span.scatter, None if wanted.number is None else min(wanted.number, rank))
+    keep = _kept(span, values, vectors, wanted)
+    values, subspace = values[:keep], span.subspace(vectors[:, :keep])
+    xp, dtype = array_namespace(values), moments.kernel.value_type(moments.points)
     narrow = lambda array: xp.astype(array, dtype, copy=False)
-    frame = Expansion(kernel, points, narrow(coefficients * signs))
-    subspace = Subspace(
-        frame,
-        Expansion(kernel, points, narrow(factor @ mean)[:, None]),
-        offset=narrow((vectors * signs).T @ mean),
-        origin_squared_norm=float(mean @ mean),
+    principal = PrincipalSubspace(
+        subspace.converted(narrow, moments.points),
+        narrow(values),
+        scores=None,
+        total=span.total,
+        count=moments.values.count,
+        eigen=EigenResult(values, None, None, xp.zeros_like(values), True, moments.points.shape[0], "dense"),
+        residual=max(0.0, span.variance - span.inside),
     )
-    report = EigenResult(values, None, None, xp.zeros_like(values), True, points.shape[0], "dense")
-    result = PrincipalSubspace(subspace, narrow(values), None, total, count, report, residual)
-    return padded(result, n_components) if zeros_wanted(n_components, with_zeros) else result
+    return wanted.padded(principal)
 
 
-def _kept(values, exact, n_components, total, moments, with_zeros):
-    n_points = moments.points.shape[0]
-    # At least one: where rounding errors show in the first there is no better.
-    rank = max(1, min(exact, numerical_rank(values, n_points, abs(moments.trace))))
-    wanted = wanted_count(values, n_components, total)
-    if isinstance(n_components, int) and rank < wanted:
+@dataclass(frozen=True)
+class _MeasuredSpan:
+    """An orthonormal frame of the span of landmarks, and the data in its coordinates, in double precision.
+
+    Attributes
+    ----------
+    moments : KernelMoments
+    gram : array of shape (m, m)
+        W, kernel values among the landmarks.
+    factor : array of shape (m, r)
+        F, coefficients of the frame: Fᵀ W F = I.
+    mean : array of shape (r,)
+    scatter : array of shape (r, r)
+        Sum of squares of the coordinates of data about their mean.
+    """
+
+    moments: KernelMoments
+    gram: Array
+    factor: Array
+    mean: Array
+    scatter: Array
+
+    @classmethod
+    def of(cls, moments: KernelMoments) -> "_MeasuredSpan":
+        kernel, points, values = moments.kernel, moments.points, moments.values
+        gram = in_double(Gram(kernel, points).dense())
+        factor = whitening_factor(gram, kernel.value_type(points))
+        return cls(moments, gram, factor, factor.T @ values.mean, factor.T @ values.scatter @ factor)
+
+    @property
+    def inside(self) -> float:
+        """Sum of squares of the data about their mean within the span."""
+        return float(array_namespace(self.scatter).linalg.trace(self.scatter))
+
+    @property
+    def variance(self) -> float:
+        """The same in all of feature space, tr(HKH); rounding errors can make it smaller than `inside`."""
+        return self.moments.trace - self.moments.values.count * float(self.mean @ self.mean)
+
+    @property
+    def total(self) -> float:
+        return max(self.variance, self.inside)
+
+    def determined(self, values: Array, vectors: Array) -> int:
+        """How many of the leading axes have coordinates that the data determine."""
+        xp, kernel = array_namespace(values), self.moments.kernel
+        dtype = kernel.value_type(self.moments.points)
+        deviations = xp.sqrt(xp.clip(values, min=0.0) / self.moments.values.count)
+        # Coordinates are sums of kernel values times coefficients, and have the rounding errors of these.
+        coefficients = self.factor @ vectors
+        lengths = xp.sqrt(xp.sum(coefficients * coefficients, axis=0))
+        rounding = epsilon(dtype) * float(xp.max(xp.abs(self.gram))) * lengths
+        require_variance(kernel, float(values[0]), abs(self.moments.trace), values.dtype)
+        if float(rounding[0]) > MOST_ROUNDING * float(deviations[0]):
+            raise no_variance(kernel)
+        # At least one: where rounding errors show in the first there is no better.
+        rank = numerical_rank(values, self.moments.points.shape[0], abs(self.moments.trace))
+        return max(1, min(determined_count(rounding, deviations, dtype), rank))
+
+    def subspace(self, vectors: Array) -> Subspace:
+        """The mean of the data, and the axes with the given coordinates in the frame, with signs as in exact PCA."""
+        kernel, points = self.moments.kernel, self.moments.points
+        coefficients = self.factor @ vectors
+        signs = fix_signs(self.gram @ coefficients - vectors.T @ self.mean)  # coordinates of the landmarks
+        return Subspace(
+            Expansion(kernel, points, coefficients * signs),
+            Expansion(kernel, points, (self.factor @ self.mean)[:, None]),
+            offset=(vectors * signs).T @ self.mean,
+            origin_squared_norm=float(self.mean @ self.mean),
+        )
+
+
+def _kept(span: _MeasuredSpan, values: Array, vectors: Array, wanted: Wanted) -> int:
+    """How many components are asked for and determined, with a warning where those are not the same."""
+    n_points = span.moments.points.shape[0]
+    determined, asked = span.determined(values, vectors), wanted.count(values, span.total)
+    if wanted.number is not None and determined < asked:
         warn_user(
-            f"{n_components} components were asked for, but {n_points} landmarks hold only {rank} with a variance "
-            f"above rounding errors; {kept_of(rank, with_zeros)}. More landmarks, or another kernel width, give more.",
+            f"{wanted.number} components were asked for, but {n_points} landmarks hold only {determined} with a "
+            f"variance above rounding errors; {wanted.kept(determined)}. More landmarks, or another kernel width, give "
+            "more.",
             RankWarning,
         )
-    keep = min(rank, wanted)
-    xp = array_namespace(values)
-    reached = float(xp.sum(values[:keep])) / total
-    if isinstance(n_components, float) and reached < n_components * (1 - 1e-9):
+    keep = min(determined, asked)
+    explained = float(array_namespace(values).sum(values[:keep])) / span.total
+    if wanted.is_missed_by(explained):
         warn_user(
-            f"{n_components:.0%} of the variance were asked for; the {n_points} landmarks hold {reached:.0%}. More "
-            "landmarks hold more.",
+            f"{wanted.fraction:.0%} of the variance were asked for; the {n_points} landmarks hold {explained:.0%}. "
+            "More landmarks hold more.",
             RankWarning,
         )
     return keep
+
+
+def _selected(selector: LandmarkSelector, kernel: Kernel, X: Rows, rng: np.random.Generator | None) -> Landmarks:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", IndefiniteKernelWarning)
+        try:
+            # The pass over all rows measures what is left, so that the selector need not estimate it.
+            return selector.select(kernel, X, judged=False, rng=rng).required()
+        except IndefiniteKernelWarning:
+            raise UnsupportedKernelError(
+                f"Landmarks need a positive semidefinite kernel; {kernel!r} has negative eigenvalues on these data. "
+                "Use another kernel, or landmarks=None: exact kernel PCA takes indefinite ones."
+            ) from None
+
+
+def _moments(kernel: Kernel, points: Array, X: Rows, weights: np.ndarray | None, device: str | None) -> KernelMoments:
+    """Moments of X, which is read once; NumPy data go through the device block by block, and the sums come back."""
+    if device is None or is_foreign(X):
+        return KernelMoments.of(kernel, points, X, weights=weights)
+    to_device = lambda rows: on_device(rows, device)
+    there = KernelMoments.of(kernel, to_device(points), X, weights=weights, to_device=to_device)
+    values = replace(there.values, mean=to_numpy(there.values.mean), scatter=to_numpy(there.values.scatter))
+    return replace(there, points=points, values=values)

@@ -1,27 +1,89 @@
 """Exact kernel PCA: the leading eigenvectors of the centred Gram matrix, as a subspace."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from numbers import Integral
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, itemsize
+from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy
 from preimage._linalg import determined_count, fix_signs, require_variance
+from preimage._typing import Array
 from preimage._warnings import warn_user
 from preimage.eigensolvers._dense import Dense
-from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult
-from preimage.eigensolvers._names import as_eigensolver
+from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, Eigensolver
+from preimage.eigensolvers._names import EigenOptions
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
-from preimage.feature_space import Expansion, Subspace, require_finite
+from preimage.feature_space import Expansion, Gram, Subspace, require_finite
+from preimage.feature_space._gram import CenteredGram
 
-# Components tried first when a share of the variance is asked for; doubled until the share is reached.
+# Components computed first when a fraction of the variance is asked for; doubled until it is reached. Ten times as many
+# would cost what most fractions do not need, one tenth several solutions of nearly the same problem.
 FIRST_COUNT = 64
-# Work arrays up to this size are no matter of budgets.
-SMALL_BUDGET = 64 * 2**20
+# A fraction of the variance is reached up to rounding errors of the sum of eigenvalues, and is missed, with a warning,
+# only by more than that: otherwise 100 % could not be had of data that have it.
+COUNTING_ERROR = 1e-12
+MISSED = 1e-9
 # By how much errors of new points exceed (error of products)/λ. Measured against extended precision on radial and
 # polynomial kernels over eight decades of widths: 2 to 30 where eigenvalues differ by a tenth; new points lie several
 # standard deviations out along weak components.
 AMPLIFICATION = 32
+DEFAULT_OPTIONS = EigenOptions()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How many components are wanted: a number, a fraction of the variance, or all that there are.
+
+    Attributes
+    ----------
+    number : int or None
+    fraction : float in (0, 1) or None
+        With both None, all components are wanted.
+    with_zeros : bool
+        Whether components that are asked for by number, and that the data do not determine, are replaced by zeros.
+    """
+
+    number: int | None = None
+    fraction: float | None = None
+    with_zeros: bool = False
+
+    @classmethod
+    def of(cls, n_components: float | None, with_zeros: bool = False) -> "Wanted":
+        """What an `n_components` of any numeric type asks for."""
+        if n_components is None:
+            return cls(with_zeros=with_zeros)
+        if isinstance(n_components, Integral):
+            return cls(number=int(n_components), with_zeros=with_zeros)
+        return cls(fraction=float(n_components), with_zeros=with_zeros)
+
+    def first_count(self, most: int) -> int:
+        """How many of at most `most` eigenpairs to compute first."""
+        if self.fraction is not None:
+            return min(FIRST_COUNT, most)
+        return most if self.number is None else min(self.number, most)
+
+    def count(self, values: Array, total: float) -> int:
+        """How many of the descending eigenvalues are asked for; `total` is the sum of all eigenvalues there are."""
+        if self.fraction is None:
+            return values.shape[0] if self.number is None else self.number
+        xp = array_namespace(values)
+        below = xp.cumulative_sum(values) < self.fraction * total * (1 - COUNTING_ERROR)
+        return int(xp.sum(xp.astype(below, xp.int64))) + 1
+
+    def is_missed_by(self, explained: float) -> bool:
+        """Whether a fraction was asked for and `explained` is less than that."""
+        return self.fraction is not None and explained < self.fraction * (1 - MISSED)
+
+    def kept(self, count: int) -> str:
+        """What warnings say about `count` components that there are, and those that there are not."""
+        return f"{count} are kept, and the others are zeros" if self.with_zeros else f"{count} are kept"
+
+    def padded(self, principal: "PrincipalSubspace", most: int | None = None) -> "PrincipalSubspace":
+        """The result with zeros for components beyond the rank, up to the number wanted and to `most`."""
+        if not self.with_zeros or self.number is None:
+            return principal
+        return _padded(principal, self.number if most is None else min(self.number, most))
 
 
 @dataclass(frozen=True)
@@ -43,217 +105,184 @@ class PrincipalSubspace:
     eigen : EigenResult
         How the eigenproblem was solved, without its vectors, which the subspace holds.
     residual : float
-        What landmarks leave of the trace of the Gram matrix; zero for the exact route.
+        What landmarks leave of the trace of the Gram matrix; zero for exact kernel PCA.
     """
 
     subspace: Subspace
-    eigenvalues: Any
-    scores: Any
+    eigenvalues: Array
+    scores: Array | None
     total: float
     count: float
     eigen: EigenResult
     residual: float = 0.0
 
     @property
-    def variances(self):
+    def variances(self) -> Array:
         """Variance λ/n of each component on the training points."""
         return self.eigenvalues / self.count
 
     @property
-    def shares(self):
-        """Share of the total variance in feature space, λ/tr(HKH)."""
+    def fractions(self) -> Array:
+        """Fraction of the total variance in feature space, λ/tr(HKH)."""
         return self.eigenvalues / self.total
 
-    def with_arrays(self, subspace, change):
-        """The same result with another form of its subspace; `change` gives the other arrays that form."""
+    def converted(self, change: Callable[[Array], Array]) -> "PrincipalSubspace":
+        """The same result on another device or in another form; `change` converts one array."""
+        return self._with(self.subspace.converted(change, change(self.subspace.frame.points)), change)
+
+    def _with(self, subspace: Subspace, change: Callable[[Array], Array]) -> "PrincipalSubspace":
         eigen = replace(self.eigen, values=change(self.eigen.values), residuals=change(self.eigen.residuals))
         scores = None if self.scores is None else change(self.scores)
         return replace(self, subspace=subspace, eigenvalues=change(self.eigenvalues), scores=scores, eigen=eigen)
 
 
 def principal_subspace(
-    gram,
-    n_components,
-    rng,
+    gram: Gram,
+    wanted: Wanted,
+    rng: np.random.Generator,
     *,
-    weights=None,
-    eigensolver="auto",
-    tol=None,
-    max_iter=None,
-    max_bytes=None,
-    with_zeros=False,
-):
-    """Exact kernel PCA of the points of a symmetric `Gram`.
+    weights: np.ndarray | None = None,
+    options: EigenOptions = DEFAULT_OPTIONS,
+) -> PrincipalSubspace:
+    """Exact kernel PCA of the points of a symmetric `Gram`, held or not.
 
     Solves H K H u = λ u (S2) and scales α = Hu/√|λ| (S3), so that the axes V = Σ αᵢ φ(xᵢ) have length one. Components
-    whose coordinates rounding errors would decide are left out (`determined_count`).
+    whose coordinates are decided by rounding errors are left out (`determined_count`).
 
-    Parameters
-    ----------
-    gram : Gram
-        Held or not.
-    n_components : int, float in (0, 1), or None
-        A number, a fraction of the variance, or as many as there are.
-    rng : numpy.random.Generator
-    weights : NumPy array of shape (n,), optional
-        Positive weights of the points; the result is that of points repeated so often.
-    eigensolver, tol, max_iter
-        See `as_eigensolver`.
-    with_zeros : bool, default=False
-        Whether components that are left out of a number asked for are replaced by zeros (`padded`).
-
-    Returns
-    -------
-    PrincipalSubspace
+    With positive `weights` of the points, shape (n,), the result is that of points repeated so often.
     """
     require_finite(gram.diagonal(), gram.kernel)
-    # Weights of mean one: their size is that of eigenvalues, and no reason to overflow.
+    # Weights of mean one: eigenvalues are proportional to weights, and huge ones must not make them overflow.
     unit = 1.0 if weights is None else float(np.mean(weights))
     if weights is not None:
         weights = from_numpy(weights / unit, gram.X, dtype=gram.dtype)
     centered = gram.centered(weights)
-    by_modulus = not gram.kernel.is_positive_semidefinite
-    eigen = _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes)
-    total = centered.trace()
-    _warn_if_diagonal(gram, centered)
-    values, vectors, products = _significant(eigen, n_components, total, centered, by_modulus, with_zeros)
+    eigen = _leading_pairs(centered, wanted, rng, options)
+    _warn_if_diagonal(centered)
+    keep = _kept(eigen, wanted, centered)
 
-    xp = array_namespace(vectors)
-    coefficients = centered.centered_coefficients(vectors)
+    xp = array_namespace(eigen.values)
+    values, vectors = eigen.values[:keep], eigen.vectors[:, :keep]
     signs = fix_signs(vectors if weights is None else vectors / xp.sqrt(weights)[:, None])  # as coordinates have them
     scale = signs / xp.sqrt(xp.abs(values))
-    coefficients = coefficients * scale  # (S3)
-    negative = values < 0
+    subspace = _subspace(centered, centered.centered_coefficients(vectors) * scale, values)  # (S3)
+    # The products as computed, not √λ u: then fit_transform is what transform gives, to the last digits.
+    scores = eigen.products[:, :keep] * scale if weights is None else None
+    report = replace(eigen, values=unit * values, residuals=unit * eigen.residuals[:keep], vectors=None, products=None)
+    total, count = unit * centered.trace(), unit * centered.count
+    return wanted.padded(
+        PrincipalSubspace(subspace, unit * values, scores, total, count, report), most=centered.shape[0]
+    )
+
+
+def _subspace(centered: CenteredGram, coefficients: Array, values: Array) -> Subspace:
+    """The mean and the axes with the given coefficients; eigenvalues below zero are axes of negative squared norm."""
+    xp = array_namespace(values)
+    kernel, points = centered.gram.kernel, centered.gram.X
     means, mean = centered.row_means, centered.mean_coefficients
-    subspace = Subspace(
-        Expansion(gram.kernel, gram.X, coefficients),
-        Expansion(gram.kernel, gram.X, mean),
+    negative = values < 0
+    return Subspace(
+        Expansion(kernel, points, coefficients),
+        Expansion(kernel, points, mean),
         offset=means @ coefficients,  # (S7)
         origin_squared_norm=float(means @ mean[:, 0]),
         signature=xp.where(negative, -xp.ones_like(values), xp.ones_like(values)) if bool(xp.any(negative)) else None,
     )
-    # The products as computed, not √λ u: then fit_transform is what transform gives, to the last digits.
-    scores = products * scale if weights is None else None
-    residuals = unit * eigen.residuals[: len(subspace)]
-    report = replace(eigen, values=unit * values, residuals=residuals, vectors=None, products=None)
-    result = PrincipalSubspace(subspace, unit * values, scores, unit * total, unit * centered.count, report)
-    return padded(result, min(n_components, centered.shape[0])) if zeros_wanted(n_components, with_zeros) else result
 
 
-def zeros_wanted(n_components, with_zeros):
-    """Whether zeros stand for components that the data lack: only a number of components can say how many."""
-    return with_zeros and isinstance(n_components, int)
-
-
-def padded(principal, count):
+def _padded(principal: PrincipalSubspace, count: int) -> PrincipalSubspace:
     """The same result with `count` components, those beyond the rank being zero: zero axes, zero coordinates."""
     space, xp = principal.subspace, array_namespace(principal.eigenvalues)
     more = count - len(space)
     if more <= 0:
         return principal
 
-    def extended(array):
+    def extended(array: Array) -> Array:
         zeros = xp.zeros((*array.shape[:-1], more), dtype=array.dtype, **device_kwargs(array))
         return xp.concat([array, zeros], axis=-1)
 
-    optional = lambda array: None if array is None else extended(array)
     subspace = Subspace(
         Expansion(space.frame.kernel, space.frame.points, extended(space.frame.coefficients)),
         space.origin,
         offset=extended(space.offset),
         origin_squared_norm=space.origin_squared_norm,
-        signature=optional(space.signature),
+        signature=None if space.signature is None else extended(space.signature),
     )
-    return principal.with_arrays(subspace, extended)
+    return principal._with(subspace, extended)
 
 
-def _solve_enough(centered, n_components, rng, by_modulus, eigensolver, tol, max_iter, max_bytes):
-    """Eigenpairs for a number of components, or for a share of the variance by doubling the number."""
-    most = centered.shape[0] - 1
-    by_share = isinstance(n_components, float)
-    count = min(FIRST_COUNT, most) if by_share else most if n_components is None else min(n_components, most)
+def _leading_pairs(
+    centered: CenteredGram, wanted: Wanted, rng: np.random.Generator, options: EigenOptions
+) -> EigenResult:
+    """Eigenpairs for a number of components, or for a fraction of the variance by doubling the number."""
+    most = centered.shape[0] - 1  # centring takes one dimension away
+    count = wanted.first_count(most)
     while True:
-        solver = as_eigensolver(eigensolver, size=most + 1, k=count, held=centered.is_held, tol=tol, max_iter=max_iter)
-        if by_share and by_modulus and not isinstance(solver, Dense):
-            # The sum of moduli, of which the share is taken, needs all eigenvalues.
-            if not centered.is_held:
-                raise ValueError(
-                    "A share of the variance of a kernel that may be indefinite needs all eigenvalues, and the Gram "
-                    "matrix exceeds max_memory. Give a number of components, or raise max_memory."
-                )
-            solver = Dense()
-        if by_share and isinstance(solver, Dense):
-            count = most
-        _require_room(centered, count, max_bytes)
-        eigen = solver.solve(centered, count, rng, by_modulus=by_modulus)
-        xp = array_namespace(eigen.values)
-        enough = not by_share or count == most or float(xp.sum(eigen.values)) >= n_components * centered.trace()
-        if enough or eigen.n_missing:
+        solver = _solver(centered, wanted, count, options)
+        if wanted.fraction is not None and isinstance(solver, Dense):
+            count = most  # it computes all eigenvalues in any case
+        options.require_room(centered, count)
+        eigen = solver.solve(centered, count, rng, by_modulus=_by_modulus(centered))
+        if wanted.fraction is None or count == most or eigen.n_missing:
+            return eigen
+        if float(array_namespace(eigen.values).sum(eigen.values)) >= wanted.fraction * centered.trace():
             return eigen
         count = min(2 * count, most)
 
 
-def _require_room(centered, count, max_bytes):
-    """Refuse what would hold more beside a matrix that is not held than the matrix itself may take."""
-    n = centered.shape[0]
-    needed = 2 * n * min(n, 4 * count) * itemsize(centered.dtype)
-    if not centered.is_held and max_bytes is not None and needed > max(max_bytes, SMALL_BUDGET):
+def _solver(centered: CenteredGram, wanted: Wanted, count: int, options: EigenOptions) -> Eigensolver:
+    solver = options.solver(size=centered.shape[0], k=count, held=centered.is_held)
+    if wanted.fraction is None or not _by_modulus(centered) or isinstance(solver, Dense):
+        return solver
+    # The sum of moduli, of which the fraction is taken, needs all eigenvalues; that of eigenvalues is the trace.
+    if not centered.is_held:
         raise ValueError(
-            f"{count} components of {n} points need about {needed / 1e9:.2g} GB, and max_memory allows "
-            f"{max_bytes / 1e9:.2g} GB. Ask for fewer components, or raise max_memory."
+            "A fraction of the variance of a kernel that may be indefinite needs all eigenvalues, and the Gram "
+            "matrix exceeds max_memory. Give a number of components, or raise max_memory."
         )
+    return Dense()
 
 
-def _significant(eigen, n_components, total, centered, by_modulus, with_zeros):
-    """The pairs that are asked for and more than rounding errors, with a warning for every disappointment."""
+def _by_modulus(centered: CenteredGram) -> bool:
+    """Whether eigenvalues count by their modulus: those of an indefinite kernel may be negative."""
+    return not centered.gram.kernel.is_positive_semidefinite
+
+
+def _kept(eigen: EigenResult, wanted: Wanted, centered: CenteredGram) -> int:
+    """How many pairs are asked for and determined by the data, with a warning where those are not the same."""
     xp = array_namespace(eigen.values)
     moduli = xp.abs(eigen.values)
-    largest = float(xp.max(moduli))
-    own = xp.abs(centered.gram.diagonal())
-    scale = float(xp.sum(own if centered.weights is None else own * centered.weights))
-    require_variance(centered.gram.kernel, largest, scale, moduli.dtype)
-    keep = min(_determined(eigen, centered, largest), moduli.shape[0] if by_modulus else _positive(eigen.values))
-    wanted = (
-        wanted_count(moduli, n_components, float(xp.sum(moduli)))
-        if by_modulus
-        else wanted_count(eigen.values, n_components, total)
-    )
-    if isinstance(n_components, int) and keep < (moduli.shape[0] if eigen.n_missing else wanted):
-        warn_user(
-            f"{n_components} components were asked for, but the data determine only {keep} (of {centered.shape[0]} "
-            f"points): rounding errors decide the coordinates along further ones. {kept_of(keep, with_zeros)}.",
-            RankWarning,
-        )
-    keep = min(keep, wanted)
-    values = eigen.values[:keep]
-    explained = float(xp.sum(xp.abs(values))) / (float(xp.sum(moduli)) if by_modulus else total)
-    if isinstance(n_components, float) and explained < n_components * (1 - 1e-9) and not eigen.n_missing:
-        warn_user(
-            f"{n_components:.0%} of the variance were asked for, but the data determine only {keep} components, which "
-            f"hold {explained:.0%}: rounding errors decide the coordinates along further ones.",
-            RankWarning,
-        )
-    _warn(eigen, values, xp)
-    return values, eigen.vectors[:, :keep], eigen.products[:, :keep]
+    diagonal = xp.abs(centered.gram.diagonal())
+    trace = float(xp.sum(diagonal if centered.weights is None else diagonal * centered.weights))
+    require_variance(centered.gram.kernel, float(xp.max(moduli)), trace, moduli.dtype)
+    determined = _determined(eigen, centered)
+    if _by_modulus(centered):
+        sizes, total = moduli, float(xp.sum(moduli))
+    else:
+        sizes, total = eigen.values, centered.trace()
+        determined = min(determined, int(xp.sum(xp.astype(eigen.values > 0, xp.int64))))
+    asked = wanted.count(sizes, total)
+    keep = min(determined, asked)
+    # Where the solver lacks pairs, that is what the user is told, not that the data determine no more.
+    found_all = determined >= (sizes.shape[0] if eigen.n_missing else asked)
+    explained = float(xp.sum(moduli[:keep])) / total
+    _warn(eigen, wanted, keep, centered, is_rank_short=not found_all, explained=explained)
+    return keep
 
 
-def kept_of(count, with_zeros):
-    """What a warning says about the components that there are, and those that there are not."""
-    return f"{count} are kept, and the others are zeros" if with_zeros else f"{count} are kept"
-
-
-def _determined(eigen, centered, largest):
-    """How many components rounding errors of the matrix and of the solver leave determined; at least one.
+def _determined(eigen: EigenResult, centered: CenteredGram) -> int:
+    """How many components are determined, given rounding errors of the matrix and of the solver.
 
     Residuals of an iteration that stopped at its tolerance say nothing about rounding: they count up to the size that
-    rounding errors of a product have.
+    rounding errors of a product have. Zero where rounding errors show in all components.
     """
     xp = array_namespace(eigen.values)
     solver_error = float(xp.max(eigen.residuals))
     if not eigen.is_direct:
+        largest = float(xp.max(xp.abs(eigen.values)))
         solver_error = min(solver_error, SOLVER_ROUNDING * epsilon(eigen.values.dtype) * largest)
     # An error of norm δ in the matrix or in a product with it moves coordinates along an axis by δ/√|λ|, while their
-    # standard deviation is √|λ| (both times √n): δ against |λ|, in units of δ/√|λ|.
+    # standard deviation is √|λ| (both times √n): δ against |λ|, in units of √|λ|.
     error = AMPLIFICATION * (centered.rounding_error() + solver_error)
     count = determined_count(error, xp.abs(eigen.values), eigen.values.dtype)
     if count == 0:
@@ -266,27 +295,30 @@ def _determined(eigen, centered, largest):
     return max(1, count)
 
 
-def _positive(values):
-    xp = array_namespace(values)
-    return int(xp.sum(xp.astype(values > 0, xp.int64)))
-
-
-def wanted_count(values, n_components, total):
-    """How many of the descending eigenvalues a number, a share of their total, or None asks for."""
-    if isinstance(n_components, float):
-        xp = array_namespace(values)
-        below = xp.cumulative_sum(values) < n_components * total * (1 - 1e-12)
-        return int(xp.sum(xp.astype(below, xp.int64))) + 1
-    return values.shape[0] if n_components is None else n_components
-
-
-def _warn(eigen, values, xp):
-    negative = int(xp.sum(xp.astype(values < 0, xp.int64)))
-    if negative:
-        share = float(xp.sum(xp.abs(values) - values)) / 2 / float(xp.sum(xp.abs(values)))
+def _warn(
+    eigen: EigenResult, wanted: Wanted, keep: int, centered: CenteredGram, *, is_rank_short: bool, explained: float
+) -> None:
+    """Tell the user where a result is less than what was asked for."""
+    xp = array_namespace(eigen.values)
+    if wanted.number is not None and is_rank_short:
         warn_user(
-            f"The kernel is indefinite on these data: {negative} of the {values.shape[0]} kept components have "
-            f"negative eigenvalues, {share:.1%} of the sum of moduli. They are scaled by √|λ|; distances in "
+            f"{wanted.number} components were asked for, but the data determine only {keep} (of {centered.shape[0]} "
+            f"points): rounding errors decide the coordinates along further ones. {wanted.kept(keep)}.",
+            RankWarning,
+        )
+    if wanted.is_missed_by(explained) and not eigen.n_missing:
+        warn_user(
+            f"{wanted.fraction:.0%} of the variance were asked for, but the data determine only {keep} components, "
+            f"which hold {explained:.0%}: rounding errors decide the coordinates along further ones.",
+            RankWarning,
+        )
+    values = eigen.values[:keep]
+    n_negative = int(xp.sum(xp.astype(values < 0, xp.int64)))
+    if n_negative:
+        negative = float(xp.sum(xp.abs(values) - values)) / 2 / float(xp.sum(xp.abs(values)))
+        warn_user(
+            f"The kernel is indefinite on these data: {n_negative} of the {keep} kept components have "
+            f"negative eigenvalues, {negative:.1%} of the sum of moduli. They are scaled by √|λ|; distances in "
             "feature space can be negative. Iterated(kernel) is a positive semidefinite alternative.",
             IndefiniteKernelWarning,
         )
@@ -306,14 +338,15 @@ def _warn(eigen, values, xp):
         )
 
 
-def _warn_if_diagonal(gram, centered):
-    """A diagonal kernel matrix says that every point is unlike every other: components mean nothing then."""
-    n, diagonal = centered.shape[0], gram.diagonal()
+def _warn_if_diagonal(centered: CenteredGram) -> None:
+    """Warn of a diagonal kernel matrix: every point is unlike every other, and components mean nothing."""
+    n, diagonal = centered.shape[0], centered.gram.diagonal()
     xp = array_namespace(diagonal)
-    beside = xp.max(xp.abs(centered.row_means / centered.mean_coefficients[:, 0] - diagonal))
-    if n > 2 and float(beside) <= n * epsilon(diagonal.dtype) * float(xp.max(xp.abs(diagonal))):
+    # Sums of rows without their diagonal entries.
+    off_diagonal = xp.max(xp.abs(centered.row_means / centered.mean_coefficients[:, 0] - diagonal))
+    if n > 2 and float(off_diagonal) <= n * epsilon(diagonal.dtype) * float(xp.max(xp.abs(diagonal))):
         warn_user(
-            f"All kernel values between different points vanish ({gram.kernel!r}): no point is like another, "
+            f"All kernel values between different points vanish ({centered.gram.kernel!r}): no point is like another, "
             "and components are arbitrary. A smaller gamma is needed, for instance gamma='median'.",
             UserWarning,
         )

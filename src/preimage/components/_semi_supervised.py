@@ -153,13 +153,6 @@ def semi_supervised_subspace(sample, targets, n_components, *, label_weight, sca
     )
 
 
-def narrowed(subspace, points):
-    """A subspace that was computed in double precision, on `points` of the precision of the data."""
-    dtype = subspace.frame.kernel.value_type(points)
-    narrow = lambda array: array_namespace(array).astype(array, dtype, copy=False)
-    return subspace.converted(narrow, points)
-
-
 class _Search:
     """Directions found so far, and everything in a basis of what is perpendicular to them."""
 

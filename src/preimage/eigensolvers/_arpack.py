@@ -7,9 +7,12 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from preimage._arrays import epsilon, is_host
+from preimage._typing import Array
 from preimage._validation import Interval
 from preimage.eigensolvers._eigensolver import (
+    EigenResult,
     Eigensolver,
+    Operator,
     leading_order,
     measured_result,
     product_rounding,
@@ -18,7 +21,7 @@ from preimage.eigensolvers._eigensolver import (
 
 
 class Arpack(Eigensolver):
-    """SciPy's `eigsh`: one product with a single vector a step. NumPy only.
+    """SciPy's `eigsh`: one product with a single vector per step. NumPy only.
 
     Parameters
     ----------
@@ -33,18 +36,19 @@ class Arpack(Eigensolver):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    def __init__(self, tol=0.0, max_iter=None):
+    def __init__(self, tol: float | None = 0.0, max_iter: int | None = None) -> None:
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, operator, k, rng, *, by_modulus=False):
+    def solve(self, operator: Operator, k: int, rng: np.random.Generator, *, by_modulus: bool = False) -> EigenResult:
         if not is_host(getattr(operator, "device_array", operator)):
             raise TypeError("Arpack works on NumPy arrays only; BlockKrylov works on every array library.")
         start = rng.standard_normal(operator.shape[0])
-        products = []
+        n_products = 0
 
-        def multiply(v):
-            products.append(1)
+        def multiply(v: Array) -> Array:
+            nonlocal n_products
+            n_products += 1
             return (operator @ v.reshape(-1, 1).astype(operator.dtype, copy=False))[:, 0]
 
         linear = LinearOperator(operator.shape, matvec=multiply, dtype=operator.dtype)
@@ -63,10 +67,10 @@ class Arpack(Eigensolver):
                 ) from None
         order = leading_order(values, by_modulus)
         values, vectors = values[order], np.ascontiguousarray(vectors[:, order])
-        # Sums of n products have rounding errors of up to nε: no residual can be asked to be smaller.
+        # Sums of n products have rounding errors of up to nε; no residual can be asked to be smaller.
         rounding_errors = operator.shape[0] * epsilon(operator.dtype)
         tolerance = max(relative_tolerance(self.tol or None, operator.dtype), rounding_errors)
-        n_products = len(products) + len(values)
+        n_products += len(values)
         rounding = product_rounding(operator)
         result = measured_result(values, vectors, operator @ vectors, tolerance, n_products, reason, rounding)
         missing = k - len(values)

@@ -1,15 +1,25 @@
-"""All of LAPACK's accuracy, for matrices that fit."""
+"""All of LAPACK's accuracy, for matrices that fit into memory."""
 
 from dataclasses import replace
+
+import numpy as np
 
 from preimage._arrays import take_rows
 from preimage._linalg import eigh_descending, top_eigh
 from preimage._threads import small_matrices
-from preimage.eigensolvers._eigensolver import Eigensolver, leading_order, measured_result, relative_tolerance
+from preimage._typing import Array
+from preimage.eigensolvers._eigensolver import (
+    EigenResult,
+    Eigensolver,
+    Operator,
+    leading_order,
+    measured_result,
+    relative_tolerance,
+)
 
 
 class Dense(Eigensolver):
-    """LAPACK (or the device's own) on the dense matrix: full accuracy, O(n³) time, two copies of the matrix.
+    """LAPACK (or the solver of the device) on the dense matrix: full accuracy, O(n³) time, two copies of the matrix.
 
     Examples
     --------
@@ -19,10 +29,10 @@ class Dense(Eigensolver):
     array([3., 2.])
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         pass
 
-    def solve(self, operator, k, rng, *, by_modulus=False):
+    def solve(self, operator: Operator, k: int, rng: np.random.Generator, *, by_modulus: bool = False) -> EigenResult:
         matrix = operator.dense() if hasattr(operator, "dense") else operator
         with small_matrices(matrix.shape[0]):
             values, vectors = _leading_pairs(matrix, k, by_modulus)
@@ -33,7 +43,7 @@ class Dense(Eigensolver):
         return replace(result, products=products, converged=True, is_direct=True)  # as exact as the matrix allows
 
 
-def _leading_pairs(matrix, k, by_modulus):
+def _leading_pairs(matrix: Array, k: int, by_modulus: bool) -> tuple[Array, Array]:
     if not by_modulus:
         return top_eigh(matrix, k)
     values, vectors = eigh_descending(matrix)

@@ -1,36 +1,79 @@
-"""The choice of an eigensolver."""
+"""The choice of an eigensolver, and what it may take."""
 
+from dataclasses import dataclass
+
+from preimage._arrays import itemsize
 from preimage._validation import check_parameters
 from preimage.eigensolvers._arpack import Arpack
 from preimage.eigensolvers._block_krylov import BlockKrylov
 from preimage.eigensolvers._dense import Dense
-from preimage.eigensolvers._eigensolver import Eigensolver
+from preimage.eigensolvers._eigensolver import Eigensolver, Operator
 
 EIGENSOLVER_NAMES = ("auto", "dense", "block_krylov", "arpack")
 
-# Up to this size one block of an iteration is the whole matrix.
+# Up to this size the first block of an iteration would be the whole matrix.
 TINY = 32
-# Below this size LAPACK takes a fraction of a second and gives every digit.
+# Up to this size LAPACK takes a fraction of a second and gives every digit; at ten times the size it takes minutes.
 DENSE_SIZE = 1000
-# Share of all eigenpairs from which on a direct method wins.
-DENSE_SHARE = 0.15
+# Fraction of all eigenpairs beyond which the basis of an iteration is nearly the whole space: a direct method wins.
+DENSE_FRACTION = 0.15
+# Work arrays up to this size are never refused, whatever the budget: every machine that runs Python has room for them.
+SMALL_BUDGET = 64 * 2**20
 
 
-def as_eigensolver(eigensolver, *, size, k, held=True, tol=None, max_iter=None):
-    """The solver that a name means for the k leading pairs of a matrix of the given size; "auto" chooses."""
-    if isinstance(eigensolver, Eigensolver):
-        if hasattr(eigensolver, "_parameter_constraints"):
-            check_parameters(eigensolver)
-        return eigensolver
-    if eigensolver in EIGENSOLVER_NAMES and size <= TINY:
-        eigensolver = "dense"
-    if eigensolver == "auto":
-        direct = held and (size <= DENSE_SIZE or k > DENSE_SHARE * size)
-        eigensolver = "dense" if direct else "block_krylov"
-    if eigensolver == "dense":
-        return Dense()
-    if eigensolver == "block_krylov":
-        return BlockKrylov(tol=tol, max_iter=max_iter)
-    if eigensolver == "arpack":
-        return Arpack(tol=tol or 0.0, max_iter=max_iter)
-    raise ValueError(f"Unknown eigensolver {eigensolver!r}; known: {', '.join(EIGENSOLVER_NAMES)}.")
+@dataclass(frozen=True)
+class EigenOptions:
+    """Which eigensolver to use, how far it goes, and how much memory it may take.
+
+    Attributes
+    ----------
+    eigensolver : str or Eigensolver
+        One of `EIGENSOLVER_NAMES`, or a solver with parameters of its own.
+    tol : float or None
+        Relative residual that a named iterative solver must reach; None is its default.
+    max_iter : int or None
+        Iteration limit of a named iterative solver; None is its default.
+    max_bytes : int or None
+        Memory that may be held at once beside a matrix that is not held; None is no limit.
+
+    Examples
+    --------
+    >>> from preimage.eigensolvers import EigenOptions
+    >>> EigenOptions("auto").solver(size=5000, k=10)
+    BlockKrylov()
+    """
+
+    eigensolver: str | Eigensolver = "auto"
+    tol: float | None = None
+    max_iter: int | None = None
+    max_bytes: int | None = None
+
+    def solver(self, *, size: int, k: int, held: bool = True) -> Eigensolver:
+        """The solver for the k leading pairs of a matrix of the given size; "auto" chooses by size, k and `held`."""
+        if isinstance(self.eigensolver, Eigensolver):
+            if hasattr(self.eigensolver, "_parameter_constraints"):
+                check_parameters(self.eigensolver)
+            return self.eigensolver
+        name = self.eigensolver
+        if name not in EIGENSOLVER_NAMES:
+            raise ValueError(f"Unknown eigensolver {name!r}; known: {', '.join(EIGENSOLVER_NAMES)}.")
+        if name == "auto":
+            is_direct = held and (size <= DENSE_SIZE or k > DENSE_FRACTION * size)
+            name = "dense" if is_direct else "block_krylov"
+        if name == "dense" or size <= TINY:
+            return Dense()
+        if name == "block_krylov":
+            return BlockKrylov(tol=self.tol, max_iter=self.max_iter)
+        return Arpack(tol=self.tol or 0.0, max_iter=self.max_iter)
+
+    def require_room(self, operator: Operator, k: int) -> None:
+        """Refuse k pairs of a matrix that is not held if their work arrays take more than `max_bytes`."""
+        n = operator.shape[0]
+        # Basis vectors and their images: at most n, and about four times as many as pairs before a restart.
+        needed = 2 * n * min(n, 4 * k) * itemsize(operator.dtype)
+        if getattr(operator, "is_held", True) or self.max_bytes is None or needed <= max(self.max_bytes, SMALL_BUDGET):
+            return
+        raise ValueError(
+            f"{k} components of {n} points need about {needed / 1e9:.2g} GB, and max_memory allows "
+            f"{self.max_bytes / 1e9:.2g} GB. Ask for fewer components, or raise max_memory."
+        )

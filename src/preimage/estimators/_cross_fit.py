@@ -1,22 +1,26 @@
 """Rows of the training set, denoised by models that have not seen them."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from numbers import Integral
 from operator import add
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from preimage._arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
 from preimage._rows import sum_rows
+from preimage._typing import Array, Rows, Seed
 from preimage._validation import generator
-from preimage.components import landmark_subspace
+from preimage.components import LandmarkModel, Wanted, landmark_subspace
 from preimage.estimators._training_rows import TrainingRows, row_numbers, same_rows
 from preimage.exceptions import RankWarning
-from preimage.feature_space import KernelMoments
-from preimage.solvers import PreimageResult
+from preimage.feature_space import KernelMoments, Subspace
+from preimage.kernels import Kernel
+from preimage.solvers import Preimage, PreimageResult
 
 # Ten folds lower the error of digits by another 1 to 2 % for twice the time; three raise it by 3 %.
 FOLDS = 5
@@ -35,12 +39,12 @@ ROWS = 4096
 SAME_MOMENTS = 1e-6
 
 
-def needs_folds(n_components, n_rows):
+def needs_folds(n_components: int, n_rows: int) -> bool:
     """Whether so many components take up so much noise of their own rows that models of fewer rows are better."""
     return n_rows >= FEWEST_ROWS and n_components > MOST_PER_ROW * n_rows
 
 
-def fold_of_rows(X, cross_fit, random_state):
+def fold_of_rows(X: Array, cross_fit: Any, random_state: Seed) -> np.ndarray:
     """The fold of each row of X, shape (n,): equal rows share one.
 
     Parameters
@@ -59,7 +63,7 @@ def fold_of_rows(X, cross_fit, random_state):
             f"{n_distinct}. Denoise without cross_fit."
         )
     if isinstance(cross_fit, Integral) and not isinstance(cross_fit, bool):
-        if not cross_fit >= 2:
+        if int(cross_fit) < 2:
             raise ValueError(f"cross_fit must be at least 2 folds; got {cross_fit}.")
         return (generator(random_state).permutation(n_distinct) % int(cross_fit))[same]
     labels = np.asarray(cross_fit)
@@ -88,56 +92,103 @@ class RowModels:
         From a fold to the fitted model for its rows. Asked when a row first needs it; the answer is kept.
     """
 
-    def __init__(self, model, folds, model_of):
+    def __init__(self, model: Any, folds: np.ndarray, model_of: Callable[[int], Any]) -> None:
         self.folds = folds
         self.model_of = model_of
         self.training_rows = TrainingRows(_plain(model.subspace_.frame.points))
         self.models = {NEW: model}
 
-    def solve(self, X, n_components=None):
+    def solve(self, X: Array, n_components: int | None = None) -> PreimageResult:
         """The `PreimageResult` of denoising X, validated inputs of the model.
 
         With a number of components, those of the leading ones that a model has.
         """
         found = self.training_rows.find(_plain(X))
         folds = np.where(found < 0, NEW, self.folds[found])
-        parts, results = [], []
-        for fold in np.unique(folds):
-            parts.append(np.flatnonzero(folds == fold))
-            results.append(_denoised(self._model(int(fold)), take_rows(X, parts[-1]), n_components))
-        return PreimageResult.join(results).take(np.argsort(np.concatenate(parts)))
+        return _by_fold(lambda fold, rows: _denoised(self._model(fold), rows, n_components), folds, X)
 
-    def prepared(self):
+    def prepared(self) -> "RowModels":
         """This, with the models of all folds at hand: for work in several threads or processes."""
         for fold in np.unique(self.folds):
             self._model(int(fold))
         return self
 
-    def _model(self, fold):
+    def _model(self, fold: int) -> Any:
         if fold not in self.models:
             self.models[fold] = self.model_of(fold)
         return self.models[fold]
 
 
-def out_of_fold(model, cross_fit):
+def cross_fitted(
+    model: Any, X: Rows, cross_fit: Any, n_components: int | None, *, is_parallel: bool
+) -> Callable[[Array], PreimageResult]:
+    """A function from validated rows to their pre-images by models that have not seen them.
+
+    Parameters
+    ----------
+    model : KernelPCA, fitted
+    X : array, memory map or Dask array of shape (q, d)
+        The rows that the function will be asked for; on landmarks, the whole training set.
+    cross_fit : int or array of shape (n,)
+        See `fold_of_rows`; on landmarks a number.
+    n_components : int or None
+        Leading components to project on; None is all.
+    is_parallel : bool
+        Whether the function is called in several threads or processes, so that all models must be at hand.
+    """
+    if model.route_ == "landmarks":
+        return _cross_fitted_on_landmarks(model, X, cross_fit, n_components)
+    models = out_of_fold(model, cross_fit)
+    models = models.prepared() if is_parallel else models
+    return lambda rows: models.solve(rows, n_components)
+
+
+def _cross_fitted_on_landmarks(
+    model: Any, X: Rows, n_folds: Any, n_components: int | None
+) -> Callable[[Array], PreimageResult]:
+    if not isinstance(n_folds, Integral) or n_folds < 2:
+        raise ValueError(f"cross_fit must be a number of folds, at least 2, on landmarks; got {n_folds!r}.")
+    n_folds, fitted = int(n_folds), model._landmark_model
+    points = fitted.landmarks.points
+    moments = FoldMoments.of(fitted.kernel, points, X, n_folds)
+    require_training_set(moments, fitted, type(model).__name__)
+    subspaces = moments.subspaces(Wanted.of(model.n_components if n_components is None else n_components))
+    # Solvers that learn do so on landmarks of other folds: the model keeps no more rows than these.
+    folds = row_folds(points, n_folds)
+    others = {fold: take_rows(points, np.flatnonzero(folds != fold)) for fold in subspaces}
+    solvers = {
+        fold: model._preimage_solver().fit(subspace, others[fold]).ready(subspace, with_start=True)
+        for fold, subspace in subspaces.items()
+    }
+    return lambda rows: denoised_by_folds(solvers, subspaces, n_folds, rows)
+
+
+def out_of_fold(model: Any, cross_fit: Any) -> RowModels:
     """`RowModels` with a model of all other folds for each, with the kernel and the parameters of `model`."""
     points = model.subspace_.frame.points
     folds = fold_of_rows(points, cross_fit, model.random_state)
     return RowModels(model, folds, lambda fold: _fitted_to(model, np.flatnonzero(folds != fold)))
 
 
-def with_own_model(model, other):
+def with_own_model(model: Any, other: Any) -> RowModels:
     """`RowModels` with the one model `other` for all rows that `model` was fitted to."""
     return RowModels(model, np.zeros(model.subspace_.frame.points.shape[0], dtype=int), lambda fold: other)
 
 
-def _denoised(model, X, n_components):
+def _by_fold(solve: Callable[[int, Array], PreimageResult], folds: np.ndarray, X: Array) -> PreimageResult:
+    """The results of ``solve(fold, rows of the fold)`` for all folds, in the order of the rows of X."""
+    parts = {int(fold): np.flatnonzero(folds == fold) for fold in np.unique(folds)}
+    results = [solve(fold, take_rows(X, rows)) for fold, rows in parts.items()]
+    return PreimageResult.join(results).take(np.argsort(np.concatenate(list(parts.values()))))
+
+
+def _denoised(model: Any, X: Array, n_components: int | None) -> PreimageResult:
     count = model.n_components_ if n_components is None else min(n_components, model.n_components_)
     subspace = model.subspace_ if count == model.n_components_ else model.subspace_.leading(count)
     return model.preimage_.inverse(subspace, subspace.coordinates(X), X)
 
 
-def _fitted_to(model, rows):
+def _fitted_to(model: Any, rows: np.ndarray) -> Any:
     """A model like `model`, with its kernel, of some of its rows, given by their numbers."""
     X, weights = take_rows(model.subspace_.frame.points, rows), to_numpy(model.subspace_.origin.coefficients)[rows, 0]
     other = clone(model).set_params(kernel=model.kernel_, gamma=None, kernel_params=None)
@@ -150,7 +201,7 @@ def _fitted_to(model, rows):
         return other.fit(X) if (weights == weights[0]).all() else other.fit(X, sample_weight=weights / weights.mean())
 
 
-def _plain(X):
+def _plain(X: Array) -> Array:
     """What rows are recognised by: NumPy or sparse."""
     return X if is_sparse(X) else to_numpy(X)
 
@@ -159,7 +210,7 @@ def _plain(X):
 class FoldMoments:
     """`KernelMoments` of the rows of each fold; `a + b` are those of both sets of data.
 
-    Rows are in folds by their values, see `row_folds`, so that any split of the data gives the same.
+    Rows are in folds by their values, see `row_folds`, so that any split of the data gives the same folds.
 
     Attributes
     ----------
@@ -169,13 +220,13 @@ class FoldMoments:
     """
 
     n_folds: int
-    of_fold: dict
+    of_fold: dict[int, KernelMoments]
 
     @classmethod
-    def of(cls, kernel, points, X, n_folds):
+    def of(cls, kernel: Kernel, points: Array, X: Rows, n_folds: int) -> "FoldMoments":
         """One pass over X: an array, a memory map or a Dask array."""
 
-        def block(rows):
+        def block(rows: Rows) -> "FoldMoments":
             rows = _like(rows, points)
             folds = row_folds(rows, n_folds)
             part = lambda fold: take_rows(rows, np.flatnonzero(folds == fold))
@@ -183,17 +234,18 @@ class FoldMoments:
 
         return sum_rows(block, X, rows=ROWS)
 
-    def __add__(self, other):
+    def __add__(self, other: "FoldMoments") -> "FoldMoments":
         merged = dict(self.of_fold)
         for fold, moments in other.of_fold.items():
             merged[fold] = merged[fold] + moments if fold in merged else moments
         return FoldMoments(self.n_folds, merged)
 
     @property
-    def total(self):
+    def total(self) -> KernelMoments:
+        """Of all rows."""
         return reduce(add, self.of_fold.values())
 
-    def subspaces(self, n_components):
+    def subspaces(self, wanted: Wanted) -> dict[int, Subspace]:
         """For each fold with rows, the principal subspace of the rows of all others."""
         if len(self.of_fold) < 2:
             raise ValueError(
@@ -203,25 +255,20 @@ class FoldMoments:
         others = lambda fold: reduce(add, (part for number, part in self.of_fold.items() if number != fold))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RankWarning)  # fewer rows may have fewer components
-            return {fold: landmark_subspace(others(fold), n_components).subspace for fold in self.of_fold}
+            return {fold: landmark_subspace(others(fold), wanted).subspace for fold in self.of_fold}
 
 
-def row_folds(rows, n_folds):
+def row_folds(rows: Rows, n_folds: int) -> np.ndarray:
     """The fold of each row, shape (q,), by its values alone: the same in every chunk, and for equal rows."""
     if n_folds == 1:
         return np.zeros(rows.shape[0], dtype=np.int64)
     return row_numbers(rows if is_sparse(rows) else to_numpy(rows)) % n_folds
 
 
-def without_fold(subspaces, points, n_folds):
-    """(fold, its subspace, the points that are not in the fold) for each fold with a subspace."""
-    folds = row_folds(points, n_folds)
-    for fold, subspace in subspaces.items():
-        yield fold, subspace, take_rows(points, np.flatnonzero(folds != fold))
-
-
-def denoised_by_folds(solvers, subspaces, n_folds, rows):
-    """The `PreimageResult` of rows of the training set, each from the subspace that has not seen its fold.
+def denoised_by_folds(
+    solvers: dict[int, Preimage], subspaces: dict[int, Subspace], n_folds: int, rows: Array
+) -> PreimageResult:
+    """Pre-images of rows of the training set, each from the subspace that has not seen its fold.
 
     Parameters
     ----------
@@ -232,18 +279,16 @@ def denoised_by_folds(solvers, subspaces, n_folds, rows):
     n_folds : int
     rows : array of shape (q, d)
     """
-    folds, parts, results = row_folds(rows, n_folds), [], []
-    for fold in np.unique(folds):
+
+    def solve(fold: int, queries: Array) -> PreimageResult:
         # A fold that no training row fell in has no subspace of its own; any of the others has not seen the row.
-        known = int(fold) if int(fold) in subspaces else next(iter(subspaces))
-        subspace = subspaces[known]
-        parts.append(np.flatnonzero(folds == fold))
-        queries = take_rows(rows, parts[-1])
-        results.append(solvers[known].inverse(subspace, subspace.coordinates(queries), queries))
-    return PreimageResult.join(results).take(np.argsort(np.concatenate(parts)))
+        known = fold if fold in subspaces else next(iter(subspaces))
+        return solvers[known].inverse(subspaces[known], subspaces[known].coordinates(queries), queries)
+
+    return _by_fold(solve, row_folds(rows, n_folds), rows)
 
 
-def require_training_set(found, model, name):
+def require_training_set(found: FoldMoments, model: LandmarkModel, name: str) -> None:
     """Refuse rows that a model on landmarks was not fitted to: it keeps no rows, so only all of them can be told."""
     ours, theirs = model.moments.values, found.total.values
     xp = array_namespace(ours.mean)
@@ -259,7 +304,7 @@ def require_training_set(found, model, name):
     )
 
 
-def _like(rows, points):
+def _like(rows: Rows, points: Array) -> Array:
     """Rows in the precision of the model: their values are what tells folds."""
     rows = as_points(rows)
     return (

@@ -30,14 +30,9 @@ from preimage._memory import memory_budget
 from preimage._validation import (
     Interval,
     StrOptions,
-    check_gram,
-    check_lazy_points,
     check_parameters,
-    check_points,
     check_weights,
-    count_rows,
     generator,
-    require_in_memory,
 )
 from preimage._warnings import warn_user
 from preimage.clustering import CoordinatePass, coordinate_kmeans, coordinate_online, kernel_kmeans
@@ -46,13 +41,10 @@ from preimage.estimators._kernel_input import (
     about_data,
     is_precomputed,
     kernel_and_inputs,
-    labelled_kernel,
-    named_kernel,
-    width_sample,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_fit import as_selector, through_device, too_large_for_exact
-from preimage.estimators._queries import blocks_of, check_queries, is_stream, map_queries, refuse_stream
+from preimage.estimators._landmark_fit import as_selector, landmark_inputs, selection_rng, uses_landmarks
+from preimage.estimators._queries import blocks_of, check_queries, is_stream, map_queries, refuse_stream, through_device
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.landmarks import LandmarkSelector
@@ -346,26 +338,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self
 
     def _fit_landmarks(self, X, sample_weight):
-        check = check_lazy_points if is_lazy(X) else check_points
-        X = check(self, X, reset=True, min_samples=1)  # which counts the rows of unknown chunks
+        inputs = landmark_inputs(self, X, sample_weight=sample_weight, min_samples=1, keep_all=True)
+        kernel, X = inputs.kernel, inputs.X
         weights, init = self._check_rows(X.shape[0], sample_weight)
-        kernel = named_kernel(self)
-        if kernel.points_are_row_numbers:
-            advice = "Give KernelKMeans the kernel itself and the inputs, or pass X.compute()."
-            require_in_memory(X, "A precomputed kernel needs its matrix", advice)
-            kernel = kernel.resolve(check_gram(self, X))
-            X = kernel.inputs(X)
-        else:
-            kernel = labelled_kernel(self, kernel, X)
-            kernel = about_data(kernel.resolve(width_sample(kernel, X, generator(self.random_state))), X)
         self.kernel_, self._is_single = kernel, itemsize(X.dtype) == 4
         X = X if is_lazy(X) else self._rows(X)
         search = self._search()
-        own_seed = isinstance(self.landmarks, LandmarkSelector)
         used = np.flatnonzero(weights > 0)
         rows = X if used.size == weights.size else take_rows(X, used)
         # A generator of its own: how many numbers a selection draws must not change the starts.
-        rng = None if own_seed else generator(self.random_state)
+        rng = selection_rng(self.landmarks, self.random_state)
         self.landmarks_ = as_selector(self.landmarks).select(kernel, rows, rng=rng).required()
         space = Subspace.span(kernel, self._rows(self.landmarks_.points))
         held = not is_lazy(X) and 8 * X.shape[0] * len(space) <= memory_budget(self.max_memory, np.empty(0))
@@ -417,12 +399,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _wants_landmarks(self, X):
         check_parameters(self)
-        if self.landmarks is None:
-            advice = "Give landmarks=500, say, to fit a Dask array, or pass X.compute()."
-            require_in_memory(X, "Exact kernel k-means needs all rows", advice)
-        if self.landmarks is None or not isinstance(self.landmarks, str) or self.landmarks != "auto" or is_chunked(X):
-            return self.landmarks is not None
-        return too_large_for_exact(count_rows(X), memory_budget(self.max_memory, X))
+        return uses_landmarks("Exact kernel k-means", self.landmarks, X, self.max_memory)
 
     def _report(self, found, n_found):
         self.inertia_ = found.inertia

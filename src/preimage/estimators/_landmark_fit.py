@@ -1,129 +1,144 @@
-"""Kernel PCA on landmarks, as `KernelPCA` calls it: selection, the pass over the data, growth on streams."""
+"""What `landmarks` means in estimators, and the inputs of a fit on all rows or on landmarks."""
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from preimage._arrays import is_foreign, on_device, to_numpy
-from preimage._rows import map_rows
-from preimage._warnings import warn_user
-from preimage.components import landmark_subspace
-from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion, KernelMoments
-from preimage.kernels import Kernel
-from preimage.landmarks import LandmarkSelector, RandomlyPivotedCholesky, as_landmarks
+import numpy as np
 
-# Landmarks when nobody says how many.
+from preimage._arrays import in_memory, is_chunked, is_lazy
+from preimage._memory import memory_budget
+from preimage._typing import Rows, Seed, Targets
+from preimage._validation import (
+    check_gram,
+    check_lazy_points,
+    check_points,
+    check_weights,
+    count_rows,
+    generator,
+    require_in_memory,
+    with_weight,
+)
+from preimage.estimators._kernel_input import (
+    about_data,
+    kernel_and_inputs,
+    labelled_kernel,
+    named_kernel,
+    width_sample,
+)
+from preimage.kernels import Kernel
+from preimage.landmarks import LandmarkSelector, as_landmarks
+from preimage.widths._class_width import needs_labels
+
+# Landmarks of landmarks="auto" and of streams: their eigenproblem takes a second, and the model some megabytes. Ten
+# times as many would take a thousand times as long.
 DEFAULT_LANDMARKS = 1000
-# Rows beyond which landmarks="auto" prefers them to exact kernel PCA even where the Gram matrix fits.
+# Rows beyond which landmarks="auto" prefers landmarks even where the Gram matrix fits into memory: its time grows with
+# the square of the rows, and is some minutes here.
 MOST_EXACT_ROWS = 20_000
-# Share of the kernel on a new batch that landmarks may leave before they grow, when the selector names none.
-GROWTH_TOLERANCE = 1e-3
-# Rows of a batch among which new landmarks are looked for: the work on a batch stays below that of learning from it.
-GROWTH_CANDIDATES = 2000
-# Share of the kernel on a new batch that landmarks may leave without a warning.
-MUCH_LEFT = 0.05
-# Rows that stream through a device together.
-DEVICE_ROWS = 2**15
+# A Gram matrix needs its entries, eight bytes each, and some room for work on them.
+ROOM_FOR_WORK = 1.25
 
 
 @dataclass(frozen=True)
-class LandmarkModel:
-    """Landmarks, what was learned about data in their terms, and the principal subspace."""
+class Inputs:
+    """What a fit works on.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        With all parameters resolved.
+    X : array, sparse matrix, memory map or Dask array of shape (n, d)
+        Validated rows, as the kernel takes them.
+    weights : array of shape (n,), or None
+        None counts every row once.
+    """
 
     kernel: Kernel
-    landmarks: Any
-    moments: KernelMoments
-    principal: Any
+    X: Rows
+    weights: np.ndarray | None
 
 
-def too_large_for_exact(n, budget):
-    """Whether ``landmarks="auto"`` means landmarks for n points and so many bytes."""
-    return n > MOST_EXACT_ROWS or 1.25 * 8 * n * n > budget
+def uses_landmarks(method: str, landmarks: Any, X: Rows, max_memory: int | str | None = None) -> bool:
+    """Whether a fit on X uses landmarks, the same for all estimators.
+
+    None uses all rows; "auto" uses all rows up to 20,000 if their Gram matrix fits `max_memory` and X is no Dask
+    collection; anything else uses landmarks. `method` names the fit on all rows in the error for Dask collections.
+    """
+    if landmarks is None:
+        advice = "Give landmarks=500, say, to fit a Dask array, or pass X.compute()."
+        require_in_memory(X, f"{method} needs all rows", advice)
+    if not is_auto(landmarks):
+        return landmarks is not None
+    return is_chunked(X) or too_large_for_exact(count_rows(X), memory_budget(max_memory, X))
 
 
-def as_selector(landmarks):
-    """The selector of a `landmarks` parameter; None and "auto" have a default."""
-    if landmarks is None or (isinstance(landmarks, str) and landmarks == "auto"):
-        return as_landmarks(DEFAULT_LANDMARKS)
-    return as_landmarks(landmarks)
+def is_auto(landmarks: Any) -> bool:
+    return isinstance(landmarks, str) and landmarks == "auto"
 
 
-def fit_landmarks(kernel, X, landmarks, n_components, rng, device, weights=None, with_zeros=False):
-    """Select landmarks among the rows of X, and fit kernel PCA on them in one pass over X."""
-    selector = as_selector(landmarks)
-    own_seed = isinstance(landmarks, LandmarkSelector)
-    # The pass over all rows measures what is left; no estimate is needed.
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", IndefiniteKernelWarning)
-        try:
-            chosen = selector.select(kernel, X, judged=False, rng=None if own_seed else rng).required()
-        except IndefiniteKernelWarning:
-            raise UnsupportedKernelError(
-                f"Landmarks need a positive semidefinite kernel; {kernel!r} has negative eigenvalues on these data. "
-                "Use another kernel, or landmarks=None: exact kernel PCA takes indefinite ones."
-            ) from None
-    moments = _moments(kernel, chosen.points, X, device, weights)
-    principal = landmark_subspace(moments, n_components, with_zeros=with_zeros)
-    return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)
+def too_large_for_exact(n: int, budget: int) -> bool:
+    """Whether ``landmarks="auto"`` means landmarks for n rows and so many bytes."""
+    return n > MOST_EXACT_ROWS or ROOM_FOR_WORK * 8 * n * n > budget
 
 
-def update_landmarks(model, X, landmarks, n_components, rng, device, weights=None, with_zeros=False):
-    """The model after a further batch of data, with more landmarks where the batch calls for them."""
-    selector, kernel, moments = as_selector(landmarks), model.kernel, model.moments
-    most = X.shape[0] if selector.n_landmarks is None else selector.n_landmarks - moments.points.shape[0]
-    tol = GROWTH_TOLERANCE if selector.tol is None else selector.tol
-    chosen = replace(model.landmarks, indices=None, residuals_path=None)
-    if most > 0:
-        growth = RandomlyPivotedCholesky(most, tol=tol, sample_size=GROWTH_CANDIDATES)
-        new = growth.select_more(kernel, X, moments.points, rng=rng)
-        if new.shape[0]:
-            moments = moments.extended(new)
-            chosen = replace(chosen, points=moments.points, reason="grown with the data")
-    batch = _moments(kernel, moments.points, X, device, weights)
-    moments = moments + batch
-    principal = landmark_subspace(moments, n_components, with_zeros=with_zeros)
-    before = model.landmarks
-    left = (principal.residual - before.residual_trace) / (batch.trace or 1.0)
-    if most <= 0 and left > max(MUCH_LEFT, 5 * before.residual_share):
-        warn_user(
-            f"The {len(before)} landmarks, as many as were asked for, leave {left:.0%} of the kernel on this batch and "
-            f"left {before.residual_share:.0%} on those before: the stream has moved where no landmark is. Ask for "
-            "more landmarks, or begin with a batch that shows all of it.",
-            UserWarning,
-        )
-    return LandmarkModel(kernel, _known(chosen, principal, moments), moments, principal)
+def as_selector(landmarks: Any) -> LandmarkSelector:
+    """The selector that a `landmarks` parameter means where landmarks are used; None and "auto" have a default."""
+    return as_landmarks(DEFAULT_LANDMARKS if landmarks is None or is_auto(landmarks) else landmarks)
 
 
-def _known(chosen, principal, moments):
-    """The landmarks with the residual that the pass over all data measured, in place of the selector's estimate."""
-    left = principal.residual
-    return replace(chosen, trace=moments.trace, residual_trace=left, residual_bound=left, standard_error=0.0)
+def selection_rng(landmarks: Any, random_state: Seed) -> np.random.Generator | None:
+    """The source of random numbers for a selection: None for a selector object, which has a seed of its own."""
+    return None if isinstance(landmarks, LandmarkSelector) else generator(random_state)
 
 
-def _moments(kernel, points, X, device, weights=None):
-    if device is None or is_foreign(X):
-        return KernelMoments.of(kernel, points, X, weights=weights)
-    to_device = lambda rows: on_device(rows, device)
-    there = KernelMoments.of(kernel, on_device(points, device), X, weights=weights, to_device=to_device)
-    values = replace(there.values, mean=to_numpy(there.values.mean), scatter=to_numpy(there.values.scatter))
-    return replace(there, points=points, values=values)
+def exact_inputs(estimator: Any, X: Rows, y: Targets = None, sample_weight: Targets = None, *, copy: bool) -> Inputs:
+    """Inputs of a fit on all rows of X, centred in feature space; rows of weight zero are dropped.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Has the parameters of a kernel; validation sets its `n_features_in_` and `feature_names_in_`.
+    X, y, sample_weight
+        As given to `fit`.
+    copy : bool
+        Whether the model must not keep the array of the caller.
+    """
+    kernel, X = kernel_and_inputs(estimator, X, y, min_samples=2, sample_weight=sample_weight, centered=True, copy=copy)
+    points, weights = kernel.inputs(X), check_weights(estimator, sample_weight, X.shape[0])
+    if weights is not None:
+        points, weights = with_weight(estimator, points, weights)
+    return Inputs(about_data(kernel, points), points, weights)
 
 
-def on_host(principal):
-    """A principal subspace that was computed on a device, in NumPy."""
-    space = principal.subspace
-    return principal.with_arrays(space.converted(to_numpy, to_numpy(space.frame.points)), to_numpy)
+def landmark_inputs(
+    estimator: Any,
+    X: Rows,
+    y: Targets = None,
+    sample_weight: Targets = None,
+    *,
+    min_samples: int = 2,
+    keep_all: bool = False,
+) -> Inputs:
+    """Inputs of a fit on landmarks, which reads X block by block; widths of the kernel are found on some of the rows.
 
-
-def through_device(subspace, device):
-    """A function like ``subspace.coordinates`` that streams NumPy rows through a device and back."""
-    moved = lambda array: on_device(to_numpy(array), device)
-    frame = Expansion(subspace.frame.kernel, moved(subspace.frame.points), moved(subspace.frame.coefficients))
-    offset = None if subspace.offset is None else moved(subspace.offset)
-
-    def coordinates(rows):
-        values = frame(moved(rows))
-        return to_numpy(values if offset is None else values - offset)
-
-    return lambda X: map_rows(coordinates, X, rows=DEVICE_ROWS, device_of=frame.points)
+    Parameters are those of `exact_inputs`. Rows of weight zero are dropped from arrays in memory unless `keep_all`.
+    """
+    check = check_lazy_points if is_lazy(X) else check_points
+    X = check(estimator, X, reset=True, min_samples=min_samples)  # which counts the rows of unknown chunks
+    weights = check_weights(estimator, in_memory(sample_weight), X.shape[0])
+    kernel = named_kernel(estimator)
+    is_precomputed = kernel.points_are_row_numbers
+    if is_precomputed:
+        advice = f"Give {type(estimator).__name__} the kernel itself and the inputs, or pass X.compute()."
+        require_in_memory(X, "A precomputed kernel needs its matrix", advice)
+        kernel = kernel.resolve(check_gram(estimator, X))
+        X = kernel.inputs(X)
+    if weights is not None and not is_lazy(X) and not keep_all:
+        if needs_labels(kernel) and y is not None and count_rows(y) == weights.size:
+            y = np.asarray(in_memory(y))[np.flatnonzero(weights)]
+        X, weights = with_weight(estimator, X, weights)
+    if is_precomputed:
+        return Inputs(kernel, X, weights)
+    kernel = labelled_kernel(estimator, kernel, X, y)
+    kernel = kernel.resolve(width_sample(kernel, X, generator(estimator.random_state)))
+    return Inputs(about_data(kernel, X), X, weights)

@@ -1,25 +1,35 @@
 """Pre-images of fitted transformers: from coordinates in a subspace of feature space to inputs."""
 
+from collections.abc import Callable
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, is_chunked, is_lazy, to_numpy
+from preimage._typing import Array, Rows
 from preimage._validation import check_coordinate_shape, check_coordinates, require_in_memory
 from preimage._warnings import warn_user
 from preimage.estimators._kernel_input import is_precomputed
-from preimage.estimators._queries import map_queries
+from preimage.estimators._queries import check_queries, map_queries
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, Subspace
+from preimage.kernels import Kernel
 from preimage.machines import Coordinates, KernelMachine
+from preimage.solvers import PreimageResult
 from preimage.solvers._walks import navigate
 
 
 class PreimageMixin:
     """Mixed into transformers with a `kernel_`, a `subspace_` of feature space and a fitted solver `preimage_`."""
 
-    def inverse_transform(self, Y, *, n_components=None):
+    kernel_: Kernel
+    subspace_: Subspace
+    preimage_: Any
+    n_components_: int
+
+    def inverse_transform(self, Y: Rows, *, n_components: int | None = None) -> Array:
         r"""Inputs with the coordinates Y: reconstruction.
 
         With ``preimage="auto"`` a map from coordinates to inputs, learned from the training rows at the first call.
@@ -43,14 +53,14 @@ class PreimageMixin:
         check_is_fitted(self)
         self._require_inputs()
         check_coordinate_shape(self, Y, self.n_components_)
-        count = self._leading(Y.shape[1] if n_components is None else n_components, Y.shape[1])
+        count = self._leading(n_components, Y.shape[1])
         # Not the whole estimator, which would travel to workers.
-        subspace, place = self.subspace_.leading(count), self._in_frame(count)
+        subspace, in_frame = self.subspace_.leading(count), self._in_frame(count)
         solver = self.preimage_.ready(subspace, with_start=False)
-        return self._map(lambda rows: solver.inverse(subspace, place(rows[:, :count]), None).points, Y)
+        return self._map(lambda rows: solver.inverse(subspace, in_frame(rows[:, :count]), None).points, Y)
 
-    def denoise(self, X, *, n_components=None):
-        r"""Project X on the subspace, through the mean, and go back to input space, starting at X.
+    def denoise(self, X: Rows, *, n_components: int | None = None) -> Array:
+        r"""Project X on the subspace, through the mean, and find pre-images of the projections, starting at X.
 
         Parameters
         ----------
@@ -63,10 +73,9 @@ class PreimageMixin:
         array of shape (q, d)
             Lazy for a Dask array, without a warning where solvers do not converge.
         """
-        X = self._check_inputs(X)
-        return self._lazily_denoised(X, n_components) if is_lazy(X) else points_of(self._denoised(X, n_components))
+        return self._denoised(self._check_inputs(X), n_components)
 
-    def find_preimages(self, Y, start=None, *, n_components=None):
+    def find_preimages(self, Y: Rows, start: Rows = None, *, n_components: int | None = None) -> PreimageResult:
         """The full result of the pre-image solver: points, objectives, iterations, reasons of stopping.
 
         Parameters
@@ -85,17 +94,17 @@ class PreimageMixin:
         check_is_fitted(self)
         self._require_inputs()
         advice = "Use inverse_transform(Y), which stays lazy, or pass Y.compute()."
-        require_in_memory(Y, "find_preimages needs an array", advice)
+        require_in_memory(Y, "find_preimages gives results in memory and needs an array", advice)
         Y = check_coordinates(self, Y, self.n_components_, fitted=self.subspace_.frame.coefficients)
         start = None if start is None else self._check_inputs(start)
         if start is not None and start.shape[0] != Y.shape[0]:
             raise ValueError(
                 f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
             )
-        count = self._leading(Y.shape[1] if n_components is None else n_components, Y.shape[1])
+        count = self._leading(n_components, Y.shape[1])
         return self.preimage_.inverse(self.subspace_.leading(count), self._in_frame(count)(Y[:, :count]), start)
 
-    def navigate(self, A, B, steps=10):
+    def navigate(self, A: Rows, B: Rows, steps: int = 10) -> Array:
         """Inputs along the straight line between two points of the subspace.
 
         Parameters
@@ -109,44 +118,48 @@ class PreimageMixin:
         -------
         array of shape (steps, d)
         """
-        for end in (A, B):
-            require_in_memory(end, "navigate needs arrays", "Pass A.compute() and B.compute().")
+        for rows in (A, B):
+            require_in_memory(rows, "navigate needs arrays", "Pass A.compute() and B.compute().")
         A, B = self._check_inputs(A), self._check_inputs(B)
         self._require_inputs()
         return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
 
-    def _denoised(self, X, n_components):
-        """The result of denoising validated rows in memory."""
+    def _denoised(self, X: Rows, n_components: int | None) -> Array:
+        """Denoise validated rows; in memory with a warning where solvers do not converge."""
         self._require_inputs()
         subspace = self._leading_subspace(n_components)
-        return self.preimage_.inverse(subspace, subspace.coordinates(X), X)
-
-    def _lazily_denoised(self, X, n_components):
-        self._require_inputs()
-        subspace = self._leading_subspace(n_components)
+        if not is_lazy(X):
+            return points_of(self.preimage_.inverse(subspace, subspace.coordinates(X), X))
         solver = self.preimage_.ready(subspace, with_start=True)
         return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
 
-    def _in_frame(self, count):
+    def _in_frame(self, count: int) -> Callable[[Array], Array]:
         """The function from the first columns of what `transform` returns to coordinates in `subspace_`."""
         return lambda Y: Y
 
-    def _leading(self, n_components, most):
-        """A number of leading components, validated."""
+    def _leading(self, n_components: int | None, most: int) -> int:
+        """A number of leading components, validated; all of them for None."""
+        if n_components is None:
+            return most
         if not isinstance(n_components, Integral) or not 1 <= n_components <= most:
             raise ValueError(f"n_components must be between 1 and {most}; got {n_components!r}.")
         return int(n_components)
 
-    def _leading_subspace(self, n_components):
+    def _leading_subspace(self, n_components: int | None) -> Subspace:
         """The subspace of the first components; all of it for None."""
         if n_components is None:
             return self.subspace_
         return self.subspace_.leading(self._leading(n_components, self.n_components_))
 
-    def _map(self, function, X):
+    def _check_inputs(self, X: Rows) -> Rows:
+        """Inputs for the fitted model: validated, of its library, device and precision."""
+        check_is_fitted(self)
+        return check_queries(self, X, self.subspace_.frame.coefficients)
+
+    def _map(self, function: Callable[[Array], Array], X: Rows) -> Array:
         return map_queries(self, function, X, self.subspace_.frame.coefficients)
 
-    def _require_inputs(self):
+    def _require_inputs(self) -> None:
         if is_precomputed(self.kernel_):
             raise UnsupportedKernelError(
                 f"A precomputed kernel has no inputs to go back to. Give {type(self).__name__} the kernel itself and "
@@ -154,14 +167,27 @@ class PreimageMixin:
             )
 
 
-def axes_machine(estimator):
+def points_of(result: PreimageResult) -> Array:
+    """The points of a result, with a warning that says how many did not converge, and why."""
+    failed = len(result.converged) - int(np.sum(result.converged))
+    if failed:
+        reasons = ", ".join(sorted(set(result.reason[~result.converged])))
+        warn_user(
+            f"{failed} of {len(result.converged)} pre-images did not converge ({reasons}). They are no worse than "
+            "their starts; find_preimages() says which, and a solver with a larger max_iter may help.",
+            ConvergenceWarning,
+        )
+    return result.points
+
+
+def axes_machine(estimator: Any) -> KernelMachine:
     """Axes and mean of `subspace_` as the functions of a machine; an error of an axis counts by its variance."""
     check_is_fitted(estimator)
     space = estimator.subspace_
     frame, xp = space.frame, array_namespace(estimator.explained_variance_)
     weights = xp.sqrt(xp.abs(estimator.explained_variance_))
     expansion, intercept = frame, xp.zeros_like(weights) if space.offset is None else -space.offset
-    if space.signature is None and not is_precomputed(estimator.kernel_):  # the mean is for the way back
+    if space.signature is None and not is_precomputed(estimator.kernel_):  # pre-images need the mean as well
         mean = xp.zeros_like(frame.coefficients[:, :1]) if space.origin is None else space.origin.coefficients
         expansion = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, mean], axis=1))
         one = xp.ones_like(weights[:1])
@@ -174,16 +200,3 @@ def axes_machine(estimator):
         getattr(estimator, "feature_names_in_", None),
         to_numpy(weights),
     )
-
-
-def points_of(result):
-    """The points of a `PreimageResult`; says how many did not converge, and why."""
-    failed = len(result.converged) - int(np.sum(result.converged))
-    if failed:
-        reasons = ", ".join(sorted(set(result.reason[~result.converged])))
-        warn_user(
-            f"{failed} of {len(result.converged)} pre-images did not converge ({reasons}). They are no worse than "
-            "their starts; find_preimages() says which, and a solver with a larger max_iter may help.",
-            ConvergenceWarning,
-        )
-    return result.points

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, take_rows
 from preimage._validation import Interval, StrOptions, check_model_inputs, check_weights, generator, with_weight
-from preimage.components import FeatureSample, narrowed, semi_supervised_subspace
+from preimage.components import FeatureSample, semi_supervised_subspace
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -242,9 +242,10 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
         return as_landmarks(self.landmarks).select(self.kernel_, X, rng=rng).required()
 
     def _store(self, result, points, X):
-        self.subspace_ = narrowed(result.subspace, points)
-        like = self.subspace_.frame.coefficients
-        self.explained_variance_ = array_namespace(like).astype(result.variances, like.dtype, copy=False)
+        dtype = self.kernel_.value_type(points)
+        narrow = lambda array: array_namespace(array).astype(array, dtype, copy=False)
+        self.subspace_ = result.subspace.converted(narrow, points)
+        self.explained_variance_ = narrow(result.variances)
         self.explained_variance_ratio_ = self.explained_variance_ / result.total
         self.multipliers_ = result.multipliers
         self.n_components_ = len(self.subspace_)

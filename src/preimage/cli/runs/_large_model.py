@@ -10,7 +10,7 @@ from preimage._progress import stage
 from preimage.cli._console import DataError, FileError
 from preimage.cli.runs._denoise import AUTO
 from preimage.cli.runs._survey import sample_size, survey
-from preimage.components import landmark_subspace
+from preimage.components import Wanted, landmark_subspace
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FoldMoments, out_of_fold, row_folds
 from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, too_large_for_exact
@@ -128,11 +128,11 @@ def _fit_landmarks(source, chunk_rows, seen, kernel, n_components, landmarks, me
     if moments is None or moments.total.values.count != seen.n_rows:
         raise DataError(f"{source.path} has changed while it was read. Run the command again.")
     total = moments.total
-    found = landmark_subspace(total, n_components)
+    found = landmark_subspace(total, Wanted.of(n_components))
     left = found.residual / total.trace if total.trace > 0 else 0.0
     n_folds = folds_for(len(found.subspace), seen.n_rows)
-    folds = {} if n_folds is None else moments.subspaces(n_components)
-    return LargeModel(found.subspace, _facts(source, seen, float(np.sum(found.shares)), left, n_folds), folds)
+    folds = {} if n_folds is None else moments.subspaces(Wanted.of(n_components))
+    return LargeModel(found.subspace, _facts(source, seen, float(np.sum(found.fractions)), left, n_folds), folds)
 
 
 def _fit_exact(source, chunk_rows, seen, kernel, n_components, landmarks, method, seed, notes, folds_for):
