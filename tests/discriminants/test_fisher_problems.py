@@ -6,15 +6,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import cho_factor, cho_solve, eigh
 
-from preimage.discriminants import (
-    GramFisher,
-    PointCoordinates,
-    ScatterFisher,
-    leave_one_out_values,
-    polished,
-    sparse_paths,
-)
-from preimage.discriminants._refinement import refined_solution
+from preimage.discriminants import GramFisher, ScatterFisher
+from preimage.discriminants._point_coordinates import PointCoordinates
+from preimage.discriminants._ridged import refined_solution
+from preimage.discriminants._sparse_fisher import polished, sparse_paths
 from preimage.feature_space import ClassMoments
 from preimage.kernels import Gaussian, Polynomial
 
@@ -192,7 +187,7 @@ def test_leave_one_out_equals_refitting(rng, weighted):
     X, codes = data(rng, n=15)
     K, y = Gaussian(0.3)(X), (2.0 * codes - 1)[:, None]
     weights = rng.uniform(0.5, 2, size=15) if weighted else np.ones(15)
-    values = leave_one_out_values(K, y, [0.3], weights)[0, :, 0]
+    values = GramFisher(K, codes, 2, weights, is_relative=False).leave_one_out(0.3, y)[:, 0]
     for i in range(15):
         rest = np.arange(15) != i
         A = np.block([[np.zeros((1, 1)), np.ones((1, 14))], [np.ones((14, 1)), _ridged(K, weights, rest)]])

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from preimage.discriminants import empirical_threshold, gaussian_threshold, margin_threshold
+from preimage.discriminants._rule import empirical_threshold, gaussian_threshold, margin_threshold
 
 
 def test_margin_is_that_of_a_support_vector_machine(rng):

@@ -11,7 +11,7 @@ import precise_fisher as precise
 import pytest
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
-from preimage.discriminants import absolute_ridge, leave_one_out_values
+from preimage.discriminants import GramFisher
 from preimage.kernels import Gaussian, Linear, Polynomial
 from preimage.landmarks import PivotedCholesky
 
@@ -62,7 +62,7 @@ def test_decisions(kind, name, on_landmarks):
     landmarks = PivotedCholesky(7).select(kernel, X).points if on_landmarks else None
     K = kernel(X)
     for alpha in ALPHAS:
-        ridge = absolute_ridge(alpha, K)
+        ridge = GramFisher(K, codes, 2).ridge(alpha)
         model = KernelFisherDiscriminant(
             kernel=kernel, alpha=ridge, alpha_scale="absolute", threshold="midpoint", landmarks=landmarks
         ).fit(X, codes)
@@ -81,7 +81,7 @@ def test_directions_of_three_classes_with_weights(dtype, on_landmarks):
         landmarks = PivotedCholesky(7).select(Gaussian(gamma), X).points if on_landmarks else None
         K = Gaussian(gamma)(X.astype(float))
         for alpha in ALPHAS:
-            ridge = absolute_ridge(alpha, K, weights)
+            ridge = GramFisher(K, codes, 3, weights).ridge(alpha)
             model = KernelFisherDiscriminant(gamma=gamma, alpha=ridge, alpha_scale="absolute", landmarks=landmarks).fit(
                 X, codes, weights
             )
@@ -116,8 +116,8 @@ def test_leave_one_out_values(kind, name, weighted):
     weights = np.random.default_rng(0).integers(1, 5, size=N).astype(float) if weighted else None
     K, targets = kernel(X), 2.0 * codes - 1
     for alpha in (1e-6, 1e-2):
-        ridge = absolute_ridge(alpha, K, weights)
-        values = leave_one_out_values(K, targets[:, None], [ridge], weights)[0, :, 0]
+        problem = GramFisher(K, codes, 2, weights)
+        ridge, values = problem.ridge(alpha), problem.leave_one_out(alpha, targets[:, None])[:, 0]
         expected = precise.least_squares_left_out(exact, X, targets, ridge, weights)
         limit = allowed(K if weights is None else weights.max() * K, ridge)
         assert relative_error(values, expected) <= limit, alpha
@@ -127,7 +127,7 @@ def test_searches_score_what_sixty_digits_would():
     X, codes, _ = rows("plain")
     search = KernelFisherDiscriminantCV(gammas=[0.01, 1.0], alphas=[1e-5, 0.1], cv="loo").fit(X, codes)
     for params, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
-        ridge = absolute_ridge(params["alpha"], Gaussian(params["gamma"])(X))
+        ridge = GramFisher(Gaussian(params["gamma"])(X), codes, 2).ridge(params["alpha"])
         exact = precise.gaussian(params["gamma"])
         values = precise.least_squares_left_out(exact, X, 2.0 * codes - 1, ridge)
         assert score == np.mean((np.array(values, dtype=float) > 0) == codes)

@@ -1,34 +1,38 @@
-"""Kernel Fisher discriminants that are expansions on all points, with a penalty on their norm."""
+"""Kernel Fisher discriminants on all points with a penalty on their norm, and their leave-one-out decisions."""
+
+from functools import cached_property
 
 import numpy as np
 
 from preimage._arrays import epsilon
+from preimage._linalg import rank_tolerance
+from preimage._typing import Array
 from preimage.discriminants._ridged import Ridged
 from preimage.feature_space import ClassMoments
 
 # The smallest ridge, in ε of the trace of K. Coefficients grow like its inverse, and with them the rounding errors of
-# values of discriminants: to about a thousandth of their deviation here, and to a hundredth at a tenth of it. Where a
-# matrix has the condition c, it changes discriminants by a hundred ε c, as little as other errors do.
+# the values of discriminants: to about a thousandth of their standard deviation here, to a hundredth at a tenth of it.
+# A matrix of condition c changes discriminants by a hundred ε c at this ridge, no more than other errors do; ten times
+# larger, it would be the largest error of all.
 SMALLEST_RIDGE = 64
+# Class differences count as signal above this many rounding errors per class: those of a sum over a few classes are a
+# few ε each. Ten times larger, weak but real directions of wide kernels would be dropped.
+SIGNAL_FLOOR = 8
+# Fraction of their standard deviation by which decisions may differ from a line through least-squares values. Exact
+# arithmetic gives zero; small ridges give up to 1e-6. Far larger differences mean that the model was fitted otherwise.
+AGREEMENT = 1e-4
 
 
 class GramFisher:
-    r"""Fisher's criterion in feature space, :math:`w = \sum_i \alpha_i \varphi(x_i)` on all points.
+    r"""Fisher's criterion (F1) for :math:`w = \sum_i \alpha_i \varphi(x_i)` on all points, with :math:`P = \|w\|^2`.
 
-    Maximises :math:`\alpha^\top M \alpha / \alpha^\top (N + \mu K) \alpha` with the scatters between and within
-    classes, :math:`N = K D K`. Neither scatter changes when the images are centred, and no maximiser has a part along
-    their mean, so K is centred first: that of a wide kernel is nearly constant, and what it differs by from a constant
-    would drown in the rounding errors of the rest. With the normalised indicators T of the classes,
-    :math:`D = I - T T^\top`, every maximiser has the form :math:`\alpha = (K + \mu I)^{-1} T c`, because
-    :math:`D (K + \mu I) \alpha = 0` wherever :math:`(N + \mu K) \alpha` lies in the span of KT. Then
-
-    .. math:: \alpha^\top M \alpha = c^\top S^2 c, \quad \alpha^\top (N + \mu K) \alpha = c^\top S R c, \quad
-       S = T^\top K (K + \mu I)^{-1} T, \quad R = \mu\, T^\top (K + \mu I)^{-1} T = I - S,
-
-    so one factor of :math:`K + \mu I` and the eigenvectors of a matrix of the size of the number of classes give all
-    directions, with the ratios s/r of the eigenvalues, in the condition of K rather than of its square; for two classes
-    it is the least-squares support vector machine. Weights w become :math:`W^{1/2} K W^{1/2}` and
-    :math:`\alpha = W^{1/2} \beta`.
+    Neither scatter changes when the images are centred, and no maximiser has a component along their mean, so K is
+    centred first: the matrix of a wide kernel is nearly constant, and the differences between its entries would be lost
+    in the rounding errors of that constant. Every maximiser has the form (F2), because
+    :math:`D (K + \mu I) \alpha = 0` with :math:`D = I - T T^\top` wherever :math:`(N + \mu K) \alpha` lies in the span
+    of KT. So one factor of :math:`K + \mu I` and the eigenvectors of (F3), a matrix of the size of the number of
+    classes, give all directions, with the condition of K rather than of its square. Two classes give the least-squares
+    support vector machine.
 
     Parameters
     ----------
@@ -39,88 +43,191 @@ class GramFisher:
     weights : array of shape (n,), optional
         Positive.
     is_relative : bool, default=True
-        Whether ridges are shares of the variance of the data in feature space.
+        Whether ridges are fractions of the variance of the data in feature space (F4).
     n_ridges : int, default=1
         How many ridges will be tried.
     """
 
-    def __init__(self, K, codes, n_classes, weights=None, *, is_relative=True, n_ridges=1):
+    def __init__(
+        self,
+        K: Array,
+        codes: Array,
+        n_classes: int,
+        weights: Array | None = None,
+        *,
+        is_relative: bool = True,
+        n_ridges: int = 1,
+    ) -> None:
         self.K = K
         self.codes, self.n_classes, self.weights = codes, n_classes, weights
         self.is_relative = is_relative
         self.root = np.ones(len(K)) if weights is None else np.sqrt(weights)
         self.indicators = self.root[:, None] * np.eye(n_classes)[codes]
         self.counts = np.sum(self.indicators**2, axis=0)
-        self.matrix = Ridged(weighted_and_centered(K, weights), n_ridges, size=largest_value(K, weights))
+        # The largest weighted kernel value, to which the rounding errors of centred ones are relative.
+        size = max(float(K.max()), -float(K.min())) * float(self.root.max()) ** 2
+        self.matrix = Ridged(_weighted_and_centered(K, self.root), n_ridges, size=size)
 
-    def directions(self, ridge, n_components=None):
-        """Ratios (k,) and coefficients α (n, k) with αᵀ(N + μK)α = ℓ, the sum of weights; largest ratio first."""
+    def directions(self, ridge: float, n_components: int | None = None) -> tuple[Array, Array]:
+        """Ratios (k,) and coefficients α (n, k) of (F2) with αᵀ(N + μK)α = ℓ, the sum of weights.
+
+        Largest ratio first. Where classes do not differ, one direction of zeros.
+        """
         present = self.counts > 0
-        roots = np.sqrt(self.counts[present])
-        # Without the direction of all data together, which the centred kernel does not see.
-        contrasts = np.linalg.svd(roots[None, :])[2][1:].T / roots[:, None]
-        G, seen, rest, rounding = self.matrix.parts(self._ridge(ridge), self.indicators[:, present] @ contrasts)
-        # The smaller of the two has the better digits.
-        vectors = np.linalg.eigh(_symmetric(seen if np.trace(seen) < np.trace(rest) else -rest))[1]
-        seen, rest = (np.sum(vectors * (each @ vectors), axis=0) for each in (seen, rest))
-        keep = np.flatnonzero(seen > 8 * roots.size * rounding)
-        order = keep[np.argsort(-seen[keep] / np.maximum(rest[keep], np.finfo(float).tiny), kind="stable")]
-        most = max(1, order.size)
-        n_components = min(n_components or most, most)
-        if order.size == 0:
+        # S and R of (F3), for class contrasts in place of T: their sum is the identity.
+        solution, S, R, rounding = self.matrix.parts(self.ridge(ridge), self._class_contrasts(present))
+        # S and R have the same eigenvectors; those of the smaller matrix have more correct digits.
+        _, vectors = np.linalg.eigh(_symmetric(S if np.trace(S) < np.trace(R) else -R))
+        s, r = (np.sum(vectors * (each @ vectors), axis=0) for each in (S, R))
+        r = np.maximum(r, np.finfo(float).tiny)
+        distinct = np.flatnonzero(s > SIGNAL_FLOOR * present.sum() * rounding)
+        if distinct.size == 0:
             return np.zeros(1), np.zeros((len(self.K), 1))
-        order = order[:n_components]
-        seen, rest = seen[order], np.maximum(rest[order], np.finfo(float).tiny)
-        scale = np.sqrt(self.counts.sum() / (seen * rest))
-        return seen / rest, self._coefficients(G @ (vectors[:, order] * scale))
+        order = distinct[np.argsort(-s[distinct] / r[distinct], kind="stable")][:n_components]
+        # The quadratic form αᵀ(N + μK)α of the solution for an eigenvector is s r; it becomes ℓ.
+        scale = np.sqrt(self.counts.sum() / (s * r)[order])
+        return (s / r)[order], self._coefficients(solution @ (vectors[:, order] * scale))
 
-    def contrasts(self, ridge):
+    def contrasts(self, ridge: float) -> Array:
         """Coefficients (n, n_classes) of the discriminants of each class against all others, of any length."""
         centered = self.indicators - np.outer(self.root, self.counts / self.counts.sum())
-        return self._coefficients(self.matrix.parts(self._ridge(ridge), centered)[0])
+        return self._coefficients(self.matrix.parts(self.ridge(ridge), centered)[0])
 
-    def moments_of(self, coefficients):
+    def moments_of(self, coefficients: Array) -> ClassMoments:
         """Moments of the values of discriminants, by class."""
         return ClassMoments.of(self.values_of(coefficients), self.codes, self.n_classes, self.weights)
 
-    def values_of(self, coefficients):
+    def values_of(self, coefficients: Array) -> Array:
         """Values of discriminants at the points, shape (n, k)."""
         return self.K @ coefficients
 
-    def _ridge(self, ridge):
-        return absolute_ridge(ridge, self.K, self.weights, is_relative=self.is_relative)
+    def leave_one_out(self, ridge: float, targets: Array) -> Array:
+        """Least-squares values at each point of the discriminant fitted to `targets` (n, k) without it, by (F5).
 
-    def _coefficients(self, beta):
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage.discriminants._gram_fisher import GramFisher
+        >>> problem = GramFisher(np.eye(3), np.array([0, 0, 1]), 2, is_relative=False)
+        >>> problem.leave_one_out(1.0, np.array([[1.0], [1.0], [-1.0]])).ravel().round(6) + 0
+        array([0., 0., 1.])
+        """
+        return self._least_squares.left_out(targets, self.ridge(ridge))
+
+    def left_out_decisions(self, ridge: float, decisions: Array) -> tuple[Array, Array] | None:
+        r"""Decisions between two classes at each point by the discriminant without it, and their mean levels.
+
+        Decisions of two classes are a line :math:`a f + c` of least-squares values f on targets ±1; the line and the
+        ridge stay those of all points. Without point n the mean of all values changes by (F6).
+
+        Parameters
+        ----------
+        ridge : float
+        decisions : array of shape (n,)
+            Of the discriminant on all points.
+
+        Returns
+        -------
+        (values, levels) : arrays of shape (n,), or None
+            Decisions, and the weighted mean over all points of the decisions of each discriminant. None where
+            `decisions` are no such line.
+        """
+        signs, mu, fractions = 2.0 * self.codes - 1, self.ridge(ridge), self.root**2 / np.sum(self.root**2)
+        fitted = self._least_squares.fitted(signs[:, None], mu)[:, 0]
+        low, high = (np.mean(fitted[self.codes == c]) for c in (0, 1))
+        if not high > low:
+            return None
+        # The line through the class means of fitted values and decisions.
+        below, above = (np.mean(decisions[self.codes == c]) for c in (0, 1))
+        slope = (above - below) / (high - low)
+        constant = below - slope * low
+        if np.abs(slope * fitted + constant - decisions).max() > AGREEMENT * decisions.std():
+            return None
+        left_out = self._least_squares.left_out(signs[:, None], mu)[:, 0]
+        levels = fractions @ fitted + fractions * (left_out - signs)
+        return slope * left_out + constant, slope * levels + constant
+
+    def ridge(self, alpha: float) -> float:
+        """μ of (F4), but no less than rounding errors demand."""
+        unit = self._variance if self.is_relative else 1.0
+        smallest = SMALLEST_RIDGE * epsilon(self.K.dtype) * self._trace
+        return max(alpha * unit, smallest) or 1.0  # any positive number, for a kernel that vanishes
+
+    @cached_property
+    def _trace(self) -> float:
+        return float(self.root**2 @ np.diagonal(self.K))
+
+    @cached_property
+    def _variance(self) -> float:
+        """The variance of the data in feature space, (F4)."""
+        weights = self.root**2
+        count = weights.sum()
+        return max(float(self._trace - weights @ self.K @ weights / count) / count, 0.0)
+
+    @cached_property
+    def _least_squares(self) -> "_LeastSquares":
+        return _LeastSquares(self.matrix.A, self.root, self.matrix.size)
+
+    def _class_contrasts(self, present: Array) -> Array:
+        """Orthonormal combinations of class indicators that are orthogonal to the constant, shape (n, C − 1).
+
+        The constant itself is left out: the centred kernel does not see it.
+        """
+        roots = np.sqrt(self.counts[present])
+        combinations = np.linalg.svd(roots[None, :])[2][1:].T
+        return self.indicators[:, present] @ (combinations / roots[:, None])
+
+    def _coefficients(self, beta: Array) -> Array:
         # They sum to zero; what rounding makes of that would be added to all values.
         beta = beta - np.outer(self.root, self.root @ beta / (self.root @ self.root))
         return self.root[:, None] * beta
 
 
-def weighted_and_centered(K, weights=None):
-    """W½ H K Hᵀ W½ with the mean of weighted data in feature space as the origin, H = I − 1wᵀ/ℓ."""
-    weights = np.ones(len(K)) if weights is None else weights
+class _LeastSquares:
+    r"""Kernel ridge regression with a constant on all points, and each point left out.
+
+    With :math:`A = K + \mu W^{-1}` bordered by a row and a column of ones, the coefficients are :math:`\alpha = B y`
+    with the block B of the inverse beside the border. B does not change when the kernel is centred, and has the form
+    (F5) with the eigenvectors V of the centred :math:`W^{1/2} K W^{1/2}` without the direction of the constant. One
+    eigendecomposition serves all ridges; each ridge then takes :math:`O(n^2)`.
+    """
+
+    def __init__(self, centered: Array, root: Array, size: float) -> None:
+        self.root = root
+        constant = root / np.linalg.norm(root)
+        # The constant has eigenvalue zero. Moved beyond all others it does not mix with vectors of the null space.
+        beyond = 2 * np.linalg.norm(centered) + 1.0
+        values, vectors = np.linalg.eigh(centered + beyond * np.outer(constant, constant))
+        values, self.vectors = values[:-1], vectors[:, :-1]
+        size = max(np.max(np.abs(values), initial=0.0), size)
+        self.values = np.where(values > rank_tolerance(len(root), values.dtype) * size, values, 0.0)
+
+    def coefficients(self, targets: Array, mu: float) -> Array:
+        """α = B y of targets (n, k)."""
+        along = self.vectors.T @ (self.root[:, None] * targets)
+        return self.root[:, None] * (self.vectors @ (along / (self.values + mu)[:, None]))
+
+    def fitted(self, targets: Array, mu: float) -> Array:
+        """Values of the regression at its points, shape (n, k)."""
+        return targets - (mu / self.root**2)[:, None] * self.coefficients(targets, mu)
+
+    def left_out(self, targets: Array, mu: float) -> Array:
+        """Values of the regression on all other points at each point, shape (n, k), by (F5)."""
+        diagonal = self.root**2 * (self.vectors**2 @ (1 / (self.values + mu)))
+        smallest = np.finfo(float).tiny
+        return targets - self.coefficients(targets, mu) / np.maximum(diagonal, smallest)[:, None]
+
+
+def _weighted_and_centered(K: Array, root: Array) -> Array:
+    """W½ H K Hᵀ W½ with H = I − 1wᵀ/ℓ: the origin is the weighted mean of the data in feature space."""
+    weights = root**2
     means = K @ (weights / weights.sum())
     centered = K - means[:, None]
     centered -= means - means @ weights / weights.sum()
-    root = np.sqrt(weights)
     centered *= root[:, None]
     centered *= root
     return centered
 
 
-def largest_value(K, weights=None):
-    """The largest modulus of weighted kernel values, to which rounding errors of the centred ones are relative."""
-    return max(float(K.max()), -float(K.min())) * (1.0 if weights is None else float(weights.max()))
-
-
-def absolute_ridge(alpha, K, weights=None, *, is_relative=True):
-    """μ of a ridge α: a share of the variance of the data in feature space or α itself, and no less than rounding."""
-    weights = np.ones(len(K)) if weights is None else weights
-    count, diagonal = weights.sum(), np.diagonal(K)
-    trace = float(weights @ diagonal)
-    unit = max((trace - weights @ K @ weights / count) / count, 0.0) if is_relative else 1.0
-    return max(alpha * unit, SMALLEST_RIDGE * epsilon(K.dtype) * trace) or 1.0  # any, for a kernel that vanishes
-
-
-def _symmetric(A):
+def _symmetric(A: Array) -> Array:
     return (A + A.T) / 2

@@ -5,18 +5,20 @@ from scipy import linalg
 
 from preimage._arrays import epsilon
 from preimage._linalg import eigh_descending, fix_signs, numerical_rank
+from preimage._typing import Array
 
-# So many times more columns than rows are a wide matrix.
+# A matrix with this many times more columns than rows is decomposed by inner products of its rows, which then cost less
+# than the decomposition itself; with fewer columns, singular values below √(nε) would be given up for little.
 WIDE = 2
 
 
 class PenalizedFisher:
-    r"""Fisher's criterion with a ridge on data of any width, :math:`\Sigma_B w = \theta (\Sigma_W + \alpha I) w`.
+    r"""Fisher's criterion with a ridge on data of any width, :math:`\Sigma_B w = \theta (\Sigma_W + \alpha I) w` (F12).
 
     :math:`\Sigma_B` and :math:`\Sigma_W` are the covariances between and within classes. With their sum, that of all
     data, the same vectors solve :math:`\Sigma_B w = \rho (\Sigma_T + \alpha I) w`, :math:`\rho = \theta / (1 +
     \theta)`. One singular value decomposition of the centred data diagonalises :math:`\Sigma_T`; labels and ridges
-    need no more than another one with as many columns as classes, so paths of ridges and permuted labels are cheap.
+    need only another one with as many columns as classes, so that paths of ridges and permuted labels are cheap.
 
     Parameters
     ----------
@@ -36,7 +38,7 @@ class PenalizedFisher:
         Orthonormal columns: data along the axes, times √w, over √ℓ times the deviations; ℓ is the sum of weights.
     """
 
-    def __init__(self, X, weights=None):
+    def __init__(self, X: Array, weights: Array | None = None) -> None:
         X = X.astype(np.float64, copy=False)
         self.weights = np.ones(X.shape[0]) if weights is None else weights
         count = self.weights.sum()
@@ -50,7 +52,9 @@ class PenalizedFisher:
         self.scores, self.axes = scores[:, :rank], axes[:rank]
         self.deviations = values[:rank] / np.sqrt(count)
 
-    def directions(self, codes, n_classes, ridge, n_components=None):
+    def directions(
+        self, codes: Array, n_classes: int, ridge: float, n_components: int | None = None
+    ) -> tuple[Array, Array, Array]:
         r"""The canonical variates of labelled data.
 
         Parameters
@@ -88,11 +92,12 @@ class PenalizedFisher:
         return rho / left, W * signs, means * signs
 
 
-def thin_svd(A):
-    """The singular value decomposition, by inner products of rows where those are few and long: many times faster.
+def thin_svd(A: Array) -> tuple[Array, Array, Array]:
+    """The singular value decomposition; where rows are few and long, by their inner products, many times faster.
 
-    Eigenvectors of AAᵀ know singular values down to a share of √(nε); what is smaller is left out. The factors that
-    they give are orthonormal to about as much, which one Cholesky factor and a decomposition of size n put right.
+    Eigenvectors of AAᵀ determine singular values down to a fraction √(nε) of the largest; smaller ones are left out.
+    The factors they give are orthonormal to about that accuracy, which one Cholesky factor and a decomposition of size
+    n correct.
     """
     n, d = A.shape
     if d < WIDE * n:
@@ -111,7 +116,7 @@ def thin_svd(A):
     return U @ left, values, np.linalg.solve(L.T, right.T).T @ axes
 
 
-def robust_svd(A):
+def robust_svd(A: Array) -> tuple[Array, Array, Array]:
     """The singular value decomposition, by the slower of LAPACK's drivers where the faster one does not converge."""
     try:
         return np.linalg.svd(A, full_matrices=False)
@@ -119,7 +124,7 @@ def robust_svd(A):
         return linalg.svd(A, full_matrices=False, lapack_driver="gesvd")
 
 
-def _padded(columns, k):
+def _padded(columns: Array, k: int) -> Array:
     """The first k columns, with zeros where there are fewer: data of low rank have fewer variates than classes."""
     missing = k - columns.shape[1]
     return columns[:, :k] if missing <= 0 else np.pad(columns, ((0, 0), (0, missing)))

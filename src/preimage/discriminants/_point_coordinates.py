@@ -6,12 +6,14 @@ import numpy as np
 
 from preimage._arrays import epsilon
 from preimage._linalg import is_semidefinite
+from preimage._typing import Array
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import distinct_images
 
-# Directions whose eigenvalue is below so many ε of the largest are left out: as low as eigenvalues are determined,
-# and lower than the rank of a matrix is commonly decided by: other inputs may reach far along a direction in which the
-# points hardly differ. What rounding errors add along it is below the smallest ridge (`PointCoordinates.rounding`).
+# Directions whose eigenvalue is below this many ε of the largest are left out. That is as low as eigenvalues are
+# determined, and lower than ranks are commonly decided: other inputs may reach far along a direction in which the
+# points hardly differ. What rounding errors add along such a direction is below the smallest ridge
+# (`PointCoordinates.rounding`). Ten times larger, discriminants of wide kernels lose directions that data determine.
 SHORTEST = 4
 
 INDEFINITE = (
@@ -22,34 +24,34 @@ INDEFINITE = (
 
 
 class PointCoordinates:
-    r"""What discriminants :math:`f = \alpha^\top k_Z` on m points Z know of inputs, before the data are seen.
+    r"""Coordinates (F11) of inputs for discriminants :math:`f = \alpha^\top k_Z` on m points Z.
 
-    Scatters of :math:`k_Z(x)` in terms of α have the square of the condition of K_Z. Sums of squares of coordinates
-    :math:`g(x) = B^\top k_Z(x)` in an orthonormal frame of the points have not, provided that rows are transformed
-    first and summed afterwards: whitening a sum would divide its rounding errors by the smallest eigenvalues.
+    Scatters of :math:`k_Z(x)` in terms of α have the square of the condition of K_Z. Scatters of the coordinates
+    :math:`g(x) = B^\top k_Z(x)` in an orthonormal frame of the points do not, provided that rows are transformed
+    before they are summed: whitening a sum would divide its rounding errors by the smallest eigenvalues.
 
     Parameters
     ----------
     gram : array of shape (m, m)
         K_Z.
     regularizer : {"norm", "identity", "both"}
-        With "identity" coordinates are the kernel values themselves.
+        With "identity" the coordinates are the kernel values themselves.
     weights : array of shape (m,), optional
-        How often each point counts in the penalty :math:`\sum_j \alpha_j^2 / w_j`, that of repeated points which share
-        their coefficients equally.
+        How often each point counts in the penalty :math:`\sum_j \alpha_j^2 / w_j`, which is that of repeated points
+        with equal coefficients.
 
     Attributes
     ----------
     basis : array of shape (m, r)
         B. α = B a is the discriminant :math:`a^\top g`.
     lift : array of shape (m, r)
-        C with :math:`k_Z = C g` for all inputs, up to directions that are left out; :math:`a = C^\top \alpha`.
+        C with :math:`k_Z = C g` for all inputs, up to the directions left out; :math:`a = C^\top \alpha`.
     values : array of shape (r,) or None
         Eigenvalues of K_Z where coordinates are whitened.
     weights : array of shape (m,)
     """
 
-    def __init__(self, gram, regularizer, weights=None):
+    def __init__(self, gram: Array, regularizer: str, weights: Array | None = None) -> None:
         self.gram, self.regularizer = gram, regularizer
         self.weights = np.ones(gram.shape[0]) if weights is None else weights
         root = np.sqrt(self.weights) if regularizer != "norm" else np.ones(gram.shape[0])
@@ -61,36 +63,36 @@ class PointCoordinates:
         if not is_semidefinite(values):
             raise UnsupportedKernelError(INDEFINITE.format(regularizer, values[0], values[-1]))
         keep = values > shortest
-        if not keep.any():  # a kernel that vanishes: one coordinate, which is zero everywhere
+        if not keep.any():  # a kernel that vanishes gets one coordinate, which is zero everywhere
             keep[-1], values = True, np.ones_like(values)
         self.values, roots = values[keep], np.sqrt(values[keep])
         self.basis, self.lift = root[:, None] * vectors[:, keep] / roots, vectors[:, keep] * roots / root[:, None]
 
     @property
-    def rounding(self):
-        """What rounding errors of kernel values add to the mean square of a coordinate, at most.
+    def rounding(self) -> float:
+        """An upper bound of what rounding errors of kernel values add to the mean square of a coordinate.
 
-        Their error is ε‖φ‖², that of a whitened coordinate √m times as much over √λ, and λ ≥ 4 ε λ₁ ≥ 4 ε‖φ‖².
+        Kernel values have the error ε‖φ‖², whitened coordinates √m times as much over √λ, and λ ≥ 4 ε λ₁ ≥ 4 ε‖φ‖².
         """
         size, unit = float(np.max(np.abs(np.diagonal(self.gram)))), epsilon(self.gram.dtype)
         return self.weights.sum() * (unit * size) ** 2 if self.values is None else unit * size
 
     @property
-    def factor(self):
+    def factor(self) -> Array | None:
         """B, or None where coordinates are the kernel values."""
         return None if self.values is None and np.all(self.weights == 1) else self.basis
 
-    def of(self, values):
+    def of(self, values: Array) -> Array:
         """g of rows of kernel values (n, m)."""
         return values if self.factor is None else values @ self.basis
 
-    def scatter_of_values(self, scatter, points):
-        """C S Cᵀ for some of the points: a scatter of coordinates as one of kernel values with these."""
+    def scatter_of_values(self, scatter: Array, points: Array) -> Array:
+        """C S Cᵀ for some of the points: the scatter of kernel values with them, from a scatter S of coordinates."""
         if self.factor is None:
             return scatter[np.ix_(points, points)]
         return self.lift[points] @ (scatter @ self.lift[points].T)
 
     @cached_property
-    def copies(self):
-        """The points whose images are distinct, and which of them each point is a copy of."""
+    def copies(self) -> tuple[Array, Array]:
+        """Indices of the points with distinct images, and for every point which of these it is a copy of."""
         return distinct_images(self.gram)

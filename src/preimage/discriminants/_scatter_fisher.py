@@ -1,50 +1,68 @@
 """Kernel Fisher discriminants that are expansions on given points, from moments of the data."""
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from preimage._arrays import epsilon
+from preimage._typing import Array
 from preimage.discriminants._gram_fisher import SMALLEST_RIDGE
+from preimage.discriminants._point_coordinates import PointCoordinates
 from preimage.discriminants._ridged import Ridged
+from preimage.feature_space import ClassMoments
+
+# Multiple of ε of the trace that is added to the diagonal on distinct points: rounding errors of the small eigenvalues
+# of K_Z must not make the matrix indefinite. Ten times larger, it would act like a ridge on well-conditioned problems.
+INDEFINITENESS = 8
 
 
 class ScatterFisher:
-    r"""Fisher's criterion in feature space, :math:`w = \sum_j \alpha_j \varphi(z_j)` on m points Z.
+    r"""Fisher's criterion (F1) for :math:`w = \sum_j \alpha_j \varphi(z_j)` on m points Z.
 
     Maximises :math:`\alpha^\top M \alpha / \alpha^\top (N + \lambda T + \mu P) \alpha` with the scatters M and N of the
     vectors :math:`k_Z(x)` between and within classes, a tangent covariance T, and the penalty :math:`P = K_Z` on
-    :math:`\|w\|^2`, :math:`P = I` on :math:`\|\alpha\|^2`, or their sum. All of it is done in the coordinates g of
-    `PointCoordinates`, in which P is diagonal (`preimage.components.rayleigh`).
+    :math:`\|w\|^2`, :math:`P = I` on :math:`\|\alpha\|^2`, or their sum. Everything is computed in the coordinates g
+    of `PointCoordinates`, in which P is diagonal (F11).
 
     Parameters
     ----------
     moments : ClassMoments of the coordinates g
     coordinates : PointCoordinates
     is_relative : bool
-        Whether ridges are shares of the variance of the data: in feature space for the norm, of k_Z(x) on average
+        Whether ridges are fractions of the variance of the data: in feature space for the norm, of k_Z(x) on average
         over Z for the identity.
     tangent : array of shape (r, r), optional
-        λT in the coordinates g, a sum over data like N.
+        λℓT in the coordinates g, a sum over data like N.
     values_of : callable, optional
         From coefficients (m, k) to the values of discriminants at all data (n, k), for thresholds that need them.
     n_ridges : int, default=1
         How many ridges will be tried.
     """
 
-    def __init__(self, moments, coordinates, *, is_relative=True, tangent=None, values_of=None, n_ridges=1):
+    def __init__(
+        self,
+        moments: ClassMoments,
+        coordinates: PointCoordinates,
+        *,
+        is_relative: bool = True,
+        tangent: Array | None = None,
+        values_of: Callable[[Array], Array] | None = None,
+        n_ridges: int = 1,
+    ) -> None:
         self.moments, self.coordinates, self.n_classes = moments, coordinates, len(moments.classes)
         self.within = noise = moments.within if tangent is None else moments.within + tangent
         self.of_norm, self.of_identity, self.unit = _penalty(moments, coordinates, is_relative)
         # In the coordinates g the penalty is the identity, except for the sum of both penalties.
-        mixed = coordinates.regularizer == "both"
-        self.scale = 1 / np.sqrt(self.of_norm + self.of_identity / coordinates.values) if mixed else np.ones(len(noise))
+        self.scale = np.ones(len(noise))
+        if coordinates.regularizer == "both" and coordinates.values is not None:
+            self.scale = 1 / np.sqrt(self.of_norm + self.of_identity / coordinates.values)
         self.between = self.scale[:, None] * moments.between_factor
         noise = self.scale[:, None] * noise * self.scale
         self.noise = Ridged((noise + noise.T) / 2, n_ridges)
-        self.values_of = values_of
+        self._values_of = values_of
 
-    def directions(self, ridge, n_components=None):
+    def directions(self, ridge: float, n_components: int | None = None) -> tuple[Array, Array]:
         """Ratios (k,) and coefficients α (m, k) with αᵀ(N + λT + μP)α = ℓ, the sum of weights; largest ratio first."""
         most = max(1, min(int(np.sum(self.moments.counts > 0)) - 1, self.between.shape[0]))
         n_components = min(n_components or most, most)
@@ -53,17 +71,17 @@ class ScatterFisher:
         ratios, reduced = self.noise.rayleigh(self._ridge(ridge), self.between, n_components)
         return ratios, np.sqrt(self.moments.count) * self._coefficients(reduced)
 
-    def contrasts(self, ridge):
+    def contrasts(self, ridge: float) -> Array:
         """Coefficients (m, n_classes) of the discriminants of each class against all others, of any length.
 
-        With the scatter of all data S = N + ℓ₁ℓ₂/ℓ μμᵀ in place of that within a class and within the rest, directions
-        stay the same, so all classes share one factorisation.
+        The scatter of all data, S = N + (ℓ₁ℓ₂/ℓ) μμᵀ, in place of the scatter within the class and within the rest
+        gives the same directions, so that all classes share one factorisation.
         """
         counts = self.moments.counts if self._has_signal else np.zeros(self.n_classes)
         offsets = np.where((counts > 0)[:, None], self.moments.means - self.moments.mean, 0.0)
         return self._coefficients(self._total.solve(self._ridge(ridge), self.scale[:, None] * offsets.T))
 
-    def on_distinct_points(self, ridge):
+    def on_distinct_points(self, ridge: float) -> tuple[Array, Array, Array, Array]:
         """N + λT + μP for coefficients on points with distinct images, and means and between-class factor there.
 
         Returns
@@ -72,48 +90,53 @@ class ScatterFisher:
         means : array of shape (n_classes, u)
         between : array of shape (u, n_classes)
         first : integer array of shape (u,)
-            The numbers of these points.
+            Indices of these points.
         """
-        first, numbers = self.coordinates.copies
+        first, copy_of = self.coordinates.copies
         ridge, lift = self._ridge(ridge), self.coordinates.lift[first]
         noise = self.coordinates.scatter_of_values(self.within, first)
         noise = noise + ridge * self.of_norm * self.coordinates.gram[np.ix_(first, first)]
-        # Copies of a point share its coefficient, which costs α²/c on c of them.
-        diagonal = ridge * self.of_identity / np.bincount(numbers, self.coordinates.weights)
-        # Rounding errors of small eigenvalues of K_Z must not make it indefinite.
-        diagonal = diagonal + 8 * epsilon(noise.dtype) * np.trace(noise)
+        # c copies of a point share its coefficient α equally, which makes the penalty α²/c.
+        diagonal = ridge * self.of_identity / np.bincount(copy_of, self.coordinates.weights)
+        diagonal = diagonal + INDEFINITENESS * epsilon(noise.dtype) * np.trace(noise)
         noise[np.diag_indices_from(noise)] += diagonal
         return (noise + noise.T) / 2, self.moments.means @ lift.T, lift @ self.moments.between_factor, first
 
-    def moments_of(self, coefficients):
+    def moments_of(self, coefficients: Array) -> ClassMoments:
         """Moments of the values of discriminants, by class."""
         return self.moments.projected(self.coordinates.lift.T @ coefficients)
 
+    def values_of(self, coefficients: Array) -> Array:
+        """Values of discriminants at all data, shape (n, k), for thresholds that need them."""
+        if self._values_of is None:
+            raise ValueError("This problem was made from moments alone; it does not know the values at the data.")
+        return self._values_of(coefficients)
+
     @cached_property
-    def _total(self):
+    def _total(self) -> Ridged:
         return Ridged(self.noise.A + self.between @ self.between.T, self.noise.n_ridges)
 
     @cached_property
-    def _rounding(self):
+    def _rounding(self) -> float:
         """What rounding errors of kernel values add to a scatter."""
         return self.coordinates.rounding * self.moments.count * float(np.max(self.scale)) ** 2
 
     @property
-    def _has_signal(self):
+    def _has_signal(self) -> bool:
         """Whether class means differ by more than rounding errors."""
-        return np.sum(self.between**2) > self._rounding
+        return bool(np.sum(self.between**2) > self._rounding)
 
-    def _ridge(self, ridge):
+    def _ridge(self, ridge: float) -> float:
         total = float(np.trace(self.noise.A) + np.sum(self.between**2))
         rounding = SMALLEST_RIDGE * max(epsilon(self.noise.A.dtype) * total, self._rounding)
-        return max(ridge * self.unit, rounding) or 1.0  # any, for constant data
+        return max(ridge * self.unit, rounding) or 1.0  # any positive number, for constant data
 
-    def _coefficients(self, reduced):
+    def _coefficients(self, reduced: Array) -> Array:
         return self.coordinates.basis @ (self.scale[:, None] * reduced)
 
 
-def _penalty(moments, coordinates, is_relative):
-    """P = norm · K_Z + identity · W⁻¹ by these two numbers, and what ridges are multiples of."""
+def _penalty(moments: ClassMoments, coordinates: PointCoordinates, is_relative: bool) -> tuple[float, float, float]:
+    """The factors a and b of P = a K_Z + b W⁻¹, and the unit that ridges are multiples of."""
     totals = np.diagonal(moments.within) + np.sum(moments.between_factor**2, axis=1)
     variance = (float(np.sum(totals)) / moments.count if is_relative else 0.0) or 1.0
     if coordinates.regularizer == "norm":

@@ -1,4 +1,4 @@
-"""Labelled data as Fisher discriminants see them: inputs, class codes, weights, expansion points."""
+"""From what `fit` of a Fisher discriminant is given to labelled data of a resolved kernel: check, resolve, code."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,130 +7,95 @@ import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
 from preimage._arrays import in_memory, is_lazy, own_copy, take_rows
-from preimage._validation import (
-    check_gram,
-    check_labels,
-    check_lazy_points,
-    check_parameters,
-    check_points,
-    check_weights,
-    generator,
-)
-from preimage.estimators._kernel_input import (
-    about_data,
-    is_precomputed,
-    labelled_kernel,
-    named_kernel,
-    repeated,
-    width_sample,
-)
+from preimage._typing import Array, Rows, Targets
+from preimage._validation import check_gram, check_labels, check_lazy_points, check_points, check_weights, generator
+from preimage.discriminants import LabelledData
+from preimage.estimators._kernel_input import about_data, labelled_kernel, repeated, width_sample
 from preimage.kernels import Kernel
 
 
 @dataclass(frozen=True)
-class LabelledData:
-    """A resolved kernel, inputs as it keeps them, classes by number, and weights (None is one each).
+class CheckedRows:
+    """Validated rows with their labels and weights; rows of weight zero are left out unless X is lazy.
 
-    `row_weights` are those of rows alone, without the weights of classes.
+    Attributes
+    ----------
+    X : array of shape (n, d), possibly lazy; or the row numbers of a precomputed kernel
+    labels : array of shape (n,)
+    weights : array of shape (n,) or None
+    kept : integer array of shape (n,)
+        Numbers of these rows among those given.
+    given_labels : array
+        Labels of all rows that were given.
     """
 
-    kernel: Kernel
-    X: Any
-    codes: Any
-    classes: Any
-    weights: Any
-    kept: Any = None
-    given_labels: Any = None
-    row_weights: Any = None
-
-    @property
-    def n_classes(self):
-        return self.classes.size
-
-    @property
-    def count(self):
-        """The sum of weights."""
-        return float(self.codes.size if self.weights is None else self.weights.sum())
-
-    @classmethod
-    def of(cls, estimator, X, y, sample_weight, classes=None):
-        """Validate what was given to `fit`; rows of weight zero have no part in anything."""
-        check_parameters(estimator)
-        if estimator.landmarks is None and isinstance(X, np.memmap):
-            X = np.asarray(X)  # all rows are wanted at once
-        given, X = X, checked_inputs(estimator, X, reset=True)
-        y, weights = checked_targets(estimator, X, y, sample_weight)
-        given_labels = y
-        kept = np.arange(y.size) if weights is None or is_lazy(X) else np.flatnonzero(weights)
-        present = np.unique(y if weights is None else y[weights > 0])
-        classes = present if classes is None else np.unique(classes)
-        require_classes(estimator, classes)
-        kernel = named_kernel(estimator)
-        if is_precomputed(kernel):
-            kernel = kernel.resolve(check_gram(estimator, X))
-            X = kernel.inputs(X)
-        elif estimator.landmarks is None and not is_lazy(X):
-            X = own_copy(X, given)
-        if kept.size < X.shape[0]:
-            X, y, weights = take_rows(X, kept), y[kept], weights[kept]
-        kernel = kernel if is_precomputed(kernel) else resolved_kernel(estimator, X, y, weights)
-        codes, class_weights = class_codes(y, classes), with_class_weights(estimator, y, weights)
-        return cls(kernel, X, codes, classes, class_weights, kept, given_labels, weights)
-
-    def with_kernel_of(self, estimator):
-        """The same data with the kernel of another estimator, resolved on them; a precomputed one stays."""
-        if is_precomputed(self.kernel):
-            return self
-        return replace(self, kernel=resolved_kernel(estimator, self.X, self.classes[self.codes], self.row_weights))
-
-    def continued(self, estimator, X, y, sample_weight):
-        """A further batch for the same kernel and classes."""
-        X = checked_inputs(estimator, X, reset=False)
-        y, weights = checked_targets(estimator, X, y, sample_weight)
-        codes, weights = class_codes(y, self.classes), with_class_weights(estimator, y, weights)
-        return replace(self, X=X, codes=codes, weights=weights)
-
-    def without_rows(self):
-        """Kernel and classes alone, to keep for later batches."""
-        return replace(self, X=None, codes=None, weights=None, kept=None, given_labels=None, row_weights=None)
+    X: Array
+    labels: Array
+    weights: Array | None
+    kept: Array
+    given_labels: Array
 
 
-def resolved_kernel(estimator, X, y, weights):
-    """The kernel that the parameters of `estimator` name, with widths found on X.
+def check_rows(
+    estimator: Any, kernel: Kernel, X: Rows, y: Targets, sample_weight: Targets
+) -> tuple[CheckedRows, Kernel]:
+    """Step one, check: what was given to `fit`, validated, and the kernel, which a precomputed matrix resolves.
 
-    On all points, rules see rows as often as their weights say; and where discriminants do not depend on the origin of
-    feature space, those of rows far from zero are computed about their mean.
+    Where all points are expansion points, rows in memory are copied: the model keeps them.
     """
-    kernel, rng = named_kernel(estimator), generator(estimator.random_state)
-    exact = estimator.landmarks is None and not is_lazy(X)
-    seen, labels = X, y
-    if exact and weights is not None and not kernel.is_resolved:
-        numbers = repeated(np.arange(X.shape[0]), weights)
-        seen, labels = take_rows(X, numbers), y[numbers]
-    kernel = labelled_kernel(estimator, kernel, seen, labels)
-    kernel = kernel.resolve(width_sample(kernel, seen, rng))
-    return about_data(kernel, X) if exact and solves_by_gram(estimator) else kernel
+    keeps_all_points = estimator.landmarks is None
+    if keeps_all_points and isinstance(X, np.memmap):
+        X = np.asarray(X)  # all rows are needed at once
+    given, X = X, _check_inputs(estimator, X, reset=True)
+    y, weights = _check_targets(estimator, X, y, sample_weight)
+    if kernel.points_are_row_numbers:
+        kernel = kernel.resolve(check_gram(estimator, X))
+        X = kernel.inputs(X)
+    elif keeps_all_points and not is_lazy(X):
+        X = own_copy(X, given)
+    rows = CheckedRows(X, y, weights, np.arange(y.size), y)
+    if weights is None or weights.all() or is_lazy(X):
+        return rows, kernel
+    kept = np.flatnonzero(weights)
+    return replace(rows, X=take_rows(X, kept), labels=y[kept], weights=weights[kept], kept=kept), kernel
 
 
-def solves_by_gram(estimator):
-    """Whether discriminants on all points have the short form of `GramFisher`."""
-    return estimator.regularizer == "norm" and estimator.sparsity is None and estimator.invariances is None
+def resolve_kernel(estimator: Any, kernel: Kernel, rows: CheckedRows, *, centers: bool) -> Kernel:
+    """Step two, resolve: the kernel with the widths that its rules find on the rows.
+
+    On all points, rules see rows as often as their weights say. Where discriminants do not depend on the origin of
+    feature space (`centers`), linear kernels of rows far from zero are computed about their mean.
+    """
+    if kernel.points_are_row_numbers:
+        return kernel  # resolved by `check_rows`
+    on_all_points = estimator.landmarks is None and not is_lazy(rows.X)
+    X, y = rows.X, rows.labels
+    if on_all_points and rows.weights is not None and not kernel.is_resolved:
+        numbers = repeated(np.arange(X.shape[0]), rows.weights)
+        X, y = take_rows(X, numbers), y[numbers]
+    kernel = labelled_kernel(estimator, kernel, X, y)
+    kernel = kernel.resolve(width_sample(kernel, X, generator(estimator.random_state)))
+    return about_data(kernel, rows.X) if on_all_points and centers else kernel
 
 
-def checked_inputs(estimator, X, *, reset):
-    """Validated rows; a memory map or Dask array stays what it is."""
-    if is_lazy(X):
-        return check_lazy_points(estimator, X, reset=reset, min_samples=1)  # which counts the rows of unknown chunks
-    return check_points(estimator, X, reset=reset)
+def code_rows(estimator: Any, kernel: Kernel, rows: CheckedRows, classes: Targets = None) -> LabelledData:
+    """Step three, code: classes by number, and weights of rows times those of their classes."""
+    y, weights = rows.labels, rows.weights
+    if classes is None:
+        classes = y if weights is None else y[weights > 0]
+    classes = np.unique(classes)
+    require_classes(estimator, classes)
+    return LabelledData(kernel, rows.X, class_codes(y, classes), classes, with_class_weights(estimator, y, weights))
 
 
-def checked_targets(estimator, X, y, sample_weight):
-    """Labels and weights in NumPy; those of Dask are fetched."""
-    y = check_labels(estimator, in_memory(y), X.shape[0])
-    return y, check_weights(estimator, in_memory(sample_weight), X.shape[0])
+def next_batch(estimator: Any, data: LabelledData, X: Rows, y: Targets, sample_weight: Targets) -> LabelledData:
+    """A further batch of a stream, for the kernel and the classes of the first one."""
+    X = _check_inputs(estimator, X, reset=False)
+    y, weights = _check_targets(estimator, X, y, sample_weight)
+    return replace(data, X=X, codes=class_codes(y, data.classes), weights=with_class_weights(estimator, y, weights))
 
 
-def class_codes(y, classes):
+def class_codes(y: Array, classes: Array) -> Array:
     """Positions of labels among the classes."""
     codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
     if np.any(unknown := classes[codes] != y):
@@ -141,7 +106,28 @@ def class_codes(y, classes):
     return codes
 
 
-def with_class_weights(estimator, y, weights):
+def require_classes(estimator: Any, classes: Array) -> None:
+    if classes.size < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs examples of two classes or more, of positive weight; got 1 class, "
+            f"{classes.tolist()[0]!r}."
+        )
+
+
+def _check_inputs(estimator: Any, X: Rows, *, reset: bool) -> Array:
+    """Validated rows; a memory map or Dask array stays what it is."""
+    if is_lazy(X):
+        return check_lazy_points(estimator, X, reset=reset, min_samples=1)  # which counts the rows of unknown chunks
+    return check_points(estimator, X, reset=reset)
+
+
+def _check_targets(estimator: Any, X: Array, y: Targets, sample_weight: Targets) -> tuple[Array, Array | None]:
+    """Labels and weights in NumPy; those of Dask are fetched."""
+    y = check_labels(estimator, in_memory(y), X.shape[0])
+    return y, check_weights(estimator, in_memory(sample_weight), X.shape[0])
+
+
+def with_class_weights(estimator: Any, y: Array, weights: Array | None) -> Array | None:
     """Sample weights times class weights."""
     if estimator.class_weight is None:
         return weights
@@ -152,11 +138,3 @@ def with_class_weights(estimator, y, weights):
             f"{estimator.class_weight!r}."
         )
     return by_class if weights is None else by_class * weights
-
-
-def require_classes(estimator, classes):
-    if classes.size < 2:
-        raise ValueError(
-            f"{type(estimator).__name__} needs examples of two classes or more, of positive weight; got 1 class, "
-            f"{classes.tolist()[0]!r}."
-        )

@@ -1,30 +1,42 @@
 """Kernel Fisher discriminants."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from numbers import Integral, Real
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, in_precision, to_numpy
-from preimage._validation import Interval, StrOptions
-from preimage.discriminants import NEED_VALUES, THRESHOLDS, fit_discriminants, sparse_paths
-from preimage.estimators._fisher_data import LabelledData
-from preimage.estimators._fisher_problem import (
-    chosen_sparsity,
-    class_moments,
-    coefficients_on,
-    expansion_points,
+from preimage._typing import Array, Rows, Seed, Targets
+from preimage._validation import Interval, StrOptions, check_parameters, generator, require_in_memory
+from preimage.discriminants import (
+    FisherOptions,
+    GramFisher,
+    KernelTable,
+    LabelledData,
+    ScatterFisher,
+    SparseFisherPath,
     fisher_problem,
-    point_coordinates,
-    scatter_problem,
-    tangent_moment,
+    fit_discriminants,
+    select_points,
 )
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, with_kernel_tags
+from preimage.discriminants._fit import sparsity_by_cross_validation
+from preimage.discriminants._problem import ClassScatters, coefficients_on
+from preimage.discriminants._rule import NEED_VALUES, THRESHOLDS
+from preimage.discriminants._sparse_fisher import sparse_paths
+from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
+from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_kernel_tags
+from preimage.estimators._landmark_fit import as_selector
 from preimage.estimators._queries import blocks_of, check_queries, is_stream, map_queries
-from preimage.landmarks import LandmarkSelector
-from preimage.machines import Binary, KernelMachine, OneVsRest
+from preimage.invariances import as_tangent_covariance
+from preimage.kernels import Kernel
+from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage.machines import Binary, KernelMachine, OneVsRest, Output
 from preimage.persistence import Saved
 
 FISHER_CONSTRAINTS = {
@@ -44,8 +56,8 @@ FISHER_CONSTRAINTS = {
 }
 
 
-def _against_streams(estimator):
-    """Why not to learn from streams, which leave moments of kernel values behind and nothing else; or None."""
+def _against_streams(estimator: "KernelFisherDiscriminant") -> str | None:
+    """Why the estimator cannot learn from streams, of which it keeps moments of kernel values only; or None."""
     if is_precomputed(estimator.kernel):
         return "needs the kernel itself, not values among the points of one batch"
     if estimator.threshold in NEED_VALUES:
@@ -55,7 +67,7 @@ def _against_streams(estimator):
     return None
 
 
-def _learns_from_streams(estimator):
+def _learns_from_streams(estimator: "KernelFisherDiscriminant") -> bool:
     if (reason := _against_streams(estimator)) is not None:
         raise AttributeError(f"{type(estimator).__name__}.partial_fit {reason}.")
     return True
@@ -71,13 +83,13 @@ class KernelFisherDiscriminant(
     .. math:: J(w) = \frac{w^\top S_B w}{w^\top (S_W + \lambda \ell\, T) w + \mu P(w)}, \qquad
        w = \sum_i \alpha_i \varphi(z_i),
 
-    over the span of expansion points z [1]_. C classes have C − 1 directions, largest ratio first; the solution is a
-    Cholesky factor and a problem of the size of C, not an eigenproblem of the size of the data. On all points with the
-    penalty :math:`P = \|w\|^2` two classes give the least-squares support vector machine.
+    over the span of expansion points z (F1) [1]_. C classes have C − 1 directions, largest ratio first. The solution
+    takes a Cholesky factor and a problem of size C, not an eigenproblem of the size of the data. On all points with the
+    penalty :math:`P = \|w\|^2`, two classes give the least-squares support vector machine.
 
     With `landmarks` the model has few points, and one pass over the data suffices: X may be a memory map or a Dask
     array or frame (predictions stay lazy), and `partial_fit` learns from a stream. Everything is computed in double
-    precision, in which the coefficients stay; features and decisions have the precision of the data.
+    precision, and coefficients are stored in it; features and decisions have the precision of the data.
 
     Parameters
     ----------
@@ -86,46 +98,46 @@ class KernelFisherDiscriminant(
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`.
     landmarks : None, int, str, LandmarkSelector or array of shape (m, d), default=None
-        Expansion points z: None is all training points; else a number, a selector or its name as in `KernelPCA`, or the
-        points themselves, such as cluster centres of virtual examples.
+        Expansion points z: None is all training points; otherwise a number, a selector or its name as in `KernelPCA`,
+        or the points themselves, such as cluster centres of virtual examples.
     regularizer : {"norm", "identity", "both"}, default="norm"
-        P(w) is ‖w‖², ‖α‖², or their sum. The norm does not depend on coordinates: a point twice among the z changes
-        nothing. "identity" is that of the experiments in [1]_.
+        P(w) is ‖w‖², ‖α‖², or their sum. The norm does not depend on coordinates: a repeated point among the z changes
+        nothing. "identity" is the penalty of the experiments in [1]_.
     alpha : float, default=1e-3
-        The ridge μ. Zero is as little as rounding errors allow; with a linear kernel and more samples than variables
-        it is linear discriminant analysis.
+        The ridge μ. Zero means the smallest ridge that rounding errors allow; with a linear kernel and more samples
+        than variables it is linear discriminant analysis.
     alpha_scale : {"relative", "absolute"}, default="relative"
-        "relative" is a share of the variance of the data in feature space for the norm (so for Gaussian kernels alpha
-        is nearly that of kernel ridge regression), and of the mean variance of k(z, ·) over z for the identity;
-        changing the scale of the kernel changes nothing then. "absolute" is μ itself, with scatters that are sums over
-        data as in [1]_.
+        "relative" is a fraction of the variance of the data in feature space for the norm (so for Gaussian kernels
+        alpha is nearly that of kernel ridge regression), and of the mean variance of k(z, ·) over z for the identity;
+        the scale of the kernel then changes nothing. "absolute" is μ itself, with scatters that are sums over data as
+        in [1]_.
     multiclass : {"directions", "one_vs_rest"}, default="directions"
-        For more than two classes: C − 1 joint directions, in which classes are normal with a common covariance, or a
-        discriminant for each class against the rest, the largest of which wins.
+        For more than two classes: C − 1 joint directions, in which classes are normal with a common covariance, or one
+        discriminant per class against the rest, the largest of which wins.
     threshold : {"gaussian", "midpoint", "empirical", "margin"}, default="gaussian"
         Where to cut a discriminant: where two normal densities fitted to its values are equally probable; half-way
         between class means; at the median of the cuts with fewest training errors; where a soft-margin support vector
-        machine on the values cuts. Joint directions of more than two classes know the first two: with or without
+        machine on the values cuts. Joint directions of more than two classes have the first two: with or without
         prior probabilities.
     sparsity : int, float, "cv" or None, default=None
         Sparse discriminants, :math:`\alpha^\top N_\mu \alpha + \lambda\|\alpha\|_1 \to \min` with class means at
         distance one: a float is λ; an int is the largest number of nonzero coefficients, those of the path of λ,
         solved for without the penalty; "cv" is the smallest such number whose accuracy in five folds is within one
         standard error of the best. For two classes or one against the rest. Points with the same image in feature space
-        count as one, so fewer coefficients than asked for may be all there are; a path that rounding errors break off
-        brings a warning.
+        count as one, so there may be fewer coefficients than asked for; a path that ends early because of rounding
+        errors gives a warning.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, in scatters and as prior probabilities.
     invariances : Transformation, list of them, or TangentCovariance, default=None
         Transformations of inputs that should not change the discriminants: T is the mean squared change along them.
-        Any object with ``tangent_factor(kernel, points, X)`` → G of shape (m, r), T = GGᵀ; its mean is over rows of
-        positive weight alike, that of transformations weighted like the data.
+        Any object with ``tangent_factor(kernel, points, X)`` → G of shape (m, r), T = GGᵀ, also works; it sees the rows
+        of positive weight, all alike, while transformations are weighted like the data.
     invariance_weight : float, default=1.0
-        λ, the weight of T beside the covariance within classes (a mean as well).
+        λ, the weight of T relative to the covariance within classes (both are means over the data).
     max_memory : int, str or None, default=None
         Memory for the Gram matrix when all points are kept.
     random_state : int, RandomState, Generator or None, default=0
-        For landmarks; selectors given as objects have a seed of their own.
+        For landmarks; selectors given as objects have their own seed.
 
     Attributes
     ----------
@@ -135,7 +147,7 @@ class KernelFisherDiscriminant(
     ratios_ : array of shape (n_components_,) or None
         J of each; None for discriminants against the rest, and sparse ones.
     class_means_ : array of shape (n_classes, n_components_)
-        Values of the discriminants, on average over each class.
+        Mean values of the discriminants in each class.
     class_count_ : array of shape (n_classes,)
         Sums of weights.
     n_components_ : int
@@ -172,26 +184,26 @@ class KernelFisherDiscriminant(
 
     def __init__(
         self,
-        n_components=None,
+        n_components: int | None = None,
         *,
-        kernel="rbf",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        kernel_params=None,
-        landmarks=None,
-        regularizer="norm",
-        alpha=1e-3,
-        alpha_scale="relative",
-        multiclass="directions",
-        threshold="gaussian",
-        sparsity=None,
-        class_weight=None,
-        invariances=None,
-        invariance_weight=1.0,
-        max_memory=None,
-        random_state=0,
-    ):
+        kernel: str | Kernel | Any = "rbf",
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict | None = None,
+        landmarks: int | str | LandmarkSelector | Rows | None = None,
+        regularizer: str = "norm",
+        alpha: float = 1e-3,
+        alpha_scale: str = "relative",
+        multiclass: str = "directions",
+        threshold: str = "gaussian",
+        sparsity: float | str | None = None,
+        class_weight: dict | str | None = None,
+        invariances: Any = None,
+        invariance_weight: float = 1.0,
+        max_memory: int | str | None = None,
+        random_state: Seed = 0,
+    ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
@@ -211,7 +223,7 @@ class KernelFisherDiscriminant(
         self.max_memory = max_memory
         self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Rows, y: Targets = None, sample_weight: Targets = None) -> "KernelFisherDiscriminant":
         """Find the discriminants of the classes.
 
         Parameters
@@ -223,7 +235,7 @@ class KernelFisherDiscriminant(
         y : array of shape (n,)
             Class labels, held in memory. None with an iterator.
         sample_weight : array of shape (n,), optional
-            Like repetitions of rows.
+            Weight 2 counts as two equal rows.
 
         Returns
         -------
@@ -231,16 +243,21 @@ class KernelFisherDiscriminant(
         """
         if is_stream(X):
             return self._fit_stream(X, y, sample_weight)
-        data = LabelledData.of(self, X, y, sample_weight)
-        check_decisions(self, data.n_classes)
-        points, landmarks = expansion_points(self, data, self.landmarks)
-        self.sparsity_, self.sparsity_results_ = chosen_sparsity(self, data, points)
-        problem = fisher_problem(self, data, points)
+        data = self._labelled(X, y, sample_weight)
+        options = self._checked_options(data)
+        points, landmarks = select_points(data, *self._landmark_choice())
         self.__dict__.pop("_stream", None)
-        return self._store(problem, data, points, landmarks)
+        if options.sparsity != "cv":
+            return self._store(fisher_problem(data, points, options), options, data, points, landmarks)
+        require_in_memory(data.X, "sparsity='cv' needs X", "Give a number of coefficients.")
+        table = KernelTable.of(data, points, options)
+        count, results = sparsity_by_cross_validation(table, float(self.alpha))
+        return self._store(table.problem(), replace(options, sparsity=count), data, points, landmarks, results)
 
     @available_if(_learns_from_streams)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self, X: Rows, y: Targets, classes: Targets = None, sample_weight: Targets = None
+    ) -> "KernelFisherDiscriminant":
         """Learn from a further batch of rows; any split of the data gives the same model on the same landmarks.
 
         The first batch fixes the width of the kernel and the landmarks (1,000 of its rows at most, unless `landmarks`
@@ -251,7 +268,7 @@ class KernelFisherDiscriminant(
         X : array or sparse matrix of shape (n, d)
         y : array of shape (n,)
         classes : array of shape (n_classes,), optional
-            All classes that will ever come; needed in the first call, unless its batch has them all.
+            All classes of the stream; needed in the first call unless its batch contains all of them.
         sample_weight : array of shape (n,), optional
 
         Returns
@@ -264,65 +281,59 @@ class KernelFisherDiscriminant(
                 "dict, or weights."
             )
         if not hasattr(self, "_stream"):
-            data = LabelledData.of(self, X, y, sample_weight, classes)
-            chosen = "auto" if self.landmarks is None else self.landmarks
-            points, landmarks = expansion_points(self, data, chosen)
-            coordinates = point_coordinates(self, data, points)
-            moments = class_moments(data, points, coordinates)
-            tangent = tangent_moment(self, data, points, coordinates)
+            data = self._labelled(X, y, sample_weight, classes)
+            options = self._checked_options(data)
+            points, landmarks = select_points(data, *self._landmark_choice(default="auto"))
+            scatters = ClassScatters.of(data, points, options)
         else:
-            data, points, landmarks, coordinates, moments, tangent = self._stream
-            if classes is not None and not np.array_equal(np.unique(classes), data.classes):
+            first, landmarks, scatters = self._stream
+            if classes is not None and not np.array_equal(np.unique(classes), first.classes):
                 raise ValueError(
                     f"`classes` is {np.unique(classes).tolist()!r}; the first call of partial_fit had "
-                    f"{data.classes.tolist()!r}. Leave it out, or give the same."
+                    f"{first.classes.tolist()!r}. Leave it out, or give the same."
                 )
-            data = data.continued(self, X, y, sample_weight)
-            moments = moments + class_moments(data, points, coordinates)
-            change = tangent_moment(self, data, points, coordinates)
-            tangent = None if tangent is None else tangent + change
-        check_decisions(self, data.n_classes)
-        problem = scatter_problem(self, data, points, coordinates, moments, tangent)
-        self.sparsity_, self.sparsity_results_ = self.sparsity, None
-        self._stream = (data.without_rows(), points, landmarks, coordinates, moments, tangent)
-        return self._store(problem, data, points, landmarks)
+            data = next_batch(self, first, X, y, sample_weight)
+            options = self._checked_options(data)
+            scatters = scatters.plus(data, options)
+        self._stream: tuple[LabelledData, Landmarks | None, ClassScatters] = (data.without_rows(), landmarks, scatters)
+        return self._store(scatters.problem(data, options), options, data, scatters.points, landmarks)
 
-    def transform(self, X):
-        """Values of the discriminants.
+    def transform(self, X: Rows) -> Array:
+        """Values of the discriminants, shape (q, n_components_); lazy for Dask.
 
         Joint directions are centred on the mean of the training data and have regularised variance one within classes;
-        discriminants against the rest are in the units of `decision_function`. Shape (q, n_components_); lazy for Dask.
+        discriminants against the rest are in the units of `decision_function`.
         """
         X = self._check_inputs(X)
         return self._map(lambda rows: in_precision(self._features(rows), self._dtype), X)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Array:
         """Decisions, shape (q,) for two classes, positive for the second; else (q, n_classes), the largest wins.
 
-        Of two classes, and one against the rest, training means lie two units apart, at ±1 for a threshold half-way;
-        of joint directions, decisions are log posteriors up to a constant.
+        For two classes, and for one against the rest, the class means of the training data lie two units apart (at ±1
+        with threshold="midpoint"); for joint directions, decisions are log posteriors up to a constant.
         """
         X = self._check_inputs(X)
         machine = self._kernel_machine()
         return self._map(lambda rows: in_precision(machine.output.decision(machine(rows)), self._dtype), X)
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """Class labels."""
         X = self._check_inputs(X)
         machine = self._kernel_machine()
         return self._map(lambda rows: machine.output.predict(machine(rows)), X)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Array:
         """Probabilities of the classes, from normal densities of the values of the discriminants; shape (q, n_classes).
 
-        Two classes have a common variance here, which makes probabilities a logistic function of decisions. Densities
-        are those of the training data: with a small ridge they are too sure of themselves.
+        Two classes have a common variance here, which makes probabilities a logistic function of decisions. The
+        densities are those of the training data: with a small ridge, probabilities are too close to 0 and 1.
         """
         X = self._check_inputs(X)
         machine = self._kernel_machine()
         return self._map(lambda rows: self._rule.probabilities(to_numpy(machine(rows))), X)
 
-    def sparse_path(self, X, y, sample_weight=None):
+    def sparse_path(self, X: Rows, y: Targets, sample_weight: Targets = None) -> list[SparseFisherPath]:
         """All sparse discriminants between one coefficient and all, on the data given.
 
         Parameters
@@ -333,18 +344,30 @@ class KernelFisherDiscriminant(
         Returns
         -------
         list of SparseFisherPath
-            One for two classes, else one a class against the rest; rows of coefficients belong to expansion points.
+            One for two classes, else one per class against the rest; rows of coefficients belong to expansion points.
         """
-        data = LabelledData.of(self, X, y, sample_weight)
-        points, _ = expansion_points(self, data, self.landmarks)
-        coordinates = point_coordinates(self, data, points)
-        moments = class_moments(data, points, coordinates)
-        tangent = tangent_moment(self, data, points, coordinates)
-        problem = scatter_problem(self, data, points, coordinates, moments, tangent)
-        m = points.shape[0]
+        data = self._labelled(X, y, sample_weight)
+        points, _ = select_points(data, *self._landmark_choice())
+        sparse = replace(fisher_options(self), sparsity=0.0)  # any penalty: the path has all of them
+        problem, m = cast(ScatterFisher, fisher_problem(data, points, sparse)), points.shape[0]
         return [path.on(first, m) for path, _, _, first in sparse_paths(problem, float(self.alpha))]
 
-    def _fit_stream(self, blocks, y, sample_weight):
+    def _labelled(self, X: Rows, y: Targets, sample_weight: Targets, classes: Targets = None) -> LabelledData:
+        """What `fit` is given, checked, with a resolved kernel and classes by number."""
+        check_parameters(self)
+        rows, kernel = check_rows(self, named_kernel(self), X, y, sample_weight)
+        kernel = resolve_kernel(self, kernel, rows, centers=fisher_options(self).solves_by_gram)
+        return code_rows(self, kernel, rows, classes)
+
+    def _checked_options(self, data: LabelledData) -> FisherOptions:
+        options = fisher_options(self)
+        options.check(type(self).__name__, data.n_classes)
+        return options
+
+    def _landmark_choice(self, default: str | None = None) -> tuple[Any, np.random.Generator | None]:
+        return landmark_choice(default if self.landmarks is None else self.landmarks, self.random_state)
+
+    def _fit_stream(self, blocks: Iterable, y: Targets, sample_weight: Targets) -> "KernelFisherDiscriminant":
         """Learn from an iterator of labelled blocks, from the start."""
         name = type(self).__name__
         if y is not None or sample_weight is not None:
@@ -365,17 +388,18 @@ class KernelFisherDiscriminant(
             self.partial_fit(rows, labels, sample_weight=weights[0] if weights else None)
         return self
 
-    def _store(self, problem, data, points, landmarks):
-        result = fit_discriminants(
-            problem,
-            float(self.alpha),
-            codes=data.codes,
-            weights=data.weights,
-            n_components=self.n_components,
-            one_vs_rest=self.multiclass == "one_vs_rest",
-            threshold=self.threshold,
-            sparsity=self.sparsity_,
-        )
+    def _store(
+        self,
+        problem: GramFisher | ScatterFisher,
+        options: FisherOptions,
+        data: LabelledData,
+        points: Array,
+        landmarks: Landmarks | None,
+        results: dict[str, Array] | None = None,
+    ) -> "KernelFisherDiscriminant":
+        """Solve the problem and keep the solution; `results` are those of a search for the number of coefficients."""
+        result = fit_discriminants(problem, float(self.alpha), options, data.codes, data.weights)
+        self.sparsity_, self.sparsity_results_ = options.sparsity, results
         self.kernel_, self.classes_, self.landmarks_ = data.kernel, data.classes, landmarks
         expansion = coefficients_on(data.kernel, points, result.coefficients)
         self.expansion_ = expansion if self.sparsity is None else expansion.prune()
@@ -386,58 +410,62 @@ class KernelFisherDiscriminant(
         self._dtype = data.kernel.value_type(data.X)
         return self
 
-    def _features(self, X):
+    def _features(self, X: Array) -> Array:
         values = self.expansion_(X)
         if self._rule.against_rest:
-            like = values
-            return values @ from_numpy(self._rule.weights, like) + from_numpy(self._rule.intercept, like)
+            return values @ from_numpy(self._rule.weights, values) + from_numpy(self._rule.intercept, values)
         return values - from_numpy(self._center, values)
 
-    def _kernel_machine(self):
+    def _kernel_machine(self) -> KernelMachine:
         """The decisions as functions of a machine."""
         check_is_fitted(self)
-        like, rule = self.expansion_.coefficients, self._rule
-        expansion = self.expansion_ @ from_numpy(rule.weights, like)
+        coefficients, rule = self.expansion_.coefficients, self._rule
+        expansion = self.expansion_ @ from_numpy(rule.weights, coefficients)
         if self.classes_.size == 2:
-            # Platt's parameters in libsvm's sign: the logistic function of decisions times the temperature.
-            output = Binary(self.classes_, np.array([-rule.temperature]), np.zeros(1))
+            # Platt's parameters with libsvm's sign: the logistic function of decisions times the temperature.
+            output: Output = Binary(self.classes_, np.array([-rule.temperature]), np.zeros(1))
         else:
             output = OneVsRest(self.classes_)
-        intercept = from_numpy(rule.intercept, like)
+        intercept = from_numpy(rule.intercept, coefficients)
         return KernelMachine(
             expansion, intercept, output, self.n_features_in_, getattr(self, "feature_names_in_", None)
         )
 
-    def _check_inputs(self, X):
+    def _check_inputs(self, X: Rows) -> Array:
         check_is_fitted(self)
         return check_queries(self, X, self.expansion_.coefficients)
 
-    def _map(self, function, X):
+    def _map(self, function: Any, X: Array) -> Array:
         return map_queries(self, function, X, self.expansion_.coefficients)
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return self.n_components_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
 
 
-def check_decisions(estimator, n_classes):
-    """Refuse a sparsity of nothing, and thresholds and sparsity where more than two classes share their directions."""
-    if isinstance(estimator.sparsity, Integral) and estimator.sparsity == 0:
-        raise ValueError(
-            f"{type(estimator).__name__} with sparsity=0 has no coefficients. Give a number of them from 1 on, or a "
-            "float, which is a penalty."
-        )
-    if n_classes == 2 or estimator.multiclass == "one_vs_rest":
-        return
-    for name, needed in (
-        ("threshold", estimator.threshold in NEED_VALUES),
-        ("sparsity", estimator.sparsity is not None),
-    ):
-        if needed:
-            raise ValueError(
-                f"{type(estimator).__name__} with {name}={getattr(estimator, name)!r} tells two classes apart; there "
-                f"are {n_classes}. Use multiclass='one_vs_rest', or another {name}."
-            )
+def fisher_options(estimator: Any) -> FisherOptions:
+    """The options of a discriminant as a value, from the parameters of `KernelFisherDiscriminant` or its search."""
+    invariances = estimator.invariances
+    if invariances is not None and not hasattr(invariances, "tangent_factor"):
+        invariances = as_tangent_covariance(invariances)
+    return FisherOptions(
+        regularizer=estimator.regularizer,
+        is_relative=estimator.alpha_scale == "relative",
+        n_components=estimator.n_components,
+        one_vs_rest=estimator.multiclass == "one_vs_rest",
+        threshold=estimator.threshold,
+        sparsity=estimator.sparsity,
+        invariances=invariances,
+        invariance_weight=estimator.invariance_weight,
+        max_memory=estimator.max_memory,
+    )
+
+
+def landmark_choice(landmarks: Any, random_state: Seed) -> tuple[Any, np.random.Generator | None]:
+    """A `landmarks` parameter as `select_points` takes it, and the generator of selectors that have no seed."""
+    if isinstance(landmarks, (int, np.integer, str)):
+        return as_selector(landmarks), generator(random_state)
+    return landmarks, None

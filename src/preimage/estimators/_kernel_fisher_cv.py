@@ -1,31 +1,39 @@
 """Kernel Fisher discriminants with the width of the kernel and the ridge chosen by cross-validation."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.model_selection import check_cv
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import to_dense, to_numpy
-from preimage._validation import Interval, StrOptions, require_in_memory
-from preimage.discriminants import absolute_ridge, cross_validated_scores, leave_one_out_values
-from preimage.estimators._fisher_data import LabelledData
-from preimage.estimators._fisher_problem import (
-    expansion_points,
-    gram_matrix,
-    kernel_table,
-    solves_by_gram,
-    stratified_folds,
+from preimage._typing import Array, Folds, Rows, Seed, Targets
+from preimage._validation import Interval, StrOptions, check_parameters, require_in_memory
+from preimage.discriminants import FisherOptions, KernelTable, LabelledData, select_points
+from preimage.discriminants._fit import cross_validated_scores, leave_one_out_scores, stratified_folds
+from preimage.discriminants._problem import fits_in_memory
+from preimage.estimators._fisher_data import CheckedRows, check_rows, code_rows, resolve_kernel
+from preimage.estimators._kernel_fisher import (
+    FISHER_CONSTRAINTS,
+    KernelFisherDiscriminant,
+    fisher_options,
+    landmark_choice,
 )
-from preimage.estimators._kernel_fisher import FISHER_CONSTRAINTS, KernelFisherDiscriminant, check_decisions
 from preimage.estimators._kernel_input import repeated, with_kernel_tags
 from preimage.estimators._queries import refuse_stream
-from preimage.kernels import resolve_gamma
+from preimage.kernels import Kernel, as_kernel, resolve_gamma
+from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage.machines import KernelMachine
 from preimage.persistence import Saved
 
-# Without a grid: multiples of 1/median squared distance, and ridges by decades.
+# Without a grid: multiples of 1/median squared distance, from nearly linear to nearly local kernels, and ridges by
+# decades, from nearly interpolating to nearly the difference of class means.
 WIDTH_MULTIPLES = (1 / 16, 1 / 4, 1, 4, 16)
 DEFAULT_ALPHAS = tuple(10.0**k for k in range(-5, 3))
 # Kernels that have no width to choose.
@@ -37,25 +45,24 @@ class KernelFisherDiscriminantCV(
 ):
     r"""`KernelFisherDiscriminant` with `gamma` and `alpha` chosen by cross-validation.
 
-    Kernel values are computed once a width; all folds cut their problems out of them, and all ridges of a fold share
-    its scatters, and eigenvectors where they pay. ``cv="loo"`` leaves each row out in closed form:
-    :math:`y_i - f_{-i}(x_i) = \alpha_i/(A^{-1})_{ii}` with the matrix A of the equivalent least-squares problem, so a
-    width costs one eigendecomposition, and a further ridge :math:`O(n^2)`.
+    Kernel values are computed once per width; all folds take their problems from them, and all ridges of a fold share
+    its scatters, and eigenvectors where those save time. ``cv="loo"`` leaves each row out in closed form (F5), so that
+    a width costs one eigendecomposition, and each further ridge :math:`O(n^2)`.
 
     Parameters
     ----------
     n_components, kernel, degree, coef0, kernel_params, landmarks, regularizer, alpha_scale, multiclass, threshold, \
     sparsity, class_weight, invariances, invariance_weight, max_memory, random_state
-        As in `KernelFisherDiscriminant`. Landmarks are chosen once a width, on all rows; their kernel values with all
-        rows are held.
+        As in `KernelFisherDiscriminant`. Landmarks are chosen once per width, on all rows; their kernel values with
+        all rows are held.
     gammas : list of floats and rules as for `gamma`, or None, default=None
-        None is 1/16, 1/4, 1, 4, 16 times the rule "median", or no choice for kernels without a width and `Kernel`
-        objects, which carry their own.
+        None is 1/16, 1/4, 1, 4, 16 times the rule "median"; kernels without a width, and `Kernel` objects, which have
+        their own, leave nothing to choose.
     alphas : list of floats or None, default=None
         None is 1e-5, 1e-4, …, 100.
     cv : int, None, splitter, list of splits, or "loo", default=5
-        A number of stratified folds is lowered to the size of the smallest class; None is 5. "loo" needs all points as
-        expansion points, the norm as regularizer and no sparsity; it judges decisions by the threshold of least
+        A number of stratified folds is reduced to the size of the smallest class; None is 5. "loo" needs all points as
+        expansion points, the norm as regularizer and no sparsity; it scores decisions with the threshold of least
         squares.
 
     Attributes
@@ -63,7 +70,7 @@ class KernelFisherDiscriminantCV(
     best_estimator_ : KernelFisherDiscriminant
         With the best parameters, fitted on all rows.
     best_params_ : dict with "gamma" and "alpha"
-        Of equally good ones the smallest gamma, then the largest alpha.
+        Of equally good pairs the one with the smallest gamma, then the largest alpha.
     best_score_ : float
         Its mean accuracy on held-out rows.
     cv_results_ : dict of arrays
@@ -91,27 +98,27 @@ class KernelFisherDiscriminantCV(
 
     def __init__(
         self,
-        n_components=None,
+        n_components: int | None = None,
         *,
-        gammas=None,
-        alphas=None,
-        cv=5,
-        kernel="rbf",
-        degree=3,
-        coef0=1.0,
-        kernel_params=None,
-        landmarks=None,
-        regularizer="norm",
-        alpha_scale="relative",
-        multiclass="directions",
-        threshold="gaussian",
-        sparsity=None,
-        class_weight=None,
-        invariances=None,
-        invariance_weight=1.0,
-        max_memory=None,
-        random_state=0,
-    ):
+        gammas: Sequence | None = None,
+        alphas: Sequence[float] | None = None,
+        cv: Any = 5,
+        kernel: str | Kernel | Any = "rbf",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict | None = None,
+        landmarks: int | str | LandmarkSelector | Rows | None = None,
+        regularizer: str = "norm",
+        alpha_scale: str = "relative",
+        multiclass: str = "directions",
+        threshold: str = "gaussian",
+        sparsity: float | None = None,
+        class_weight: dict | str | None = None,
+        invariances: Any = None,
+        invariance_weight: float = 1.0,
+        max_memory: int | str | None = None,
+        random_state: Seed = 0,
+    ) -> None:
         self.n_components = n_components
         self.gammas = gammas
         self.alphas = alphas
@@ -132,17 +139,14 @@ class KernelFisherDiscriminantCV(
         self.max_memory = max_memory
         self.random_state = random_state
 
-    #: What `LabelledData` resolves the kernel with, before a width is chosen.
-    gamma = None
-
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Targets, sample_weight: Targets = None) -> "KernelFisherDiscriminantCV":
         """Choose the parameters, and fit on all rows.
 
         Parameters
         ----------
         X, y, sample_weight
             As in `KernelFisherDiscriminant.fit`; X in memory. Weights count like repetitions in every fit and score;
-            what folds leave out is a row with all of its weight.
+            folds leave out a row with all of its weight.
 
         Returns
         -------
@@ -151,55 +155,67 @@ class KernelFisherDiscriminantCV(
         refuse_stream(
             self, X, "fit", "Choose parameters on the first blocks in memory, then fit KernelFisherDiscriminant on all."
         )
-        data = LabelledData.of(self, X, y, sample_weight)
-        check_decisions(self, data.n_classes)
-        self._check_search(data)
+        check_parameters(self)
+        rows, kernel = check_rows(self, self._kernel(None), X, y, sample_weight)
+        data, options = code_rows(self, kernel, rows), fisher_options(self)
+        options.check(type(self).__name__, data.n_classes)
+        self._check_search(data, options)
         alphas = _positive_numbers(self, "alphas", DEFAULT_ALPHAS if self.alphas is None else self.alphas)
-        gammas = self._gammas(data)
-        folds = None if isinstance(self.cv, str) else self._folds(data)
-        scores = [self._scores(self._candidate(gamma, alphas[0]), data, folds, alphas) for gamma in gammas]
+        gammas = self._gammas(rows)
+        folds = None if isinstance(self.cv, str) else self._folds(rows, data)
+        # The kernel values of the best width so far are kept for the final fit where memory allows.
+        keeps_values = self.landmarks is not None or fits_in_memory(data.X, self.max_memory, n_more=1)
+        scores, best_score, best = [], -np.inf, None
+        for gamma in gammas:
+            candidate = self._candidate(gamma, rows, data, options)
+            scores.append(_accuracies(candidate.table, folds, alphas))
+            if (score := scores[-1].mean(axis=1).max()) > best_score:
+                best_score, best = score, candidate if keeps_values else None
         self._store(gammas, alphas, np.concatenate(scores))
-        self.best_estimator_ = self._candidate(**self.best_params_).fit(X, y, sample_weight)
+        best = self._candidate(self.best_params_["gamma"], rows, data, options) if best is None else best
+        self.best_estimator_ = self._fitted_model(best)
         self.classes_ = self.best_estimator_.classes_
         return self
 
-    def transform(self, X):
+    def transform(self, X: Rows) -> Array:
         """As `KernelFisherDiscriminant.transform`."""
         return self._fitted().transform(X)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Array:
         """As `KernelFisherDiscriminant.decision_function`."""
         return self._fitted().decision_function(X)
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """Class labels."""
         return self._fitted().predict(X)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Array:
         """As `KernelFisherDiscriminant.predict_proba`."""
         return self._fitted().predict_proba(X)
 
-    def _scores(self, candidate, data, folds, alphas):
-        """Accuracies of one width, shape (n_alphas, n_folds)."""
-        data = data.with_kernel_of(candidate)
-        points, _ = expansion_points(self, data, self.landmarks)
-        if folds is None:
-            return _leave_one_out_scores(gram_matrix(data.kernel, points), data, alphas, self.alpha_scale == "relative")
-        table = kernel_table(self, data, points)
-        return cross_validated_scores(
-            table,
-            folds,
-            alphas,
-            self.regularizer,
-            short=solves_by_gram(self),
-            is_relative=self.alpha_scale == "relative",
-            n_components=self.n_components,
-            one_vs_rest=self.multiclass == "one_vs_rest",
-            threshold=self.threshold,
-            sparsity=self.sparsity,
+    def _candidate(self, gamma: Any, rows: CheckedRows, data: LabelledData, options: FisherOptions) -> "_Candidate":
+        """The kernel of one width, resolved on the rows, its expansion points and its kernel values."""
+        kernel = data.kernel if data.kernel.points_are_row_numbers else self._kernel(gamma)
+        data = replace(data, kernel=resolve_kernel(self, kernel, rows, centers=options.solves_by_gram))
+        points, landmarks = select_points(data, *landmark_choice(self.landmarks, self.random_state))
+        return _Candidate(KernelTable.of(data, points, options), landmarks)
+
+    def _fitted_model(self, candidate: "_Candidate") -> KernelFisherDiscriminant:
+        """The discriminant of a width with the best ridge, on all rows, from kernel values that are known."""
+        table, searched = candidate.table, ("gammas", "alphas", "cv")
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name not in searched}
+        model = KernelFisherDiscriminant(**self.best_params_, **shared)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        return model._store(table.problem(), table.options, table.data, table.points, candidate.landmarks)
+
+    def _kernel(self, gamma: Any) -> Kernel:
+        return as_kernel(
+            self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
         )
 
-    def _store(self, gammas, alphas, scores):
+    def _store(self, gammas: Sequence, alphas: Array, scores: Array) -> None:
         params = [{"gamma": gamma, "alpha": float(alpha)} for gamma in gammas for alpha in alphas]
         means = scores.mean(axis=1)
         self.cv_results_ = {
@@ -214,13 +230,7 @@ class KernelFisherDiscriminantCV(
         best = int(np.argmax(means))
         self.best_params_, self.best_score_ = params[best], float(means[best])
 
-    def _candidate(self, gamma, alpha):
-        shared = {
-            name: value for name, value in self.get_params(deep=False).items() if name not in ("gammas", "alphas", "cv")
-        }
-        return KernelFisherDiscriminant(gamma=gamma, alpha=float(alpha), **shared)
-
-    def _gammas(self, data):
+    def _gammas(self, rows: CheckedRows) -> list:
         if self.gammas is not None:
             values = list(self.gammas)
             if not values:
@@ -229,55 +239,60 @@ class KernelFisherDiscriminantCV(
             return sorted(float(value) for value in values) if all(numbers) else values
         if not isinstance(self.kernel, str) or self.kernel in WITHOUT_WIDTH:
             return [None]
-        rows = data.X if data.row_weights is None else repeated(data.X, data.row_weights)
-        middle = resolve_gamma("median", to_numpy(to_dense(rows)))
+        X = rows.X if rows.weights is None else repeated(rows.X, rows.weights)
+        middle = resolve_gamma("median", to_numpy(to_dense(X)))
         return [float(middle * multiple) for multiple in WIDTH_MULTIPLES]
 
-    def _folds(self, data):
+    def _folds(self, rows: CheckedRows, data: LabelledData) -> Folds:
         if self.cv is None or isinstance(self.cv, Integral):
-            return stratified_folds(data, 5 if self.cv is None else self.cv)
-        # Splits are of the rows that were given, some of which may have weight zero and be gone.
-        labels = data.given_labels
-        place = np.full(labels.size, -1)
-        place[data.kept] = np.arange(data.kept.size)
+            return stratified_folds(data.codes, 5 if self.cv is None else int(self.cv))
+        # Splits are of the rows that were given, some of which may have had weight zero and are left out.
+        labels = rows.given_labels
+        position = np.full(labels.size, -1)
+        position[rows.kept] = np.arange(rows.kept.size)
         splits = check_cv(self.cv, labels, classifier=True).split(np.zeros((labels.size, 1)), labels)
-        folds = [tuple(rows[rows >= 0] for rows in (place[fitted], place[held_out])) for fitted, held_out in splits]
+        folds = [tuple(part[part >= 0] for part in (position[fitted], position[held])) for fitted, held in splits]
         return [fold for fold in folds if fold[1].size]  # a fold without held-out rows has no score
 
-    def _check_search(self, data):
+    def _check_search(self, data: LabelledData, options: FisherOptions) -> None:
         name = type(self).__name__
         advice = "Choose parameters on some rows, then fit KernelFisherDiscriminant(landmarks=...) on all of them."
         require_in_memory(data.X, f"{name} needs X", advice)
-        if isinstance(self.cv, str) and not (self.landmarks is None and solves_by_gram(self)):
+        if isinstance(self.cv, str) and not (self.landmarks is None and options.solves_by_gram):
             raise ValueError(
                 f"{name} with cv='loo' needs landmarks=None, regularizer='norm', and neither sparsity nor invariances: "
                 "the closed form holds for them alone. Use cv=5."
             )
 
-    def _fitted(self):
+    def _fitted(self) -> KernelFisherDiscriminant:
         check_is_fitted(self)
         return self.best_estimator_
 
-    def _kernel_machine(self):
+    def _kernel_machine(self) -> KernelMachine:
         return self._fitted()._kernel_machine()
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return self.best_estimator_.n_components_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
 
 
-def _leave_one_out_scores(gram, data, alphas, is_relative):
-    """Accuracies of least squares on targets ±1, each row left out in turn; shape (n_alphas, 1)."""
-    ridges = [absolute_ridge(alpha, gram, data.weights, is_relative=is_relative) for alpha in alphas]
-    targets = 2.0 * np.eye(data.n_classes)[data.codes] - 1
-    values = leave_one_out_values(gram, targets, ridges, data.weights)
-    return np.average(np.argmax(values, axis=2) == data.codes, axis=1, weights=data.weights)[:, None]
+@dataclass(frozen=True)
+class _Candidate:
+    """One width: its kernel values, and the landmarks that a selector chose with it."""
+
+    table: KernelTable
+    landmarks: Landmarks | None
 
 
-def _positive_numbers(estimator, name, values):
+def _accuracies(table: KernelTable, folds: Folds | None, alphas: Array) -> Array:
+    """Of one width, shape (n_alphas, n_folds); without folds, each row is left out in closed form."""
+    return leave_one_out_scores(table, alphas) if folds is None else cross_validated_scores(table, folds, alphas)
+
+
+def _positive_numbers(estimator: Any, name: str, values: Any) -> Array:
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)) or values.min() < 0:
         raise ValueError(

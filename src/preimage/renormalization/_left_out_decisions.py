@@ -16,9 +16,10 @@ from preimage._arrays import is_foreign, take_rows, to_dense, to_numpy
 from preimage._validation import require_in_memory
 from preimage.calibration import svm_leave_one_out
 from preimage.calibration._weights import mean
-from preimage.estimators._fisher_left_out import fisher_left_out
-from preimage.estimators._fisher_problem import solves_by_gram
-from preimage.estimators._kernel_fisher import KernelFisherDiscriminant
+from preimage.discriminants import GramFisher
+from preimage.discriminants._problem import gram_matrix
+from preimage.estimators._fisher_data import with_class_weights
+from preimage.estimators._kernel_fisher import KernelFisherDiscriminant, fisher_options
 from preimage.estimators._training_rows import same_rows
 from preimage.interop import machine_of
 from preimage.machines import OneVsOne
@@ -149,15 +150,30 @@ def _exact(estimator, X, y, codes, weights, units):
         return _support_vector_machines(last, inputs, codes, weights, units)
     if type(last) in (OneVsRestClassifier, OneVsRestSVC):
         return _one_vs_rest_machines(last, inputs, y, codes, weights, units)
-    if len(last.classes_) != 2:
+    last = getattr(last, "best_estimator_", last)
+    if type(last) is not KernelFisherDiscriminant or not _has_free_intercepts(last) or is_foreign(inputs):
+        return None
+    return _fisher_discriminant(last, estimator, X, y, inputs, codes, weights, units)
+
+
+def _fisher_discriminant(model, estimator, X, y, inputs, codes, weights, units):
+    """Of two classes on all points with a penalty on the norm, in closed form; None for others."""
+    first, _ = distinct(units, weights)
+    if len(model.classes_) != 2 or (codes != codes[first][units]).any():
         return None
     # The closed form leaves out one row at a time: copies of a row are one row with their weights together.
-    first, mass = distinct(units, weights)
-    if (codes != codes[first][units]).any():
+    weights = with_class_weights(model, np.asarray(y), weights)
+    mass = None if weights is None and len(first) == len(units) else np.bincount(units, weights)
+    if mass is not None and not mass.all():
         return None
+    kernel, rows = model.kernel_, rows_of(inputs, first)
+    if kernel.points_are_row_numbers:
+        K = to_dense(rows)[:, first]
+    else:
+        K = gram_matrix(kernel, as_inputs(rows))
     train = as_columns(estimator.decision_function(X), estimator)
-    inputs, targets = rows_of(inputs, first), np.asarray(to_numpy(y) if is_foreign(y) else y)[first]
-    exact = fisher_left_out(getattr(last, "best_estimator_", last), inputs, targets, mass, train[first, 0])
+    problem = GramFisher(K, codes[first], 2, mass, is_relative=model.alpha_scale == "relative")
+    exact = problem.left_out_decisions(model.alpha, train[first, 0])
     return None if exact is None else (train, *(each[units, None] for each in exact))
 
 
@@ -292,5 +308,5 @@ def _has_free_intercepts(model):
     if isinstance(model, OneVsRestClassifier):
         return all(_has_free_intercepts(each) for each in model.estimators_)
     if isinstance(model, KernelFisherDiscriminant):
-        return model.landmarks is None and solves_by_gram(model)
+        return model.landmarks is None and fisher_options(model).solves_by_gram
     return isinstance(model, (SVC, NuSVC)) and len(model.classes_) == 2

@@ -1,0 +1,323 @@
+"""The Fisher problem of labelled data: its points, its kernel values, and what a stream of data adds to it."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from preimage._arrays import (
+    array_namespace,
+    as_points,
+    from_numpy,
+    in_double,
+    in_memory,
+    is_chunked,
+    is_foreign,
+    is_lazy,
+    own_copy,
+    take_rows,
+    to_dense,
+    to_numpy,
+)
+from preimage._memory import memory_budget
+from preimage._rows import map_rows
+from preimage._typing import Array
+from preimage._validation import require_in_memory
+from preimage.discriminants._fit import FisherOptions
+from preimage.discriminants._gram_fisher import GramFisher
+from preimage.discriminants._point_coordinates import PointCoordinates
+from preimage.discriminants._scatter_fisher import ScatterFisher
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import ClassMoments, Expansion, Gram, require_finite
+from preimage.invariances import TangentCovariance
+from preimage.kernels import Kernel
+from preimage.landmarks import Landmarks, LandmarkSelector
+
+# Matrices of the size of the Gram matrix that a fit on all points holds: itself, centred, a factor, and temporaries.
+GRAM_COPIES = 3.5
+# Rows of lazy data whose values are computed together: 4,096 × 1,000 kernel values take 32 MB.
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class LabelledData:
+    """A resolved kernel, inputs as it keeps them, classes by number, and weights.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    X : array of shape (n, d), possibly lazy; or row numbers
+    codes : integer array of shape (n,)
+    classes : array of shape (n_classes,)
+    weights : array of shape (n,) or None
+        None is one each.
+    """
+
+    kernel: Kernel
+    X: Array
+    codes: Array
+    classes: Array
+    weights: Array | None
+
+    @property
+    def n_classes(self) -> int:
+        return self.classes.size
+
+    @property
+    def count(self) -> float:
+        """The sum of weights."""
+        return float(self.codes.size if self.weights is None else self.weights.sum())
+
+    def without_rows(self) -> "LabelledData":
+        """Kernel and classes alone, to keep for later batches."""
+        return replace(self, X=None, codes=None, weights=None)
+
+
+def select_points(
+    data: LabelledData,
+    chosen: LandmarkSelector | Array | None,
+    rng: np.random.Generator | None = None,
+) -> tuple[Array, Landmarks | None]:
+    """The points that discriminants are expansions on, and the `Landmarks`, if a selector chose them.
+
+    Parameters
+    ----------
+    data : LabelledData
+    chosen : None, LandmarkSelector or array of shape (m, d)
+        None is all rows of the data.
+    rng : Generator, optional
+        For selectors without a seed.
+    """
+    X = data.X
+    if chosen is None:
+        advice = "Give landmarks=500, say, to fit a Dask array, or pass X.compute()."
+        require_in_memory(X, "Discriminants on all points need all rows", advice)
+        return X, None
+    if isinstance(chosen, LandmarkSelector):
+        # In double precision: the same rows are chosen whatever the type of the data.
+        rows = X if is_lazy(X) or data.kernel.points_are_row_numbers else in_double(X)
+        landmarks = chosen.select(data.kernel, rows, rng=rng).required()
+        return landmarks.points, replace(landmarks, factor=None)
+    points = own_copy(as_points(chosen if is_foreign(chosen) else np.asarray(to_dense(chosen))), chosen)
+    if data.kernel.points_are_row_numbers or points.ndim != 2 or points.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"Points as landmarks of discriminants are an array of shape (m, {X.shape[-1]}), for a kernel that is not "
+            f"precomputed; got shape {tuple(points.shape)} and {data.kernel!r}."
+        )
+    return from_numpy(points, X) if not is_chunked(X) and not is_foreign(points) else points, None
+
+
+def fisher_problem(data: LabelledData, points: Array, options: FisherOptions) -> GramFisher | ScatterFisher:
+    """The problem whose solutions are the discriminants: on all points, or from one pass over the data."""
+    if points is data.X:
+        return KernelTable.of(data, points, options).problem()
+    return ClassScatters.of(data, points, options).problem(data, options)
+
+
+@dataclass(frozen=True)
+class ClassScatters:
+    """What discriminants on given points need to know of labelled data; batches are added.
+
+    Attributes
+    ----------
+    points : array of shape (m, d)
+    coordinates : PointCoordinates
+    moments : ClassMoments of the coordinates
+    tangent : array of shape (r, r) or None
+        λℓT in the coordinates, a sum over data like the scatters.
+    """
+
+    points: Array
+    coordinates: PointCoordinates
+    moments: ClassMoments
+    tangent: Array | None
+
+    @classmethod
+    def of(cls, data: LabelledData, points: Array, options: FisherOptions) -> "ClassScatters":
+        # Points that are the data count like these in the penalty.
+        weights = data.weights if points is data.X else None
+        coordinates = PointCoordinates(gram_matrix(data.kernel, points), options.regularizer, weights)
+        return cls._in(coordinates, data, points, options)
+
+    def plus(self, data: LabelledData, options: FisherOptions) -> "ClassScatters":
+        """With a further batch of data."""
+        batch = self._in(self.coordinates, data, self.points, options)
+        tangent = None if self.tangent is None else self.tangent + batch.tangent
+        return replace(self, moments=self.moments + batch.moments, tangent=tangent)
+
+    @classmethod
+    def _in(
+        cls, coordinates: PointCoordinates, data: LabelledData, points: Array, options: FisherOptions
+    ) -> "ClassScatters":
+        moments = ClassMoments.of_kernel_values(
+            data.kernel, points, data.X, data.codes, data.n_classes, data.weights, factor=coordinates.factor
+        )
+        if not np.all(np.isfinite(moments.means)):
+            raise ValueError(
+                "Input X contains NaN or infinity, or values so large that the kernel overflows. Impute or drop such "
+                "rows, and scale the data."
+            )
+        return cls(points, coordinates, moments, tangent_moment(data, points, options, coordinates))
+
+    def problem(self, data: LabelledData, options: FisherOptions) -> ScatterFisher:
+        """The problem of discriminants on the points; `data` are those at which thresholds see their values."""
+        return ScatterFisher(
+            self.moments,
+            self.coordinates,
+            is_relative=options.is_relative,
+            tangent=self.tangent,
+            values_of=lambda A: _values_at(coefficients_on(data.kernel, self.points, A), data.X),
+        )
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """Kernel values of labelled rows with the points, computed once for a kernel and used by all folds.
+
+    Attributes
+    ----------
+    data : LabelledData
+    points : array of shape (m, d)
+    options : FisherOptions
+    values : array of shape (n, m)
+        k(x, z).
+    gram : array of shape (m, m) or None
+        k(z, z′); None when the points are the rows that a problem is about.
+    """
+
+    data: LabelledData
+    points: Array
+    options: FisherOptions
+    values: Array
+    gram: Array | None
+    _known: dict = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, data: LabelledData, points: Array, options: FisherOptions) -> "KernelTable":
+        if points is data.X:
+            require_memory(data.X, options.max_memory)
+            return cls(data, points, options, gram_matrix(data.kernel, points), None)
+        values, gram = gram_matrix(data.kernel, data.X, points), gram_matrix(data.kernel, points)
+        return cls(data, points, options, values, gram)
+
+    def problem(self, rows: Array | None = None, n_ridges: int = 1) -> GramFisher | ScatterFisher:
+        """The Fisher problem on all rows, or on some of them."""
+        data, options = self.data, self.options
+        if rows is None:
+            codes, weights = data.codes, data.weights
+        else:
+            codes, weights = data.codes[rows], None if data.weights is None else data.weights[rows]
+        values = self.values if rows is None else self._kernel_values(rows, rows)
+        if self.gram is None and options.solves_by_gram:
+            return GramFisher(
+                values, codes, data.n_classes, weights, is_relative=options.is_relative, n_ridges=n_ridges
+            )
+        coordinates = self._coordinates if self.gram is not None else None
+        if coordinates is None:
+            coordinates = PointCoordinates(values, options.regularizer, weights)
+        return ScatterFisher(
+            ClassMoments.of(coordinates.of(values), codes, data.n_classes, weights),
+            coordinates,
+            is_relative=options.is_relative,
+            tangent=self._tangent(coordinates, rows, weights),
+            values_of=lambda A: values @ A,
+            n_ridges=n_ridges,
+        )
+
+    def held_out_values(self, rows: Array, fitted: Array) -> Array:
+        """Kernel values of some rows with the points of a problem on others."""
+        return self._kernel_values(rows, fitted)
+
+    def _kernel_values(self, rows: Array, fitted: Array) -> Array:
+        return self.values[rows] if self.gram is not None else self.values[np.ix_(rows, fitted)]
+
+    @property
+    def _coordinates(self) -> PointCoordinates:
+        """Of given points, the same for all rows."""
+        if "coordinates" not in self._known:
+            self._known["coordinates"] = PointCoordinates(self.gram, self.options.regularizer)
+        return self._known["coordinates"]
+
+    def _tangent(self, coordinates: PointCoordinates, rows: Array | None, weights: Array | None) -> Array | None:
+        """λℓT in the coordinates of a problem; for some rows, with the mean T over all of them."""
+        if rows is None:
+            return tangent_moment(self.data, self.points, self.options, coordinates)
+        if "tangent" not in self._known:
+            self._known["tangent"] = tangent_moment(self.data, self.points, self.options)
+        if (total := self._known["tangent"]) is None:
+            return None
+        mean = (total if self.gram is not None else total[np.ix_(rows, rows)]) / self.data.count
+        count = len(rows) if weights is None else weights.sum()
+        return count * (coordinates.basis.T @ mean @ coordinates.basis)
+
+
+def tangent_moment(
+    data: LabelledData, points: Array, options: FisherOptions, coordinates: PointCoordinates | None = None
+) -> Array | None:
+    """λℓT: the effect of transformations, as a sum over data like the scatters; None without invariances.
+
+    In the coordinates of the points, or of kernel values with them where no coordinates are given.
+    """
+    invariances = options.invariances
+    if invariances is None:
+        return None
+    if data.kernel.points_are_row_numbers:
+        raise UnsupportedKernelError(
+            "`invariances` need kernel values of transformed rows, which a precomputed kernel does not have. Give the "
+            "kernel itself and the inputs."
+        )
+    if is_lazy(data.X):
+        raise TypeError("`invariances` transform all rows, which must be in memory; a Dask array or memory map is not.")
+    if isinstance(invariances, TangentCovariance):
+        basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
+        moment = _double(invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
+    else:
+        X = data.X if data.weights is None else take_rows(data.X, np.flatnonzero(data.weights))
+        factor = _double(invariances.tangent_factor(data.kernel, points, X))
+        factor = factor if coordinates is None else coordinates.basis.T @ factor
+        moment = factor @ factor.T
+    return options.invariance_weight * data.count * moment
+
+
+def gram_matrix(kernel: Kernel, points: Array, others: Array | None = None) -> Array:
+    """Kernel values in NumPy, in double precision from the start: small ridges are below rounding errors of single."""
+    if not kernel.points_are_row_numbers:
+        points = in_double(points)
+        others = None if others is None else in_double(others)
+    values = _double(Gram(kernel, points, others).dense())
+    require_finite(values, kernel)
+    return values
+
+
+def coefficients_on(kernel: Kernel, points: Array, coefficients: Array) -> Expansion:
+    """The vectors with the given coefficients, on the device of the points and in double precision.
+
+    Coefficients of a small ridge are large and cancel; in single precision nothing would be left of the values.
+    """
+    points = points if kernel.points_are_row_numbers else in_double(points)
+    return Expansion(kernel, points, from_numpy(coefficients, points, dtype=array_namespace(points).float64))
+
+
+def fits_in_memory(X: Array, max_memory: int | str | None, n_more: int = 0) -> bool:
+    """Whether a fit on all rows fits in the budget, and so many more matrices of the size of the Gram matrix."""
+    return (GRAM_COPIES + n_more) * 8 * X.shape[0] ** 2 <= memory_budget(max_memory, X)
+
+
+def require_memory(X: Array, max_memory: int | str | None) -> None:
+    """Refuse a Gram matrix, and the factor of it, that do not fit."""
+    if not fits_in_memory(X, max_memory):
+        n, budget = X.shape[0], memory_budget(max_memory, X)
+        raise MemoryError(
+            f"Discriminants on all {n} points need {GRAM_COPIES * 8 * n * n / 1e9:.1f} GB; max_memory allows "
+            f"{budget / 1e9:.1f} GB. Give landmarks=1000, say: discriminants on a few points need little memory."
+        )
+
+
+def _values_at(expansion: Expansion, X: Array) -> Array:
+    """Function values at rows that may be lazy, in NumPy."""
+    in_points = lambda rows: rows if expansion.kernel.points_are_row_numbers else in_double(as_points(rows))
+    values = map_rows(lambda rows: expansion(in_points(rows)), X, rows=BLOCK) if is_lazy(X) else expansion(in_points(X))
+    return to_numpy(in_memory(values)).astype(np.float64)
+
+
+def _double(array: Array) -> Array:
+    return to_numpy(array).astype(np.float64, copy=False)
