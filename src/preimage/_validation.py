@@ -3,6 +3,7 @@
 The only module that touches scikit-learn's private names.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import array_api_compat
@@ -31,6 +32,7 @@ __all__ = [
     "Interval",
     "Options",
     "StrOptions",
+    "blocks_of",
     "check_coordinate_shape",
     "check_coordinates",
     "check_finite_block",
@@ -45,6 +47,8 @@ __all__ = [
     "check_weights",
     "count_rows",
     "generator",
+    "is_stream",
+    "refuse_stream",
     "require_in_memory",
     "with_weight",
 ]
@@ -242,6 +246,27 @@ def with_weight(estimator: Any, X: Rows, weights: Array, least: int = 2) -> tupl
             f"{type(estimator).__name__} needs at least {least} rows of positive sample_weight; got {rows.size}."
         )
     return (X, weights) if rows.size == weights.size else (take_rows(X, rows), weights[rows])
+
+
+def is_stream(X: Any) -> bool:
+    """Whether X is an iterator, whose blocks come one by one."""
+    return hasattr(X, "__next__")
+
+
+def blocks_of(estimator: Any, X: Iterator[Rows]) -> Iterator[Rows]:
+    """The blocks of an iterator; one without any is refused."""
+    count = 0
+    for block in X:
+        count += 1
+        yield block
+    if count == 0:
+        raise ValueError(f"{type(estimator).__name__} was given an iterator without a single block of rows.")
+
+
+def refuse_stream(estimator: Any, X: Any, method: str, remedy: str) -> None:
+    """Refuse an iterator where all rows are needed at once, or more than once."""
+    if is_stream(X):
+        raise TypeError(f"{type(estimator).__name__}.{method} cannot read an iterator of blocks. {remedy}")
 
 
 def require_in_memory(X: Rows, needs: str, advice: str = "Pass X.compute().") -> None:

@@ -13,7 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, in_precision, to_numpy
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_parameters, generator, require_in_memory
+from preimage._validation import (
+    Interval,
+    StrOptions,
+    blocks_of,
+    check_parameters,
+    generator,
+    is_stream,
+    require_in_memory,
+)
 from preimage.discriminants import (
     FisherOptions,
     GramFisher,
@@ -32,7 +40,7 @@ from preimage.discriminants._sparse_fisher import sparse_paths
 from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_kernel_tags
 from preimage.estimators._landmark_fit import as_selector
-from preimage.estimators._queries import blocks_of, check_queries, is_stream, map_queries
+from preimage.estimators._queries import check_queries, map_queries
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector

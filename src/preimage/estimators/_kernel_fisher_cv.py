@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import to_dense, to_numpy
 from preimage._typing import Array, Folds, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_parameters, require_in_memory
+from preimage._validation import Interval, StrOptions, check_parameters, refuse_stream, require_in_memory
 from preimage.discriminants import FisherOptions, KernelTable, LabelledData, select_points
 from preimage.discriminants._fit import cross_validated_scores, leave_one_out_scores, stratified_folds
 from preimage.discriminants._problem import fits_in_memory
@@ -26,7 +26,6 @@ from preimage.estimators._kernel_fisher import (
     landmark_choice,
 )
 from preimage.estimators._kernel_input import repeated, with_kernel_tags
-from preimage.estimators._queries import refuse_stream
 from preimage.kernels import Kernel, as_kernel, resolve_gamma
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import KernelMachine

@@ -30,9 +30,12 @@ from preimage._memory import memory_budget
 from preimage._validation import (
     Interval,
     StrOptions,
+    blocks_of,
     check_parameters,
     check_weights,
     generator,
+    is_stream,
+    refuse_stream,
 )
 from preimage._warnings import warn_user
 from preimage.clustering import CoordinatePass, coordinate_kmeans, coordinate_online, kernel_kmeans
@@ -44,7 +47,7 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.estimators._landmark_fit import as_selector, landmark_inputs, selection_rng, uses_landmarks
-from preimage.estimators._queries import blocks_of, check_queries, is_stream, map_queries, refuse_stream, through_device
+from preimage.estimators._queries import check_queries, map_queries, through_device
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.landmarks import LandmarkSelector

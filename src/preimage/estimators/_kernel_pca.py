@@ -13,7 +13,16 @@ from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._threads import at_most, within_n_jobs
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_weights, generator, with_weight
+from preimage._validation import (
+    Interval,
+    StrOptions,
+    blocks_of,
+    check_weights,
+    generator,
+    is_stream,
+    refuse_stream,
+    with_weight,
+)
 from preimage._warnings import warn_user
 from preimage.components import LandmarkModel, PrincipalSubspace, principal_subspace
 from preimage.eigensolvers import EigenOptions, Eigensolver
@@ -30,7 +39,7 @@ from preimage.estimators._landmark_fit import (
     uses_landmarks,
 )
 from preimage.estimators._preimages import PreimageMixin, axes_machine, points_of
-from preimage.estimators._queries import blocks_of, is_stream, refuse_stream, through_device
+from preimage.estimators._queries import through_device
 from preimage.feature_space import Gram
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import KernelMachine

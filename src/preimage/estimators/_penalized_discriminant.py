@@ -7,10 +7,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, in_double, in_precision, to_numpy
-from preimage._validation import Interval, StrOptions, check_labels, check_parameters, check_points, check_weights
+from preimage._validation import (
+    Interval,
+    StrOptions,
+    check_labels,
+    check_parameters,
+    check_points,
+    check_weights,
+    refuse_stream,
+)
 from preimage.discriminants import LinearRule, PenalizedFisher
 from preimage.estimators._fisher_data import require_classes
-from preimage.estimators._queries import refuse_stream
 from preimage.persistence import Saved
 
 
