@@ -1,18 +1,25 @@
 """Splits of resampling units into halves."""
 
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from math import comb
 
 import numpy as np
 
-# Up to so many distinct halves are written down rather than drawn.
+from preimage._typing import Array
+
+# Up to this number of distinct halves all are listed and drawn from, which takes a moment; beyond, random draws rarely
+# coincide, so that rejecting repeated ones is cheap.
 FEW_HALVES = 20_000
-# More than this nobody waits for.
+# Most halves for n_splits="all": models of a million splits take days.
 MOST_HALVES = 1_000_000
+# Draws per wanted split before giving up: enough where one draw in a hundred has all classes on both sides.
 TRIES_PER_SPLIT = 200
 
 
-def half_splits(groups, y, n_splits, rng):
+def half_splits(
+    groups: Array, y: Array | None, n_splits: int | str, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
     """Distinct splits of the groups into halves, in each of which all classes occur.
 
     Parameters
@@ -20,7 +27,7 @@ def half_splits(groups, y, n_splits, rng):
     groups : array of shape (n,)
         Run, subject or other unit of each row; units stay whole.
     y : array of shape (n,) or None
-        Labels; None where any half will do.
+        Labels; None accepts any half.
     n_splits : int or "all"
         Where there are no more distinct splits than this, all of them.
     rng : NumPy generator
@@ -30,7 +37,7 @@ def half_splits(groups, y, n_splits, rng):
     names : array of shape (m,)
         The distinct groups.
     codes : integer array of shape (n,)
-        Of the group of each row.
+        Number of the group of each row.
     halves : boolean array of shape (n_splits, m)
         Which groups are in the first half; of an odd number, the smaller one.
     """
@@ -44,9 +51,9 @@ def half_splits(groups, y, n_splits, rng):
     total = _count(names.size)
     if n_splits == "all" and total > MOST_HALVES:
         raise ValueError(f"{names.size} groups have {total:.3g} splits into halves, too many for all; give a number.")
-    if total <= FEW_HALVES or n_splits == "all":
+    if total <= FEW_HALVES or not isinstance(n_splits, int):
         halves = [half for half in _all_halves(names.size) if is_valid(half)]
-        if n_splits != "all" and len(halves) > n_splits:
+        if isinstance(n_splits, int) and len(halves) > n_splits:
             halves = [halves[i] for i in np.sort(rng.choice(len(halves), n_splits, replace=False))]
     else:
         halves = _drawn(names.size, n_splits, is_valid, rng)
@@ -58,19 +65,19 @@ def half_splits(groups, y, n_splits, rng):
     return names, codes, np.array(halves)
 
 
-def _count(m):
+def _count(m: int) -> int:
     return comb(m, m // 2) // (2 if m % 2 == 0 else 1)
 
 
-def _all_halves(m):
+def _all_halves(m: int) -> Iterator[Array]:
     for chosen in combinations(range(m), m // 2):
-        if m % 2 == 0 and chosen[0] != 0:  # the other halves of those before
+        if m % 2 == 0 and chosen[0] != 0:  # complements of halves that came before
             return
         yield _membership(chosen, m)
 
 
-def _drawn(m, n_splits, is_valid, rng):
-    found: dict = {}
+def _drawn(m: int, n_splits: int, is_valid: Callable[[Array], bool], rng: np.random.Generator) -> list[Array]:
+    found: dict[bytes, Array] = {}
     for _ in range(TRIES_PER_SPLIT * n_splits):
         half = _membership(rng.permutation(m)[: m // 2], m)
         if m % 2 == 0 and not half[0]:
@@ -82,13 +89,13 @@ def _drawn(m, n_splits, is_valid, rng):
     return list(found.values())
 
 
-def _membership(chosen, m):
+def _membership(chosen: Array, m: int) -> Array:
     half = np.zeros(m, dtype=bool)
     half[np.asarray(chosen)] = True
     return half
 
 
-def _all_classes_on_both_sides(codes, y, m):
+def _all_classes_on_both_sides(codes: Array, y: Array | None, m: int) -> Callable[[Array], bool]:
     if y is None:
         return lambda half: True
     classes, labels = np.unique(y, return_inverse=True)

@@ -1,16 +1,19 @@
 """Prediction against reproducibility, traced over a parameter."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from preimage._typing import Array, Rows, Targets
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._split_half import SplitHalf, distance_to_perfect
 from preimage.model_selection._split_half_passes import Candidates, Design, resampled
 
-# Ridges as multiples of the mean variance of a direction of the data.
+# Ridges as multiples of the mean variance of a direction of the data, two per decade: at either end the models hardly
+# change any more, being nearly unpenalised or nearly proportional to the difference of class means.
 RIDGES = tuple(10.0 ** (np.arange(-8, 9) / 2))
 
 
@@ -33,22 +36,22 @@ class SplitHalfCurve:
     """
 
     param_name: str
-    param_values: Any
-    prediction: Any = field(repr=False)
-    reproducibility: Any = field(repr=False)
-    map_reproducibility: Any = field(repr=False)
-    maps: Any = field(repr=False)
-    groups: Any = field(repr=False)
-    halves: Any = field(repr=False)
+    param_values: Array
+    prediction: Array = field(repr=False)
+    reproducibility: Array = field(repr=False)
+    map_reproducibility: Array = field(repr=False)
+    maps: Array = field(repr=False)
+    groups: Array = field(repr=False)
+    halves: Array = field(repr=False)
     shared_basis: bool = False
 
     @property
-    def distance(self):
+    def distance(self) -> Array:
         """Distance of (p, r) to (1, 1), shape (n_splits, m)."""
         return distance_to_perfect(self.prediction, self.reproducibility)
 
     @property
-    def nearest_distance(self):
+    def nearest_distance(self) -> Array:
         """Distance of the nearest point of each split's curve to (1, 1), shape (n_splits,).
 
         Its mean is the figure of merit of the papers. The value of the parameter is chosen by what it is judged by: the
@@ -57,22 +60,22 @@ class SplitHalfCurve:
         return self.distance.min(axis=1)
 
     @property
-    def nearest_points(self):
+    def nearest_points(self) -> Array:
         """(p, r) of the nearest point of each split's curve to (1, 1), shape (n_splits, 2)."""
         rows, columns = np.arange(len(self.distance)), self.distance.argmin(axis=1)
         return np.column_stack([self.prediction[rows, columns], self.reproducibility[rows, columns]])
 
     @property
-    def best_index(self):
+    def best_index(self) -> int:
         """The value of the parameter with the smallest mean distance, by its number."""
         return int(self.distance.mean(axis=0).argmin())
 
     @property
-    def best(self):
+    def best(self) -> SplitHalf:
         """The `SplitHalf` of that value."""
         return self.at(self.best_index)
 
-    def at(self, index):
+    def at(self, index: int) -> SplitHalf:
         """The `SplitHalf` of the value with this number."""
         return SplitHalf(
             self.prediction[:, index],
@@ -84,33 +87,27 @@ class SplitHalfCurve:
             self.shared_basis,
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         value = self.param_values[self.best_index]
         value = f"{value:.4g}" if isinstance(value, Real) else value
         return f"{self.param_name} = {value}: {self.best}; nearest points {self.nearest_distance.mean():.3f}"
 
 
 def pr_curve(
-    estimator,
-    X,
-    y,
-    groups,
-    param_name="alpha",
-    param_range=None,
+    estimator: Any,
+    X: Rows,
+    y: Targets,
+    groups: Targets,
+    param_name: str = "alpha",
+    param_range: Sequence[Any] | None = None,
     *,
-    denoiser=None,
-    shared_basis=False,
-    n_splits=20,
-    maps="auto",
-    reference=None,
-    scoring=None,
-    n_jobs=None,
-    random_state=0,
-    verbose=False,
-):
+    n_jobs: int | None = None,
+    verbose: bool = False,
+    **options: Any,
+) -> SplitHalfCurve:
     """Prediction and reproducibility by split halves, for each value of a parameter such as a penalty.
 
-    `PenalizedDiscriminant` needs one singular value decomposition a half for all of its ridges; other estimators are
+    `PenalizedDiscriminant` needs one singular value decomposition per half for all of its ridges; other estimators are
     fitted anew for each value.
 
     Parameters
@@ -122,8 +119,11 @@ def pr_curve(
     param_range : sequence, optional
         Its values; for the ridge of `PenalizedDiscriminant` by default 17 from 1e-4 to 1e4 times the mean variance of
         the data along their principal axes.
-    denoiser, shared_basis, n_splits, maps, reference, scoring, n_jobs, random_state, verbose
-        As in `split_half`. A denoiser is fitted once a half, for all values.
+    n_jobs, verbose
+        As in `split_half`.
+    **options
+        `denoiser`, `shared_basis`, `n_splits`, `maps`, `reference`, `scoring` and `random_state` of `split_half`. A
+        denoiser is fitted once per half, for all values.
 
     Returns
     -------
@@ -139,29 +139,19 @@ def pr_curve(
     >>> curve.prediction.shape, bool(curve.nearest_distance.mean() <= curve.best.distance.mean())
     ((10, 17), True)
     """
-    design = Design.of(
-        estimator,
-        X,
-        y,
-        groups,
-        denoiser=denoiser,
-        shared_basis=shared_basis,
-        n_splits=n_splits,
-        maps=maps,
-        reference=reference,
-        scoring=scoring,
-        random_state=random_state,
-    )
+    design = Design.of(estimator, X, y, groups, **options)
     values = _values(estimator, param_name, param_range, design.X)
     candidates = Candidates(estimator, param_name, values)
-    p, r, by_map, z = resampled(design, candidates, [design.y], n_jobs=n_jobs, verbose=verbose, with_maps=True)
+    scores = resampled(design, candidates, [design.y], n_jobs=n_jobs, verbose=verbose, with_maps=True)
+    p, r, by_map, z = scores.stacked()
+    assert z is not None  # maps were asked for
     return SplitHalfCurve(
         param_name, _as_array(values), p[0], r[0], by_map[0], z[0], design.groups, design.halves, design.is_shared
     )
 
 
-def _as_array(values):
-    """Numbers or words as such, anything else as objects, one an entry."""
+def _as_array(values: list[Any]) -> Array:
+    """An array of numbers or of words; anything else as an array of objects."""
     if all(isinstance(value, Real) for value in values) or all(isinstance(value, str) for value in values):
         return np.asarray(values)
     found = np.empty(len(values), dtype=object)
@@ -170,7 +160,7 @@ def _as_array(values):
     return found
 
 
-def _values(estimator, param_name, param_range, X):
+def _values(estimator: Any, param_name: str, param_range: Sequence[Any] | None, X: Array) -> list[Any]:
     if param_range is not None:
         values = list(param_range)
         if not values:

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage.model_selection._reproducible_map import fdr_threshold
 from preimage.model_selection._split_half_passes import Candidates, Design, resampled
 
 
-def distance_to_perfect(prediction, reproducibility):
+def distance_to_perfect(prediction: Array, reproducibility: Array) -> Array:
     """Euclidean distance of (p, r) to (1, 1)."""
     return np.hypot(1 - np.asarray(prediction), 1 - np.asarray(reproducibility))
 
@@ -37,33 +38,33 @@ class SplitHalf:
         Whether both halves were denoised with one basis, which raises r by construction.
     """
 
-    prediction: Any
-    reproducibility: Any
-    map_reproducibility: Any
-    maps: Any = field(repr=False)
-    groups: Any = field(repr=False)
-    halves: Any = field(repr=False)
+    prediction: Array
+    reproducibility: Array
+    map_reproducibility: Array
+    maps: Array = field(repr=False)
+    groups: Array = field(repr=False)
+    halves: Array = field(repr=False)
     shared_basis: bool = False
 
     @property
-    def distance(self):
+    def distance(self) -> Array:
         """Distance of (p, r) to (1, 1) in each split, shape (n_splits,)."""
         return distance_to_perfect(self.prediction, self.reproducibility)
 
     @property
-    def map(self):
+    def map(self) -> Array:
         """The first of the maps, shape (d,)."""
         return self.maps[0]
 
-    def threshold(self, level=0.05):
-        """The |Z| from which values of `map` count at a false discovery rate of `level`; infinite if none does."""
+    def threshold(self, level: float = 0.05) -> float:
+        """The smallest significant |Z| of `map` at a false discovery rate of `level`; infinite if there is none."""
         return fdr_threshold(self.map, level)
 
-    def significant(self, level=0.05):
-        """Which variables count, shape (d,)."""
+    def significant(self, level: float = 0.05) -> Array:
+        """Which variables are significant, shape (d,)."""
         return np.abs(self.map) >= self.threshold(level)
 
-    def __str__(self):
+    def __str__(self) -> str:
         p, r, distance = (np.mean(values) for values in (self.prediction, self.reproducibility, self.distance))
         basis = ", basis shared by the halves" if self.shared_basis else ""
         return (
@@ -73,21 +74,21 @@ class SplitHalf:
 
 
 def split_half(
-    estimator,
-    X,
-    y,
-    groups,
+    estimator: Any,
+    X: Rows,
+    y: Targets,
+    groups: Targets,
     *,
-    denoiser=None,
-    shared_basis=False,
-    n_splits=20,
-    maps="auto",
-    reference=None,
-    scoring=None,
-    n_jobs=None,
-    random_state=0,
-    verbose=False,
-):
+    denoiser: Any = None,
+    shared_basis: bool = False,
+    n_splits: int | str = 20,
+    maps: Any = "auto",
+    reference: Array | None = None,
+    scoring: Any = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+    random_state: Seed = 0,
+) -> SplitHalf:
     r"""Prediction and reproducibility of an estimator by split-half resampling (NPAIRS).
 
     Groups are split into halves; a model of each half predicts the other, and the maps of weights of the two models are
@@ -121,10 +122,10 @@ def split_half(
         As in scikit-learn; None is the score of the estimator, the accuracy of a classifier.
     n_jobs : int or None, default=None
         Splits at a time.
-    random_state : int, RandomState, Generator or None, default=0
-        For the draw of splits.
     verbose : bool, default=False
         Whether to show a progress bar.
+    random_state : int, RandomState, Generator or None, default=0
+        For the draw of splits.
 
     Returns
     -------
@@ -160,7 +161,7 @@ def split_half(
         scoring=scoring,
         random_state=random_state,
     )
-    p, r, by_map, z = resampled(
-        design, Candidates(estimator), [design.y], n_jobs=n_jobs, verbose=verbose, with_maps=True
-    )
+    scores = resampled(design, Candidates(estimator), [design.y], n_jobs=n_jobs, verbose=verbose, with_maps=True)
+    p, r, by_map, z = scores.stacked()
+    assert z is not None  # maps were asked for
     return SplitHalf(p[0, :, 0], r[0, :, 0], by_map[0, :, 0], z[0, 0], design.groups, design.halves, design.is_shared)

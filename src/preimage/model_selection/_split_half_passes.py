@@ -1,8 +1,9 @@
 """The work of split-half resampling: denoise each half, fit all candidates, compare their maps."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone, is_regressor
@@ -11,6 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from preimage._progress import progress_bar, stage
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import generator
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._alignment import align_maps
@@ -18,24 +20,22 @@ from preimage.model_selection._halves import half_splits
 from preimage.model_selection._reproducible_map import map_correlation, reproducible_map
 from preimage.model_selection._weight_maps import weight_maps
 
+# From training rows and rows to denoised rows.
+Denoise: TypeAlias = Callable[[Array, Array], Array]
+# From labels to fitted models, one per candidate.
+Fitter: TypeAlias = Callable[[Array], list[Any]]
+
 
 @dataclass(frozen=True)
 class Candidates:
-    """An estimator with one parameter at several values, or as it is.
-
-    Attributes
-    ----------
-    estimator : estimator
-    name : str or None
-    values : sequence
-    """
+    """An estimator with one parameter at several values, or as it is (`name` None)."""
 
     estimator: Any
-    name: Any = None
-    values: Any = (None,)
+    name: str | None = None
+    values: Sequence[Any] = (None,)
 
-    def fitter(self, X):
-        """A function from labels to fitted models, one a value; what does not depend on labels is done once."""
+    def fitter(self, X: Array) -> Fitter:
+        """A function from labels to fitted models, one per value; what does not depend on labels is done once."""
         if type(self.estimator) is PenalizedDiscriminant and self.name in (None, "alpha"):
             alphas = [self.estimator.alpha] if self.name is None else self.values
             model = clone(self.estimator)
@@ -43,14 +43,14 @@ class Candidates:
             return lambda y: model.fit_path(X, y, alphas, decomposition=decomposition)
         return lambda y: [self._fitted(value, X, y) for value in self.values]
 
-    def _fitted(self, value, X, y):
+    def _fitted(self, value: Any, X: Array, y: Array) -> Any:
         model = clone(self.estimator)
         return (model if self.name is None else model.set_params(**{self.name: value})).fit(X, y)
 
 
 @dataclass(frozen=True)
 class Design:
-    """Checked data, splits, and how maps are taken; the same for all labels.
+    """Checked data, splits, and how maps are taken; the same for all labels and candidates.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Design:
     groups : array of shape (m,)
         Names of the units.
     codes : integer array of shape (n,)
-        Of the unit of each row.
+        Number of the unit of each row.
     halves : boolean array of shape (n_splits, m)
     denoise : callable
         From training rows and rows to denoised rows.
@@ -69,20 +69,34 @@ class Design:
         As in `split_half`.
     """
 
-    X: Any
-    y: Any
-    groups: Any
-    codes: Any
-    halves: Any
-    denoise: Any
+    X: Array
+    y: Array
+    groups: Array
+    codes: Array
+    halves: Array
+    denoise: Denoise
     is_shared: bool
     maps: Any
     reference: Any
     scoring: Any
 
     @classmethod
-    def of(cls, estimator, X, y, groups, *, denoiser, shared_basis, n_splits, maps, reference, scoring, random_state):
-        """Check what was given to `split_half`."""
+    def of(
+        cls,
+        estimator: Any,
+        X: Rows,
+        y: Targets,
+        groups: Targets,
+        *,
+        denoiser: Any = None,
+        shared_basis: bool = False,
+        n_splits: int | str = 20,
+        maps: Any = "auto",
+        reference: Any = None,
+        scoring: Any = None,
+        random_state: Seed = 0,
+    ) -> "Design":
+        """Check the data and options of `split_half`, and draw the splits."""
         if groups is None:
             raise ValueError(
                 "Split halves need `groups`, the run or subject of each row: rows of one run are alike, and halves "
@@ -95,19 +109,21 @@ class Design:
         if n_splits != "all" and not (isinstance(n_splits, Integral) and n_splits >= 1):
             raise ValueError(f"`n_splits` is a number from 1 on, or 'all'; got {n_splits!r}.")
         labels = None if is_regressor(estimator) or not _is_discrete(y) else y
-        names, codes, halves = half_splits(groups, labels, n_splits, generator(random_state))
+        names, codes, halves = half_splits(
+            groups, labels, n_splits if isinstance(n_splits, str) else int(n_splits), generator(random_state)
+        )
         denoise = _denoising(denoiser)
         if shared_basis and denoiser is not None:
             X, denoise = denoise(X, X), _denoising(None)
         return cls(X, y, names, codes, halves, denoise, bool(shared_basis), maps, reference, scoring)
 
-    def references(self, candidates, labels):
-        """Maps of models of all rows, one a candidate and labelling, where variates need an order; else None."""
+    def references(self, candidates: Candidates, labels: Sequence[Array]) -> list[list[Array | None]]:
+        """For each labelling and candidate, maps of a model of all rows where variates need an order; else None."""
         if self.reference is not None:
             return [[np.atleast_2d(self.reference)] * len(candidates.values)] * len(labels)
-        none = [[None] * len(candidates.values)] * len(labels)
-        oriented = type(candidates.estimator) is PenalizedDiscriminant and np.unique(self.y).size == 2
-        if callable(self.maps) or self.maps not in ("auto", "scalings") or oriented:
+        none: list[list[Array | None]] = [[None] * len(candidates.values)] * len(labels)
+        has_one_variate = type(candidates.estimator) is PenalizedDiscriminant and np.unique(self.y).size == 2
+        if callable(self.maps) or self.maps not in ("auto", "scalings") or has_one_variate:
             return none
         X = self.denoise(self.X, self.X)
         fit = candidates.fitter(X)
@@ -119,83 +135,126 @@ class Design:
         return [[maps.values if maps.are_components else None for maps in row] for row in found]
 
 
-def resampled(design, candidates, labels, *, n_jobs, verbose, with_maps, description="Split halves"):
-    """Prediction and reproducibility of all splits, labellings and candidates.
+@dataclass(frozen=True)
+class SplitScores:
+    """Scores of some splits for all labellings and candidates; `a + b` are the scores of both sets of splits.
 
-    Parameters
+    Attributes
     ----------
-    design : Design
-    candidates : Candidates
-    labels : list of arrays of shape (n,)
-    n_jobs : int or None
-    verbose : bool
-    with_maps : bool
-        Whether mean maps are wanted.
-
-    Returns
-    -------
-    prediction : array of shape (n_labels, n_splits, n_candidates)
-    reproducibility : array of shape (n_labels, n_splits, n_candidates)
-    by_map : array of shape (n_labels, n_splits, n_candidates, n_maps)
-    maps : array of shape (n_labels, n_candidates, n_maps, d), or None
-        rSPI(Z), mean over splits.
+    prediction, reproducibility : tuples of arrays of shape (n_labels, n_candidates), one per split
+    map_reproducibility : tuple of arrays of shape (n_labels, n_candidates, n_maps), one per split
+    map_sum : array of shape (n_labels, n_candidates, n_maps, d), or None where maps are not wanted
+        rSPI(Z), summed over splits.
     """
+
+    prediction: tuple[Array, ...]
+    reproducibility: tuple[Array, ...]
+    map_reproducibility: tuple[Array, ...]
+    map_sum: Array | None
+
+    def __add__(self, other: "SplitScores") -> "SplitScores":
+        return SplitScores(
+            self.prediction + other.prediction,
+            self.reproducibility + other.reproducibility,
+            self.map_reproducibility + other.map_reproducibility,
+            None if self.map_sum is None else self.map_sum + other.map_sum,
+        )
+
+    def stacked(self) -> tuple[Array, Array, Array, Array | None]:
+        """Prediction, reproducibility and that of each map, (n_labels, n_splits, n_candidates, ...); mean maps."""
+        p, r, by_map = (
+            np.stack(parts, axis=1) for parts in (self.prediction, self.reproducibility, self.map_reproducibility)
+        )
+        return p, r, by_map, None if self.map_sum is None else self.map_sum / len(self.prediction)
+
+
+def resampled(
+    design: Design,
+    candidates: Candidates,
+    labels: Sequence[Array],
+    *,
+    n_jobs: int | None,
+    verbose: bool,
+    with_maps: bool,
+    description: str = "Split halves",
+) -> SplitScores:
+    """Scores of all splits, `n_jobs` at a time, for every labelling and candidate."""
     references = design.references(candidates, labels)
-    run = Parallel(n_jobs=n_jobs, return_as="generator")
-    prediction, reproducibility, by_map, total = [], [], [], None
+    splits = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_scores_of_split)(design, candidates, labels, references, half, with_maps) for half in design.halves
+    )
+    total = None
     with progress_bar(verbose), stage(description, len(design.halves)) as advance:
-        for found in run(
-            delayed(_one_split)(design, candidates, labels, references, half, with_maps) for half in design.halves
-        ):
-            prediction.append(found[0])
-            reproducibility.append(found[1])
-            by_map.append(found[2])
-            if with_maps:
-                total = found[3] if total is None else total + found[3]
+        for found in splits:
+            total = found if total is None else total + found
             advance()
-    stack = lambda parts: np.stack(parts, axis=1)
-    maps = None if total is None else total / len(design.halves)
-    return stack(prediction), stack(reproducibility), stack(by_map), maps
+    assert total is not None  # a design has a split
+    return total
 
 
-def _one_split(design, candidates, labels, references, half, with_maps):
-    first = half[design.codes]
-    scorer = check_scoring(candidates.estimator, design.scoring)
-    sides = []
-    for rows in (first, ~first):
+@dataclass(frozen=True)
+class _Side:
+    """One half of the data: which rows are its own, all rows as its denoiser shows them, and models of its rows."""
+
+    rows: Array
+    data: Array
+    fit: Fitter
+
+    @classmethod
+    def of(cls, design: Design, candidates: Candidates, rows: Array) -> "_Side":
         data = design.denoise(design.X[rows], design.X)
-        sides.append((rows, data, candidates.fitter(data[rows])))
-    prediction, reproducibility, by_map, maps = [], [], [], []
+        return cls(rows, data, candidates.fitter(data[rows]))
+
+    def scores(self, models: list[Any], y: Array, scorer: Any) -> Array:
+        """Scores of models of this half on the other half."""
+        others, labels = self.data[~self.rows], y[~self.rows]
+        return np.array([scorer(model, others, labels) for model in models])
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """How alike the maps of two models are: overall, map by map, and the pattern that they share, or None."""
+
+    overall: float
+    by_map: list[float]
+    shared: Array | None
+
+
+def _scores_of_split(
+    design: Design,
+    candidates: Candidates,
+    labels: Sequence[Array],
+    references: list[list[Array | None]],
+    half: Array,
+    with_maps: bool,
+) -> SplitScores:
+    scorer = check_scoring(candidates.estimator, design.scoring)
+    first = half[design.codes]
+    sides = [_Side.of(design, candidates, rows) for rows in (first, ~first)]
+    prediction, comparisons = [], []
     for y, reference in zip(labels, references):
-        models = [fit(y[rows]) for rows, _, fit in sides]
-        scores = [_scores(scorer, models[i], sides[i], y) for i in range(2)]
-        prediction.append((scores[0] + scores[1]) / 2)
-        pairs = [
-            _compared(design, [models[i][j] for i in range(2)], sides, reference[j], with_maps)
-            for j in range(len(candidates.values))
-        ]
-        reproducibility.append([pair[0] for pair in pairs])
-        by_map.append(_stacked([pair[1] for pair in pairs]))
-        maps.append(_stacked([pair[2] for pair in pairs]) if with_maps else None)
-    return np.array(prediction), np.array(reproducibility), np.array(by_map), np.array(maps) if with_maps else None
+        models = [side.fit(y[side.rows]) for side in sides]
+        prediction.append(np.mean([side.scores(fits, y, scorer) for side, fits in zip(sides, models)], axis=0))
+        comparisons.append(
+            [_compared(design, sides, pair, maps, with_maps) for *pair, maps in zip(*models, reference, strict=True)]
+        )
+    overall = np.array([[found.overall for found in row] for row in comparisons])
+    by_map = np.array([_padded([np.asarray(found.by_map) for found in row]) for row in comparisons])
+    shared = np.array([_padded([found.shared for found in row]) for row in comparisons]) if with_maps else None
+    return SplitScores((np.array(prediction),), (overall,), (by_map,), shared)
 
 
-def _stacked(parts):
-    """Arrays side by side, of the length of the longest: NaN where a candidate has fewer maps than another."""
+def _padded(parts: Sequence[Any]) -> Array:
+    """Arrays stacked, of the length of the longest: NaN where a candidate has fewer maps than another."""
     longest = max(len(part) for part in parts)
     missing = [np.full((longest - len(part), *np.shape(part)[1:]), np.nan) for part in parts]
     return np.stack([np.concatenate(pair) for pair in zip(parts, missing)])
 
 
-def _scores(scorer, models, side, y):
-    """Of the models of one half on the other half, as that one's basis shows it."""
-    rows, data, _ = side
-    others, labels = data[~rows], y[~rows]
-    return np.array([scorer(model, others, labels) for model in models])
-
-
-def _compared(design, models, sides, reference, with_maps):
-    found = [weight_maps(model, data[rows], design.maps) for model, (rows, data, _) in zip(models, sides)]
+def _compared(
+    design: Design, sides: list[_Side], models: list[Any], reference: Array | None, with_maps: bool
+) -> _Comparison:
+    found = [weight_maps(model, side.data[side.rows], design.maps) for model, side in zip(models, sides)]
     values = [maps.values if reference is None else align_maps(maps.values, reference) for maps in found]
     if values[0].shape != values[1].shape:
         raise ValueError(
@@ -203,13 +262,13 @@ def _compared(design, models, sides, reference, with_maps):
             "`maps` must give as many for each half, or `reference` says which are wanted."
         )
     by_map = [map_correlation(first, second) for first, second in zip(*values)]
-    # Variates come in the order of what they tell, and the first is judged; maps of classes are judged alike.
+    # Variates are sorted by how much they separate classes, and the first is judged; maps of classes count alike.
     overall = by_map[0] if found[0].are_components or reference is not None else float(np.mean(by_map))
-    z = np.stack([reproducible_map(first, second) for first, second in zip(*values)]) if with_maps else None
-    return overall, by_map, z
+    shared = np.stack([reproducible_map(first, second) for first, second in zip(*values)]) if with_maps else None
+    return _Comparison(overall, by_map, shared)
 
 
-def _denoising(denoiser):
+def _denoising(denoiser: Any) -> Denoise:
     """A function from training rows and rows to denoised rows."""
     if denoiser is None:
         return lambda train, X: X
@@ -223,14 +282,14 @@ def _denoising(denoiser):
     )
 
 
-def _denoised(model, X):
+def _denoised(model: Any, X: Array) -> Array:
     if hasattr(model, "denoise"):
         return model.denoise(X)
     coordinates = model.transform(X)
     return model.inverse_transform(coordinates) if hasattr(model, "inverse_transform") else coordinates
 
 
-def _same_shape(found, X, denoiser):
+def _same_shape(found: Any, X: Array, denoiser: Any) -> Array:
     found = np.asarray(found)
     if found.shape != X.shape:
         raise ValueError(
@@ -240,5 +299,5 @@ def _same_shape(found, X, denoiser):
     return found
 
 
-def _is_discrete(y):
+def _is_discrete(y: Array) -> bool:
     return y.dtype.kind != "f" or bool(np.all(y == np.round(y)))

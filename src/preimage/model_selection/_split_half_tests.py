@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import generator
-from preimage.model_selection._split_half import distance_to_perfect
+from preimage.model_selection._split_half import SplitHalf, distance_to_perfect
 from preimage.model_selection._split_half_passes import Candidates, Design, resampled
 
 
@@ -20,11 +21,11 @@ class SplitHalfNull:
     prediction, reproducibility, distance : arrays of shape (n_permutations,)
     """
 
-    prediction: Any = field(repr=False)
-    reproducibility: Any = field(repr=False)
-    distance: Any = field(repr=False)
+    prediction: Array = field(repr=False)
+    reproducibility: Array = field(repr=False)
+    distance: Array = field(repr=False)
 
-    def p_values(self, observed):
+    def p_values(self, observed: SplitHalf) -> dict[str, float]:
         """How often permuted labels do as well as a `SplitHalf` of the true ones, itself counted among them.
 
         Parameters
@@ -37,36 +38,31 @@ class SplitHalfNull:
         dict of str to float
             For "prediction", "reproducibility" and "distance".
         """
-        share = lambda as_good: float((1 + np.sum(as_good)) / (1 + len(self.prediction)))
+        fraction = lambda as_good: float((1 + np.sum(as_good)) / (1 + len(self.prediction)))
         return {
-            "prediction": share(self.prediction >= observed.prediction.mean()),
-            "reproducibility": share(self.reproducibility >= observed.reproducibility.mean()),
-            "distance": share(self.distance <= observed.distance.mean()),
+            "prediction": fraction(self.prediction >= observed.prediction.mean()),
+            "reproducibility": fraction(self.reproducibility >= observed.reproducibility.mean()),
+            "distance": fraction(self.distance <= observed.distance.mean()),
         }
 
-    def __str__(self):
+    def __str__(self) -> str:
         p, r = np.mean(self.prediction), np.mean(self.reproducibility)
         return f"p = {p:.3f}, r = {r:.3f} on average over {len(self.prediction)} permutations of labels"
 
 
 def split_half_null(
-    estimator,
-    X,
-    y,
-    groups,
+    estimator: Any,
+    X: Rows,
+    y: Targets,
+    groups: Targets,
     *,
-    n_permutations=100,
-    blocks=None,
-    denoiser=None,
-    shared_basis=False,
-    n_splits=20,
-    maps="auto",
-    reference=None,
-    scoring=None,
-    n_jobs=None,
-    random_state=0,
-    verbose=False,
-):
+    n_permutations: int = 100,
+    blocks: Targets = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+    random_state: Seed = 0,
+    **options: Any,
+) -> SplitHalfNull:
     """Prediction and reproducibility by split halves when labels mean nothing.
 
     Maps of few components leave little room to disagree: r has no natural zero, and should be compared with its value
@@ -81,8 +77,10 @@ def split_half_null(
     blocks : array of shape (n,), optional
         Block of each row, with one label each: whole blocks exchange labels then, as is right for consecutive scans.
         None exchanges labels of rows.
-    denoiser, shared_basis, n_splits, maps, reference, scoring, n_jobs, random_state, verbose
+    n_jobs, verbose, random_state
         As in `split_half`; the same `random_state` gives the same splits.
+    **options
+        `denoiser`, `shared_basis`, `n_splits`, `maps`, `reference` and `scoring` of `split_half`.
 
     Returns
     -------
@@ -100,24 +98,12 @@ def split_half_null(
     >>> null.p_values(observed)
     {'prediction': 0.05, 'reproducibility': 0.05, 'distance': 0.05}
     """
-    design = Design.of(
-        estimator,
-        X,
-        y,
-        groups,
-        denoiser=denoiser,
-        shared_basis=shared_basis,
-        n_splits=n_splits,
-        maps=maps,
-        reference=reference,
-        scoring=scoring,
-        random_state=random_state,
-    )
+    design = Design.of(estimator, X, y, groups, random_state=random_state, **options)
     if n_permutations < 1:
         raise ValueError(f"split_half_null needs n_permutations of 1 or more; got {n_permutations!r}.")
     rng = generator(random_state)
     labels = [permuted_labels(design.y, design.codes, rng, blocks) for _ in range(n_permutations)]
-    p, r, _, _ = resampled(
+    scores = resampled(
         design,
         Candidates(estimator),
         labels,
@@ -126,11 +112,11 @@ def split_half_null(
         with_maps=False,
         description="Split halves of permuted labels",
     )
-    p, r = p[:, :, 0], r[:, :, 0]
+    p, r = (values[:, :, 0] for values in scores.stacked()[:2])
     return SplitHalfNull(p.mean(axis=1), r.mean(axis=1), distance_to_perfect(p, r).mean(axis=1))
 
 
-def permuted_labels(y, groups, rng, blocks=None):
+def permuted_labels(y: Array, groups: Array, rng: np.random.Generator, blocks: Targets = None) -> Array:
     """Labels exchanged between rows of a group, or between blocks of a group."""
     y = np.asarray(y)
     if blocks is None:
@@ -147,7 +133,9 @@ def permuted_labels(y, groups, rng, blocks=None):
     return labels[codes]
 
 
-def paired_permutation_test(first, second, *, n_permutations=9999, random_state=0):
+def paired_permutation_test(
+    first: Array, second: Array, *, n_permutations: int = 9999, random_state: Seed = 0
+) -> tuple[float, float]:
     """Whether two pipelines differ on the same units: signs of the differences are flipped at random.
 
     Parameters
@@ -181,7 +169,8 @@ def paired_permutation_test(first, second, *, n_permutations=9999, random_state=
     if not np.isfinite(differences).all():
         raise ValueError("paired_permutation_test needs finite values.")
     observed = abs(differences.mean())
-    slack = observed * (1 - 1e-12)  # sums of the same numbers in another order are as large
+    # Sums of the same numbers in another order differ by rounding, far less than one part in 10¹², and count as equal.
+    slack = observed * (1 - 1e-12)
     if 2**differences.size <= n_permutations + 1:
         signs = np.array(list(product([1.0, -1.0], repeat=differences.size)))
         p = float(np.mean(np.abs(signs @ differences) / differences.size >= slack))
