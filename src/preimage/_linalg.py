@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.optimize import linear_sum_assignment
 
 from preimage._arrays import array_namespace, epsilon, itemsize
 from preimage._typing import Array
@@ -224,3 +225,43 @@ def fix_signs(vectors: Array) -> Array:
     # Equal moduli of both signs: the smallest index decides.
     negative = (highest < -lowest) | ((highest == -lowest) & (first_low < first_high))
     return xp.where(negative, -xp.ones_like(highest), xp.ones_like(highest))
+
+
+def match(overlaps: Array) -> tuple[Array, Array]:
+    """Which axis of one model stands for each axis of another, and with which sign; in NumPy.
+
+    The assignment with the largest sum of absolute overlaps, in which no axis stands for two.
+
+    Parameters
+    ----------
+    overlaps : array of shape (p, q), or (n, p, q) for n pairs of models
+        Inner products or correlations of p axes of the one with q axes of the other.
+
+    Returns
+    -------
+    order : integer array of shape (q,) or (n, q)
+        Entry k is the axis that stands for axis k; where there are fewer axes than q, entries from p on mean none.
+    signs : array of the same shape
+        ±1.
+    """
+    if overlaps.ndim == 2:
+        order, signs = match(overlaps[None])
+        return order[0], signs[0]
+    n, p, q = overlaps.shape
+    if q == 0:
+        return np.empty((n, 0), dtype=np.intp), np.empty((n, 0))
+    if p < q:
+        overlaps = np.concatenate([overlaps, np.zeros((n, q - p, q))], axis=1)
+    sizes = np.abs(overlaps)
+    order = sizes.argmax(axis=1)  # the best of each column, and the best assignment where no two want the same axis
+    wanted = np.sort(order, axis=1)
+    for row in np.flatnonzero((wanted[:, 1:] == wanted[:, :-1]).any(axis=1)):
+        order[row] = linear_sum_assignment(sizes[row].T, maximize=True)[1]
+    chosen = overlaps[np.arange(n)[:, None], order, np.arange(q)]
+    return order, np.where(chosen < 0, -1.0, 1.0)
+
+
+def matched(columns: Array, order: Array, signs: Array) -> Array:
+    """Columns in the order and with the signs of `match`; zero where `order` means none."""
+    missing = max(0, int(np.max(order, initial=-1)) + 1 - columns.shape[1])
+    return signs * np.pad(columns, ((0, 0), (0, missing)))[:, order]

@@ -11,7 +11,6 @@ from sklearn.decomposition import PCA
 from preimage import KernelPCA
 from preimage.calibration import leave_one_out, linear_leave_one_out
 from preimage.calibration._downdate import Downdate
-from preimage.calibration._leave_one_out import match_components
 
 
 def spiked(n, d, seed=0, sizes=(6.0, 4.0, 2.5)):
@@ -180,15 +179,6 @@ def test_more_components_than_there_are_give_those_there_are():
     # Without a point there are six: some score of each row has no axis.
     assert (np.abs(scores.left_out).min(axis=1) < 1e-8).all()
     np.testing.assert_allclose(np.sort(np.abs(scores.left_out)), np.sort(np.abs(slow.left_out)), atol=1e-7)
-
-
-def test_matching_undoes_permutations_and_signs():
-    rng = np.random.default_rng(0)
-    Q = np.linalg.qr(rng.normal(size=(5, 5)))[0] * 0.1 + np.eye(5)
-    order, signs = rng.permutation(5), rng.choice([-1.0, 1.0], size=5)
-    found_order, found_signs = match_components((signs * Q[:, order]).T[None])
-    np.testing.assert_array_equal(order[found_order[0]], np.arange(5))
-    np.testing.assert_array_equal(found_signs[0], signs[found_order[0]])
 
 
 @settings(max_examples=40)

@@ -1,10 +1,9 @@
 """Scores of principal components for points that had no part in finding them."""
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from preimage._arrays import to_dense
-from preimage._linalg import numerical_rank, rank_tolerance
+from preimage._linalg import match, matched, numerical_rank, rank_tolerance
 from preimage.calibration._downdate import Downdate
 from preimage.calibration._inflation import inflation
 from preimage.calibration._orthogonal import heights, is_needed, spectrum
@@ -149,33 +148,6 @@ def linear_leave_one_out(X, n_components=None, *, centered=True, method="exact")
     return _from_spectrum(sizes[:rank] ** 2, vectors[:, :rank], n_components, centered, method)
 
 
-def match_components(overlaps):
-    """Which component of a model stands for which of another, and with which sign.
-
-    Parameters
-    ----------
-    overlaps : array of shape (n, p, q)
-        Inner products of p axes of the one with q axes of the other, p ≥ q, for n pairs of models.
-
-    Returns
-    -------
-    order : array of shape (n, q)
-        Entry k: the axis of the first that resembles axis k of the second.
-    signs : array of shape (n, q)
-        ±1.
-    """
-    n, _, q = overlaps.shape
-    if q == 0:
-        return np.empty((n, 0), dtype=np.intp), np.empty((n, 0))
-    sizes = np.abs(overlaps)
-    order = sizes.argmax(axis=1)  # the best of each, and best of all where no two want the same
-    wanted = np.sort(order, axis=1)
-    for row in np.flatnonzero((wanted[:, 1:] == wanted[:, :-1]).any(axis=1)):
-        order[row] = linear_sum_assignment(sizes[row].T, maximize=True)[1]
-    chosen = overlaps[np.arange(n)[:, None], order, np.arange(q)]
-    return order, np.where(chosen < 0, -1.0, 1.0)
-
-
 def _check(method, n_components):
     if method not in METHODS:
         raise ValueError(f"Leave-one-out scores have the methods {', '.join(METHODS)}; got {method!r}.")
@@ -213,7 +185,7 @@ def _from_spectrum(values, vectors, n_components, centered, method, weights=None
         # Without a point that is needed to span them, the others have one axis less: its eigenvalue is rounding.
         missing[is_needed(vectors, centered, weights), -1] = True
     products[missing], overlaps[missing], left_values[missing] = 0.0, 0.0, 0.0
-    order, signs = match_components(overlaps)
+    order, signs = match(overlaps)
     rows = np.arange(n)[:, None]
     folds = _Folds(coordinates, downdate, order, signs, mass if centered else None)
     left_out = signs * products[rows, order]
@@ -247,16 +219,12 @@ def _refitted(gram, values, vectors, n_components, centered):
         others = np.delete(np.arange(len(gram)), n)
         K = gram[np.ix_(others, others)]
         fold_values, fold_vectors = spectrum(K, centered, count + SPARE_COMPONENTS)
-        kept = len(fold_values)
         axes = fold_vectors / np.sqrt(fold_values)
         row = gram[n, others]
         row = row - row.mean() - K.mean(axis=0) + K.mean() if centered else row
         # ⟨axis of the fold, axis of all⟩, from the scores of the others along the latter.
-        overlaps = np.zeros((1, count + SPARE_COMPONENTS, count))
         centers = train[others].mean(axis=0) if centered else 0.0
-        overlaps[0, :kept] = axes.T @ (train[others] - centers)
-        order, signs = match_components(overlaps)
-        scores, sizes = np.zeros((2, count + SPARE_COMPONENTS))
-        scores[:kept], sizes[:kept] = row @ axes, fold_values
-        left_out[n], left_values[n] = signs[0] * scores[order[0]], sizes[order[0]]
+        order, signs = match(axes.T @ (train[others] - centers))
+        left_out[n] = matched((row @ axes)[None, :], order, signs)[0]
+        left_values[n] = matched(fold_values[None, :], order, np.ones(count))[0]
     return LeaveOneOut(train, left_out, values[:count], left_values)

@@ -1,6 +1,6 @@
 """Kernel Fisher discriminants."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, cast
@@ -375,7 +375,7 @@ class KernelFisherDiscriminant(
     def _landmark_choice(self, default: str | None = None) -> tuple[Any, np.random.Generator | None]:
         return landmark_choice(default if self.landmarks is None else self.landmarks, self.random_state)
 
-    def _fit_stream(self, blocks: Iterable, y: Targets, sample_weight: Targets) -> "KernelFisherDiscriminant":
+    def _fit_stream(self, blocks: Iterator, y: Targets, sample_weight: Targets) -> "KernelFisherDiscriminant":
         """Learn from an iterator of labelled blocks, from the start."""
         name = type(self).__name__
         if y is not None or sample_weight is not None:

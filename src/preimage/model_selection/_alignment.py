@@ -1,7 +1,8 @@
 """Components in the order and with the signs of a reference."""
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+
+from preimage._linalg import match, matched
 
 
 def align_maps(maps, reference):
@@ -34,12 +35,7 @@ def align_maps(maps, reference):
         raise ValueError(
             f"align_maps compares maps of the same variables; got {maps.shape[1]} and {reference.shape[1]} columns."
         )
-    correlations = _unit_rows(reference) @ _unit_rows(maps).T  # (m, k)
-    theirs, mine = linear_sum_assignment(-np.abs(correlations))
-    aligned = np.zeros_like(reference)
-    signs = np.where(correlations[theirs, mine] < 0, -1.0, 1.0)
-    aligned[theirs] = signs[:, None] * maps[mine]
-    return aligned
+    return matched(maps.T, *match(_unit_rows(maps) @ _unit_rows(reference).T)).T
 
 
 def _unit_rows(maps):

@@ -21,9 +21,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from preimage._arrays import is_foreign, is_sparse, take_rows, to_dense, to_numpy
+from preimage._linalg import match, matched
 from preimage._validation import count_rows, require_in_memory
 from preimage.calibration import leave_one_out, linear_leave_one_out
-from preimage.calibration._leave_one_out import match_components
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._training_rows import same_rows
 from preimage.feature_space import Gram
@@ -299,12 +299,8 @@ def _scores_of_fold(estimator, X, y, train, weights, others, test):
     targets, mass = (None if each is None else np.asarray(each)[others] for each in (y, weights))
     model = fitted_on(model, inside, targets, mass)
     fold, left = as_scores(model.transform(inside)), as_scores(model.transform(outside))
-    count = train.shape[1]
-    overlaps = np.zeros((1, max(count, fold.shape[1]), count))
-    overlaps[0, : fold.shape[1]] = _correlations(fold, train[others])
-    order, signs = match_components(overlaps)
-    widen = lambda scores: np.pad(scores, ((0, 0), (0, overlaps.shape[1] - scores.shape[1])))
-    return signs[0] * widen(fold)[:, order[0]], signs[0] * widen(left)[:, order[0]]
+    order, signs = match(_correlations(fold, train[others]))
+    return matched(fold, order, signs), matched(left, order, signs)
 
 
 def _correlations(A, B):
