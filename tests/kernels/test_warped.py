@@ -159,11 +159,11 @@ def test_prepared_forms_agree_with_plain_calls(others):
     values, gradient = kernel.evaluator(others)(NEW)
     np.testing.assert_allclose(values, kernel(NEW, others), atol=1e-13)
     np.testing.assert_allclose(gradient(weights), kernel.gradient(NEW, others, weights), atol=1e-13)
-    form, plain = kernel.unwarped(others), kernel.kernel(NEW, kernel.unwarped(others).nodes)
+    form, plain = kernel.unwarped(others), kernel.kernel(NEW, kernel.unwarped(others).points)
     np.testing.assert_allclose(
         np.sum(plain * form.lift(weights), axis=1), np.sum(weights * kernel(NEW, others), axis=1), atol=1e-12
     )
-    np.testing.assert_allclose(1 - np.sum(plain * form.bend(plain), axis=1), kernel.diagonal(NEW), atol=1e-12)
+    np.testing.assert_allclose(1 - np.sum(plain * form.correction(plain), axis=1), kernel.diagonal(NEW), atol=1e-12)
 
 
 def test_the_diagonal_is_not_constant():
@@ -296,8 +296,8 @@ def test_values_do_not_depend_on_blocks(block_shape):
 
 def test_a_copy_of_the_points_is_as_good_as_they_are():
     kernel = Warped(Gaussian(0.3), POINTS)
-    assert kernel.unwarped(POINTS.copy()).nodes.shape == (14, 4)
-    assert kernel.unwarped(POINTS[:13]).nodes.shape == (27, 4)
+    assert kernel.unwarped(POINTS.copy()).points.shape == (14, 4)
+    assert kernel.unwarped(POINTS[:13]).points.shape == (27, 4)
     np.testing.assert_allclose(kernel(POINTS.copy(), POINTS), kernel(POINTS), atol=1e-13)
 
 

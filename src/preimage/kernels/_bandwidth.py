@@ -2,26 +2,32 @@
 
 import math
 import re
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from preimage._arrays import array_namespace, is_sparse, take_rows, to_numpy
+from preimage._typing import Array
 from preimage._validation import Interval, StrOptions
 
-#: A number, or a rule that finds one from data (see `resolve_gamma`).
+# A positive number; None or the name of a rule until data decide. `Any`, because formulas compute with the number.
+Gamma: TypeAlias = Any
+
+#: The constraints of a parameter `gamma`: a number, or a rule that finds one from data (see `resolve_gamma`).
 GAMMA = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "scale", "median"}), str, None]
 
 #: Rules that find a width from labelled points: see `preimage.widths.class_width`.
 CLASS_RULES = ("enclosing_ball", "mean_distance", "median_distance", "min_distance", "max_distance", "alignment")
 
-# Pairwise distances of two thousand points are two million numbers: a percentile of them is settled to a few per
-# mille, whatever the size of the data.
+# Rows from which percentiles of distances are found: two thousand have two million pairs, whose percentiles are exact
+# to a few per mille whatever the size of the data. Ten times more would take a hundred times longer.
 MAX_POINTS = 2000
 
-_CONVENTIONS = {
+_CONVENTIONS: dict[str, Callable[[float, Any], float]] = {
     "gamma": lambda width, n_features: width,
     "c": lambda width, n_features: 1 / width,
     "sigma": lambda width, n_features: 1 / (2 * width**2),
@@ -31,7 +37,7 @@ _CONVENTIONS = {
 }
 
 
-def resolve_gamma(gamma, X, metric="sqeuclidean"):
+def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
     """The number that a `gamma` parameter means on X.
 
     ===========  =====================================================================================
@@ -61,12 +67,12 @@ def resolve_gamma(gamma, X, metric="sqeuclidean"):
     return 1 / _distance_percentile(X, percentile, metric)
 
 
-def is_class_rule(gamma):
+def is_class_rule(gamma: Gamma) -> bool:
     """Whether a `gamma` parameter names a rule that needs class labels."""
     return isinstance(gamma, str) and gamma in CLASS_RULES
 
 
-def squared_distance_percentile(X, percentile):
+def squared_distance_percentile(X: Array, percentile: float) -> float:
     """A percentile of ‖xᵢ − xⱼ‖² over pairs i < j of distinct points, from at most 2,000 rows.
 
     Duplicates make low percentiles zero; the smallest positive distance is returned then.
@@ -74,7 +80,7 @@ def squared_distance_percentile(X, percentile):
     return _distance_percentile(X, percentile, "sqeuclidean")
 
 
-def _distance_percentile(X, percentile, metric):
+def _distance_percentile(X: Array, percentile: float, metric: str) -> float:
     n = X.shape[0]
     if n > MAX_POINTS:
         X = take_rows(X, np.sort(np.random.default_rng(0).choice(n, MAX_POINTS, replace=False)))
@@ -88,12 +94,12 @@ def _distance_percentile(X, percentile, metric):
     return value if value >= distinct.min() else float(distinct.min())
 
 
-def _distances(X, metric):
-    """Distances of pairs i < j; "chi2" is a word of scikit-learn, others are SciPy's."""
+def _distances(X: np.ndarray, metric: str) -> np.ndarray:
+    """Distances of pairs i < j; "chi2" is scikit-learn's name of a metric, others are SciPy's."""
     return -additive_chi2_kernel(X)[np.triu_indices(X.shape[0], 1)] if metric == "chi2" else pdist(X, metric)
 
 
-def gamma_from_width(width, convention, n_features=None):
+def gamma_from_width(width: float, convention: str, n_features: int | None = None) -> float:
     """The γ of exp(−γ‖x − y‖²) for a width given in another convention.
 
     ================  ==========================  =======================
@@ -119,7 +125,7 @@ def gamma_from_width(width, convention, n_features=None):
     return _CONVENTIONS[convention](width, n_features)
 
 
-def width_from_gamma(gamma, convention, n_features=None):
+def width_from_gamma(gamma: float, convention: str, n_features: int | None = None) -> float:
     """The inverse of `gamma_from_width`.
 
     Examples
@@ -138,10 +144,12 @@ def width_from_gamma(gamma, convention, n_features=None):
         "length_scale": math.sqrt(reciprocal / 2),
         "kernel_scale": math.sqrt(reciprocal),
     }
-    return reciprocal / n_features if convention == "c_per_feature" else widths[convention]
+    if n_features is not None and convention == "c_per_feature":
+        return reciprocal / n_features
+    return widths[convention]
 
 
-def _check_convention(value, convention, n_features):
+def _check_convention(value: float, convention: str, n_features: int | None) -> None:
     if convention not in _CONVENTIONS:
         raise ValueError(f"Unknown width convention {convention!r}; known: {', '.join(_CONVENTIONS)}.")
     if not value > 0:
@@ -150,7 +158,7 @@ def _check_convention(value, convention, n_features):
         raise ValueError("The convention 'c_per_feature' needs n_features, the number of input dimensions.")
 
 
-def _percentile(gamma):
+def _percentile(gamma: str) -> float:
     match = re.fullmatch(r"p(\d+(?:\.\d+)?)", str(gamma))
     if match is None or float(match[1]) > 100:
         raise ValueError(
@@ -160,7 +168,7 @@ def _percentile(gamma):
     return float(match[1])
 
 
-def _variance(X):
+def _variance(X: Array) -> float:
     if is_sparse(X):
         return float(X.multiply(X).mean() - X.mean() ** 2)
     xp = array_namespace(X)

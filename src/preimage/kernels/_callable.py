@@ -1,18 +1,22 @@
 """Kernels given as functions, of two rows or of two matrices."""
 
 import warnings
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._typing import Array, Block
 from preimage._validation import StrOptions, check_parameters
 from preimage.kernels._kernel import Kernel
 
-# Rows on whose pairs symmetry is tried: 16² calls of a function of rows, nothing against the n² of a fit.
+# Rows on whose pairs symmetry is tried: 16² calls of a function of rows, little beside the n² of a fit.
 SYMMETRY_ROWS = 16
 # Values of one pair that differ by more than this multiple of the root of the machine precision, relative to the
-# largest value, are two values and not one with rounding errors (1.5e-7 in float64, 3.5e-3 in float32).
+# largest value, are two values and not one with rounding errors (1.5e-7 in float64, 3.5e-3 in float32). Functions of
+# users lose more digits than ours, but a directed similarity differs by per cents.
 DIFFERENT = 10.0
 
 
@@ -55,7 +59,14 @@ class CallableKernel(Kernel):
         "takes": [StrOptions({"auto", "rows", "matrices"})],
     }
 
-    def __init__(self, function, parameters=None, gradient_function=None, positive_semidefinite=False, takes="auto"):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        parameters: dict[str, Any] | None = None,
+        gradient_function: Callable[[Array, Array, Array], Array] | None = None,
+        positive_semidefinite: bool = False,
+        takes: str = "auto",
+    ) -> None:
         self.function = function
         self.parameters = parameters
         self.gradient_function = gradient_function
@@ -63,14 +74,14 @@ class CallableKernel(Kernel):
         self.takes = takes
 
     @property
-    def is_positive_semidefinite(self):
+    def is_positive_semidefinite(self) -> bool:
         return self.positive_semidefinite
 
     @property
-    def has_gradient(self):
+    def has_gradient(self) -> bool:
         return self.gradient_function is not None
 
-    def resolve(self, X):
+    def resolve(self, X: Array) -> Self:
         """The kernel that knows what its function takes; ValueError if that is not symmetric on rows of X."""
         check_parameters(self)
         takes = self._found_takes(X, X) if self.takes == "auto" else self.takes
@@ -88,12 +99,12 @@ class CallableKernel(Kernel):
             )
         return kernel
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         takes = self._found_takes(X, Y) if self.takes == "auto" else self.takes
         evaluate = self._matrix if takes == "matrices" else self._pairs
         return lambda rows, columns: evaluate(X[rows, :], Y[columns, :])
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         takes = self._found_takes(X, X) if self.takes == "auto" else self.takes
         if takes == "matrices":
             values = [self._matrix(X[i : i + 1, :], X[i : i + 1, :])[0, 0] for i in range(X.shape[0])]
@@ -102,11 +113,12 @@ class CallableKernel(Kernel):
             values = [self._number(X[i, :], X[i, :]) for i in range(X.shape[0])]
         return from_numpy(np.asarray([float(value) for value in values]), X)
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         self.require_gradient("This")
+        assert self.gradient_function is not None  # which `require_gradient` has just seen to
         return self.gradient_function(Z, X, weights)
 
-    def diagonal_gradient(self, Z):
+    def diagonal_gradient(self, Z: Array) -> Array:
         # k is symmetric, so d/dz k(z, z) = 2 ∇₁k(z, z).
         xp = array_namespace(Z)
         rows = [
@@ -114,10 +126,10 @@ class CallableKernel(Kernel):
         ]
         return 2 * xp.concat(rows, axis=0)
 
-    def _value(self, x, y):
+    def _value(self, x: Array, y: Array) -> Any:
         return self.function(x, y, **(self.parameters or {}))
 
-    def _matrix(self, X, Y):
+    def _matrix(self, X: Array, Y: Array) -> Array:
         values = self._value(X, Y)
         if tuple(getattr(values, "shape", ())) != (X.shape[0], Y.shape[0]):
             raise ValueError(
@@ -127,12 +139,12 @@ class CallableKernel(Kernel):
             )
         return array_namespace(X, Y).asarray(to_dense(values), dtype=X.dtype)
 
-    def _pairs(self, X, Y):
+    def _pairs(self, X: Array, Y: Array) -> Array:
         X, Y = to_dense(X), to_dense(Y)
         values = [[self._number(X[i, :], Y[j, :]) for j in range(Y.shape[0])] for i in range(X.shape[0])]
         return from_numpy(np.asarray(values).reshape(X.shape[0], Y.shape[0]), X)
 
-    def _number(self, x, y):
+    def _number(self, x: Array, y: Array) -> float:
         value = self._value(x, y)
         if isinstance(value, Real):
             return float(value)
@@ -143,7 +155,7 @@ class CallableKernel(Kernel):
             )
         return float(to_numpy(to_dense(value)).reshape(()))
 
-    def _found_takes(self, X, Y):
+    def _found_takes(self, X: Array, Y: Array) -> str:
         """ "rows" or "matrices", by trying the function on a few rows of X and Y.
 
         The numbers of rows differ from each other and from the number of columns, so that no product of matrices of
@@ -163,7 +175,7 @@ class CallableKernel(Kernel):
             pairs, no_pairs = self._tried(self._pairs, left, right)
         of_matrices = matrix is not None and single is not None and _agree(matrix, single)
         if of_matrices and (pairs is None or _agree(matrix, pairs)):
-            # NaN agrees with NaN and proves nothing; rows, one pair at a time, cannot be wrong.
+            # NaN equals NaN here, which proves nothing; calls with one pair of rows at a time are always right.
             return "matrices" if pairs is None or np.all(np.isfinite(matrix)) else "rows"
         if of_matrices:
             raise ValueError(
@@ -178,12 +190,12 @@ class CallableKernel(Kernel):
             f"({no_matrix or 'values of a pair of rows depend on the other rows'})."
         ) from (no_pairs or no_matrix)
 
-    def _one_by_one(self, X, Y):
+    def _one_by_one(self, X: Array, Y: Array) -> np.ndarray:
         """The matrix that the function of matrices gives, one pair at a time."""
         value = lambda i, j: float(self._matrix(X[i : i + 1, :], Y[j : j + 1, :])[0, 0])
         return np.asarray([[value(i, j) for j in range(Y.shape[0])] for i in range(X.shape[0])])
 
-    def _tried(self, evaluate, X, Y):
+    def _tried(self, evaluate: Callable[[Array, Array], Array], X: Array, Y: Array) -> tuple[Any, Exception | None]:
         """Values in NumPy and None, or None and the error that the function ended in."""
         try:
             return to_numpy(evaluate(X, Y)), None
@@ -191,15 +203,15 @@ class CallableKernel(Kernel):
             return None, error
 
 
-def _agree(matrix, others):
+def _agree(matrix: np.ndarray, others: np.ndarray) -> bool:
     """Whether two matrices have the same values up to rounding errors."""
     return bool(np.allclose(matrix, others, rtol=0, atol=_noise(matrix), equal_nan=True))
 
 
-def _noise(values):
+def _noise(values: np.ndarray) -> float:
     finite = np.abs(values[np.isfinite(values)])
     return DIFFERENT * np.sqrt(epsilon(values.dtype)) * np.max(finite, initial=0.0)
 
 
-def _described(value):
+def _described(value: Any) -> str:
     return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else repr(value)[:80]

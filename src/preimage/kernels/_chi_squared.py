@@ -1,5 +1,6 @@
 """Kernels of the chi-squared distance, for histograms and other non-negative inputs."""
 
+from preimage._typing import Array
 from preimage.kernels._pairwise import ChiSquaredDistance
 from preimage.kernels._profile import ProfileKernel
 from preimage.kernels._radial import ExponentialDecay
@@ -8,13 +9,13 @@ from preimage.kernels._radial import ExponentialDecay
 class Chi2(ExponentialDecay):
     r"""The exponential chi-squared kernel :math:`k(x, y) = \exp(-\gamma \sum_f (x_f - y_f)^2/(x_f + y_f))`.
 
-    Compares histograms: a difference counts more where both have little. Inputs must not be negative. Equal to
+    Compares histograms: a difference counts more where both values are small. Inputs must not be negative. Equal to
     scikit-learn's "chi2".
 
     Parameters
     ----------
     gamma : float or rule, default=1.0
-        γ > 0, or a rule that finds it from data: see `resolve_gamma`; percentiles are those of chi-squared distances.
+        γ > 0, or a rule that finds it from data: see `resolve_gamma`. Percentiles are those of chi-squared distances.
 
     Examples
     --------
@@ -46,14 +47,14 @@ class AdditiveChi2(ProfileKernel):
     metric = "chi2"
     lowest_input = 0.0
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return -s
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return 0 * s - 1
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return [-s, 0 * s - 1, *(0 * s for _ in range(order - 1))][: order + 1]
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         return -v

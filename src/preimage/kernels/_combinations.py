@@ -5,30 +5,33 @@ from numbers import Integral, Real
 import numpy as np
 
 from preimage._arrays import array_namespace, integer_power
+from preimage._typing import Array, Block
 from preimage._validation import Interval
 from preimage.kernels._kernel import Kernel, OfOneKernel
-from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
+from preimage.kernels._pairwise import ManhattanDistance, PairwiseQuantity, SquaredDistance
 from preimage.kernels._profile import ProfileKernel, power_derivatives, product_derivatives
 
 
-def add(left, right):
+def add(left: Kernel, right: Kernel) -> Kernel:
     """k + k′: features of both, side by side."""
-    _require_kernel(right, "+")
+    if not isinstance(right, Kernel):
+        raise _not_a_kernel(right, "+")
     _require_combinable(left, right)
     return ProfileSum(left, right) if _share_quantity(left, right) else Sum(left, right)
 
 
-def multiply(kernel, other):
+def multiply(kernel: Kernel, other: Kernel | float) -> Kernel:
     """k·k′, all products of features, or a multiple of k."""
     _require_combinable(kernel, other)
     if isinstance(other, Real):
         factor = float(other)
         return ScaledProfile(kernel, factor) if isinstance(kernel, ProfileKernel) else Scaled(kernel, factor)
-    _require_kernel(other, "*")
+    if not isinstance(other, Kernel):
+        raise _not_a_kernel(other, "*")
     return ProfileProduct(kernel, other) if _share_quantity(kernel, other) else Product(kernel, other)
 
 
-def power(kernel, exponent):
+def power(kernel: Kernel, exponent: int) -> Kernel:
     """k^d for an integer d ≥ 1: products of d features."""
     _require_combinable(kernel)
     if not isinstance(exponent, Integral) or exponent < 1:
@@ -36,25 +39,25 @@ def power(kernel, exponent):
     return ProfilePower(kernel, exponent) if isinstance(kernel, ProfileKernel) else Power(kernel, exponent)
 
 
-class _Pair:
+class _Pair(Kernel):
     """Two kernels `left` and `right`."""
 
     _parameter_constraints = {"left": [Kernel], "right": [Kernel]}
 
-    def __init__(self, left, right):
+    def __init__(self, left: Kernel, right: Kernel) -> None:
         self.left = left
         self.right = right
 
     @property
-    def is_positive_semidefinite(self):
+    def is_positive_semidefinite(self) -> bool:
         return self.left.is_positive_semidefinite and self.right.is_positive_semidefinite
 
     @property
-    def has_gradient(self):
+    def has_gradient(self) -> bool:
         return self.left.has_gradient and self.right.has_gradient
 
     @property
-    def pairwise(self):
+    def pairwise(self) -> PairwiseQuantity:
         return self.left.pairwise
 
 
@@ -63,14 +66,14 @@ class _OfTwoTerms(_Pair):
 
     is_bilinear = property(lambda self: self.left.is_bilinear and self.right.is_bilinear)
 
-    def recentered(self, origin):
+    def recentered(self, origin: Array) -> Kernel:
         # A profile of inner products, of which one term alone could be shifted, stays one: fixed points need it.
         if self.is_bilinear or isinstance(self, ProfileKernel):
             return super().recentered(origin)
         left, right = self.left.recentered(origin), self.right.recentered(origin)
         return self if left is self.left and right is self.right else add(left, right)
 
-    def unshifted(self):
+    def unshifted(self) -> tuple[Kernel, Array | None]:
         (left, one), (right, other) = self.left.unshifted(), self.right.unshifted()
         if one is None and other is None:
             return self, None
@@ -87,23 +90,23 @@ class _Multiple(OfOneKernel):
 
     _parameter_constraints = {"kernel": [Kernel], "factor": [Interval(Real, None, None, closed="neither")]}
 
-    def __init__(self, kernel, factor=1.0):
+    def __init__(self, kernel: Kernel, factor: float = 1.0) -> None:
         self.kernel = kernel
         self.factor = factor
 
     @property
-    def is_positive_semidefinite(self):
+    def is_positive_semidefinite(self) -> bool:
         return self.kernel.is_positive_semidefinite and self.factor >= 0
 
     is_bilinear = property(lambda self: self.kernel.is_bilinear)
 
-    def recentered(self, origin):
+    def recentered(self, origin: Array) -> Kernel:
         if self.is_bilinear:
             return super().recentered(origin)
         kernel = self.kernel.recentered(origin)
         return self if kernel is self.kernel else multiply(kernel, self.factor)
 
-    def unshifted(self):
+    def unshifted(self) -> tuple[Kernel, Array | None]:
         kernel, origin = self.kernel.unshifted()
         return (self, None) if origin is None else (multiply(kernel, self.factor), origin)
 
@@ -113,94 +116,94 @@ class _IntegerPower(OfOneKernel):
 
     _parameter_constraints = {"kernel": [Kernel], "exponent": [Interval(Integral, 1, None, closed="left")]}
 
-    def __init__(self, kernel, exponent=2):
+    def __init__(self, kernel: Kernel, exponent: int = 2) -> None:
         self.kernel = kernel
         self.exponent = exponent
 
 
-class Sum(_OfTwoTerms, Kernel):
+class Sum(_OfTwoTerms):
     """k(x, y) = k₁(x, y) + k₂(x, y)."""
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         left, right = self.left.blocks(X, Y), self.right.blocks(X, Y)
         return lambda rows, columns: left(rows, columns) + right(rows, columns)
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         return self.left.diagonal(X) + self.right.diagonal(X)
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         return self.left.gradient(Z, X, weights) + self.right.gradient(Z, X, weights)
 
-    def diagonal_gradient(self, Z):
+    def diagonal_gradient(self, Z: Array) -> Array:
         return self.left.diagonal_gradient(Z) + self.right.diagonal_gradient(Z)
 
 
-class Product(_Pair, Kernel):
+class Product(_Pair):
     """k(x, y) = k₁(x, y) k₂(x, y)."""
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         left, right = self.left.blocks(X, Y), self.right.blocks(X, Y)
         return lambda rows, columns: left(rows, columns) * right(rows, columns)
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         return self.left.diagonal(X) * self.right.diagonal(X)
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         by_left = self.left.gradient(Z, X, weights * self.right(Z, X))
         return by_left + self.right.gradient(Z, X, weights * self.left(Z, X))
 
-    def diagonal_gradient(self, Z):
+    def diagonal_gradient(self, Z: Array) -> Array:
         left, right = self.left.diagonal(Z), self.right.diagonal(Z)
         return right[:, None] * self.left.diagonal_gradient(Z) + left[:, None] * self.right.diagonal_gradient(Z)
 
 
-class Scaled(_Multiple, Kernel):
+class Scaled(_Multiple):
     """k(x, y) = a·k₁(x, y)."""
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         block = self.kernel.blocks(X, Y)
         return lambda rows, columns: self.factor * block(rows, columns)
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         return self.factor * self.kernel.diagonal(X)
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         return self.factor * self.kernel.gradient(Z, X, weights)
 
-    def diagonal_gradient(self, Z):
+    def diagonal_gradient(self, Z: Array) -> Array:
         return self.factor * self.kernel.diagonal_gradient(Z)
 
 
-class Power(_IntegerPower, Kernel):
+class Power(_IntegerPower):
     """k(x, y) = k₁(x, y)^d."""
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         block = self.kernel.blocks(X, Y)
         return lambda rows, columns: integer_power(block(rows, columns), self.exponent)
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         return integer_power(self.kernel.diagonal(X), self.exponent)
 
-    def gradient(self, Z, X, weights):
-        return self.kernel.gradient(Z, X, weights * self._slope(self.kernel(Z, X)))
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
+        return self.kernel.gradient(Z, X, weights * self._derivative(self.kernel(Z, X)))
 
-    def diagonal_gradient(self, Z):
-        return self._slope(self.kernel.diagonal(Z))[:, None] * self.kernel.diagonal_gradient(Z)
+    def diagonal_gradient(self, Z: Array) -> Array:
+        return self._derivative(self.kernel.diagonal(Z))[:, None] * self.kernel.diagonal_gradient(Z)
 
-    def _slope(self, values):
-        return _power_slope(values, self.exponent)
+    def _derivative(self, values: Array) -> Array:
+        return _power_derivative(values, self.exponent)
 
 
 class ProfileSum(_OfTwoTerms, ProfileKernel):
     """The sum of two profiles of one pairwise quantity, itself a profile of it."""
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return self.left.profile(s) + self.right.profile(s)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return self.left.profile_derivative(s) + self.right.profile_derivative(s)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         pairs = zip(self.left.profile_derivatives(s, order), self.right.profile_derivatives(s, order), strict=True)
         return [left + right for left, right in pairs]
 
@@ -208,43 +211,43 @@ class ProfileSum(_OfTwoTerms, ProfileKernel):
 class ProfileProduct(_Pair, ProfileKernel):
     """The product of two profiles of one pairwise quantity, itself a profile of it."""
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return self.left.profile(s) * self.right.profile(s)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         by_left = self.left.profile_derivative(s) * self.right.profile(s)
         return by_left + self.left.profile(s) * self.right.profile_derivative(s)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return product_derivatives(self.left.profile_derivatives(s, order), self.right.profile_derivatives(s, order))
 
 
 class ScaledProfile(_Multiple, ProfileKernel):
     """A multiple of a profile."""
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return self.factor * self.kernel.profile(s)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return self.factor * self.kernel.profile_derivative(s)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return [self.factor * derivative for derivative in self.kernel.profile_derivatives(s, order)]
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         return self.kernel.inverse_profile(v / self.factor)
 
 
 class ProfilePower(_IntegerPower, ProfileKernel):
     """An integer power of a profile."""
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return integer_power(self.kernel.profile(s), self.exponent)
 
-    def profile_derivative(self, s):
-        return _power_slope(self.kernel.profile(s), self.exponent) * self.kernel.profile_derivative(s)
+    def profile_derivative(self, s: Array) -> Array:
+        return _power_derivative(self.kernel.profile(s), self.exponent) * self.kernel.profile_derivative(s)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return power_derivatives(self.kernel.profile_derivatives(s, order), self.exponent)
 
 
@@ -263,43 +266,42 @@ class Constant(ProfileKernel):
     pairwise = SquaredDistance()
     _parameter_constraints = {"value": [Interval(Real, None, None, closed="neither")]}
 
-    def __init__(self, value=1.0):
+    def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
     @property
-    def is_positive_semidefinite(self):
+    def is_positive_semidefinite(self) -> bool:
         return self.value >= 0
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return array_namespace(s).full_like(s, self.value)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return array_namespace(s).zeros_like(s)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return [self.profile(s)] + order * [self.profile_derivative(s)]
 
 
-def _power_slope(values, exponent):
+def _power_derivative(values: Array, exponent: int) -> Array:
     return exponent * integer_power(values, exponent - 1) if exponent > 1 else 1.0 + 0 * values
 
 
-def _is_stationary(kernel):
+def _is_stationary(kernel: Kernel) -> bool:
     """Whether k(x, y) is known to depend on x − y alone."""
     if isinstance(kernel, ProfileKernel):
         return kernel.pairwise in (SquaredDistance(), ManhattanDistance())
     return isinstance(kernel, (Sum, Product, Scaled, Power)) and all(_is_stationary(part) for part in kernel.parts())
 
 
-def _share_quantity(left, right):
+def _share_quantity(left: Kernel, right: Kernel) -> bool:
     return isinstance(left, ProfileKernel) and isinstance(right, ProfileKernel) and left.pairwise == right.pairwise
 
 
-def _require_combinable(*kernels):
+def _require_combinable(*kernels: object) -> None:
     if any(isinstance(kernel, Kernel) and kernel.points_are_row_numbers for kernel in kernels):
         raise TypeError("Precomputed kernels are combined as matrices: add or multiply these, and pass the result.")
 
 
-def _require_kernel(value, operator):
-    if not isinstance(value, Kernel):
-        raise TypeError(f"'{operator}' combines a kernel with another kernel; got {value!r}.")
+def _not_a_kernel(value: object, operator: str) -> TypeError:
+    return TypeError(f"'{operator}' combines a kernel with another kernel; got {value!r}.")

@@ -4,8 +4,9 @@ from math import factorial
 from numbers import Integral, Real
 
 from preimage._arrays import array_namespace, integer_power
+from preimage._typing import Array
 from preimage._validation import Interval
-from preimage.kernels._bandwidth import GAMMA
+from preimage.kernels._bandwidth import GAMMA, Gamma
 from preimage.kernels._pairwise import InnerProduct
 from preimage.kernels._profile import ProfileKernel, affine_power_derivatives
 
@@ -17,19 +18,19 @@ class Linear(ProfileKernel):
     is_positive_semidefinite = True
     is_bilinear = True
 
-    def __init__(self):
+    def __init__(self) -> None:
         pass
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return s
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return array_namespace(s).ones_like(s)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return affine_power_derivatives(s, 1.0, 1, order)
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         return v
 
 
@@ -59,31 +60,31 @@ class Polynomial(ProfileKernel):
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
 
-    def __init__(self, degree=3, gamma=1.0, coef0=1.0):
+    def __init__(self, degree: int = 3, gamma: Gamma = 1.0, coef0: float = 1.0) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
 
     @property
-    def is_positive_semidefinite(self):
+    def is_positive_semidefinite(self) -> bool:
         return self.coef0 >= 0
 
     @property
-    def is_bilinear(self):
+    def is_bilinear(self) -> bool:
         return self.degree == 1
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return integer_power(self.gamma * s + self.coef0, self.degree)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         if self.degree == 1:
             return array_namespace(s).full_like(s, self.gamma)
         return self.degree * self.gamma * integer_power(self.gamma * s + self.coef0, self.degree - 1)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return affine_power_derivatives(self.gamma * s + self.coef0, self.gamma, self.degree, order)
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         if self.degree % 2 == 0:
             return super().inverse_profile(v)
         xp = array_namespace(v)
@@ -103,20 +104,20 @@ class Exponential(ProfileKernel):
     is_positive_semidefinite = True
     _parameter_constraints = {"gamma": GAMMA}
 
-    def __init__(self, gamma=1.0):
+    def __init__(self, gamma: Gamma = 1.0) -> None:
         self.gamma = gamma
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return array_namespace(s).exp(self.gamma * s)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return self.gamma * self.profile(s)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         values = self.profile(s)
         return [self.gamma**m * values for m in range(order + 1)]
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         return array_namespace(v).log(v) / self.gamma
 
 
@@ -134,17 +135,17 @@ class Sigmoid(ProfileKernel):
     pairwise = InnerProduct()
     _parameter_constraints = {"gamma": GAMMA, "coef0": [Interval(Real, None, None, closed="neither")]}
 
-    def __init__(self, gamma=1.0, coef0=1.0):
+    def __init__(self, gamma: Gamma = 1.0, coef0: float = 1.0) -> None:
         self.gamma = gamma
         self.coef0 = coef0
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return array_namespace(s).tanh(self.gamma * s + self.coef0)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return self.gamma * (1 - self.profile(s) ** 2)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         # f′ = γ(1 − f²) as a recursion of Taylor coefficients: (m + 1) a_{m+1} = γ (δ_{m0} − Σ_i a_i a_{m−i}).
         coefficients = [self.profile(s)]
         for m in range(order):
@@ -152,5 +153,5 @@ class Sigmoid(ProfileKernel):
             coefficients.append(self.gamma * ((1.0 if m == 0 else 0.0) - square) / (m + 1))
         return [factorial(m) * coefficient for m, coefficient in enumerate(coefficients)]
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         return (array_namespace(v).atanh(v) - self.coef0) / self.gamma

@@ -2,43 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
-from preimage._typing import Array, Rows
+from preimage._typing import Array, Block, Evaluator, Rows, Values
 from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._from_data import DataParameter, Width
 
 EVERYTHING = slice(None)
-
-# f(rows, columns) = k(X[rows], Y[columns]) for slices of rows and columns.
-Block: TypeAlias = Callable[[slice, slice], Array]
-# f(Z) = k(Z, X) for points X that were prepared.
-Values: TypeAlias = Callable[[Array], Array]
-# f(Z) = k(Z, X), and the function of weights that `Kernel.gradient(Z, X, ·)` is.
-Evaluator: TypeAlias = Callable[[Array], tuple[Array, Callable[[Array], Array]]]
-
-
-class OfOneKernel:
-    """Mixed into kernels made of one other `kernel`, whose promises they inherit."""
-
-    kernel: "Kernel"
-
-    @property
-    def is_positive_semidefinite(self) -> bool:
-        return self.kernel.is_positive_semidefinite
-
-    @property
-    def has_gradient(self) -> bool:
-        return self.kernel.has_gradient
-
-    @property
-    def pairwise(self) -> Any:
-        return self.kernel.pairwise
 
 
 class Kernel(BaseEstimator, ABC):
@@ -240,6 +215,24 @@ class Kernel(BaseEstimator, ABC):
         from preimage.kernels._combinations import power
 
         return power(self, exponent)
+
+
+class OfOneKernel(Kernel):
+    """A kernel made of one other `kernel`, whose promises it inherits."""
+
+    kernel: Kernel
+
+    @property
+    def is_positive_semidefinite(self) -> bool:
+        return self.kernel.is_positive_semidefinite
+
+    @property
+    def has_gradient(self) -> bool:
+        return self.kernel.has_gradient
+
+    @property
+    def pairwise(self) -> Any:
+        return self.kernel.pairwise
 
 
 def _same_parameter(mine: Any, theirs: Any) -> bool:

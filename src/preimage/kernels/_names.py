@@ -1,5 +1,9 @@
 """From names and functions to kernels: the one place where strings are understood."""
 
+from collections.abc import Callable
+from typing import Any
+
+from preimage.kernels._bandwidth import Gamma
 from preimage.kernels._callable import CallableKernel
 from preimage.kernels._chi_squared import AdditiveChi2, Chi2
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
@@ -15,7 +19,7 @@ from preimage.kernels._radial import (
     RationalQuadratic,
 )
 
-_NAMED = {
+_NAMED: dict[str, Callable[[Gamma, int, float], Kernel]] = {
     "linear": lambda gamma, degree, coef0: Linear(),
     "poly": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
     "polynomial": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
@@ -37,7 +41,14 @@ _NAMED = {
 KERNEL_NAMES = tuple(_NAMED)
 
 
-def as_kernel(kernel, *, gamma=None, degree=3, coef0=1.0, kernel_params=None):
+def as_kernel(
+    kernel: str | Callable[..., Any] | Kernel,
+    *,
+    gamma: Gamma = None,
+    degree: int = 3,
+    coef0: float = 1.0,
+    kernel_params: dict[str, Any] | None = None,
+) -> Kernel:
     """The kernel that a name, a function or a `Kernel` means.
 
     Parameters

@@ -1,6 +1,7 @@
 """Pairwise quantities: what profile kernels are functions of. The one file where sparse input is special."""
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -17,9 +18,15 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
+from preimage._typing import Array, Block, Values
 
-# Rows from which the origin of distances is found.
+# Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
+# and sorting more would cost as much as the distances of a small block.
 SAMPLE = 512
+# Rows whose mutual distances show whether single precision is enough, the percentile of these that counts as short, and
+# the error of a short distance that is too much. Kernel values of short distances are those that differ from each
+# other; with an error of a hundredth the smallest eigenvalues of Gram matrices would change.
+SHORT_SAMPLE, SHORT_PERCENTILE, LARGEST_ERROR = 100, 5, 1e-3
 
 
 class PairwiseQuantity(ABC):
@@ -29,70 +36,70 @@ class PairwiseQuantity(ABC):
     """
 
     @abstractmethod
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         """f with f(rows, columns) = s(X[rows], Y[columns]), a fresh array for slices of rows and columns."""
 
-    def against(self, Y):
+    def against(self, Y: Array) -> Values:
         """f with f(Z) = s(Z, Y), for many Z against the same points."""
         return lambda Z: self.blocks(Z, Y)(slice(None), slice(None))
 
     @abstractmethod
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         """Σᵢ wⱼᵢ ∇₁s(zⱼ, xᵢ), shape (q, d)."""
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         """s(x, x) for every row."""
         xp = array_namespace(X)
         return xp.zeros(X.shape[0], dtype=X.dtype, **device_kwargs(X))
 
-    def diagonal_gradient(self, Z):
+    def diagonal_gradient(self, Z: Array) -> Array:
         """Gradient of z ↦ s(z, z) for every row."""
         return array_namespace(Z).zeros_like(to_dense(Z))
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return type(self) is type(other)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(type(self))
 
 
 class InnerProduct(PairwiseQuantity):
     """s = x·y."""
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         return lambda rows, columns: inner_products(X[rows, :], Y[columns, :])
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         return squared_row_norms(X)
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         return weights @ X  # (K0c)
 
-    def diagonal_gradient(self, Z):
+    def diagonal_gradient(self, Z: Array) -> Array:
         return 2 * to_dense(Z)
 
 
 class SquaredDistance(PairwiseQuantity):
     """s = ‖x − y‖², as one matrix product of lifted points.
 
-    With both sets shifted by the median of Y (which the distance does not notice, but its rounding does),
-    s = (−2x, ‖x‖², 1)·(y, 1, ‖y‖²). What is no more than its rounding error counts as zero, so points compared with
-    themselves or their copies give exactly zero, whatever the width of a kernel makes of rounding errors.
+    With both sets shifted by the median of Y (which changes no distance, but makes its rounding errors smaller),
+    s = (−2x, ‖x‖², 1)·(y, 1, ‖y‖²). Values up to their rounding error count as zero, so that points compared with
+    themselves or their copies give exactly zero; narrow kernels would magnify anything else.
     """
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         distances = _sparse_distances(X, Y) if is_sparse(X) or is_sparse(Y) else _lifted_distances(X, Y)
         if X is not Y:
             return distances
         return lambda rows, columns: _without_diagonal(distances(rows, columns), rows, columns, X.shape[0])
 
-    def against(self, Y):
+    def against(self, Y: Array) -> Values:
         if is_sparse(Y):
             return super().against(Y)
         lifted, of_sparse = _Lifted(Y), super().against(Y)
         return lambda Z: of_sparse(Z) if is_sparse(Z) else lifted.distances(lifted.left(Z), lifted.right)
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         xp = array_namespace(weights)
         return 2 * (xp.sum(weights, axis=1)[:, None] * to_dense(Z) - weights @ X)  # (K0d)
 
@@ -100,10 +107,10 @@ class SquaredDistance(PairwiseQuantity):
 class ManhattanDistance(PairwiseQuantity):
     """s = ‖x − y‖₁ = Σ_f |x_f − y_f|."""
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         return lambda rows, columns: _manhattan(X[rows, :], Y[columns, :])
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         xp = array_namespace(weights)
         Z, X = to_dense(Z), to_dense(X)
         # One feature at a time: never a (q, n, d) array.
@@ -114,22 +121,22 @@ class ManhattanDistance(PairwiseQuantity):
 class ChiSquaredDistance(PairwiseQuantity):
     """s = Σ_f (x_f − y_f)²/(x_f + y_f) of non-negative inputs such as histograms; 0/0 counts as zero."""
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         _require_non_negative(X)
         if Y is not X:
             _require_non_negative(Y)
         return lambda rows, columns: _chi_squared(X[rows, :], Y[columns, :])
 
-    def against(self, Y):
+    def against(self, Y: Array) -> Values:
         _require_non_negative(Y)
 
-        def distances(Z):
+        def distances(Z: Array) -> Array:
             _require_non_negative(Z)
             return _chi_squared(Z, Y)
 
         return distances
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         xp = array_namespace(weights)
         Z, X = to_dense(Z), to_dense(X)
         # d/dx (x − y)²/(x + y) = 1 − (2y/(x + y))², one feature at a time; zero at the corner x = y = 0, which has a
@@ -137,8 +144,8 @@ class ChiSquaredDistance(PairwiseQuantity):
         columns = []
         for f in range(Z.shape[1]):
             total = Z[:, f, None] + X[None, :, f]
-            share = 2 * X[None, :, f] / xp.where(total > 0, total, xp.ones_like(total))
-            columns.append(xp.sum(weights * xp.where(total > 0, 1 - share * share, xp.zeros_like(total)), axis=1))
+            ratio = 2 * X[None, :, f] / xp.where(total > 0, total, xp.ones_like(total))
+            columns.append(xp.sum(weights * xp.where(total > 0, 1 - ratio * ratio, xp.zeros_like(total)), axis=1))
         return xp.stack(columns, axis=1)
 
 
@@ -149,7 +156,7 @@ class _Lifted:
     are float64 when norms are so large against distances that rounding would show (groups far from each other).
     """
 
-    def __init__(self, Y):
+    def __init__(self, Y: Array) -> None:
         xp = array_namespace(Y)
         sample = Y[:: max(1, Y.shape[0] // SAMPLE), :]
         self.shift = xp.sort(sample, axis=0)[sample.shape[0] // 2, :]
@@ -162,39 +169,46 @@ class _Lifted:
             norms = squared_row_norms(centered)
         self.right = xp.concat([centered, _ones(centered), norms[:, None]], axis=1).T
 
-    def left(self, X):
+    def left(self, X: Array) -> Array:
         """(−2x, ‖x‖², 1), whose inner products with the prepared points are squared distances."""
         xp = array_namespace(X)
         wide = lambda array: xp.astype(array, xp.float64) if self.widened else array
         centered = wide(X) - wide(self.shift)
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
-    def distances(self, left, right):
+    def distances(self, left: Array, right: Array) -> Array:
         s = _zero_below(left @ right, _rounding(left.shape[1], left.dtype) * left[:, -2:-1])
         return array_namespace(s).astype(s, self.dtype) if self.widened else s
 
 
-def _rounding_shows(sample, norms):
-    """Whether rounding errors of the expanded square exceed a thousandth of a short distance (5th percentile)."""
-    few = to_numpy(sample[:: max(1, sample.shape[0] // 100), :]).astype(float)
+def _rounding_shows(sample: Array, norms: Array) -> bool:
+    """Whether rounding errors of the expanded square are too large a part of short distances."""
+    few = to_numpy(sample[:: max(1, sample.shape[0] // SHORT_SAMPLE), :]).astype(float)
     squared = cdist(few, few, "sqeuclidean")[np.triu_indices(few.shape[0], 1)]
     largest = float(array_namespace(norms).max(norms))
     positive = squared[squared > 0]
-    return positive.size > 0 and epsilon(norms.dtype) * largest > 1e-3 * float(np.percentile(positive, 5))
+    if positive.size == 0:
+        return False
+    short = float(np.percentile(positive, SHORT_PERCENTILE))
+    return epsilon(norms.dtype) * largest > LARGEST_ERROR * short
 
 
-def _lifted_distances(X, Y):
+def _lifted_distances(X: Array, Y: Array) -> Block:
     lifted = _Lifted(Y)
     left, right = lifted.left(X), lifted.right
     return lambda rows, columns: lifted.distances(left[rows, :], right[:, columns])
 
 
-def _rounding(n_columns, dtype):
-    """Error of a squared distance over the squared norm: that of a sum of so many products, some √d last places."""
+def _rounding(n_columns: int, dtype: Any) -> float:
+    """Error of a squared distance relative to the squared norm: that of a sum of `n_columns` products.
+
+    Errors of the terms are independent, so that their sum grows with √d; 4 covers the few terms of short rows, and the
+    factor 2 the sums of both norms.
+    """
     return 2 * (4 + n_columns**0.5) * epsilon(dtype)
 
 
-def _zero_below(fresh, floor):
+def _zero_below(fresh: Array, floor: Array) -> Array:
     """Zero for entries up to `floor` of an array that nobody else holds; NaN stays NaN, so bad values show."""
     if isinstance(fresh, np.ndarray):
         return np.multiply(fresh, fresh > floor, out=fresh)
@@ -202,16 +216,16 @@ def _zero_below(fresh, floor):
     return xp.where(fresh <= floor, xp.zeros_like(fresh), fresh)
 
 
-def _ones(points):
+def _ones(points: Array) -> Array:
     return array_namespace(points).ones((points.shape[0], 1), dtype=points.dtype, **device_kwargs(points))
 
 
-def _sparse_distances(X, Y):
+def _sparse_distances(X: Array, Y: Array) -> Block:
     # No shift, which would fill the zeros; float64 throughout instead.
     dtype, X, Y = X.dtype, X.astype(np.float64), Y.astype(np.float64)
     left, right = squared_row_norms(X), squared_row_norms(Y)
 
-    def distances(rows, columns):
+    def distances(rows: slice, columns: slice) -> Array:
         s = -2 * inner_products(X[rows, :], Y[columns, :])
         s += left[rows, None]
         s += right[None, columns]
@@ -220,17 +234,17 @@ def _sparse_distances(X, Y):
     return distances
 
 
-def _without_diagonal(s, rows, columns, n):
-    rows, columns = range(n)[rows], range(n)[columns]
-    if rows.start >= columns.stop or columns.start >= rows.stop:
+def _without_diagonal(s: Array, rows: slice, columns: slice, n: int) -> Array:
+    """Exactly zero for pairs of a point with itself, in a block of all pairs of n points."""
+    above, beside = range(n)[rows], range(n)[columns]
+    if above.start >= beside.stop or beside.start >= above.stop:
         return s
-    xp = array_namespace(s)
-    place = device_kwargs(s)
-    same = xp.arange(rows.start, rows.stop, **place)[:, None] == xp.arange(columns.start, columns.stop, **place)
+    xp, device = array_namespace(s), device_kwargs(s)
+    same = xp.arange(above.start, above.stop, **device)[:, None] == xp.arange(beside.start, beside.stop, **device)
     return xp.where(same, xp.zeros_like(s), s)
 
 
-def _manhattan(X, Y):
+def _manhattan(X: Array, Y: Array) -> Array:
     if is_sparse(X) or is_sparse(Y):
         return manhattan_distances(_with_short_indices(X), _with_short_indices(Y)).astype(X.dtype, copy=False)
     xp = array_namespace(X, Y)
@@ -242,11 +256,11 @@ def _manhattan(X, Y):
     return total
 
 
-def _with_short_indices(X):
+def _with_short_indices(X: Any) -> Any:
     """A sparse matrix with the 32-bit indices that scikit-learn's distances need; anything else as it is.
 
-    SciPy makes 64-bit indices of stacked, sliced or loaded matrices that could do with 32. One whose entries are too
-    many for these becomes dense: its rows are a block, chosen so that dense values of the same number fit.
+    SciPy uses 64-bit indices for stacked, sliced or loaded matrices even where 32 bits are enough. A matrix with too
+    many entries for 32 bits becomes dense: it is one block of rows, which is small enough for that.
     """
     if not is_sparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
@@ -256,7 +270,7 @@ def _with_short_indices(X):
     return type(X)((X.data, *short), shape=X.shape)
 
 
-def _chi_squared(X, Y):
+def _chi_squared(X: Array, Y: Array) -> Array:
     X, Y = to_dense(X), to_dense(Y)
     xp = array_namespace(X, Y)
     if xp.__name__.endswith("numpy"):
@@ -270,7 +284,7 @@ def _chi_squared(X, Y):
     return parts
 
 
-def _require_non_negative(X):
+def _require_non_negative(X: Array) -> None:
     values = X.data if is_sparse(X) else X
     if 0 in values.shape:
         return

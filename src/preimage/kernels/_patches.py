@@ -1,12 +1,15 @@
 """Kernels that know neighbourhoods in images."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
 from preimage._arrays import array_namespace, from_numpy, integer_power
+from preimage._typing import Array, Block
 from preimage._validation import Interval
 from preimage.kernels._kernel import Kernel
 
@@ -55,7 +58,16 @@ class Patches(Kernel):
         "smoothing": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def __init__(self, image_shape, patch=4, step=None, degree=2, outer_degree=1, window_width=None, smoothing=None):
+    def __init__(
+        self,
+        image_shape: tuple[int, int],
+        patch: int = 4,
+        step: int | None = None,
+        degree: int = 2,
+        outer_degree: int = 1,
+        window_width: float | None = None,
+        smoothing: float | None = None,
+    ) -> None:
         self.image_shape = image_shape
         self.patch = patch
         self.step = step
@@ -64,50 +76,50 @@ class Patches(Kernel):
         self.window_width = window_width
         self.smoothing = smoothing
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         left = self._regions(X)
         right = left if Y is X else self._regions(Y)
 
-        def block(rows, columns):
+        def block(rows: slice, columns: slice) -> Array:
             return integer_power(_sum_of_powers(left, right, rows, columns, self.degree), self.outer_degree)
 
         return block
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         xp = array_namespace(X)
         regions = [integer_power(xp.sum(part * part, axis=1), self.degree) for part in self._regions(X)]
         return integer_power(sum(regions[1:], regions[0]), self.outer_degree)
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         left, right = self._regions(Z), self._regions(X)
         if self.outer_degree > 1:
             total = _sum_of_powers(left, right, slice(None), slice(None), self.degree)
             weights = weights * self.outer_degree * integer_power(total, self.outer_degree - 1)
         parts = []
         for part, other in zip(left, right, strict=True):
-            slope = self.degree * integer_power(part @ other.T, self.degree - 1) if self.degree > 1 else 1.0
-            parts.append((weights * slope) @ other)
+            factor = self.degree * integer_power(part @ other.T, self.degree - 1) if self.degree > 1 else 1.0
+            parts.append((weights * factor) @ other)
         return self._gather(parts, Z)
 
-    def diagonal_gradient(self, Z):
+    def diagonal_gradient(self, Z: Array) -> Array:
         xp = array_namespace(Z)
         regions = self._regions(Z)
         norms = [xp.sum(part * part, axis=1) for part in regions]
-        outer = 1.0
+        outer: Any = 1.0
         if self.outer_degree > 1:
             powers = [integer_power(norm, self.degree) for norm in norms]
             outer = self.outer_degree * integer_power(sum(powers[1:], powers[0]), self.outer_degree - 1)
         parts = []
         for part, norm in zip(regions, norms, strict=True):
-            slope = self.degree * integer_power(norm, self.degree - 1) if self.degree > 1 else xp.ones_like(norm)
-            parts.append(2 * (outer * slope)[:, None] * part)
+            inner = self.degree * integer_power(norm, self.degree - 1) if self.degree > 1 else xp.ones_like(norm)
+            parts.append(2 * (outer * inner)[:, None] * part)
         return self._gather(parts, Z)
 
-    def _regions(self, X):
+    def _regions(self, X: Array) -> list[Array]:
         """Weighted pixels of each region: a list of (n, p²) arrays."""
         return [X @ part for part in self._maps(X)]
 
-    def _gather(self, parts, like):
+    def _gather(self, parts: list[Array], like: Array) -> Array:
         """The adjoint of `_regions`: put gradients of regions back on the pixels."""
         maps = self._maps(like)
         total = parts[0] @ maps[0].T
@@ -115,8 +127,8 @@ class Patches(Kernel):
             total = total + part @ linear.T
         return total
 
-    def _maps(self, X):
-        """One (pixels, p²) matrix a region: smooth, cut out, weigh."""
+    def _maps(self, X: Array) -> list[Array]:
+        """One (pixels, p²) matrix per region: smooth, cut out, weigh."""
         height, width = self.image_shape
         if X.shape[1] != height * width:
             raise ValueError(f"Patches of {height} × {width} images need {height * width} columns; got {X.shape[1]}.")
@@ -127,7 +139,9 @@ class Patches(Kernel):
 
 
 @lru_cache(maxsize=8)
-def _region_maps(height, width, patch, step, window_width, smoothing):
+def _region_maps(
+    height: int, width: int, patch: int, step: int, window_width: float | None, smoothing: float | None
+) -> list[np.ndarray]:
     pixels = np.eye(height * width)
     if smoothing is not None:
         images = pixels.reshape(-1, height, width)
@@ -136,7 +150,9 @@ def _region_maps(height, width, patch, step, window_width, smoothing):
     return [pixels[:, index] * np.sqrt(weight) for index, weight in _windows(height, width, patch, step, window_width)]
 
 
-def _windows(height, width, patch, step, window_width):
+def _windows(
+    height: int, width: int, patch: int, step: int, window_width: float | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pixel numbers and weights of every region."""
     centre = (patch - 1) / 2
     for top in range(0, height, step):
@@ -152,7 +168,7 @@ def _windows(height, width, patch, step, window_width):
                 yield index, np.exp(-distance / (2 * window_width**2)).ravel()
 
 
-def _sum_of_powers(left, right, rows, columns, degree):
+def _sum_of_powers(left: list[Array], right: list[Array], rows: slice, columns: slice, degree: int) -> Array:
     total = integer_power(left[0][rows, :] @ right[0][columns, :].T, degree)
     for part, other in zip(left[1:], right[1:], strict=True):
         total += integer_power(part[rows, :] @ other[columns, :].T, degree)

@@ -1,8 +1,11 @@
 """Kernels whose values are a matrix."""
 
+from typing import Any
+
 import numpy as np
 
 from preimage._arrays import array_namespace, floating_type, from_numpy, is_sparse, to_dense
+from preimage._typing import Array, Block
 from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel
@@ -25,10 +28,10 @@ class Precomputed(Kernel):
     points_are_row_numbers = True
     _parameter_constraints = {"gram": ["array-like", None]}
 
-    def __init__(self, gram=None):
+    def __init__(self, gram: Array | None = None) -> None:
         self.gram = gram
 
-    def resolve(self, X):
+    def resolve(self, X: Array) -> "Precomputed":
         """The kernel of the matrix X, square values k(X_train, X_train), whatever `gram` was before."""
         check_parameters(self)
         if X.shape[0] != X.shape[1]:
@@ -38,20 +41,21 @@ class Precomputed(Kernel):
             )
         return Precomputed(X)
 
-    def inputs(self, X):
+    def inputs(self, X: Array) -> Array:
         if _are_numbers(X) and X.shape[1] == 1:
             return X
         xp = array_namespace(X)
         return from_numpy(np.arange(X.shape[0])[:, None], X, dtype=xp.int64)
 
-    def known_values(self, X, Y):
-        known = self.gram is not None and X is Y and _are_numbers(X)
-        return self.gram if known and _covers_all(X, self.gram.shape[0]) else None
+    def known_values(self, X: Array, Y: Array) -> Array | None:
+        if self.gram is None or X is not Y or not _are_numbers(X):
+            return None
+        return self.gram if _covers_all(X, self.gram.shape[0]) else None
 
-    def value_type(self, X):
+    def value_type(self, X: Array) -> Any:
         return floating_type(X if self.gram is None else self.gram)
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         if not _are_numbers(Y):
             if X is Y:  # all pairs of training points
                 return lambda rows, columns: X[rows, columns]
@@ -63,7 +67,7 @@ class Precomputed(Kernel):
         values = array_namespace(values).take(values, Y[:, 0], axis=1) if not _covers_all(Y, n) else values
         return lambda rows, columns: values[rows, columns]
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         if not _are_numbers(X):
             raise UnsupportedKernelError(
                 "A precomputed kernel does not know k(z, z) of new points. Pass them as `diagonal=`, "
@@ -73,17 +77,17 @@ class Precomputed(Kernel):
         xp = array_namespace(gram)
         return xp.take(xp.linalg.diagonal(gram), X[:, 0])
 
-    def gradient(self, Z, X, weights):
-        self.require_gradient("This")
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
+        self.require_gradient("This")  # raises
 
-    def diagonal_gradient(self, Z):
-        self.require_gradient("This")
+    def diagonal_gradient(self, Z: Array) -> Array:
+        self.require_gradient("This")  # raises
 
-    def _gram_rows(self, numbers):
+    def _gram_rows(self, numbers: Array) -> Array:
         gram = self._require_gram()
         return array_namespace(gram).take(gram, numbers[:, 0], axis=0)
 
-    def _require_gram(self):
+    def _require_gram(self) -> Array:
         if self.gram is None:
             raise UnsupportedKernelError(
                 "This precomputed kernel does not hold the values among training points, which are needed here. "
@@ -92,11 +96,11 @@ class Precomputed(Kernel):
         return self.gram
 
 
-def _covers_all(numbers, n):
+def _covers_all(numbers: Array, n: int) -> bool:
     """Whether `numbers` are 0 … n − 1 in this order."""
     xp = array_namespace(numbers)
     return numbers.shape[0] == n and bool(xp.all(numbers[1:, 0] - numbers[:-1, 0] == 1))
 
 
-def _are_numbers(points):
+def _are_numbers(points: Array) -> bool:
     return not is_sparse(points) and bool(array_namespace(points).isdtype(points.dtype, "integral"))

@@ -1,10 +1,13 @@
 """Kernels that are a function of one pairwise quantity."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from math import comb
 from numbers import Integral
+from typing import Any
 
 from preimage._arrays import array_namespace, integer_power
+from preimage._typing import Array, Block, Evaluator, Values
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import EVERYTHING, Kernel
 from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance
@@ -19,35 +22,36 @@ class ProfileKernel(Kernel):
 
     pairwise: PairwiseQuantity
 
-    def __init_subclass__(cls, **options):
-        """Leave behind what a parent knows of its own profile where a class brings another one."""
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Drop what a parent class knows about its profile where a class defines another profile."""
         super().__init_subclass__(**options)
         own = vars(cls)
         if "profile" not in own:
             return
+        # Inherited shortcuts would describe the parent's profile: results would be wrong without any error.
         for name in ("profile_with_derivative", "profile_derivatives", "inverse_profile"):
             if name not in own:
                 setattr(cls, name, getattr(ProfileKernel, name))
         if "is_bilinear" not in own and issubclass(_definer(cls, "is_bilinear"), ProfileKernel):
             cls.is_bilinear = False
         if "profile_derivative" not in own:
-            cls.profile_derivative = _unknown_derivative
+            setattr(cls, "profile_derivative", _unknown_derivative)  # noqa: B010  a method of the class, not a value
             if "has_gradient" not in own:
                 cls.has_gradient = False
 
     @abstractmethod
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         """f(s), elementwise."""
 
     @abstractmethod
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         """f′(s), elementwise."""
 
-    def profile_with_derivative(self, s):
+    def profile_with_derivative(self, s: Array) -> tuple[Array, Array]:
         """f(s) and f′(s) together, for kernels where one gives the other."""
         return self.profile(s), self.profile_derivative(s)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         """The list f(s), f′(s), …, of `order` + 1 arrays; infinite where a derivative grows without bound.
 
         Only the geometry of feature space asks for more than the first (`preimage.geometry`).
@@ -59,7 +63,7 @@ class ProfileKernel(Kernel):
             )
         return list(self.profile_with_derivative(s))[: order + 1]
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         """The s with f(s) = v, where f is invertible."""
         raise UnsupportedKernelError(
             f"{self!r} has no inverse profile. Gaussian, RationalQuadratic, InverseMultiquadric, Exponential, Linear, "
@@ -67,65 +71,65 @@ class ProfileKernel(Kernel):
         )
 
     @property
-    def is_radial(self):
+    def is_radial(self) -> bool:
         """Whether k is a function of the squared Euclidean distance."""
         return self.pairwise == SquaredDistance()
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         quantity = self.pairwise.blocks(X, Y)
         return lambda rows, columns: self.profile(quantity(rows, columns))
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         return self.profile(self.pairwise.diagonal(X))
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         s = self.pairwise.blocks(Z, X)(EVERYTHING, EVERYTHING)
         return self.pairwise.gradient(Z, X, weights * self.profile_derivative(s))
 
-    def against(self, X):
+    def against(self, X: Array) -> Values:
         quantity = self.pairwise.against(X)
         return lambda Z: self.profile(quantity(Z))
 
-    def evaluator(self, X):
+    def evaluator(self, X: Array) -> Evaluator:
         quantity = self.pairwise.against(X)
 
-        def evaluate(Z):
-            values, slopes = self.profile_with_derivative(quantity(Z))
-            return values, lambda weights: self.pairwise.gradient(Z, X, weights * slopes)
+        def evaluate(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
+            values, derivatives = self.profile_with_derivative(quantity(Z))
+            return values, lambda weights: self.pairwise.gradient(Z, X, weights * derivatives)
 
         return evaluate
 
-    def diagonal_gradient(self, Z):
-        slope = self.profile_derivative(self.pairwise.diagonal(Z))
-        return slope[:, None] * self.pairwise.diagonal_gradient(Z)
+    def diagonal_gradient(self, Z: Array) -> Array:
+        derivative = self.profile_derivative(self.pairwise.diagonal(Z))
+        return derivative[:, None] * self.pairwise.diagonal_gradient(Z)
 
 
-def _definer(cls, name):
+def _definer(cls: type, name: str) -> type:
     """The class that gives `cls` the attribute `name`."""
     return next(each for each in cls.__mro__ if name in vars(each))
 
 
-def _unknown_derivative(kernel, s):
+def _unknown_derivative(kernel: ProfileKernel, s: Array) -> Array:
     raise UnsupportedKernelError(
         f"{type(kernel).__name__} has a profile of its own, but no derivative of it. Implement `profile_derivative(s)`."
     )
 
 
-def affine_power_derivatives(base, slope, exponent, order):
-    """Derivatives 0 … order of (slope·s + c)^p in s, where `base` = slope·s + c; p is a whole number or base > 0."""
+def affine_power_derivatives(base: Array, slope: float, exponent: float, order: int) -> list[Array]:
+    """Derivatives 0 … order of (slope·s + c)^p in s, where `base` = slope·s + c; p is an integer or base > 0."""
     derivatives, factor = [], 1.0
     for m in range(order + 1):
         derivatives.append(factor * _power(base, exponent - m) if factor else 0 * base)
-        factor *= slope * (exponent - m)  # zero from p + 1 on where p is whole
+        factor *= slope * (exponent - m)  # zero from p + 1 on where p is an integer
     return derivatives
 
 
-def product_derivatives(left, right):
+def product_derivatives(left: list[Array], right: list[Array]) -> list[Array]:
     """Leibniz' rule: derivatives 0 … m of a product from those of its factors."""
     return [sum(comb(m, i) * left[i] * right[m - i] for i in range(m + 1)) for m in range(len(left))]
 
 
-def power_derivatives(derivatives, exponent):
+def power_derivatives(derivatives: list[Array], exponent: int) -> list[Array]:
     """Derivatives of f^d from those of f, by Leibniz' rule d − 1 times."""
     result = derivatives
     for _ in range(exponent - 1):
@@ -133,7 +137,7 @@ def power_derivatives(derivatives, exponent):
     return result
 
 
-def _power(base, exponent):
+def _power(base: Array, exponent: float) -> Array:
     if exponent == 0:
         return array_namespace(base).ones_like(base)
     return integer_power(base, exponent) if isinstance(exponent, Integral) and exponent > 0 else base**exponent

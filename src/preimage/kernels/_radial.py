@@ -3,8 +3,9 @@
 from numbers import Real
 
 from preimage._arrays import array_namespace
+from preimage._typing import Array
 from preimage._validation import Options
-from preimage.kernels._bandwidth import GAMMA
+from preimage.kernels._bandwidth import GAMMA, Gamma
 from preimage.kernels._pairwise import ManhattanDistance, SquaredDistance
 from preimage.kernels._profile import ProfileKernel, affine_power_derivatives
 
@@ -15,24 +16,24 @@ class ExponentialDecay(ProfileKernel):
     is_positive_semidefinite = True
     _parameter_constraints = {"gamma": GAMMA}
 
-    def __init__(self, gamma=1.0):
+    def __init__(self, gamma: Gamma = 1.0) -> None:
         self.gamma = gamma
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return array_namespace(s).exp(-self.gamma * s)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return -self.gamma * self.profile(s)
 
-    def profile_with_derivative(self, s):
+    def profile_with_derivative(self, s: Array) -> tuple[Array, Array]:
         values = self.profile(s)
         return values, -self.gamma * values
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         values = self.profile(s)
         return [(-self.gamma) ** m * values for m in range(order + 1)]
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         return -array_namespace(v).log(v) / self.gamma
 
 
@@ -81,24 +82,24 @@ class RationalQuadratic(ProfileKernel):
     is_positive_semidefinite = True
     _parameter_constraints = {"gamma": GAMMA}
 
-    def __init__(self, gamma=1.0):
+    def __init__(self, gamma: Gamma = 1.0) -> None:
         self.gamma = gamma
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return 1 / (1 + self.gamma * s)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return -self.gamma * self.profile(s) ** 2
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return affine_power_derivatives(1 + self.gamma * s, self.gamma, -1, order)
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         return (1 / v - 1) / self.gamma
 
 
 class InverseMultiquadric(ProfileKernel):
-    """k(x, y) = 1 / √(1 + γ‖x − y‖²): heavier tails still.
+    """k(x, y) = 1 / √(1 + γ‖x − y‖²): tails heavier than those of `RationalQuadratic`.
 
     Parameters
     ----------
@@ -110,19 +111,19 @@ class InverseMultiquadric(ProfileKernel):
     is_positive_semidefinite = True
     _parameter_constraints = {"gamma": GAMMA}
 
-    def __init__(self, gamma=1.0):
+    def __init__(self, gamma: Gamma = 1.0) -> None:
         self.gamma = gamma
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return 1 / array_namespace(s).sqrt(1 + self.gamma * s)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return -0.5 * self.gamma * self.profile(s) ** 3
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return affine_power_derivatives(1 + self.gamma * s, self.gamma, -0.5, order)
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         return (1 / v**2 - 1) / self.gamma
 
 
@@ -141,19 +142,19 @@ class Multiquadric(ProfileKernel):
     pairwise = SquaredDistance()
     _parameter_constraints = {"gamma": GAMMA}
 
-    def __init__(self, gamma=1.0):
+    def __init__(self, gamma: Gamma = 1.0) -> None:
         self.gamma = gamma
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         return -array_namespace(s).sqrt(1 + self.gamma * s)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         return 0.5 * self.gamma / self.profile(s)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return [-values for values in affine_power_derivatives(1 + self.gamma * s, self.gamma, 0.5, order)]
 
-    def inverse_profile(self, v):
+    def inverse_profile(self, v: Array) -> Array:
         return (v**2 - 1) / self.gamma
 
 
@@ -175,15 +176,15 @@ class Matern(ProfileKernel):
     is_positive_semidefinite = True
     _parameter_constraints = {"gamma": GAMMA, "nu": [Options(Real, {0.5, 1.5, 2.5})]}
 
-    def __init__(self, gamma=1.0, nu=1.5):
+    def __init__(self, gamma: Gamma = 1.0, nu: float = 1.5) -> None:
         self.gamma = gamma
         self.nu = nu
 
-    def profile(self, s):
+    def profile(self, s: Array) -> Array:
         r = self._scaled_distance(s)
         return self._polynomial(r) * array_namespace(s).exp(-r)
 
-    def profile_derivative(self, s):
+    def profile_derivative(self, s: Array) -> Array:
         xp = array_namespace(s)
         r = self._scaled_distance(s)
         scale = -2 * self.nu * self.gamma  # ds → dr is (2νγ) / r
@@ -195,17 +196,17 @@ class Matern(ProfileKernel):
             return scale * xp.exp(-r)
         return scale * (1 + r) / 3 * xp.exp(-r)
 
-    def profile_derivatives(self, s, order):
+    def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         # f = h_ν(r)/h_ν(0) with h_µ = √(2/π) r^µ K_µ(r), and dh_µ/ds = −2νγ h_{µ−1}; infinite at s = 0 from µ < 0 on.
         r = self._scaled_distance(s)
         origin = {0.5: 1.0, 1.5: 1.0, 2.5: 3.0}[self.nu]
-        slope = -2 * self.nu * self.gamma
-        return [slope**m / origin * _bessel_decay(r, self.nu - m) for m in range(order + 1)]
+        scale = -2 * self.nu * self.gamma
+        return [scale**m / origin * _bessel_decay(r, self.nu - m) for m in range(order + 1)]
 
-    def _scaled_distance(self, s):
+    def _scaled_distance(self, s: Array) -> Array:
         return array_namespace(s).sqrt(4 * self.nu * self.gamma * s)
 
-    def _polynomial(self, r):
+    def _polynomial(self, r: Array) -> Array:
         if self.nu == 0.5:
             return 1
         if self.nu == 1.5:
@@ -215,7 +216,7 @@ class Matern(ProfileKernel):
         raise ValueError(f"Matern needs nu to be 0.5, 1.5 or 2.5; got {self.nu!r}. For large nu use Gaussian.")
 
 
-def _bessel_decay(r, order):
+def _bessel_decay(r: Array, order: float) -> Array:
     """h_µ(r) = √(2/π) r^µ K_µ(r) of a half-integer µ, by K_{−µ} = K_µ and h_{µ+1} = r² h_{µ−1} + 2µ h_µ."""
     xp = array_namespace(r)
     index, current = 0.5, xp.exp(-r)

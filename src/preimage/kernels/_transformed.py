@@ -5,36 +5,37 @@ from abc import abstractmethod
 import numpy as np
 
 from preimage._arrays import from_numpy, is_sparse, to_dense, to_numpy
+from preimage._typing import Array, Block, Rows
 from preimage.kernels._kernel import Kernel, OfOneKernel
 
 
-class _TransformedInputs(OfOneKernel, Kernel):
+class _TransformedInputs(OfOneKernel):
     """k(Ax, Ay) for an affine map A: transform the inputs once, then use the base kernel."""
 
     is_bound_to_columns = True
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         left = self._map(X)
         return self.kernel.blocks(left, left if Y is X else self._map(Y))
 
-    def diagonal(self, X):
+    def diagonal(self, X: Array) -> Array:
         return self.kernel.diagonal(self._map(X))
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         return self._pull_back(self.kernel.gradient(self._map(Z), self._map(X), weights))
 
-    def diagonal_gradient(self, Z):
+    def diagonal_gradient(self, Z: Array) -> Array:
         return self._pull_back(self.kernel.diagonal_gradient(self._map(Z)))
 
-    def inputs_of_parts(self, X):
+    def inputs_of_parts(self, X: Array) -> Array:
         return self._map(X)
 
     @abstractmethod
-    def _map(self, X):
+    def _map(self, X: Array) -> Array:
         """A x for every row."""
 
     @abstractmethod
-    def _pull_back(self, gradients):
+    def _pull_back(self, gradients: Array) -> Array:
         """The derivative of A, transposed, times g for every row: gradients with respect to the original inputs."""
 
 
@@ -54,20 +55,20 @@ class ScaledInputs(_TransformedInputs):
 
     is_bilinear = property(lambda self: self.kernel.is_bilinear)
 
-    def __init__(self, kernel, weights):
+    def __init__(self, kernel: Kernel, weights: Rows) -> None:
         self.kernel = kernel
         self.weights = weights
 
-    def _map(self, X):
+    def _map(self, X: Array) -> Array:
         roots = self._roots(X)
         if roots.shape[0] != X.shape[1]:
             raise ValueError(f"ScaledInputs has {roots.shape[0]} weights; the inputs have {X.shape[1]} columns.")
         return X.multiply(roots[None, :]).tocsr() if is_sparse(X) else X * roots
 
-    def _pull_back(self, gradients):
+    def _pull_back(self, gradients: Array) -> Array:
         return gradients * self._roots(gradients)
 
-    def _roots(self, like):
+    def _roots(self, like: Array) -> Array:
         weights = np.asarray(self.weights, dtype=float)
         if weights.ndim != 1 or not np.all(weights >= 0):
             raise ValueError("ScaledInputs needs a one-dimensional array of non-negative weights.")
@@ -86,14 +87,14 @@ class MappedInputs(_TransformedInputs):
 
     _parameter_constraints = {"kernel": [Kernel], "matrix": ["array-like"]}
 
-    lowest_input = None  # a bound on Ax is none on x
+    lowest_input = None  # a bound on Ax does not bound x
     is_bilinear = property(lambda self: self.kernel.is_bilinear)
 
-    def __init__(self, kernel, matrix):
+    def __init__(self, kernel: Kernel, matrix: Rows) -> None:
         self.kernel = kernel
         self.matrix = matrix
 
-    def _map(self, X):
+    def _map(self, X: Array) -> Array:
         matrix = from_numpy(self.matrix, X)
         if matrix.ndim != 2 or matrix.shape[1] != X.shape[1]:
             raise ValueError(
@@ -101,15 +102,15 @@ class MappedInputs(_TransformedInputs):
             )
         return to_dense(X @ matrix.T)
 
-    def _pull_back(self, gradients):
+    def _pull_back(self, gradients: Array) -> Array:
         return gradients @ from_numpy(self.matrix, gradients)
 
 
 class ShiftedInputs(_TransformedInputs):
     """k(x − c, y − c): inner products about a point of the data instead of zero.
 
-    Methods that centre in feature space do not notice the shift of a linear kernel, but its rounding errors do: kernel
-    PCA takes this kernel by itself where rows lie far from the origin (`Kernel.recentered`).
+    Centring in feature space removes the effect of a shift on a linear kernel, but rounding errors get smaller: kernel
+    PCA uses this kernel without being asked where rows lie far from the origin (`Kernel.recentered`).
 
     Parameters
     ----------
@@ -126,20 +127,20 @@ class ShiftedInputs(_TransformedInputs):
 
     _parameter_constraints = {"kernel": [Kernel], "origin": ["array-like"]}
 
-    def __init__(self, kernel, origin):
+    def __init__(self, kernel: Kernel, origin: Rows) -> None:
         self.kernel = kernel
         self.origin = origin
 
-    def _map(self, X):
+    def _map(self, X: Array) -> Array:
         origin = from_numpy(self.origin, X)
         if origin.shape[0] != X.shape[1]:
             raise ValueError(f"ShiftedInputs has {origin.shape[0]} columns; the inputs have {X.shape[1]}.")
         return to_dense(X) - origin
 
-    def _pull_back(self, gradients):
+    def _pull_back(self, gradients: Array) -> Array:
         return gradients
 
-    def unshifted(self):
+    def unshifted(self) -> tuple[Kernel, Array | None]:
         kernel, origin = self.kernel.unshifted()
         own = np.asarray(to_numpy(self.origin), dtype=float)
         return kernel, own if origin is None else own + origin

@@ -1,36 +1,28 @@
-"""Kernels bent along a graph of points: what the graph calls rough becomes small in feature space."""
+"""Kernels changed by a graph of points: functions that vary between neighbours get a larger norm."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from preimage._arrays import (
-    array_namespace,
-    concat_rows,
-    device_kwargs,
-    from_numpy,
-    in_double,
-    to_dense,
-    to_device_of,
-    to_numpy,
-)
-from preimage._linalg import eigh_descending, is_semidefinite, numerical_rank, semidefinite_tolerance
+from preimage._arrays import array_namespace, concat_rows, device_kwargs, in_double, to_device_of
 from preimage._rows import map_rows
+from preimage._typing import Array, Block, Evaluator, Rows, Values
 from preimage._validation import Interval, StrOptions, check_parameters
-from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._from_data import KeptRows
-from preimage.kernels._kernel import Kernel
+from preimage.kernels._graph import LAPLACIANS, Graph, require_known
+from preimage.kernels._kernel import Kernel, OfOneKernel
 
-# Points up to which a graph is made of all data without asking: its price grows with the third power of their number.
+# Points up to which a graph is made of all data without asking: eigenvectors of 5,000 points take about a minute on one
+# core, and a thousand times longer with ten times more.
 MOST_POINTS = 5000
-LAPLACIANS = ("combinatorial", "normalized", "knn")
 
 
-class Warped(Kernel):
-    r"""A kernel whose feature space is bent along a graph of points, the unlabelled data for instance.
+class Warped(OfOneKernel):
+    r"""A kernel changed by a graph of points, the unlabelled data for instance, so that functions follow it.
 
     Functions of the graph kernel [1]_ have the squared norm :math:`\|f\|^2 + \eta\, f_P^\top L f_P`: of the kernel k
     itself, plus how much they change between points of P that are neighbours. So
@@ -92,7 +84,16 @@ class Warped(Kernel):
         "power": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, kernel, points=None, *, strength=1.0, laplacian="combinatorial", n_neighbors=10, power=1.0):
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Rows = None,
+        *,
+        strength: float = 1.0,
+        laplacian: Any = "combinatorial",
+        n_neighbors: int = 10,
+        power: float = 1.0,
+    ) -> None:
         self.kernel = kernel
         self.points = points
         self.strength = strength
@@ -100,17 +101,9 @@ class Warped(Kernel):
         self.n_neighbors = n_neighbors
         self.power = power
 
-    @property
-    def is_positive_semidefinite(self):
-        return self.kernel.is_positive_semidefinite
-
-    @property
-    def has_gradient(self):
-        return self.kernel.has_gradient
-
-    def resolve(self, X):
+    def resolve(self, X: Array) -> Self:
         check_parameters(self)
-        _require_known(self.laplacian)
+        require_known(self.laplacian)
         if self.kernel.points_are_row_numbers:
             raise TypeError(
                 "Warped needs kernel values with its points for any input, which a precomputed kernel lacks. Warp the "
@@ -122,240 +115,154 @@ class Warped(Kernel):
                 f"{MOST_POINTS:,} it takes only if you say so. Give some of them as `points`, for instance "
                 "AutoLandmarks(2000).select(kernel, X).points of preimage.landmarks, or points=X for all."
             )
-        columns = np.shape(self.points)[1:]
+        columns = () if self.points is None else np.shape(self.points)[1:]
         if columns and columns != tuple(X.shape[1:]):
             raise ValueError(f"Warped has points of {columns[0]} columns; the data have {X.shape[1]}.")
         # A resolved kernel stays itself: a copy would make the graph again.
         return self if self.is_resolved else super().resolve(X)
 
-    def blocks(self, X, Y):
+    def blocks(self, X: Array, Y: Array) -> Block:
         plain = self.kernel.blocks(X, Y)
-        left = self._bent(X)
-        right = left if Y is X else self._bent(Y)
+        left = self._graph_features(X)
+        right = left if Y is X else self._graph_features(Y)
         return lambda rows, columns: plain(rows, columns) - left[rows, :] @ right[columns, :].T
 
-    def diagonal(self, X):
-        bent = self._bent(X)
-        return self.kernel.diagonal(X) - array_namespace(bent).sum(bent * bent, axis=1)
+    def diagonal(self, X: Array) -> Array:
+        features = self._graph_features(X)
+        return self.kernel.diagonal(X) - array_namespace(features).sum(features * features, axis=1)
 
-    def gradient(self, Z, X, weights):
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         form = self.unwarped(X)
-        return self.kernel.gradient(Z, form.nodes, form.lift(weights))
+        return self.kernel.gradient(Z, form.points, form.lift(weights))
 
-    def diagonal_gradient(self, Z):
-        factor = self._factor(Z)
-        nodes = self._nodes(Z)
-        return self.kernel.diagonal_gradient(Z) - 2 * self.kernel.gradient(Z, nodes, self._bent(Z) @ factor)
+    def diagonal_gradient(self, Z: Array) -> Array:
+        weights = self._graph_features(Z) @ self._factor(Z)
+        return self.kernel.diagonal_gradient(Z) - 2 * self.kernel.gradient(Z, self._graph_points(Z), weights)
 
-    def against(self, X):
+    def against(self, X: Array) -> Values:
         form = self.unwarped(X)
-        plain = self.kernel.against(form.nodes)
+        plain = self.kernel.against(form.points)
         return lambda Z: form.warp(plain(Z))
 
-    def evaluator(self, X):
+    def evaluator(self, X: Array) -> Evaluator:
         form = self.unwarped(X)
-        plain = self.kernel.evaluator(form.nodes)
+        plain = self.kernel.evaluator(form.points)
 
-        def evaluate(Z):
+        def evaluate(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
             values, gradient = plain(Z)
             return form.warp(values), lambda weights: gradient(form.lift(weights))
 
         return evaluate
 
-    def unwarped(self, X):
+    def unwarped(self, X: Array) -> "UnwarpedForm":
         """What vectors on X are under the kernel k itself, see `UnwarpedForm`; prepared for many evaluations."""
-        factor, bent = self._factor(X), self._bent(X)
-        nodes = self._nodes(X)
-        if nodes is X:
-            return UnwarpedForm(X, X.shape[0], factor, bent)
-        return UnwarpedForm(concat_rows(X, nodes), X.shape[0], factor, bent)
+        factor, features = self._factor(X), self._graph_features(X)
+        graph_points = self._graph_points(X)
+        if graph_points is X:
+            return UnwarpedForm(X, X.shape[0], factor, features)
+        return UnwarpedForm(concat_rows(X, graph_points), X.shape[0], factor, features)
 
-    def set_params(self, **parameters):
+    def set_params(self, **parameters: Any) -> Self:
         self.__dict__.pop("_graph", None)
         return super().set_params(**parameters)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_graph"}
 
-    def _bent(self, X):
-        """G k_x for every row, shape (n, r): the inner products that are taken away."""
+    def _graph_features(self, X: Array) -> Array:
+        """G k_x for every row, shape (n, r): vectors whose inner products are subtracted from k."""
         if self._are_points(X) and X.dtype == self._graph.images.dtype:
             return self._graph.images
-        factor, block = self._factor(X), self.kernel.blocks(X, self._nodes(X))
+        factor, block = self._factor(X), self.kernel.blocks(X, self._graph_points(X))
         return map_rows(lambda rows: block(rows, slice(None)) @ factor.T, range(X.shape[0]), device_of=X)
 
-    def _factor(self, like):
+    def _factor(self, like: Array) -> Array:
         return to_device_of(self._graph.factor, like)
 
-    def _nodes(self, like):
+    def _graph_points(self, like: Array) -> Array:
         return like if self._are_points(like) else to_device_of(self.points, like)
 
-    def _are_points(self, X):
-        """Whether X are the points of the graph, which saves half of the kernel values: the same array, or a copy."""
+    def _are_points(self, X: Array) -> bool:
+        """Whether X are the points of the graph (the same array, or a copy), which saves half of the kernel values."""
         if X is self.points:
             return True
-        both = isinstance(X, np.ndarray) and isinstance(self.points, np.ndarray)
-        return both and X.dtype == self.points.dtype and np.array_equal(X, self.points)
+        if not isinstance(X, np.ndarray) or not isinstance(self.points, np.ndarray):
+            return False
+        return X.dtype == self.points.dtype and np.array_equal(X, self.points)
 
     @cached_property
-    def _graph(self):
+    def _graph(self) -> Graph:
         if self.points is None:
             raise ValueError("Warped needs the points of its graph: give `points`, or call `resolve(X)` first.")
         points = self.points if hasattr(self.points, "dtype") else np.asarray(self.points, dtype=float)
         K = self.kernel(in_double(points))
         if not bool(array_namespace(K).all(array_namespace(K).isfinite(K))):
             raise ValueError(f"{self.kernel!r} gives NaN or infinite values on the points of Warped. Scale the data.")
-        return _Graph.of(self, K)
+        return Graph.of(self, K)
 
 
 @dataclass(frozen=True)
 class UnwarpedForm:
     """Vectors Σ wᵢ φ̃(xᵢ) in terms of the kernel that was warped.
 
-    With the row k of plain kernel values between z and the `nodes` (the points X, and those of the graph where they
-    are others), Σᵢ wᵢ k̃(z, xᵢ) = k·lift(w) and k̃(z, z) = k(z, z) − k·bend(k).
+    With the row k of plain kernel values between z and `points` (X, then the points of the graph where they are
+    others), Σᵢ wᵢ k̃(z, xᵢ) = k·lift(w) and k̃(z, z) = k(z, z) − k·correction(k).
 
     Attributes
     ----------
-    nodes : array of shape (l, d)
+    points : array of shape (l, d)
     count : int
-        The first `count` nodes are X; the last ones are the points of the graph.
+        The first `count` points are X; the last m are those of the graph.
     factor : array of shape (r, m)
         G with M = GᵀG.
-    bent : array of shape (count, r)
-        k(X, P) Gᵀ.
+    features : array of shape (count, r)
+        k(X, P) Gᵀ for the points P of the graph.
     """
 
-    nodes: Any
+    points: Array
     count: int
-    factor: Any
-    bent: Any
+    factor: Array
+    features: Array
 
-    def warp(self, values):
-        """k̃(Z, X) from k(Z, nodes)."""
-        return values[:, : self.count] - values[:, self._first :] @ self._pulled
+    def warp(self, values: Array) -> Array:
+        """k̃(Z, X) from k(Z, points)."""
+        return values[:, : self.count] - values[:, self._first :] @ self._correction_of_X
 
-    def lift(self, weights):
-        """Coefficients on the nodes, shape (q, l), of those on X, (q, n)."""
-        taken = weights @ self._pulled.T
+    def lift(self, weights: Array) -> Array:
+        """Coefficients on the points, shape (q, l), of those on X, (q, n)."""
+        taken = weights @ self._correction_of_X.T
         if self._first == 0:
             return weights - taken
         return array_namespace(weights).concat([weights, -taken], axis=1)
 
-    def bend(self, values):
-        """M k on the points of the graph, and zero on the other nodes, shape (q, l)."""
-        bent = values[:, self._first :] @ self._moment
+    def correction(self, values: Array) -> Array:
+        """M k on the points of the graph, and zero on the other points, shape (q, l)."""
+        on_graph = values[:, self._first :] @ self._moment
         if self._first == 0:
-            return bent
-        xp = array_namespace(bent)
-        zeros = xp.zeros((bent.shape[0], self._first), dtype=bent.dtype, **device_kwargs(bent))
-        return xp.concat([zeros, bent], axis=1)
+            return on_graph
+        xp = array_namespace(on_graph)
+        zeros = xp.zeros((on_graph.shape[0], self._first), dtype=on_graph.dtype, **device_kwargs(on_graph))
+        return xp.concat([zeros, on_graph], axis=1)
 
-    def bend_rounding(self, values):
-        """Σᵢⱼ |kᵢ Mᵢⱼ kⱼ|, or little more, to which rounding errors of k·bend(k) are in proportion, shape (q,)."""
+    def correction_rounding(self, values: Array) -> Array:
+        """Σᵢⱼ |kᵢ Mᵢⱼ kⱼ|, or little more, to which rounding errors of k·correction(k) are proportional, shape (q,)."""
         values = values[:, self._first :]
         return (values * values) @ self._sizes  # |kᵢkⱼ| ≤ (kᵢ² + kⱼ²)/2
 
     @property
-    def _first(self):
-        """Number of nodes before those of the graph."""
-        return self.nodes.shape[0] - self.factor.shape[1]
+    def _first(self) -> int:
+        """Number of points before those of the graph."""
+        return self.points.shape[0] - self.factor.shape[1]
 
     @cached_property
-    def _pulled(self):
-        return self.factor.T @ self.bent.T  # M k(P, X), (m, n)
+    def _correction_of_X(self) -> Array:
+        return self.factor.T @ self.features.T  # M k(P, X), (m, n)
 
     @cached_property
-    def _moment(self):
+    def _moment(self) -> Array:
         return self.factor.T @ self.factor
 
     @cached_property
-    def _sizes(self):
+    def _sizes(self) -> Array:
         xp = array_namespace(self._moment)
         return xp.sum(xp.abs(self._moment), axis=1)
-
-
-@dataclass(frozen=True)
-class _Graph:
-    """G with M = GᵀG, and K Gᵀ for the points themselves, in double precision."""
-
-    factor: Any
-    images: Any
-
-    @classmethod
-    def of(cls, warped, K):
-        xp = array_namespace(K)
-        L, scale = _laplacian(warped, K)
-        values, vectors = eigh_descending(L)
-        if not is_semidefinite(values, allowed=semidefinite_tolerance(K.dtype) * scale):
-            raise ValueError(
-                f"Warped needs a positive semidefinite Laplacian; the given one has the eigenvalue "
-                f"{float(values[-1]):.2g} (largest {float(values[0]):.2g})."
-            )
-        rank = 0 if warped.strength == 0 else numerical_rank(values, K.shape[0], scale)
-        sizes = warped.strength * values[:rank] ** warped.power
-        root = xp.sqrt(sizes)[:, None] * vectors[:, :rank].T  # ηL = RᵀR
-        inner = xp.eye(rank, dtype=K.dtype, **device_kwargs(K)) + root @ K @ root.T
-        if not bool(xp.all(xp.isfinite(inner))):
-            raise ValueError(
-                f"strength={warped.strength:.3g} and power={warped.power:.3g} of Warped make numbers too large for "
-                "double precision. Lower them, or scale the Laplacian down."
-            )
-        _require_positive(warped, inner)
-        # M = Rᵀ(I + RKRᵀ)⁻¹R with a matrix that has no eigenvalue below one; neither K nor L is inverted.
-        factor = xp.linalg.solve(xp.linalg.cholesky(inner), root) if rank else root
-        return cls(factor, K @ factor.T)
-
-
-def _laplacian(warped, K):
-    """L, and the size of what it was subtracted from, to which rounding errors are in proportion."""
-    xp, kind = array_namespace(K), warped.laplacian
-    _require_known(kind)
-    if not isinstance(kind, str):
-        L = in_double(to_device_of(to_dense(kind), K))
-        if tuple(L.shape) != tuple(K.shape):
-            raise ValueError(f"Warped has {K.shape[0]} points; its Laplacian has shape {tuple(L.shape)}.")
-        if not bool(xp.all(xp.isfinite(L))):
-            raise ValueError("Warped needs a Laplacian of finite numbers; the given one has NaN or infinite entries.")
-        if float(xp.max(xp.abs(L - L.T))) > 1e-10 * float(xp.max(xp.abs(L))):
-            raise ValueError("Warped needs a symmetric Laplacian.")
-        return (L + L.T) / 2, float(xp.max(xp.abs(L)))
-    W = xp.clip((K + K.T) / 2, min=0.0)
-    if kind == "knn":
-        W = W * _neighbors(K, warped.n_neighbors)
-    degrees = xp.sum(W, axis=1)
-    if kind == "normalized":
-        safe = xp.where(degrees > 0, degrees, xp.ones_like(degrees))
-        scales = xp.where(degrees > 0, 1 / xp.sqrt(safe), xp.zeros_like(degrees))
-        W, degrees = W * scales[:, None] * scales[None, :], xp.astype(degrees > 0, W.dtype)
-    L = degrees[:, None] * xp.eye(K.shape[0], dtype=K.dtype, **device_kwargs(K)) - W
-    return L, float(xp.max(degrees))
-
-
-def _neighbors(K, count):
-    """One for pairs of which one is among the `count` nearest of the other in feature space, else zero."""
-    values = to_numpy(K)
-    lengths = np.diagonal(values)
-    distances = lengths[:, None] + lengths[None, :] - 2 * values
-    np.fill_diagonal(distances, np.inf)
-    count = min(count, len(values) - 1)
-    joined = np.zeros(values.shape)
-    if count > 0:
-        np.put_along_axis(joined, np.argsort(distances, axis=1, kind="stable")[:, :count], 1.0, axis=1)
-    return from_numpy(np.maximum(joined, joined.T), K)
-
-
-def _require_known(laplacian):
-    if isinstance(laplacian, str) and laplacian not in LAPLACIANS:
-        raise ValueError(f"Warped has the Laplacians {', '.join(LAPLACIANS)}; got {laplacian!r}.")
-
-
-def _require_positive(warped, inner):
-    if warped.kernel.is_positive_semidefinite or inner.shape[0] == 0:
-        return
-    smallest = float(array_namespace(inner).linalg.eigvalsh(inner)[0])
-    if smallest <= semidefinite_tolerance(inner.dtype):  # of I alone the eigenvalues would be one
-        raise UnsupportedKernelError(
-            f"Warped needs a kernel that is positive semidefinite on its points; with {warped.kernel!r} the matrix "
-            f"I + LK has the eigenvalue {smallest:.2g}. Iterated(kernel) is a positive semidefinite alternative."
-        )

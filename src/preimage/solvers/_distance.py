@@ -136,7 +136,7 @@ class _WarpedDistance(TargetModel):
     def __init__(self, kernel: Warped, points: Array) -> None:
         self.form, self.kernel = kernel.unwarped(points), kernel.kernel
         self.has_profile = _has_profile(self.kernel)
-        nodes = self.form.nodes
+        nodes = self.form.points
         self.prepared = self.kernel.pairwise.against(nodes) if self.has_profile else self.kernel.evaluator(nodes)
 
     def lift(self, W: Array) -> Array:
@@ -147,16 +147,16 @@ class _WarpedDistance(TargetModel):
         derivatives = None
         if self.has_profile:
             values, derivatives = kernel.profile_with_derivative(self.prepared(Z))
-            contracted = lambda weights: kernel.pairwise.gradient(Z, self.form.nodes, weights * derivatives)
+            contracted = lambda weights: kernel.pairwise.gradient(Z, self.form.points, weights * derivatives)
         else:
             values, contracted = self.prepared(Z)
-        bent = self.form.bend(values)
+        bent = self.form.correction(values)
         weights = W + bent
         diagonal = kernel.diagonal(Z)
         return Evaluation(
             diagonal - xp.vecdot(values, bent) - 2 * xp.vecdot(values, W),
             kernel.diagonal_gradient(Z) - 2 * contracted(weights),
-            _rounding(diagonal, xp.vecdot(xp.abs(values), moduli) + self.form.bend_rounding(values) / 2),
+            _rounding(diagonal, xp.vecdot(xp.abs(values), moduli) + self.form.correction_rounding(values) / 2),
             *self._curvatures(weights, derivatives, Z),
         )
 
