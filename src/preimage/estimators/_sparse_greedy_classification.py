@@ -1,8 +1,11 @@
 """Classification by least squares on few basis functions."""
 
+from typing import Self
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from preimage._typing import Array, Rows, Targets
 from preimage._validation import check_labels
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
 from preimage.machines import OneVsRest
@@ -11,9 +14,9 @@ from preimage.machines import OneVsRest
 class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
     r"""Classification by least squares on few basis functions.
 
-    `SparseGreedyRegressor` fits targets −1 and +1: one function for two classes, one a class against the rest for
-    more, where the largest wins. The squared error is not what a classifier is judged by, but the fit is one
-    factorisation for any number of classes, and often as good as a support vector machine.
+    `SparseGreedyRegressor` fits targets −1 and +1: one function for two classes, one per class against the rest for
+    more, of which the largest wins. The squared error is not what a classifier is judged by, but the fit is one
+    factorisation for any number of classes, and often as accurate as a support vector machine.
 
     Parameters
     ----------
@@ -36,7 +39,7 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
     True
     """
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Targets, sample_weight: Targets | None = None) -> Self:
         """Choose landmarks among the rows of X, and fit functions that tell the classes apart.
 
         Parameters
@@ -54,24 +57,24 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
         """
         return self._fit(X, y, sample_weight)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Array:
         """Function values: shape (q,) for two classes, positive for the second; else (q, n_classes)."""
-        values = self._values(X)
+        values = self._values(X)  # first, because it checks that the model is fitted
         return self._output.decision(values)
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """Class labels."""
-        values = self._values(X)
+        values = self._values(X)  # first, because it checks that the model is fitted
         return self._output.predict(values)
 
     @property
-    def dual_coef_(self):
+    def dual_coef_(self) -> Array:
         return self.expansion_.coefficients
 
-    def _check_y(self, y, n):
+    def _check_y(self, y: Targets, n: int) -> np.ndarray:
         return check_labels(self, y, n)
 
-    def _targets(self, y):
+    def _targets(self, y: np.ndarray) -> np.ndarray:
         self.classes_ = np.unique(y)
         if self.classes_.size < 2:
             raise ValueError(
@@ -81,6 +84,6 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
         self._output = OneVsRest(self.classes_)
         return self._output.signs(y).astype(np.float64)
 
-    def _test_errors(self, X, y):
+    def _test_errors(self, X: Rows, y: np.ndarray) -> np.ndarray:
         y = check_labels(self, y, X.shape[0] if hasattr(X, "shape") else len(X))
         return np.array([np.mean(y != labels) for labels in self.staged_predict(X)])

@@ -1,9 +1,13 @@
 """Regression by least squares on few basis functions."""
 
+from typing import Self
+
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 
 from preimage._arrays import to_numpy
+from preimage._typing import Array, Rows, Targets
 from preimage._validation import check_targets
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
 from preimage.machines import Regression
@@ -45,7 +49,7 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
     landmarks_ : Landmarks
         The points, their row numbers, and the trace that they leave.
     residual_share_ : float
-        Share of the trace of the kernel that is lost: how much of the full network the model can be.
+        Fraction of the trace of the kernel that the landmarks leave: what the model cannot express of the full network.
     expansion_ : Expansion
         The functions without their intercepts.
     dual_coef_ : array of shape (m,) or (m, n_targets)
@@ -81,7 +85,7 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
     True
     """
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Targets, sample_weight: Targets | None = None) -> Self:
         """Choose landmarks among the rows of X, and fit the coefficients to y.
 
         Parameters
@@ -99,27 +103,27 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
         """
         return self._fit(X, y, sample_weight)
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """Predicted values, shape (q,) or (q, k) like y."""
-        values = self._values(X)
+        values = self._values(X)  # first, because it checks that the model is fitted
         return self._output.predict(values)
 
     @property
-    def dual_coef_(self):
+    def dual_coef_(self) -> Array:
         return self._output.predict(self.expansion_.coefficients)
 
-    def _check_y(self, y, n):
+    def _check_y(self, y: Targets, n: int) -> np.ndarray:
         return check_targets(self, y, n)
 
-    def _targets(self, y):
+    def _targets(self, y: np.ndarray) -> np.ndarray:
         self._output = Regression(1 if y.ndim == 1 else y.shape[1], y.ndim == 1)
         return y[:, None] if y.ndim == 1 else y
 
-    def _test_errors(self, X, y):
+    def _test_errors(self, X: Rows, y: np.ndarray) -> np.ndarray:
         y = check_targets(self, y, X.shape[0] if hasattr(X, "shape") else len(X))
         return np.array([np.mean((y - to_numpy(fit)) ** 2) for fit in self.staged_predict(X)])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags

@@ -1,5 +1,6 @@
-"""Construction: one pre-image of what is left at a time."""
+"""Construction of a reduced set: each point is a pre-image of what the earlier ones leave."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
 
 import numpy as np
@@ -86,7 +87,7 @@ class Construct(NestedReducer):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_starts=2, tol=1e-2, max_iter=50):
+    def __init__(self, n_starts: int = 2, tol: float = 1e-2, max_iter: int = 50) -> None:
         self.n_starts = n_starts
         self.tol = tol
         self.max_iter = max_iter
@@ -132,7 +133,8 @@ class _Residual:
         self.size = spread(target.points)
         self.reach = FARTHEST**2 * max(float(xp.max(squared_row_norms(as_points(target.points)))), self.size**2)
         self.points = xp.zeros((0, target.points.shape[1]), dtype=values.dtype, **device_kwargs(values))
-        self._at_target, self._at_chosen = target.kernel.evaluator(target.points), None
+        self._at_target = target.kernel.evaluator(target.points)
+        self._at_chosen: Callable[[Array], tuple[Array, Callable[[Array], Array]]] | None = None
         self._axes = self._coordinates = self.points[:, :0]  # B and c, of no axis yet
 
     def best_points(self, count: int) -> Array | None:

@@ -1,15 +1,17 @@
 """What every reduction of an expansion to few points can do."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, take_rows, to_numpy
 from preimage._linalg import rank_tolerance
+from preimage._typing import Array
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.reduced_sets._projection import project, relative_error, solve_gram
 from preimage.solvers import Reason
@@ -31,7 +33,7 @@ class Reduction:
     """
 
     expansion: Expansion
-    shift: Any = None
+    shift: Array | None = None
     converged: bool = True
     reason: str = Reason.DIRECT
     n_iter: int = 0
@@ -47,7 +49,9 @@ class Reducer(BaseEstimator, ABC):
     _parameter_constraints: dict = {}
 
     @abstractmethod
-    def reduce(self, target, n_points, *, X=None, rng=None):
+    def reduce(
+        self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
+    ) -> Reduction:
         """Approximate all vectors of `target` on at most `n_points` shared points.
 
         Parameters
@@ -65,7 +69,7 @@ class Reducer(BaseEstimator, ABC):
         """
 
 
-def check_n_points(n_points):
+def check_n_points(n_points: int) -> None:
     """Refuse numbers of points to which nothing can be reduced."""
     if not isinstance(n_points, Integral) or isinstance(n_points, bool) or n_points < 1:
         raise ValueError(f"A reduced set has at least one point: n_points must be an integer ≥ 1; got {n_points!r}.")
@@ -75,10 +79,12 @@ class NestedReducer(Reducer):
     """A reducer that puts points in an order, such that the first n of them are its choice for every n."""
 
     @abstractmethod
-    def order(self, target, n_points):
+    def order(self, target: Expansion, n_points: int) -> Array:
         """At least `n_points` points, best first; fewer where fewer make no error."""
 
-    def reduce(self, target, n_points, *, X=None, rng=None):
+    def reduce(
+        self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
+    ) -> Reduction:
         check_n_points(n_points)
         target = target.merged()
         m = target.points.shape[0]
@@ -87,7 +93,7 @@ class NestedReducer(Reducer):
             reduced = target  # as many points as before must not be worse
         return Reduction(reduced)
 
-    def path(self, target, n_points):
+    def path(self, target: Expansion, n_points: int) -> ReductionPath:
         """All reductions to 1 … `n_points` points at the price of one.
 
         Returns
@@ -100,8 +106,8 @@ class NestedReducer(Reducer):
         return ReductionPath(target, _some(self.order(target, n_points), target)[:n_points, :])
 
 
-def _some(points, target):
-    """`points`, or one of the target where none are needed: the zero vector still has to live somewhere."""
+def _some(points: Array, target: Expansion) -> Array:
+    """`points`, or one of the target where none are needed: the zero vector still needs a point."""
     return points if points.shape[0] else take_rows(target.points, np.zeros(1, int))
 
 
@@ -116,7 +122,7 @@ class ReductionPath:
         Relative error Σ‖Ψ − Ψ′‖²/Σ‖Ψ‖² with the first 1 … n points.
     """
 
-    def __init__(self, target, points):
+    def __init__(self, target: Expansion, points: Array) -> None:
         self.points = points
         self._kernel = target.kernel
         self._gram = Gram(target.kernel, points).dense()
@@ -124,10 +130,10 @@ class ReductionPath:
         total = float(array_namespace(self._values).sum(target.squared_norms()))
         self.errors = _error_curve(to_numpy(self._gram), to_numpy(self._values), total)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.points.shape[0]
 
-    def __getitem__(self, n_points):
+    def __getitem__(self, n_points: int) -> Expansion:
         """The expansion on the first `n_points` points."""
         coefficients = solve_gram(self._gram[:n_points, :n_points], self._values[:n_points, :])
         return Expansion(self._kernel, self.points[:n_points, :], coefficients)

@@ -6,14 +6,18 @@ from scipy.linalg import lapack
 from preimage._arrays import take_rows, to_numpy
 from preimage._linalg import eigh_descending, rank_tolerance
 from preimage._threads import small_matrices
+from preimage._typing import Array
 from preimage._validation import StrOptions, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.reduced_sets._projection import require_euclidean
 from preimage.reduced_sets._reducer import NestedReducer
 
-# Added to the diagonal of K, as a share of its mean, before it is inverted.
+# Added to the diagonal of K, relative to its mean, before it is inverted. Eigenvalues that are rounding errors (about
+# 1e-13 for a thousand points) then do not dominate the inverse; the costs of removals change by this relative to the
+# smallest true eigenvalue.
 JITTER = 1e-10
-# Removals between two updates of the whole precision matrix.
+# Removals between two updates of the whole precision matrix, which is then a product of matrices; columns that are
+# needed in between are updated one by one.
 BLOCK = 48
 
 
@@ -23,10 +27,10 @@ class Select(NestedReducer):
     - "removal" takes away, one at a time, the point whose loss costs least when the coefficients of the others make
       up for it: :math:`\rho^*(n) = \sum_c \alpha_{nc}^2 / (K^{-1})_{nn}` (R9). Errors of the steps add up exactly.
     - "forward" starts from nothing and adds the point that takes most of what is left, (R4); it never forms K, and is
-      the better one when few of many points remain.
+      better when few of many points remain.
     - "eigenvectors" is the rule of [1]_: remove the point that an eigenvector of K with a small eigenvalue expresses
-      best by the others, :math:`\rho(i, n) = \alpha_n^2\lambda_i/(u_i)_n^2` (R7). One eigendecomposition a removal,
-      and in each step at best as good as "removal"; kept for comparison.
+      best by the others, :math:`\rho(i, n) = \alpha_n^2\lambda_i/(u_i)_n^2` (R7). One eigendecomposition per
+      removal, and in each step at best as good as "removal"; kept for comparison.
 
     Coefficients are those of the projection (R2) in the end.
 
@@ -52,10 +56,10 @@ class Select(NestedReducer):
 
     _parameter_constraints = {"rule": [StrOptions({"removal", "forward", "eigenvectors"})]}
 
-    def __init__(self, rule="removal"):
+    def __init__(self, rule: str = "removal") -> None:
         self.rule = rule
 
-    def order(self, target, n_points):
+    def order(self, target: Expansion, n_points: int) -> Array:
         check_parameters(self)
         if self.rule == "forward":
             return take_rows(target.points, _forward_order(target, n_points))
@@ -68,32 +72,34 @@ class Select(NestedReducer):
         return take_rows(target.points, removed[::-1].copy())
 
 
-def _remove(gram, coefficients):
+def _remove(gram: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """All points in the order of their exact greedy removal, by blocks of Schur complements (R9)–(R11).
 
-    Removing a point from K is one step of a Cholesky factorisation of P = K⁻¹; within a block only the columns that
-    were chosen are brought up to date, and P itself once a block, by a matrix product.
+    Removing a point from K is one step of a Cholesky factorisation of P = K⁻¹. Within a block only the columns of
+    chosen points are updated, and P itself once per block, by a matrix product.
     """
-    remaining, order, alpha = np.arange(gram.shape[0]), [], coefficients
+    remaining, alpha = np.arange(gram.shape[0]), coefficients
+    order: list[int] = []
     while remaining.size > 1:
-        # A fresh inverse whenever half of the points are gone: rounding errors do not pile up.
+        # A fresh inverse whenever half of the points are gone: rounding errors do not accumulate.
         precision = _inverse(gram[np.ix_(remaining, remaining)])
         alpha, gone = alpha.copy(), np.zeros(remaining.size, bool)
-        while gone.sum() < remaining.size - max(1, remaining.size // 2):
-            steps = min(BLOCK, int(remaining.size - max(1, remaining.size // 2) - gone.sum()))
+        half = remaining.size - max(1, remaining.size // 2)
+        while gone.sum() < half:
+            steps = min(BLOCK, int(half - gone.sum()))
             chosen = _remove_block(precision, alpha, gone, steps)
             order.extend(remaining[chosen])
         remaining, alpha = remaining[~gone], alpha[~gone]
     return np.asarray([*order, *remaining])
 
 
-def _remove_block(precision, alpha, gone, steps):
-    """Numbers of the next `steps` points to go; precision matrix, coefficients and marks are brought up to date."""
+def _remove_block(precision: np.ndarray, alpha: np.ndarray, gone: np.ndarray, steps: int) -> np.ndarray:
+    """Numbers of the next `steps` points to remove; updates the precision matrix, coefficients and marks in place."""
     factor = np.zeros((precision.shape[0], steps))
-    left = np.where(gone, 1.0, precision.diagonal())
+    diagonal = np.where(gone, 1.0, precision.diagonal())
     chosen = np.empty(steps, int)
     for step in range(steps):
-        cost = np.einsum("ij,ij->i", alpha, alpha) / left
+        cost = np.einsum("ij,ij->i", alpha, alpha) / diagonal
         cost[gone] = np.inf
         n = chosen[step] = np.argmin(cost)
         column = precision[:, n] - factor[:, :step] @ factor[n, :step]
@@ -102,18 +108,18 @@ def _remove_block(precision, alpha, gone, steps):
         alpha -= np.outer(column / pivot, alpha[n])
         factor[:, step] = column / np.sqrt(pivot)
         gone[n] = True
-        left = np.where(gone, 1.0, left - factor[:, step] ** 2)
+        diagonal = np.where(gone, 1.0, diagonal - factor[:, step] ** 2)
     precision -= factor @ factor.T
     return chosen
 
 
-def _inverse(gram):
+def _inverse(gram: np.ndarray) -> np.ndarray:
     if not np.all(np.isfinite(gram)):
         raise ValueError("Select needs finite kernel values; some are NaN or infinite. Check the points of the target.")
     n = gram.shape[0]
     jitter = JITTER * (gram.trace() / n or 1.0)
     while True:
-        # LAPACK's own pair for symmetric matrices: half the work of a general inverse.
+        # LAPACK's pair for symmetric matrices: half the work of a general inverse.
         factor, failed = lapack.dpotrf(gram + jitter * np.eye(n), lower=1)
         if failed:
             jitter *= 10
@@ -122,9 +128,10 @@ def _inverse(gram):
         return lower + np.tril(lower, -1).T
 
 
-def _remove_by_eigenvectors(gram, coefficients):
+def _remove_by_eigenvectors(gram: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """All points in the order in which eigenvectors with small eigenvalues remove them, (R7) and (R8)."""
-    remaining, order, alpha = np.arange(gram.shape[0]), [], coefficients
+    remaining, alpha = np.arange(gram.shape[0]), coefficients
+    order: list[int] = []
     while remaining.size > 1:
         values, vectors = eigh_descending(gram[np.ix_(remaining, remaining)])
         # Rounding makes the smallest eigenvalues anything, negative too, and they would always win.

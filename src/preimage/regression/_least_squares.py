@@ -1,15 +1,18 @@
 """Ridge regression from a triangular factor that rows are merged into, for all leading sets of features at once."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from preimage._arrays import array_namespace, device_kwargs, to_numpy
+from preimage._typing import Array
 
-# The smallest penalty is the square of so many rounding errors: directions that are rounding errors of others fade.
+# The smallest penalty is the square of this many rounding errors of the features. Directions of feature space whose
+# length is rounding then get coefficients near zero, while those with ten correct digits are not touched.
 ABOVE_ROUNDING = 1e3
 
 
@@ -31,13 +34,13 @@ class LeastSquares:
         Whether rows begin with a one.
     """
 
-    triangle: Any
+    triangle: Array
     count: float
     n_targets: int
     intercept: bool
 
     @classmethod
-    def of(cls, F, Y, weights=None, *, intercept=True):
+    def of(cls, F: Array, Y: Array, weights: Array | None = None, *, intercept: bool = True) -> LeastSquares:
         """Of features F (n, m) and targets Y (n, k), each row counted `weights[i]` times."""
         xp = array_namespace(F)
         columns = [F, Y]
@@ -49,23 +52,24 @@ class LeastSquares:
         count = float(F.shape[0]) if weights is None else float(xp.sum(weights))
         return cls(_triangle(Z), count, Y.shape[1], intercept)
 
-    def __add__(self, other):
+    def __add__(self, other: LeastSquares) -> LeastSquares:
         xp = array_namespace(self.triangle)
         merged = _triangle(xp.concat([self.triangle, other.triangle], axis=0))
         return LeastSquares(merged, self.count + other.count, self.n_targets, self.intercept)
 
-    def ridge(self, alpha):
+    def ridge(self, alpha: float) -> Ridge:
         """The minimum of Σ wᵢ‖yᵢ − b − Wᵀfᵢ‖² + α‖W‖² over W and b, for every number of leading features."""
-        return Ridge(self._features, self._targets, self._rest, alpha, *self._means, self.count)
+        feature_means, target_means = self._means
+        return Ridge(self._features, self._targets, self._rest, alpha, feature_means, target_means, self.count)
 
     @cached_property
-    def spectrum(self):
+    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
         """Singular values σ and right singular vectors of the features (less their mean with an intercept)."""
         _, values, Vt = np.linalg.svd(self._features)
         return values, Vt.T
 
-    def leave_one_out(self, F, Y, weights, alphas):
-        r"""Squared errors Σ wᵢ‖yᵢ − f₍₋ᵢ₎(xᵢ)‖² of predictions for rows by all other rows, one an α.
+    def leave_one_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray | None, alphas: np.ndarray) -> np.ndarray:
+        r"""Squared errors Σ wᵢ‖yᵢ − f₍₋ᵢ₎(xᵢ)‖² of predictions for rows by all other rows, one per α.
 
         Leaving row i out changes its residual eᵢ to :math:`e_i / (1 - h_i)`, with the leverage
         :math:`h_i = w_i (1/\sum w + \sum_j p_{ij}^2 / (\sigma_j^2 + \alpha))` and p the features along the singular
@@ -83,36 +87,36 @@ class LeastSquares:
         return np.array([weights @ np.sum((e / kept[:, [j]]) ** 2, axis=1) for j, e in enumerate(errors)])
 
     @property
-    def smallest_alpha(self):
-        """A penalty of the size of rounding errors; takes the place of zero where features depend on each other."""
+    def smallest_alpha(self) -> float:
+        """A penalty of the size of rounding errors, used instead of zero where features depend on each other."""
         return rounding_alpha(self._features, self._means[0], self.count)
 
     @cached_property
-    def _R(self):
+    def _R(self) -> np.ndarray:
         return to_numpy(self.triangle).astype(np.float64)
 
     @property
-    def _n_features(self):
+    def _n_features(self) -> int:
         return self._R.shape[1] - self.n_targets - self.intercept
 
     @property
-    def _features(self):
+    def _features(self) -> np.ndarray:
         start = int(self.intercept)
         return self._R[start : start + self._n_features, start : start + self._n_features]
 
     @property
-    def _targets(self):
+    def _targets(self) -> np.ndarray:
         start = int(self.intercept)
         return self._R[start : start + self._n_features, start + self._n_features :]
 
     @property
-    def _rest(self):
-        """Σ of squares of the targets that no combination of features and constant explains."""
+    def _rest(self) -> float:
+        """Sum of squares of the targets that no combination of features and constant explains."""
         corner = self._R[-self.n_targets :, -self.n_targets :]
         return float(np.sum(corner**2))
 
     @property
-    def _means(self):
+    def _means(self) -> tuple[np.ndarray, np.ndarray]:
         m, k = self._n_features, self.n_targets
         if not self.intercept:
             return np.zeros(m), np.zeros(k)
@@ -140,7 +144,16 @@ class Ridge:
         The intercept without any feature.
     """
 
-    def __init__(self, features, targets, rest, alpha, feature_means, target_means, count):
+    def __init__(
+        self,
+        features: np.ndarray,
+        targets: np.ndarray,
+        rest: float,
+        alpha: float,
+        feature_means: np.ndarray,
+        target_means: np.ndarray,
+        count: float,
+    ) -> None:
         m = features.shape[0]
         self.alpha = alpha
         root = np.sqrt(max(alpha, rounding_alpha(features, feature_means, count)))
@@ -153,15 +166,15 @@ class Ridge:
         self._targets, self._rest, self._count = targets, rest, count
 
     @property
-    def coefficients(self):
+    def coefficients(self) -> np.ndarray:
         """W for all features, shape (m, k)."""
         return self.directions @ self.steps
 
     @property
-    def intercept(self):
+    def intercept(self) -> np.ndarray:
         return self.constant - self.offsets @ self.steps
 
-    def errors(self):
+    def errors(self) -> np.ndarray:
         """Mean squared errors Σ wᵢ‖yᵢ − f(xᵢ)‖²/(k Σ wᵢ) on 1, …, m features, shape (m,)."""
         m, k = self.steps.shape
         total = np.full(m, self._rest)
@@ -171,18 +184,18 @@ class Ridge:
         return total / (k * self._count)
 
 
-def rounding_alpha(features, means, count):
+def rounding_alpha(features: np.ndarray, means: np.ndarray, count: float) -> float:
     """The square of a length that is large against the rounding errors of features, and small against the features.
 
-    Rounding errors are those of the features before their mean was taken away: features of rows that are all equal are
-    nothing else.
+    Rounding errors are those of the features before their mean was subtracted: centred features of rows that are all
+    equal consist of nothing else.
     """
     size = float(np.sqrt(np.linalg.norm(features) ** 2 + count * (means @ means)))
     length = ABOVE_ROUNDING * np.finfo(float).eps * size
     return max(length**2, np.finfo(float).tiny)
 
 
-def _triangle(Z):
+def _triangle(Z: Array) -> Array:
     """R of a QR factorisation, square whatever the number of rows."""
     xp = array_namespace(Z)
     n, c = Z.shape
