@@ -3,7 +3,16 @@
 from preimage.eigensolvers._arpack import Arpack
 from preimage.eigensolvers._block_krylov import BlockKrylov
 from preimage.eigensolvers._dense import Dense
-from preimage.eigensolvers._eigensolver import EigenResult, Eigensolver
+from preimage.eigensolvers._eigensolver import EigenResult, Eigensolver, measured_result
 from preimage.eigensolvers._names import EIGENSOLVER_NAMES, EigenOptions
 
-__all__ = ["EIGENSOLVER_NAMES", "Arpack", "BlockKrylov", "Dense", "EigenOptions", "EigenResult", "Eigensolver"]
+__all__ = [
+    "EIGENSOLVER_NAMES",
+    "Arpack",
+    "BlockKrylov",
+    "Dense",
+    "EigenOptions",
+    "EigenResult",
+    "Eigensolver",
+    "measured_result",
+]
