@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import KERNEL_NAMES, CallableKernel, Gaussian, Precomputed, as_kernel
+from preimage.kernels import KERNEL_NAMES, CallableKernel, Gaussian, as_kernel
 
 
 @pytest.mark.parametrize("name", sorted(PAIRWISE_KERNEL_FUNCTIONS))
@@ -58,23 +58,6 @@ def test_functions_take_parameters(rng):
 def test_functions_without_gradient_say_so(rng):
     with pytest.raises(UnsupportedKernelError, match="gradient"):
         CallableKernel(np.dot).gradient(np.ones((1, 2)), np.ones((1, 2)), np.ones((1, 1)))
-
-
-def test_precomputed_values_are_looked_up(rng):
-    X = rng.normal(size=(6, 3))
-    K = X @ X.T
-    kernel = Precomputed().resolve(K)
-    points = kernel.inputs(K)
-    everything = slice(None)
-    assert_allclose(kernel.blocks(points, points)(everything, everything), K)
-    assert_allclose(kernel.blocks(K[:2], points[3:])(everything, everything), K[:2, 3:])
-    assert_allclose(kernel.diagonal(points[2:]), np.diagonal(K)[2:])
-    with pytest.raises(UnsupportedKernelError, match="diagonal="):
-        kernel.diagonal(K)
-    with pytest.raises(UnsupportedKernelError, match="new points"):
-        kernel.blocks(K[:2], K[2:])
-    with pytest.raises(ValueError, match="square"):
-        Precomputed().resolve(K[:3])
 
 
 def test_values_need_rows_of_equal_length_and_a_number_for_gamma():

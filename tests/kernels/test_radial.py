@@ -77,14 +77,6 @@ def test_inverse_profile_undoes_the_profile(kernel):
     assert_allclose(kernel.inverse_profile(kernel.profile(s)), s, atol=1e-9)
 
 
-def test_iterated_gaussian_integral(rng):
-    """(K11): the integral of two Gaussians over the line is a Gaussian of half the γ."""
-    gamma, x, y = 0.8, 0.3, -0.9
-    z, step = np.linspace(-12, 12, 4001, retstep=True)
-    integral = np.sum(np.exp(-gamma * ((x - z) ** 2 + (z - y) ** 2))) * step
-    assert_allclose(integral, np.sqrt(np.pi / (2 * gamma)) * np.exp(-gamma * (x - y) ** 2 / 2))
-
-
 def exact_gaussian(X):
     X = np.asarray(X, dtype=float)
     return np.exp(-np.sum((X[:, None] - X[None]) ** 2, axis=2))

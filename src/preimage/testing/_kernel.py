@@ -1,20 +1,31 @@
-"""Contracts: laws that every member of a family obeys, for tests of this library and of extensions to it."""
+"""The contract of kernels: laws that every one obeys."""
 
 import numpy as np
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 
+from preimage._typing import Rows
 from preimage.kernels import Kernel
 
 __all__ = ["check_kernel"]
 
 
-def check_kernel(kernel: Kernel, X=None, *, sparse_inputs=True):
+def check_kernel(kernel: Kernel, X: Rows | None = None, *, sparse_inputs: bool = True) -> None:
     """Raise AssertionError unless `kernel` keeps the contract of `Kernel` on the rows of X.
 
-    Symmetry, diagonal, blocks, bounds of inner products, positive semidefiniteness where promised, contracted
-    gradients against central differences, sparse inputs, float32, `clone` and `resolve`.
+    Symmetry, diagonal, blocks, prepared values, bounds of inner products, positive semidefiniteness where promised,
+    contracted gradients against central differences, sparse inputs, float32, `clone` and `resolve`; inputs are not
+    changed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers or rules as parameters.
+    X : array of shape (n, d), optional
+        Inputs, at least 7 rows; by default 12 rows of 4 normal variables.
+    sparse_inputs : bool, default=True
+        Whether the kernel takes sparse matrices.
 
     Examples
     --------
@@ -23,8 +34,10 @@ def check_kernel(kernel: Kernel, X=None, *, sparse_inputs=True):
     >>> check_kernel(RationalQuadratic(0.5))
     """
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(12, 4)) if X is None else np.asarray(X, dtype=float)
+    X = rng.normal(size=(12, 4)) if X is None else np.array(X, dtype=float)
+    X.flags.writeable = False  # a kernel that writes into its inputs raises here
     kernel = kernel.resolve(X)
+    assert kernel.is_resolved, "`resolve(X)` fixes all parameters that data decide"
     K = kernel(X)
     scale = np.abs(K).max()
 
@@ -34,6 +47,8 @@ def check_kernel(kernel: Kernel, X=None, *, sparse_inputs=True):
     assert_allclose(kernel(X[:5], X[3:]), K[:5, 3:], atol=1e-12 * scale, err_msg="values depend on the pair alone")
     block = kernel.blocks(X, X)
     assert_allclose(block(slice(2, 7), slice(5, 12)), K[2:7, 5:12], atol=1e-12 * scale, err_msg="blocks")
+    assert_allclose(kernel.against(X)(X[:5]), K[:5], atol=1e-12 * scale, err_msg="against(X)(Z) = k(Z, X)")
+    assert_allclose(kernel.evaluator(X)(X[:5])[0], K[:5], atol=1e-12 * scale, err_msg="evaluator(X)(Z) has k(Z, X)")
     if kernel.is_positive_semidefinite:
         _check_inner_products(K, scale)
     if kernel.has_gradient:
@@ -52,7 +67,7 @@ def check_kernel(kernel: Kernel, X=None, *, sparse_inputs=True):
     assert_allclose(kernel.resolve(X)(X), K, rtol=0, atol=0, err_msg="resolving twice changes nothing")
 
 
-def _check_inner_products(K, scale):
+def _check_inner_products(K: np.ndarray, scale: float) -> None:
     diagonal = np.diagonal(K)
     assert (diagonal >= -1e-12 * scale).all(), "k(x, x) ≥ 0"
     assert (np.outer(diagonal, diagonal) * (1 + 1e-10) + 1e-12 * scale**2 >= K**2).all(), "Cauchy–Schwarz"
@@ -60,7 +75,7 @@ def _check_inner_products(K, scale):
     assert values[0] >= -1e-10 * max(values[-1], scale), f"not positive semidefinite: eigenvalue {values[0]:.2g}"
 
 
-def _check_gradients(kernel, X, rng, step=1e-5):
+def _check_gradients(kernel: Kernel, X: np.ndarray, rng: np.random.Generator, step: float = 1e-5) -> None:
     Z, weights = X[:5] + 0.1 * rng.normal(size=X[:5].shape), rng.normal(size=(5, len(X)))
     value = lambda Z: np.sum(weights * kernel(Z, X), axis=1)
     length = lambda Z: kernel.diagonal(Z)
@@ -75,3 +90,6 @@ def _check_gradients(kernel, X, rng, step=1e-5):
         scale = np.abs(differences).max() + np.abs(function(Z)).max()
         assert gradient.shape == Z.shape
         assert_allclose(gradient, differences, atol=1e-7 * scale, rtol=1e-6, err_msg=f"{name} against differences")
+    direct, prepared = kernel.gradient(Z, X, weights), kernel.evaluator(X)(Z)[1](weights)
+    error = 1e-12 * np.abs(direct).max()
+    assert_allclose(prepared, direct, rtol=1e-9, atol=error, err_msg="evaluator(X)(Z) has gradient(Z, X, ·)")

@@ -1,0 +1,153 @@
+"""Small dense algebra, and decisions about rank, definiteness and variance."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from preimage._arrays import to_numpy
+from preimage._linalg import (
+    DETERMINED,
+    NO_VARIANCE,
+    WHITENING,
+    determined_count,
+    eigh_descending,
+    fix_signs,
+    is_semidefinite,
+    numerical_rank,
+    orthogonalize,
+    orthonormal_columns,
+    orthonormal_factor,
+    rank_tolerance,
+    require_semidefinite,
+    require_variance,
+    semidefinite_tolerance,
+    top_eigh,
+    whitening_factor,
+)
+from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels import Gaussian, Sigmoid
+
+EPS = np.finfo(float).eps
+
+
+def symmetric(rng, values):
+    """A symmetric matrix with these eigenvalues."""
+    Q, _ = np.linalg.qr(rng.normal(size=(len(values), len(values))))
+    return (Q * np.asarray(values)) @ Q.T
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4, 9])
+def test_rank_is_the_number_of_values_above_rounding(rank, xp, rng):
+    F = rng.normal(size=(9, rank))
+    values, _ = eigh_descending(xp.asarray(F @ F.T))
+    assert numerical_rank(values, 9) == rank
+
+
+def test_rank_is_relative_to_the_largest_value_or_to_what_was_subtracted():
+    values = np.array([1.0, 1e-3, 20 * EPS, 0.0, -1e-3])
+    assert numerical_rank(values, 5) == 3 and numerical_rank(1e-200 * values, 5) == 3
+    assert numerical_rank(values, 5, scale=1e9) == 2
+    assert numerical_rank(values, 5, tolerance=1e-2) == 1
+    assert numerical_rank(values[:0], 5) == 0
+    assert rank_tolerance(5, np.float32) > 1e8 * rank_tolerance(5, np.float64)
+
+
+def test_semidefinite_means_up_to_half_of_the_digits(xp):
+    tolerance = semidefinite_tolerance(np.float64)
+    assert is_semidefinite(xp.asarray([0.0, 1.0])) and is_semidefinite(xp.asarray([1.0, -0.5 * tolerance]))
+    assert not is_semidefinite(xp.asarray([1.0, -2 * tolerance]))
+    assert not is_semidefinite(xp.asarray([-1.0]))
+    assert is_semidefinite(xp.asarray([1.0, -0.1]), allowed=0.2)
+    assert is_semidefinite(xp.asarray([1.0, -1e-5]), dtype=np.float32)
+    assert is_semidefinite(xp.asarray([]))
+
+
+def test_kernels_are_refused_by_their_values_not_by_their_names(rng):
+    X = rng.normal(size=(10, 3))
+    sigmoid = Sigmoid(1.0, -1.0)
+    with pytest.raises(UnsupportedKernelError, match=r"Select needs .* negative eigenvalues .* Do that\."):
+        require_semidefinite(sigmoid, sigmoid(X), "Select", "Do that.")
+    require_semidefinite(sigmoid, np.eye(3), "Select", "Do that.")
+    require_semidefinite(Gaussian(), -np.eye(3), "Select", "Do that.")  # its promise is trusted
+
+
+def test_variance_is_more_than_rounding_of_squared_lengths():
+    least = NO_VARIANCE * EPS * 100.0
+    require_variance(Gaussian(), 2 * least, 100.0, np.float64)
+    for variance, dtype in ((0.5 * least, np.float64), (0.0, np.float64), (1e-6, np.float32)):
+        with pytest.raises(ValueError, match=r"no variance in feature space.*Gaussian\(\)"):
+            require_variance(Gaussian(), variance, 100.0, dtype)
+
+
+def test_components_after_the_first_that_is_lost_are_not_determined(xp):
+    deviations = xp.asarray([1.0, 1.0, 0.1, 1.0])
+    error = 0.5 * DETERMINED[8]
+    assert determined_count(error, deviations, np.float64) == 2
+    assert determined_count(error, deviations, np.float32) == 4
+    assert determined_count(xp.asarray([0.0, error, 0.0, 3 * error]), deviations, np.float64) == 3
+    assert determined_count(1.0, deviations, np.float64) == 0
+
+
+@pytest.mark.parametrize("k", [1, 4, 12, None])
+def test_eigenpairs_are_largest_first(k, xp, rng):
+    A = symmetric(rng, [5, 3, 3, 3, 1, 1, 0, -1, -2, -2, -3, -4])
+    values, vectors = (to_numpy(array) for array in top_eigh(xp.asarray(A), k))
+    assert_allclose(values, [5, 3, 3, 3, 1, 1, 0, -1, -2, -2, -3, -4][:k], atol=1e-12)
+    assert_allclose(A @ vectors, vectors * values, atol=1e-12)
+    assert_allclose(vectors.T @ vectors, np.eye(values.size), atol=1e-12)
+
+
+def test_equal_eigenvalues_all_come(rng):
+    values, vectors = top_eigh(np.eye(30), 5)
+    assert values.shape == (5,) and vectors.shape == (30, 5)
+
+
+def test_orthonormal_columns_span_what_they_were_given(xp, rng):
+    W = rng.normal(size=(20, 3)) @ rng.normal(size=(3, 5))
+    Q = to_numpy(orthonormal_columns(orthonormal_columns(xp.asarray(W))))
+    assert Q.shape == (20, 3)
+    assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
+    assert_allclose(Q @ (Q.T @ W), W, atol=1e-10)
+    assert orthonormal_columns(xp.asarray(0 * W)).shape == (20, 0)
+    assert orthonormal_columns(xp.asarray(W), floor=1e6).shape == (20, 0)
+
+
+def test_orthogonalized_columns_are_new_directions(xp, rng):
+    basis, _ = np.linalg.qr(rng.normal(size=(20, 4)))
+    W = np.column_stack([basis @ rng.normal(size=(4, 2)), rng.normal(size=20)])
+    W[:, 2] = 1e-6 * W[:, 2] + basis[:, 0]  # almost inside
+    Q = to_numpy(orthogonalize(xp.asarray(W), xp.asarray(basis), floor=1e-12))
+    assert Q.shape == (20, 1)
+    assert_allclose(basis.T @ Q, 0, atol=1e-14)
+    assert_allclose(np.linalg.norm(Q), 1)
+    assert orthogonalize(xp.asarray(W[:, :2]), xp.asarray(basis), floor=1e-12).shape == (20, 0)
+
+
+@pytest.mark.parametrize("rank", [3, 8])
+def test_factors_make_coordinates_orthonormal(rank, xp, rng):
+    G = rng.normal(size=(8, rank))
+    K = G @ G.T
+    factor = to_numpy(orthonormal_factor(xp.asarray(K)))
+    whitening = to_numpy(whitening_factor(xp.asarray(K), np.float64))
+    for F in (factor, whitening):
+        assert_allclose(F.T @ K @ F, np.eye(rank), atol=1e-9)
+        assert_allclose(K @ F @ (F.T @ K), K, atol=1e-9 * np.abs(K).max())
+
+
+def test_whitening_leaves_out_what_rounding_of_the_data_fills(rng):
+    K = symmetric(rng, [1.0, 0.5, 0.1 * WHITENING[4], 0.1 * WHITENING[8]])
+    assert whitening_factor(K, np.float32).shape == (4, 2)
+    assert whitening_factor(K, np.float64).shape == (4, 3)
+    assert whitening_factor(np.zeros((4, 4)), np.float64).shape == (4, 1)
+
+
+def test_a_well_conditioned_matrix_is_whitened_by_its_cholesky_factor(rng):
+    K = symmetric(rng, np.linspace(1, 2, 6))
+    F = whitening_factor(K, np.float64)
+    assert_allclose(F, np.triu(F))  # the inverse of a triangular factor, not eigenvectors
+    assert_allclose(F.T @ K @ F, np.eye(6), atol=1e-12)
+
+
+def test_signs_make_the_largest_entry_positive(xp):
+    vectors = xp.asarray([[1.0, -3.0, 2.0, -2.0], [-2.0, 1.0, -2.0, 2.0]])
+    assert to_numpy(fix_signs(vectors)).tolist() == [-1.0, -1.0, 1.0, -1.0]  # the first of equal moduli decides
