@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from preimage import KernelPCA
 from preimage.cli import _app
-from preimage.cli.runs import _large_model
+from preimage.cli.runs import _file_model
 
 RNG = np.random.default_rng(0)
 ANGLE = RNG.uniform(0, np.pi, size=(120, 1))
@@ -134,19 +134,19 @@ def test_columns_without_names_have_numbers(tmp_path):
 
 def test_a_saved_model_embeds_other_files_alike(tmp_path):
     whole = save(tmp_path / "whole.csv", X)
-    done(whole, tmp_path / "whole.npy", *FEW, "--save-model", tmp_path / "model.npz")
+    done(whole, tmp_path / "whole.npy", *FEW, "--save-model", tmp_path / "model.safetensors")
     part = save(tmp_path / "part.parquet", np.hstack([X[50:, ::-1], X[50:]]), ["angle", "b", "a", "u", "v", "w"])
-    done(part, tmp_path / "part.npy", "--model", tmp_path / "model.npz")
+    done(part, tmp_path / "part.npy", "--model", tmp_path / "model.safetensors")
     np.testing.assert_allclose(np.load(tmp_path / "part.npy"), np.load(tmp_path / "whole.npy")[50:], atol=1e-12)
     wide = save(tmp_path / "wide.npy", np.ones((9, 5)))
-    result = run(wide, tmp_path / "o.npy", "--model", tmp_path / "model.npz")
+    result = run(wide, tmp_path / "o.npy", "--model", tmp_path / "model.safetensors")
     assert result.exit_code == 2 and "no column 'a'" in result.output
 
 
 def test_a_damaged_model_is_refused(tmp_path):
     save(tmp_path / "data.npy", X)
-    (tmp_path / "model.npz").write_bytes(b"PK\x03\x04 nonsense")
-    result = run(tmp_path / "data.npy", tmp_path / "out.npy", "--model", tmp_path / "model.npz")
+    (tmp_path / "model.safetensors").write_bytes(b"PK\x03\x04 nonsense")
+    result = run(tmp_path / "data.npy", tmp_path / "out.npy", "--model", tmp_path / "model.safetensors")
     assert result.exit_code == 2 and "no model that preimage wrote" in result.output
 
 
@@ -162,10 +162,10 @@ def test_other_kernels_work(tmp_path, kernel):
 
 def test_exact_kernel_pca_of_too_many_rows_is_refused(tmp_path, monkeypatch):
     data = save(tmp_path / "data.npy", X)
-    monkeypatch.setattr(_large_model, "MOST_EXACT", 100)
+    monkeypatch.setattr(_file_model, "MOST_EXACT", 100)
     result = run(data, tmp_path / "out.npy", "--landmarks", "none")
     assert result.exit_code == 2 and "takes hours" in result.output
-    monkeypatch.setattr(_large_model, "free_memory", lambda like: 1000)
+    monkeypatch.setattr(_file_model, "free_memory", lambda like: 1000)
     result = run(data, tmp_path / "out.npy", "--landmarks", "none")
     assert result.exit_code == 2 and "all rows" in result.output and "--landmarks 500" in result.output
 
@@ -234,7 +234,7 @@ def test_other_mistakes_are_named(tmp_path):
         ([data, tmp_path / "out.npy", "--columns", "a,z"], "no column 'z'; it has a, b, angle"),
         ([data, tmp_path / "out.npy", "--exclude", "z"], "no column 'z'"),
         ([data, tmp_path / "out.npy", "--exclude", "a,b,angle"], "0 columns"),
-        ([data, tmp_path / "out.npy", "--save-model", tmp_path / "m.pkl"], "ends in .npz"),
+        ([data, tmp_path / "out.npy", "--save-model", tmp_path / "m.pkl"], "ends in .safetensors"),
         ([tmp_path, tmp_path / "out.npy"], "cannot be read in chunks"),
     ]:
         result = run(*arguments)

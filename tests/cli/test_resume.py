@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow", reason="tables need pyarrow")
 from typer.testing import CliRunner
 
 from preimage.cli import _app
-from preimage.cli.runs import _learning, _partial
+from preimage.cli.runs import _partial
 from preimage.feature_space import KernelMoments
 
 RNG = np.random.default_rng(0)
@@ -97,7 +97,7 @@ def test_a_killed_run_continues_to_the_same_end(data, tmp_path, command, suffix)
 
 
 def test_what_was_learned_is_not_learned_again(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(_learning, "PERIOD", 0)
+    monkeypatch.setattr(_partial, "SECONDS_BETWEEN_NOTES", 0)
     of, count, learned = KernelMoments.of, iter(range(4)), []
 
     def interrupt(*arguments):

@@ -1,8 +1,11 @@
 """From the text of options to values, or a usage error."""
 
+from typing import Literal
+
 import typer
 
-from preimage.cli.runs._denoise import AUTO
+# The word for what is chosen from the data.
+AUTO: Literal["auto"] = "auto"
 
 
 def components(text):

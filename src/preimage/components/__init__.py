@@ -1,6 +1,6 @@
 """Subspaces of feature space: principal, oriented and semi-supervised components."""
 
-from preimage.components._landmark_principal import LandmarkModel, landmark_subspace
+from preimage.components._landmark_principal import LandmarkModel, landmark_subspace, select_landmarks
 from preimage.components._oriented import (
     OrientedFeatures,
     coordinate_moments,
@@ -28,6 +28,7 @@ __all__ = [
     "principal_subspace",
     "rayleigh",
     "secular_minimum",
+    "select_landmarks",
     "semi_supervised_subspace",
     "span_of_points",
 ]

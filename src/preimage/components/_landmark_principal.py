@@ -79,9 +79,9 @@ class LandmarkModel:
         device : str, optional
             Where moments of NumPy data are computed.
         """
-        landmarks = _selected(selector, kernel, X, rng)
+        landmarks = select_landmarks(selector, kernel, X, rng)
         moments = _moments(kernel, landmarks.points, X, weights, device)
-        return cls._of(landmarks, moments, wanted)
+        return cls.of(landmarks, moments, wanted)
 
     def updated(
         self,
@@ -104,13 +104,14 @@ class LandmarkModel:
                 moments = moments.extended(new)
                 landmarks = replace(landmarks, points=moments.points, reason="grown with the data")
         batch = _moments(self.kernel, moments.points, X, weights, device)
-        model = LandmarkModel._of(landmarks, moments + batch, wanted)
+        model = LandmarkModel.of(landmarks, moments + batch, wanted)
         if n_more <= 0:
             self._warn_if_left_out(model, batch)
         return model
 
     @classmethod
-    def _of(cls, landmarks: Landmarks, moments: KernelMoments, wanted: Wanted) -> "LandmarkModel":
+    def of(cls, landmarks: Landmarks, moments: KernelMoments, wanted: Wanted) -> "LandmarkModel":
+        """The model of data with the given moments on the landmarks; chunks of data may have been summed before."""
         principal = landmark_subspace(moments, wanted)
         # The pass over all data has measured the residual that the selector could only estimate.
         left = principal.residual
@@ -251,7 +252,8 @@ def _kept(span: _MeasuredSpan, values: Array, vectors: Array, wanted: Wanted) ->
     return keep
 
 
-def _selected(selector: LandmarkSelector, kernel: Kernel, X: Rows, rng: np.random.Generator | None) -> Landmarks:
+def select_landmarks(selector: LandmarkSelector, kernel: Kernel, X: Rows, rng: np.random.Generator | None) -> Landmarks:
+    """Landmarks among the rows of X; an error where the kernel is not positive semidefinite on them."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", IndefiniteKernelWarning)
         try:

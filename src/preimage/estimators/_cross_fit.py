@@ -241,6 +241,11 @@ class FoldMoments:
         return FoldMoments(self.n_folds, merged)
 
     @property
+    def count(self) -> float:
+        """Number of rows."""
+        return sum(part.values.count for part in self.of_fold.values())
+
+    @property
     def total(self) -> KernelMoments:
         """Of all rows."""
         return reduce(add, self.of_fold.values())

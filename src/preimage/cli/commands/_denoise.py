@@ -14,7 +14,8 @@ import preimage
 from preimage.cli import _options
 from preimage.cli._console import DataError, FileError, console, plain_errors, speaker
 from preimage.cli._figure import draw
-from preimage.cli.runs._denoise import AUTO, Request, check_rows, denoise_rows
+from preimage.cli._options import AUTO
+from preimage.cli.runs._denoise import Request, check_rows, denoise_rows
 from preimage.cli.runs._denoise_large import denoise_file, is_large
 from preimage.cli.runs._partial import remains
 from preimage.cli.tables._files import (
@@ -36,26 +37,26 @@ def denoise_command(
     input: Annotated[Path, typer.Argument(help=f"Noisy data: {FORMATS}; one sample per row.")],
     output: Annotated[Path, typer.Argument(help="Where the denoised data go; the suffix says the format.")],
     components: Annotated[
-        object,
+        Any,
         typer.Option(
             parser=_options.components, metavar="auto|N|FRACTION", help="Components, or fraction of the variance."
         ),
     ] = AUTO,
     width: Annotated[
-        object,
+        Any,
         typer.Option(
             parser=_options.width, metavar="auto|median|pN|C", help="c in exp(-|x-y|²/c); pN: percentile of |x-y|²."
         ),
     ] = AUTO,
     penalty: Annotated[
-        object,
+        Any,
         typer.Option(
             parser=_options.penalty, metavar="auto|NUMBER", help="Penalty of the distance to the noisy input."
         ),
     ] = AUTO,
     fit_to: Annotated[Path | None, typer.Option("--fit", metavar="FILE", help="Training data, if not INPUT.")] = None,
     noise: Annotated[
-        object,
+        Any,
         typer.Option(
             parser=_options.positive,
             metavar="NUMBER",
@@ -69,7 +70,7 @@ def denoise_command(
         ),
     ] = "auto",
     cross_fit: Annotated[
-        object,
+        Any,
         typer.Option(
             parser=_options.cross_fit,
             metavar="auto|N|none",
@@ -78,7 +79,7 @@ def denoise_command(
         ),
     ] = AUTO,
     landmarks: Annotated[
-        object,
+        Any,
         typer.Option(
             parser=_options.landmarks,
             metavar="N|auto|none",
@@ -110,7 +111,7 @@ def denoise_command(
         started = time.perf_counter()
         outputs = Outputs.of(output, figure, no_figure, summary)
         outputs.check((input, fit_to, mask), force)
-        request = Request(components, width, penalty, noise, criterion, seed, cross_fit)  # type: ignore[arg-type]
+        request = Request(components, width, penalty, noise, criterion, seed, cross_fit)
         inputs = Inputs(input, fit_to, array, mask)
         if _is_for_chunks(landmarks, inputs):
             outcome = _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, quiet)

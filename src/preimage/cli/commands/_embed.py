@@ -2,14 +2,14 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from preimage.cli import _options
 from preimage.cli._console import FileError, plain_errors, speaker
 from preimage.cli.runs._embed import Embedding, embed
-from preimage.cli.runs._large_model import read_model, write_model
+from preimage.cli.runs._file_model import read_model
 from preimage.cli.runs._partial import remains
 from preimage.cli.tables._files import check_not_inputs, check_writable, format_of, replacing
 from preimage.cli.tables._sources import SOURCE_FORMATS, open_source
@@ -32,11 +32,11 @@ def embed_command(
     input: Annotated[Path, typer.Argument(help=f"A table of any size: {SOURCE_FORMATS}.")],
     output: Annotated[Path, typer.Argument(help="Where the coordinates go: .npy, .csv or .parquet.")],
     components: Annotated[
-        object, typer.Option(parser=_options.components_number, metavar="N|SHARE", help="Components, or their share.")
+        Any, typer.Option(parser=_options.components_number, metavar="N|SHARE", help="Components, or their share.")
     ] = "10",
     kernel: Annotated[Kernel, typer.Option(help="Kernel.")] = "rbf",
     gamma: Annotated[
-        object,
+        Any,
         typer.Option(
             parser=_options.gamma, metavar="median|scale|pN|NUMBER", help="Width of the kernel, from a sample."
         ),
@@ -44,7 +44,7 @@ def embed_command(
     degree: Annotated[int, typer.Option(min=1, help="Degree of the polynomial kernel.")] = 3,
     coef0: Annotated[float, typer.Option(help="Constant of the polynomial kernel.")] = 1.0,
     landmarks: Annotated[
-        object,
+        Any,
         typer.Option(
             parser=_options.landmarks,
             metavar="N|auto|none",
@@ -53,15 +53,18 @@ def embed_command(
     ] = "500",
     method: Annotated[Method, typer.Option(help="How landmarks are chosen.")] = "auto",
     columns: Annotated[
-        object, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to take; numbers without header.")
+        Any, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to take; numbers without header.")
     ] = None,
     exclude: Annotated[
-        object, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to leave out.")
+        Any, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to leave out.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Fit nothing: use a model of --save-model.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Fit nothing: use a KernelPCA of --save-model or of its save(FILE)."),
     ] = None,
-    save_model: Annotated[Path | None, typer.Option(metavar="FILE.npz", help="Where the model goes.")] = None,
+    save_model: Annotated[
+        Path | None, typer.Option(metavar="FILE.safetensors", help="Where the model goes; preimage.load reads it.")
+    ] = None,
     chunk_rows: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Rows in memory at a time. (Default: a few megabytes.)")
     ] = None,
@@ -83,29 +86,31 @@ def embed_command(
         check_not_inputs(written, (input, model))
         _check_outputs(written, save_model, force)
         started = time.perf_counter()
-        if model is not None and columns is None:
-            columns = read_model(model).facts["columns"]
+        ready = None if model is None else (model, read_model(model))
+        if ready is not None and columns is None and hasattr(ready[1], "feature_names_in_"):
+            columns = list(ready[1].feature_names_in_)
         source = open_source(input, columns, exclude)
         rows = chunk_rows or source.chunk_rows
         exact = landmarks == "none"
         wish = Embedding(components, kernel, gamma, degree, coef0, None if exact else landmarks, method, seed)
-        fitted, n_rows = embed(source, output, kind, wish, rows, resume, model, say)
+        fitted, n_rows = embed(source, output, kind, wish, rows, resume, ready, say)
         if save_model is not None:
             with replacing(save_model) as temporary:
-                write_model(temporary, fitted)
+                fitted.save(temporary)
         seconds = time.perf_counter() - started
         say(_report(fitted, n_rows, source, seconds))
         say("Wrote " + ", ".join(str(path) for path in (output, save_model) if path is not None) + ".")
 
 
 def _report(model, n_rows, source, seconds):
-    facts, gamma = model.facts, getattr(model.kernel, "gamma", None)
-    left = facts["residual_share"]
-    about = "exact" if left is None else f"{len(model.points)} landmarks leave {100 * left:.2g} % of the kernel"
+    gamma, landmarks = getattr(model.kernel_, "gamma", None), model.landmarks_
+    about = "exact"
+    if landmarks is not None:
+        about = f"{len(landmarks)} landmarks leave {100 * landmarks.residual_share:.2g} % of the kernel"
     width = "" if gamma is None else f", gamma {gamma:.4g}"
     return (
-        f"Embedded {n_rows:,} rows of {source.n_columns} columns in {seconds:.1f} s: {len(model.subspace)} components, "
-        f"{100 * facts['explained_variance']:.1f} % of the variance{width}; {about}."
+        f"Embedded {n_rows:,} rows of {source.n_columns} columns in {seconds:.1f} s: {model.n_components_} components, "
+        f"{100 * sum(model.explained_variance_ratio_):.1f} % of the variance{width}; {about}."
     )
 
 
@@ -122,5 +127,5 @@ def _check_outputs(written, save_model, force):
         raise FileError("OUTPUT and --save-model need different names.")
     for path in written:
         check_writable(path, force)
-    if save_model is not None and save_model.suffix.lower() != ".npz":
-        raise FileError(f"{save_model} is not a model file; its name ends in .npz.")
+    if save_model is not None and save_model.suffix.lower() != ".safetensors":
+        raise FileError(f"{save_model} is not a model file; its name ends in .safetensors.")

@@ -3,20 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from preimage._progress import stage
 from preimage._typing import Array
 from preimage.cli._console import DataError
+from preimage.cli._options import AUTO
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, out_of_fold, with_own_model
 from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint, PreimageResult
 
-AUTO: Literal["auto"] = "auto"
 # Rows that are denoised together: enough for products of matrices to be fast, few enough for bars to move.
 BLOCK = 256
 # Fewer rows cannot be divided into some to fit to and some to judge by (`DenoisingSearch` asks for as many).

@@ -1,16 +1,17 @@
 """Embedding of files, chunk by chunk."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import preimage
-from preimage._progress import stage
+from preimage._typing import Array
 from preimage.cli._console import DataError
-from preimage.cli.runs._large_model import fit_file, read_model
-from preimage.cli.runs._learning import LearningNotes
-from preimage.cli.runs._partial import partial_output
-from preimage.cli.runs._survey import survey
-from preimage.cli.tables._sources import identity_of
+from preimage.cli.runs._file_model import Reading, count_rows, fit_file
+from preimage.cli.runs._partial import partial_output, write_rows
+from preimage.cli.tables._sources import Source, identity_of
+from preimage.estimators import KernelPCA
 from preimage.kernels import as_kernel
 
 
@@ -21,6 +22,7 @@ class Embedding:
     Attributes
     ----------
     components : int or float in (0, 1)
+        A number of components, or the fraction of the variance that they should explain.
     kernel : str
     gamma : str or float
     degree : int
@@ -40,11 +42,22 @@ class Embedding:
     method: str = "auto"
     seed: int = 0
 
-    def resolved_kernel(self, sample):
-        return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0).resolve(sample)
+    def model(self, sample: Array) -> KernelPCA:
+        """An unfitted model with the kernel that the sample gives."""
+        kernel = as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        return KernelPCA(self.components, kernel=kernel.resolve(sample), random_state=self.seed)
 
 
-def embed(source, output, kind, wish, chunk_rows, resume, model_path=None, tell=lambda text: None):
+def embed(
+    source: Source,
+    output: Path,
+    kind: str,
+    wish: Embedding,
+    chunk_rows: int,
+    resume: bool,
+    ready: tuple[Path, KernelPCA] | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> tuple[KernelPCA, int]:
     """Write the coordinates of the rows of a file, and return the model and the number of rows.
 
     Parameters
@@ -57,67 +70,47 @@ def embed(source, output, kind, wish, chunk_rows, resume, model_path=None, tell=
     chunk_rows : int
     resume : bool
         Whether to continue an interrupted run.
-    model_path : Path or None
-        A model from an earlier run, in place of `wish`.
+    ready : (Path, KernelPCA) or None
+        A fitted model and its file, in place of `wish`.
     tell : callable
         Takes a message for the user.
     """
-    ready = None if model_path is None else read_model(model_path)
     inputs = {
         "command": "embed",
         "version": preimage.__version__,
         "input": source.identity(),
         "columns": source.labels,
         "chunk rows": chunk_rows,
-        **(asdict(wish) if model_path is None else {"model": identity_of(model_path)}),
+        **(asdict(wish) if ready is None else {"model": identity_of(ready[0])}),
     }
     with partial_output(output, inputs, resume) as partial:
-        if not partial.is_begun:
-            n_rows, model = _counted(source, ready, chunk_rows) if ready else _fitted(source, wish, chunk_rows, partial)
-            partial.begin(model, n_rows, (len(model.subspace),), model.points.dtype)
-        model = partial.model()
+        if partial.is_begun:
+            model = partial.model()
+        else:
+            if ready is None:
+                reading = Reading(chunk_rows, wish.landmarks, wish.method, wish.seed)
+                n_rows, found = fit_file(source, reading, wish.model, partial)
+                model = found.model
+            else:
+                model = ready[1]
+                _check_columns(model, source)
+                n_rows = count_rows(source, chunk_rows)
+            partial.begin(model, n_rows, (model.n_components_,), model.subspace_.frame.points.dtype)
 
-        def step(chunk, totals, advance):
-            values = model.subspace.coordinates(chunk)
+        def step(chunk: Array, totals: dict[str, Any], advance: Callable[[int], None]) -> tuple[Array, dict[str, Any]]:
+            values = model.subspace_.coordinates(chunk)
             advance(len(chunk))
             return values, totals
 
         write_rows(source, partial, chunk_rows, step, "Embedding rows", tell)
-        partial.finish(kind, [f"kernelpca{number}" for number in range(len(model.subspace))])
+        partial.finish(kind, list(model.get_feature_names_out()))
         return model, partial.n_rows
 
 
-def write_rows(source, partial, chunk_rows, step, name, tell):
-    """Append ``step(chunk, totals, advance)`` for every chunk that is not there yet.
-
-    A step returns rows and new totals, and calls ``advance(rows)`` along the way.
-    """
-    model_dtype = partial.state["dtype"]
-    if partial.rows:
-        tell(f"Continuing after row {partial.rows:,} of {partial.n_rows:,}.")
-    with stage(name, partial.n_rows, partial.rows) as advance:
-        for chunk in source.chunks(chunk_rows, partial.rows):
-            if partial.rows + len(chunk) > partial.n_rows:
-                raise DataError(f"{source.path} has more rows than before: it has changed. Run the command again.")
-            partial.append(*step(chunk.astype(model_dtype, copy=False), partial.totals, advance))
-    if source.identity() != partial.inputs["input"]:
-        raise DataError(f"{source.path} has changed while it was read. Start anew with --no-resume.")
-
-
-def count_rows(source, chunk_rows):
-    """Rows of a file, all of which are read and found finite."""
-    with stage("Reading rows", source.n_rows) as advance:
-        n_rows = survey(source, chunk_rows, 0, 0, advance).n_rows
-    if n_rows == 0:
-        raise DataError(f"{source.path} has no rows.")
-    return n_rows
-
-
-def _counted(source, model, chunk_rows):
-    model.check_source(source)
-    return count_rows(source, chunk_rows), model
-
-
-def _fitted(source, wish, chunk_rows, partial):
-    kernel, notes = wish.resolved_kernel, LearningNotes(partial)
-    return fit_file(source, chunk_rows, kernel, wish.components, wish.landmarks, wish.method, wish.seed, notes)
+def _check_columns(model: KernelPCA, source: Source) -> None:
+    """Refuse a file with other columns than those of the training data."""
+    if source.n_columns != model.n_features_in_:
+        raise DataError(
+            f"The model takes {model.n_features_in_} columns; {source.path} has {source.n_columns}. "
+            "Choose with --columns or --exclude."
+        )

@@ -307,18 +307,25 @@ def _of_table(path, table, keep_names=True, labels=None):
     if labels is not None:
         found = _flat(path, labels, np.asarray(table.column(labels).to_pylist()))
         table = table.drop_columns([labels])
-    types = need("pyarrow", "Tables").types
-    numeric = lambda kind: types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    # A column without any value has no type; it is found as missing values.
-    text = [f.name for f in table.schema if not (numeric(f.type) or types.is_boolean(f.type) or types.is_null(f.type))]
-    if text:
-        raise FileError(f"{path} has columns that are not numeric: {', '.join(map(repr, text))}. Remove them first.")
-    index = [name for name in table.column_names if name.startswith("__index_level_")]
-    if index:
-        raise FileError(f"{path} has an index among its columns. Write it without: to_parquet(..., index=False).")
+    check_columns(path, table.column_names, table.schema.types)
     columns = [column.to_numpy().astype(float) for column in table.columns]
     names = list(table.column_names) if keep_names else None
     return Dataset(np.column_stack(columns) if columns else np.empty((0, 0)), columns=names, labels=found)
+
+
+def check_columns(path, names, types):
+    """Refuse columns of a pyarrow table that hold text, or the index of a data frame."""
+    known = need("pyarrow", "Tables").types
+    # A column without any value has no type; it is found as missing values.
+    usable = (known.is_integer, known.is_floating, known.is_decimal, known.is_boolean, known.is_null)
+    text = [name for name, kind in zip(names, types) if not any(test(kind) for test in usable)]
+    if text:
+        raise FileError(
+            f"{path} has columns that are not numeric: {', '.join(map(repr, text))}. "
+            f"Remove them first; embed can leave them out: --exclude {','.join(text)}"
+        )
+    if any(name.startswith("__index_level_") for name in names):
+        raise FileError(f"{path} has an index among its columns. Write it without: to_parquet(..., index=False).")
 
 
 def _require_name(path, labels, names, what):

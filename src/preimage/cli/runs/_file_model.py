@@ -1,0 +1,243 @@
+"""Kernel PCA of a file that is read in chunks: once to draw a sample, and once more to learn from all rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from preimage._memory import free_memory
+from preimage._progress import stage
+from preimage._typing import Array
+from preimage.cli._console import DataError, FileError, one_line
+from preimage.cli._options import AUTO
+from preimage.cli.runs._partial import PartialOutput
+from preimage.cli.tables._sources import Source
+from preimage.components import LandmarkModel, Wanted, select_landmarks
+from preimage.estimators import KernelPCA
+from preimage.estimators._cross_fit import FoldMoments, out_of_fold, row_folds
+from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, landmark_inputs, too_large_for_exact
+from preimage.feature_space import Subspace
+from preimage.landmarks import LandmarkSelector, as_landmarks
+from preimage.persistence import load
+
+# One part in this many of the free memory may be taken by the rows of a file: models and kernel values need the rest.
+MEMORY_PARTS = 4
+# Most rows of exact kernel PCA: its time grows with their square, and is some hours here.
+MOST_EXACT = 50_000
+# Rows of the sample on which widths are found and landmarks chosen, and bytes that it may take where rows are long.
+SAMPLE_ROWS, SAMPLE_BYTES = 10_000, 2**26
+# Candidates per landmark, at least and at most: with fewer, selection has little choice; more hardly improve it.
+FEWEST_CANDIDATES, MOST_CANDIDATES = 5, 10
+
+# From a sample of rows to a model with all parameters given, not fitted.
+Choose: TypeAlias = Callable[[Array], KernelPCA]
+# From numbers of components and rows to a number of folds for cross-fitting, or None.
+FoldsFor: TypeAlias = Callable[[int, int], int | None]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read and learned from.
+
+    Attributes
+    ----------
+    chunk_rows : int
+        Rows in memory at a time.
+    landmarks : int, "auto" or None
+    method : str
+        How landmarks are chosen.
+    seed : int
+    """
+
+    chunk_rows: int
+    landmarks: Any = AUTO
+    method: str = AUTO
+    seed: int = 0
+
+    def selector(self, number: int) -> LandmarkSelector:
+        return as_landmarks(number) if self.method == AUTO else type(as_landmarks(self.method))(number)
+
+
+@dataclass(frozen=True)
+class FileModel:
+    """Kernel PCA of a file, and what cross-fitting needs.
+
+    Attributes
+    ----------
+    model : KernelPCA
+    n_folds : int or None
+        In how many folds rows of the training data are denoised.
+    folds : dict of int to Subspace
+        For each fold the subspace of the rows of all others.
+    """
+
+    model: KernelPCA
+    n_folds: int | None = None
+    folds: dict[int, Subspace] = field(default_factory=dict)
+
+
+def fit_file(
+    source: Source,
+    reading: Reading,
+    choose: Choose,
+    partial: PartialOutput,
+    folds_for: FoldsFor = lambda n_components, n_rows: None,
+) -> tuple[int, FileModel]:
+    """The number of rows of a file, and kernel PCA of them.
+
+    Parameters
+    ----------
+    source : Source
+    reading : Reading
+    choose : callable
+        From a sample of the rows to an unfitted `KernelPCA` with a resolved kernel.
+    partial : PartialOutput
+        Where to keep what is learned on the way.
+    folds_for : callable
+        From the number of components, or the most there can be, and of rows to a number of folds; None is none.
+    """
+    n_rows, sample = _sample(source, reading)
+    if n_rows < 2:
+        raise DataError(f"{source.path} has {n_rows} rows. Kernel PCA learns from many.")
+    number = reading.landmarks
+    if number == AUTO:
+        number = DEFAULT_LANDMARKS if too_large_for_exact(n_rows, free_memory(sample) // 2) else None
+    try:
+        model = choose(sample)
+        if number is None:
+            found = _fit_exactly(model, source, n_rows, reading, folds_for)
+        else:
+            model.set_params(landmarks=reading.selector(number))
+            found = _fit_landmarks(model, source, sample, n_rows, reading, partial, folds_for)
+    except (ValueError, TypeError) as error:
+        raise DataError(one_line(error)) from error
+    if source.names is not None:
+        found.model.feature_names_in_ = np.array(source.names, dtype=object)
+    return n_rows, found
+
+
+def count_rows(source: Source, chunk_rows: int) -> int:
+    """Rows of a file, all of which are read and found finite."""
+    n_rows = survey(source, chunk_rows, 0, 0)[0]
+    if n_rows == 0:
+        raise DataError(f"{source.path} has no rows.")
+    return n_rows
+
+
+def survey(source: Source, chunk_rows: int, sample_rows: int, seed: int) -> tuple[int, Array]:
+    """Read a file once: the number of rows, and a sample of them without replacement, in the order of the file.
+
+    Every row draws a number, and those with the smallest are the sample: it depends on the rows and the seed, not on
+    chunks or the format of the file.
+    """
+    rng, n = np.random.default_rng(seed), 0
+    rows, draws = np.empty((0, source.n_columns), source.dtype), np.empty(0)
+    numbers = np.empty(0, dtype=np.int64)
+    with stage("Reading rows", source.n_rows) as advance:
+        for chunk in source.chunks(chunk_rows):
+            drawn = rng.random(len(chunk))
+            limit = draws.max() if len(draws) and len(draws) == sample_rows else np.inf
+            new = np.flatnonzero(drawn < limit)
+            if sample_rows and len(new):
+                # `rows`, `draws` and `numbers` belong together, row by row, and rows of earlier chunks come first.
+                draws, numbers = np.concatenate([draws, drawn[new]]), np.concatenate([numbers, n + new])
+                best = np.sort(np.argsort(draws, kind="stable")[:sample_rows])
+                kept = best[best < len(rows)]
+                rows = np.concatenate([rows[kept], chunk[new[best[len(kept) :] - len(rows)]]])
+                draws, numbers = draws[best], numbers[best]
+            n += len(chunk)
+            advance(len(chunk))
+    return n, rows[np.argsort(numbers)]
+
+
+def read_model(path: Path) -> KernelPCA:
+    """A fitted `KernelPCA` from a file of its `save`."""
+    try:
+        model = load(path)
+    except FileNotFoundError as error:
+        raise FileError(f"{path} does not exist.") from error
+    except (OSError, ValueError, ImportError) as error:
+        raise FileError(f"{path} is no model that preimage wrote, or damaged: {one_line(error)}") from error
+    if not isinstance(model, KernelPCA) or not hasattr(model, "subspace_"):
+        raise FileError(f"{path} holds no fitted KernelPCA, but {type(model).__name__}.")
+    return model
+
+
+def _sample(source: Source, reading: Reading) -> tuple[int, Array]:
+    n_landmarks = DEFAULT_LANDMARKS if reading.landmarks == AUTO else reading.landmarks or 0
+    affordable = SAMPLE_BYTES // (source.n_columns * source.dtype.itemsize)
+    wanted = min(max(SAMPLE_ROWS, MOST_CANDIDATES * n_landmarks), affordable)
+    return survey(source, reading.chunk_rows, max(FEWEST_CANDIDATES * n_landmarks, wanted), reading.seed)
+
+
+def _fit_landmarks(
+    model: KernelPCA,
+    source: Source,
+    sample: Array,
+    n_rows: int,
+    reading: Reading,
+    partial: PartialOutput,
+    folds_for: FoldsFor,
+) -> FileModel:
+    kernel = landmark_inputs(model, sample).kernel
+    landmarks = select_landmarks(model.landmarks, kernel, sample, np.random.default_rng(reading.seed))
+    wanted = Wanted.of(model.n_components)
+    n_folds = folds_for(len(landmarks) if wanted.number is None else wanted.number, n_rows) or 1
+    moments = partial.learned()
+    if moments is None or not _are_of(moments, kernel, landmarks.points, n_folds):
+        moments = FoldMoments(n_folds, {})
+    known = int(moments.count)
+    with stage("Learning from rows", n_rows, known) as advance:
+        for chunk in source.chunks(reading.chunk_rows, known):
+            moments = moments + FoldMoments.of(kernel, landmarks.points, chunk, n_folds)
+            partial.note_learning(moments)
+            advance(len(chunk))
+    if moments.count != n_rows:
+        raise DataError(f"{source.path} has changed while it was read. Run the command again.")
+    model._store_landmarks(LandmarkModel.of(landmarks, moments.total, wanted), landmarks.points, n_rows)
+    needed = folds_for(model.n_components_, n_rows)
+    return FileModel(model, needed, {} if needed is None else moments.subspaces(wanted))
+
+
+def _are_of(moments: FoldMoments, kernel: Any, points: Array, n_folds: int) -> bool:
+    """Whether moments that an interrupted run noted are what this run would compute."""
+    total = moments.total
+    return moments.n_folds == n_folds and repr(total.kernel) == repr(kernel) and np.array_equal(total.points, points)
+
+
+def _fit_exactly(model: KernelPCA, source: Source, n_rows: int, reading: Reading, folds_for: FoldsFor) -> FileModel:
+    X = _all_rows(source, n_rows, reading.chunk_rows)
+    with stage("Learning"):
+        model.fit(X)
+        n_folds = folds_for(model.n_components_, n_rows)
+        return FileModel(model, n_folds, {} if n_folds is None else _exact_folds(model, X, n_folds))
+
+
+def _all_rows(source: Source, n_rows: int, chunk_rows: int) -> Array:
+    X = np.empty((0, source.n_columns), source.dtype)
+    size, free = n_rows * source.n_columns * source.dtype.itemsize, free_memory(X)
+    if size > free // MEMORY_PARTS:
+        raise DataError(
+            f"Exact kernel PCA needs all rows of {source.path} in memory: {size / 1e9:.1f} GB, and "
+            f"{free / 1e9:.1f} GB are free. Give --landmarks 500, say."
+        )
+    if n_rows > MOST_EXACT:
+        raise DataError(
+            f"Exact kernel PCA of {n_rows:,} rows takes hours; {MOST_EXACT:,} are the most that are done. "
+            "Give --landmarks 500, say."
+        )
+    X = np.empty((n_rows, source.n_columns), source.dtype)
+    for number, chunk in enumerate(source.chunks(chunk_rows)):
+        X[number * chunk_rows : number * chunk_rows + len(chunk)] = chunk
+    return X
+
+
+def _exact_folds(model: KernelPCA, X: Array, n_folds: int) -> dict[int, Subspace]:
+    """For each fold the subspace of the rows of others; folds by the values of rows, as on landmarks."""
+    labels = row_folds(X, n_folds)
+    if len(np.unique(labels)) < 2:
+        raise DataError("All rows fall in one fold: they are equal, or very few. Give --cross-fit none.")
+    others = out_of_fold(model, labels).prepared().models
+    return {int(fold): others[fold].subspace_ for fold in np.unique(labels)}
