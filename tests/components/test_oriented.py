@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from preimage.components import _oriented, coordinate_moments, oriented_features, pair_moment, span_of_points
-from preimage.feature_space import Moments
+from preimage.components import _oriented, coordinate_moments, oriented_features, pair_moment
+from preimage.feature_space import Moments, Subspace
 from preimage.kernels import Gaussian
 
 rng = np.random.default_rng(0)
 X, Y, Z = rng.normal(size=(25, 2)), rng.normal(size=(25, 2)), rng.normal(size=(9, 2))
-SPACE = span_of_points(Gaussian(0.5), Z)
+SPACE = Subspace.span(Gaussian(0.5), Z)
 
 
 @pytest.mark.parametrize("block", [7, 25, 1000])
@@ -23,7 +23,7 @@ def test_moments_do_not_depend_on_blocks(monkeypatch, block):
 
 
 def test_repeated_points_change_nothing():
-    twice = span_of_points(Gaussian(0.5), np.concatenate([Z, Z[:4]]))
+    twice = Subspace.span(Gaussian(0.5), np.concatenate([Z, Z[:4]]))
     assert len(twice) == len(SPACE)
     ratios = [
         oriented_features(space, coordinate_moments(space, X), pair_moment(space, X, Y), 1e-3, 3).ratios

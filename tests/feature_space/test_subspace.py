@@ -1,7 +1,5 @@
 """Subspaces of feature space."""
 
-import warnings
-
 import naive
 import numpy as np
 import pytest
@@ -9,6 +7,7 @@ from numpy.testing import assert_allclose
 
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
+from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace, empirical_map
 from preimage.kernels import Gaussian, Linear, Polynomial, Sigmoid
 
@@ -16,7 +15,7 @@ from preimage.kernels import Gaussian, Linear, Polynomial, Sigmoid
 def test_embedding_keeps_coordinates(xp, rng):
     subspace = Subspace.span(Gaussian(0.5), xp.asarray(rng.normal(size=(9, 3))))
     Y = subspace.coordinates(xp.asarray(rng.normal(size=(5, 3))))
-    assert_allclose(to_numpy(subspace.coordinates_of(subspace.embed(Y))), to_numpy(Y), atol=1e-9)
+    assert_allclose(to_numpy(subspace.embed(Y).inner(subspace.frame)), to_numpy(Y), atol=1e-9)
 
 
 def test_frame_is_orthonormal_and_residuals_vanish_on_the_points(rng):
@@ -55,14 +54,18 @@ def test_duplicates_do_not_raise_the_dimension(rng):
     assert len(Subspace.span(Linear(), rng.normal(size=(10, 3)))) == 3
 
 
-def test_extend_spans_both_sets_and_keeps_the_old_frame(rng):
-    points, more, Z = rng.normal(size=(5, 3)), rng.normal(size=(4, 3)), rng.normal(size=(6, 3))
-    small = Subspace.span(Gaussian(0.5), points)
-    large = small.extend(more)
-    assert_allclose(large.frame.inner(large.frame), np.eye(9), atol=1e-8)
-    assert_allclose(large.coordinates(Z)[:, :5], small.coordinates(Z), atol=1e-12)
-    assert_allclose(large.residuals(Z), Subspace.span(Gaussian(0.5), np.vstack([points, more])).residuals(Z), atol=1e-8)
-    assert len(large.extend(points)) == 9
+def test_kernels_without_a_frame_are_refused(rng):
+    with pytest.raises(ValueError, match="no variance"):
+        Subspace.span(Linear(), np.zeros((3, 2)))
+    with pytest.raises(UnsupportedKernelError, match="positive semidefinite"):
+        Subspace.span(Sigmoid(0.5, 1.0), rng.normal(size=(30, 3)))
+
+
+def test_spans_are_in_double_precision_and_keep_what_single_precision_determines(rng):
+    points = rng.normal(size=(40, 2)).astype(np.float32)
+    space = Subspace.span(Gaussian(0.01), points)
+    assert space.frame.coefficients.dtype == space.frame.points.dtype == np.float64
+    assert len(space) < len(Subspace.span(Gaussian(0.01), points.astype(float))) < 40
 
 
 @pytest.mark.parametrize("whiten", [False, True])
@@ -91,15 +94,6 @@ def test_empirical_map_with_the_canonical_product_squares_the_kernel(rng):
     H = np.eye(10) - 1 / 10
     assert_allclose(centered @ centered.T, H @ K @ K @ H, atol=1e-12)
     assert np.abs(H @ K @ K @ H - naive.centered(K) @ naive.centered(K)).max() > 0.1
-
-
-def test_indefinite_subspaces_are_not_extended(rng):
-    X = rng.normal(size=(30, 3))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        subspace = KernelPCA(20, kernel=Sigmoid(0.5, 1.0)).fit(X).subspace_
-    with pytest.raises(ValueError, match="indefinite"):
-        subspace.extend(X[:3] + 1)
 
 
 def test_conversions_keep_coordinates_and_residuals(rng):

@@ -6,7 +6,6 @@ from preimage.components._oriented import (
     coordinate_moments,
     oriented_features,
     pair_moment,
-    span_of_points,
 )
 from preimage.components._principal import PrincipalSubspace, Wanted, principal_subspace
 from preimage.components._rayleigh import rayleigh
@@ -30,5 +29,4 @@ __all__ = [
     "secular_minimum",
     "select_landmarks",
     "semi_supervised_subspace",
-    "span_of_points",
 ]

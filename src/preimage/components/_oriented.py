@@ -10,20 +10,16 @@ from preimage._linalg import (
     eigh_descending,
     fix_signs,
     numerical_rank,
-    require_semidefinite,
     require_variance,
-    whitening_factor,
 )
 from preimage._rows import sum_rows
 from preimage._warnings import warn_user
 from preimage.components._rayleigh import rayleigh
 from preimage.exceptions import RankWarning
-from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
+from preimage.feature_space import Expansion, Moments, Subspace
 
 # Rows whose coordinates are summed together.
 BLOCK = 1024
-# What to do where a kernel has negative eigenvalues, of which a frame would keep the positive ones alone.
-SEMIDEFINITE_ADVICE = "Iterated(kernel) is positive semidefinite."
 
 
 @dataclass(frozen=True)
@@ -52,17 +48,6 @@ class OrientedFeatures:
     noise: Any
     subspace: Subspace
     mixing: Any
-
-
-def span_of_points(kernel, points, who="Oriented kernel PCA"):
-    """The span of φ(points) in double precision, without the directions that rounding errors of the data would fill."""
-    dtype = points.dtype
-    points = in_double(points)
-    gram = Gram(kernel, points).dense()
-    require_finite(gram, kernel)
-    require_variance(kernel, float(array_namespace(gram).max(gram)), 0.0, dtype)
-    require_semidefinite(kernel, gram, who, SEMIDEFINITE_ADVICE)
-    return Subspace(Expansion(kernel, points, whitening_factor(gram, dtype)))
 
 
 def coordinate_moments(space, X, weights=None):

@@ -10,17 +10,17 @@ from preimage._linalg import (
     fix_signs,
     numerical_rank,
     rank_tolerance,
-    require_semidefinite,
     require_variance,
     top_eigh,
-    whitening_factor,
 )
 from preimage._warnings import warn_user
-from preimage.components._oriented import SEMIDEFINITE_ADVICE, coordinate_moments, span_of_points
+from preimage.components._oriented import coordinate_moments
 from preimage.components._secular import secular_minimum
 from preimage.exceptions import RankWarning
-from preimage.feature_space import Expansion, Gram, Moments, Subspace, require_finite
+from preimage.feature_space import Gram, Moments, Subspace
 
+# The method, in messages.
+WHO = "Semi-supervised kernel PCA"
 # Weight of labels against the norm of functions that double precision can tell from labels alone.
 MOST_WEIGHT = 1e14
 
@@ -49,21 +49,17 @@ class FeatureSample:
     @classmethod
     def exact(cls, kernel, X, labelled, weights=None):
         """In the span of all rows, of positive NumPy weights: one Gram matrix and its factor, in double precision."""
-        points = X if kernel.points_are_row_numbers else in_double(X)
-        gram = in_double(Gram(kernel, points).dense())
-        require_finite(gram, kernel)
-        dtype = kernel.value_type(X)
-        require_semidefinite(kernel, gram, "Semi-supervised kernel PCA", SEMIDEFINITE_ADVICE, dtype)
-        factor = whitening_factor(gram, dtype)
-        F = gram @ factor
+        gram = in_double(Gram(kernel, X if kernel.points_are_row_numbers else in_double(X)).dense())
+        space = Subspace.span(kernel, X, gram=gram, who=WHO)
+        F = gram @ space.frame.coefficients
         rows = array_namespace(F).take(F, from_numpy(labelled, F, dtype=array_namespace(F).int64), axis=0)
         weights = None if weights is None else from_numpy(weights, F)
-        return cls(Subspace(Expansion(kernel, points, factor)), Moments.of(F, weights), F, rows)
+        return cls(space, Moments.of(F, weights), F, rows)
 
     @classmethod
     def on_landmarks(cls, kernel, X, points, labelled_rows, weights=None):
         """In the span of the images of some points, in one pass over X."""
-        space = span_of_points(kernel, points, "Semi-supervised kernel PCA")
+        space = Subspace.span(kernel, points, who=WHO)
         own = space.frame(space.frame.points)
         labelled = space.frame(in_double(labelled_rows)) if labelled_rows.shape[0] else own[:0, :]
         return cls(space, coordinate_moments(space, X, weights), own, labelled)

@@ -45,7 +45,9 @@ class DropIn:
         xp = array_namespace(self.eigenvalues_)
         vectors = self.subspace_.frame.coefficients * xp.sqrt(xp.abs(self.eigenvalues_))
         # The mean has the weights of rows as coefficients: √w of (S3) is part of the axes, not of unit eigenvectors.
-        weights = self.subspace_.origin.coefficients * self.eigenvalues_[0] / self.explained_variance_[0]
+        origin = self.subspace_.origin
+        assert origin is not None  # the mean, of every exact model
+        weights = origin.coefficients * self.eigenvalues_[0] / self.explained_variance_[0]
         return vectors / xp.sqrt(weights)
 
     @property

@@ -16,7 +16,7 @@ from preimage._validation import (
     generator,
     with_weight,
 )
-from preimage.components import coordinate_moments, oriented_features, pair_moment, span_of_points
+from preimage.components import coordinate_moments, oriented_features, pair_moment
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -26,7 +26,7 @@ from preimage.estimators._kernel_input import (
 )
 from preimage.estimators._preimages import PreimageMixin
 from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, Subspace
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector, as_landmarks
 from preimage.machines import Coordinates, KernelMachine
@@ -204,7 +204,8 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         tangents = None if self.noise is None else as_tangent_covariance(self.noise)
         samples = None if noise_samples is None else self._beside(noise_samples, X)
         pairs = None if pairs is None else self._pairs(pairs, X)
-        space = span_of_points(self.kernel_, self._expansion_points(X, tangents, samples, pairs))
+        points = self._expansion_points(X, tangents, samples, pairs)
+        space = Subspace.span(self.kernel_, points, who="Oriented kernel PCA")
         terms = []
         if tangents is not None:
             terms.append(tangents.moment_of(space.frame, X, weights))

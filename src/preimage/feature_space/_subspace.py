@@ -1,11 +1,17 @@
-"""Affine subspaces of feature space: the model of kernel PCA, the Nyström map, the span of a reduced set."""
+"""Affine subspaces of feature space."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
-from preimage._arrays import array_namespace, concat_rows, device_kwargs
-from preimage._linalg import orthonormal_factor
+from preimage._arrays import array_namespace, in_double
+from preimage._linalg import require_semidefinite, require_variance, whitening_factor
+from preimage._typing import Array
 from preimage.feature_space._expansion import Expansion
-from preimage.feature_space._gram import Gram
+from preimage.feature_space._gram import Gram, require_finite
+from preimage.kernels import Kernel
 
 
 class Subspace:
@@ -35,7 +41,15 @@ class Subspace:
     array([0., 0., 0.])
     """
 
-    def __init__(self, frame, origin=None, *, offset=None, origin_squared_norm=None, signature=None):
+    def __init__(
+        self,
+        frame: Expansion,
+        origin: Expansion | None = None,
+        *,
+        offset: Array | None = None,
+        origin_squared_norm: float | None = None,
+        signature: Array | None = None,
+    ) -> None:
         self.frame = frame
         self.origin = origin
         self.signature = signature
@@ -47,17 +61,37 @@ class Subspace:
         self.origin_squared_norm = origin_squared_norm
 
     @classmethod
-    def span(cls, kernel, points):
-        """The span of φ(points), through zero; directions within rounding of the others are left out."""
-        return cls(Expansion(kernel, points, orthonormal_factor(Gram(kernel, points).dense())))
+    def span(cls, kernel: Kernel, points: Array, *, gram: Array | None = None, who: str = "Subspace.span") -> Subspace:
+        """The span of φ(points), through zero, in double precision.
 
-    def __len__(self):
+        Directions that rounding errors of the points would fill are left out, see `whitening_factor`. Refused are a
+        kernel that vanishes on the points, which has no frame, and one with negative eigenvalues, of which an
+        orthonormal frame would keep the positive ones alone.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        points : array of shape (n, d)
+        gram : array of shape (n, n), optional
+            Kernel values among the points in double precision, where they have been computed.
+        who : str
+            What needs the span, for messages.
+        """
+        dtype = kernel.value_type(points)
+        points = points if kernel.points_are_row_numbers else in_double(points)
+        gram = in_double(Gram(kernel, points).dense()) if gram is None else gram
+        require_finite(gram, kernel)
+        require_variance(kernel, float(array_namespace(gram).max(gram)), 0.0, dtype)
+        require_semidefinite(kernel, gram, who, "Iterated(kernel) is positive semidefinite.", dtype)
+        return cls(Expansion(kernel, points, whitening_factor(gram, dtype)))
+
+    def __len__(self) -> int:
         return len(self.frame)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Subspace of dimension {len(self)}, {'through zero' if self.origin is None else 'affine'}: {self.frame}"
 
-    def leading(self, k):
+    def leading(self, k: int) -> Subspace:
         """The subspace of the first k vectors of the frame, with the same origin."""
         cut = lambda array: None if array is None else array[:k]
         return Subspace(
@@ -68,7 +102,7 @@ class Subspace:
             signature=cut(self.signature),
         )
 
-    def converted(self, change, points):
+    def converted(self, change: Callable[[Array], Array], points: Array) -> Subspace:
         """The same subspace in another precision or on another device.
 
         Parameters
@@ -88,25 +122,20 @@ class Subspace:
         )
 
     @cached_property
-    def of_points(self):
+    def of_points(self) -> tuple[Array, Array]:
         """Coordinates and residuals of the points that the frame is made of, computed once."""
         return self.coordinates(self.frame.points), self.residuals(self.frame.points)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "of_points"}
 
-    def coordinates(self, X):
+    def coordinates(self, X: Array) -> Array:
         """βⱼ(x) = ⟨Vⱼ, φ(x) − origin⟩, shape (n, k)  (S7)."""
         Y = self.frame(X)
         return Y if self.offset is None else Y - self.offset
 
-    def coordinates_of(self, vectors):
-        """⟨Vⱼ, ψ − origin⟩ for the vectors of an `Expansion`, shape (len(vectors), k)."""
-        Y = vectors.inner(self.frame)
-        return Y if self.offset is None else Y - self.offset
-
-    def embed(self, Y):
-        """The vectors origin + Σⱼ yⱼ Vⱼ, one a row of Y, as an `Expansion`  (S9)."""
+    def embed(self, Y: Array) -> Expansion:
+        """The vectors origin + Σⱼ yⱼ Vⱼ, one per row of Y, as an `Expansion`  (S9)."""
         weights = Y if self.signature is None else Y * self.signature
         # The product of rows, transposed as a view: pre-image solvers then read the coefficients of each vector in one
         # piece, without a copy.
@@ -117,7 +146,7 @@ class Subspace:
             vectors.kernel, vectors.points, vectors.coefficients, squared_norms=self._embedded_norms(Y, weights)
         )
 
-    def _embedded_norms(self, Y, weights):
+    def _embedded_norms(self, Y: Array, weights: Array) -> Array:
         """‖origin + Σ yⱼVⱼ‖² = ‖origin‖² + 2 Σ yⱼ⟨Vⱼ, origin⟩ + Σ yⱼ², without a pass over the kernel."""
         xp = array_namespace(Y)
         inside = xp.sum(Y * weights, axis=1)
@@ -125,7 +154,7 @@ class Subspace:
             return inside
         return self.origin_squared_norm + 2 * (weights @ self.offset) + inside
 
-    def residuals(self, X, diagonal=None):
+    def residuals(self, X: Array, diagonal: Array | None = None) -> Array:
         """Squared distances ‖φ(x) − Pφ(x)‖² to the subspace, shape (n,)  (S10).
 
         Not clipped: rounding can make them slightly negative, an indefinite kernel more than slightly. `diagonal`
@@ -138,30 +167,14 @@ class Subspace:
         if self.origin is None:
             Y = self.frame(X)
         else:
-            both, at_origin = self._evaluate_with_origin(X)
+            both, at_origin = self._evaluate_with_origin(X, self.origin)
             Y = both - self.offset
             squared = squared - 2 * at_origin + self.origin_squared_norm  # (S11)
         lengths = Y * Y if self.signature is None else Y * Y * self.signature
         return squared - xp.sum(lengths, axis=1)
 
-    def extend(self, points):
-        """The span of this subspace and φ(points), with the old frame as its first vectors."""
-        if self.signature is not None:
-            raise ValueError("A subspace of an indefinite kernel cannot be extended: its frame is not orthonormal.")
-        kernel = self.frame.kernel
-        Y = self.frame(points)
-        gram = Gram(kernel, points).dense()
-        factor = orthonormal_factor(gram - Y @ Y.T, scale=float(array_namespace(gram).linalg.trace(gram)))
-        # New axes are combinations of residuals φ(p) − Σ yⱼVⱼ.
-        old, xp = self.frame.coefficients, array_namespace(Y)
-        corner = xp.zeros((points.shape[0], len(self)), dtype=old.dtype, **device_kwargs(old))
-        upper = xp.concat([old, -old @ (Y.T @ factor)], axis=1)
-        coefficients = concat_rows(upper, xp.concat([corner, factor], axis=1))
-        frame = Expansion(kernel, concat_rows(self.frame.points, points), coefficients)
-        return Subspace(frame, self.origin)
-
-    def _evaluate_with_origin(self, X):
-        frame, origin = self.frame, self.origin
+    def _evaluate_with_origin(self, X: Array, origin: Expansion) -> tuple[Array, Array]:
+        frame = self.frame
         if frame.points is not origin.points:
             return frame(X), origin(X)[:, 0]
         # One pass over the kernel for both.
