@@ -1,5 +1,6 @@
 """Distillation: the same function values, on few points."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 
 from preimage._arrays import array_namespace, as_points, epsilon, take_rows, to_dense, to_device_of, to_numpy
 from preimage._rows import cut, for_blocks
+from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
@@ -15,9 +17,11 @@ from preimage.reduced_sets._projection import solve_ridge
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
 from preimage.solvers._quasi_newton import minimize_set
 
-# Ridge of the least squares problem, as a share of its mean diagonal: points may coincide.
+# Ridge of the least squares problem, relative to its mean diagonal: points may coincide. Normal equations have squared
+# singular values, so that this is the square of a rounding error of 1e-5; with ten times more, fits of many points lose
+# visible accuracy.
 RIDGE = 1e-10
-# Rows of data that are worked on together.
+# Rows of data that are worked on together: a few MiB of kernel values with a thousand points.
 BLOCK = 1024
 
 
@@ -38,14 +42,14 @@ class Distill(Reducer):
     start : Reducer or None, default=None
         Gives the first points; None is `Construct` with one quick search for each.
     penalty : float, default=0.01
-        μ ≥ 0, what the norm of feature space counts beside function values. Indefinite kernels have no such norm, and
-        μ counts as zero for them.
+        μ ≥ 0, the weight of the norm of feature space beside function values. Indefinite kernels have no such norm; for
+        them μ is zero.
     max_samples : int or None, default=20000
         Largest number of rows of X to use, drawn at random; None uses all.
     max_iter : int, default=120
         Steps of L-BFGS.
     tol : float, default=1e-5
-        Stop when a step is shorter than this share of the size of the set of points.
+        Stop when a step is shorter than this fraction of the size of the set of points.
 
     References
     ----------
@@ -75,14 +79,23 @@ class Distill(Reducer):
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, start=None, penalty=1e-2, max_samples=20_000, max_iter=120, tol=1e-5):
+    def __init__(
+        self,
+        start: Reducer | None = None,
+        penalty: float = 1e-2,
+        max_samples: int | None = 20_000,
+        max_iter: int = 120,
+        tol: float = 1e-5,
+    ) -> None:
         self.start = start
         self.penalty = penalty
         self.max_samples = max_samples
         self.max_iter = max_iter
         self.tol = tol
 
-    def reduce(self, target, n_points, *, X=None, rng=None):
+    def reduce(
+        self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
+    ) -> Reduction:
         check_parameters(self)
         check_n_points(n_points)
         target.kernel.require_gradient("Distill")
@@ -99,7 +112,7 @@ class Distill(Reducer):
         coefficients, shift = loss.fit(points)
         return Reduction(Expansion(target.kernel, points, coefficients), shift, converged, reason, steps)
 
-    def _first_points(self, target, n_points, X, rng):
+    def _first_points(self, target: Expansion, n_points: int, X: Array, rng: np.random.Generator | None) -> Array:
         if self.start is not None:
             return self.start.reduce(target, n_points, X=X, rng=rng).expansion.points
         if target.kernel.is_positive_semidefinite:
@@ -110,9 +123,17 @@ class Distill(Reducer):
 
 
 class _FunctionLoss:
-    """The objective of `Distill` with the best coefficients for given points, as a share of its value for none."""
+    """The objective of `Distill` with the best coefficients for given points, relative to its value without points.
 
-    def __init__(self, target, X, penalty):
+    Coefficients β and constants are eliminated by least squares. With kernel values V of the points at the data,
+    centred over the data, and the centred functions F, the normal equations are
+
+        (V Vᵀ + μ K^z) β = V F + μ K^zx α,
+
+    and the objective is 1 − tr βᵀ(V F + μ K^zx α) / tr FᵀF, up to a constant.
+    """
+
+    def __init__(self, target: Expansion, X: Array, penalty: float) -> None:
         values = target(X)
         xp = array_namespace(values)
         self.kernel = target.kernel
@@ -125,58 +146,68 @@ class _FunctionLoss:
         self.n = X.shape[0]
         self.blocks = cut(self.n, BLOCK)
         self.evaluators = [self.kernel.evaluator(X[block, :]) for block in self.blocks]
-        self.home = values
 
-    def __call__(self, Z):
+    def __call__(self, Z: Array) -> tuple[float, Array]:
+        """The objective and its gradient; β may be held fixed, because the objective is stationary in it."""
         fit = self._fit(Z)
 
-        def pull_block(number):
-            values, pull = fit.parts[number]
+        def gradient_of_block(number: int) -> Array:
+            values, contracted = fit.blocks[number]
             residual = (values.T @ fit.beta) - fit.level - self.centered[self.blocks[number], :]
-            return pull(fit.beta @ residual.T)
+            return contracted(fit.beta @ residual.T)
 
-        gradient = sum(for_blocks(pull_block, range(len(self.blocks)), self.home))
+        gradient = sum(for_blocks(gradient_of_block, range(len(self.blocks)), self.centered))
         if self.penalty:
-            inside = self.kernel.gradient(Z, Z, fit.beta @ fit.beta.T) - fit.pull(fit.beta @ self.alpha.T)
+            inside = self.kernel.gradient(Z, Z, fit.beta @ fit.beta.T) - fit.contracted(fit.beta @ self.alpha.T)
             gradient = gradient + self.penalty * inside
         return fit.value, (2 / self.total) * gradient
 
-    def fit(self, Z):
+    def fit(self, Z: Array) -> tuple[Array, Array]:
         """Coefficients and constants for the points Z."""
         fit = self._fit(Z)
         return fit.beta, self.mean - fit.level
 
-    def _fit(self, Z):
+    def _fit(self, Z: Array) -> "_Fit":
         xp = array_namespace(self.centered)
 
-        def summarize(number):
-            values, pull = self.evaluators[number](Z)
+        def sums_of_block(number: int) -> tuple[tuple[Array, Callable], Array, Array, Array]:
+            values, contracted = self.evaluators[number](Z)  # (points, rows of the block)
             products = values @ self.centered[self.blocks[number], :]
-            return (values, pull), values @ values.T, xp.sum(values, axis=1), products
+            return (values, contracted), values @ values.T, xp.sum(values, axis=1), products
 
-        parts, squares, sums, products = zip(*for_blocks(summarize, range(len(self.blocks)), self.home), strict=True)
-        mean, products = sum(sums) / self.n, sum(products)
+        sums = for_blocks(sums_of_block, range(len(self.blocks)), self.centered)
+        blocks, squares, totals, products = zip(*sums, strict=True)
+        square, mean = sum(squares), sum(totals) / self.n
         gram = Gram(self.kernel, Z).dense()
-        squares = sum(squares)
-        normal = squares - self.n * mean[:, None] * mean[None, :] + self.penalty * gram
-        # Functions that hardly vary leave the rounding errors of their squares.
-        noise = epsilon(gram.dtype) * float(xp.linalg.trace(squares))
-        ridge = max(RIDGE * float(xp.linalg.trace(normal)), noise) / Z.shape[0] or 1.0
-        pull = None
+        # The mean is subtracted from V afterwards: V Vᵀ = Σ k kᵀ − n k̄ k̄ᵀ; F is centred, so V F = Σ k fᵀ.
+        normal = square - self.n * mean[:, None] * mean[None, :] + self.penalty * gram
+        right_side, contracted = sum(products), None
         if self.penalty:
-            values, pull = self.evaluate(Z)
-            products = products + self.penalty * (values @ self.alpha)
-        beta = solve_ridge(normal, ridge, products)
-        value = 1 - float(xp.sum(beta * products)) / self.total
-        return _Fit(parts, pull, beta, mean @ beta, value)
+            values, contracted = self.evaluate(Z)
+            right_side = right_side + self.penalty * (values @ self.alpha)
+        # Where functions hardly vary, the difference above leaves the rounding errors of the squares.
+        noise = epsilon(gram.dtype) * float(xp.linalg.trace(square))
+        ridge = max(RIDGE * float(xp.linalg.trace(normal)), noise) / Z.shape[0] or 1.0
+        beta = solve_ridge(normal, ridge, right_side)
+        value = 1 - float(xp.sum(beta * right_side)) / self.total
+        return _Fit(blocks, contracted, beta, mean @ beta, value)
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """Kernel values by blocks, the best coefficients for them, their mean value, and the objective."""
+    """The least squares solution for given points.
 
-    parts: Any
-    pull: Any
-    beta: Any
-    level: Any
+    Attributes
+    ----------
+    blocks : kernel values and contracted gradient of each block of data
+    contracted : contracted gradient at the points of the target; None without a penalty
+    beta : coefficients
+    level : mean value of the functions with these coefficients over the data, one per function
+    value : the objective
+    """
+
+    blocks: Sequence[tuple[Array, Callable]]
+    contracted: Any
+    beta: Array
+    level: Array
     value: float

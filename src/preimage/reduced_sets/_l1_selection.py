@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
 from preimage._arrays import from_numpy, to_numpy
+from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion
 from preimage.reduced_sets._penalized_problem import PenalizedProblem
@@ -33,9 +33,9 @@ class SelectL1(Reducer):
     ----------
     adaptive : bool, default=True
         Take :math:`c_i` inversely proportional to :math:`\max_c |\alpha_{ic}|`, with :math:`c_i = 1` where that is
-        the mean: what is small already is shrunk more. Otherwise all :math:`c_i = 1`.
+        the mean: small coefficients are shrunk more. Otherwise all :math:`c_i = 1`.
     tol : float, default=1e-4
-        Largest violation of the conditions of optimality (R14), (R16), as a share of :math:`\max_i \sum_c |(K
+        Largest violation of the conditions of optimality (R14), (R16), relative to :math:`\max_i \sum_c |(K
         \alpha)_{ic}|`. Paths of one target are exact up to rounding.
     max_iter : int, default=2000
         Largest number of proximal gradient steps for one λ.
@@ -63,12 +63,14 @@ class SelectL1(Reducer):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, adaptive=True, tol=1e-4, max_iter=2000):
+    def __init__(self, adaptive: bool = True, tol: float = 1e-4, max_iter: int = 2000) -> None:
         self.adaptive = adaptive
         self.tol = tol
         self.max_iter = max_iter
 
-    def reduce(self, target, n_points, *, X=None, rng=None):
+    def reduce(
+        self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
+    ) -> Reduction:
         """Approximate all vectors of `target` on at most `n_points` of its points.
 
         Takes the last support before the first one with more points, as the penalty falls.
@@ -83,7 +85,7 @@ class SelectL1(Reducer):
             return problem.reduction(*problem.support_on_path(n_points))
         return problem.reduction(*problem.support_by_bisection(n_points, self.tol, self.max_iter))
 
-    def penalty_path(self, target):
+    def penalty_path(self, target: Expansion) -> "PenaltyPath":
         """Solutions of (R12) for all penalties, of one target.
 
         Between neighboring penalties of the path, coefficients are linear in the penalty. Where images of points are
@@ -103,7 +105,7 @@ class SelectL1(Reducer):
         penalties, coefficients, _ = PenalizedProblem(target, self.adaptive).path()
         return PenaltyPath(target.points, penalties, coefficients, np.count_nonzero(coefficients, axis=0))
 
-    def shrink(self, target, penalty):
+    def shrink(self, target: Expansion, penalty: float) -> Expansion:
         """The solution of (R12), or of (R15) for several targets, at one penalty λ.
 
         Returns
@@ -114,7 +116,7 @@ class SelectL1(Reducer):
         target, (beta, _, _) = self._solve(target, penalty)
         return Expansion(target.kernel, target.points, from_numpy(beta, target.coefficients))
 
-    def select(self, target, penalty):
+    def select(self, target: Expansion, penalty: float) -> Reduction:
         """The points that (R12) or (R15) needs at one penalty λ, with the coefficients of the projection (R2).
 
         Returns
@@ -127,7 +129,7 @@ class SelectL1(Reducer):
             np.flatnonzero(beta.any(axis=1)), converged, reason, n_iter
         )
 
-    def _solve(self, target, penalty):
+    def _solve(self, target: Expansion, penalty: float) -> tuple[Expansion, tuple[np.ndarray, bool, int]]:
         check_parameters(self)
         if not penalty >= 0:
             raise ValueError(f"SelectL1 needs a penalty that is not negative; got {penalty!r}.")
@@ -151,7 +153,7 @@ class PenaltyPath:
         How many points each solution needs.
     """
 
-    points: Any
+    points: Array
     penalties: np.ndarray
     coefficients: np.ndarray
     n_nonzero: np.ndarray

@@ -1,5 +1,6 @@
-"""From names to reducers: the one place where strings are understood."""
+"""From names to reducers."""
 
+from preimage.kernels import Kernel
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._distillation import Distill
 from preimage.reduced_sets._l1_selection import SelectL1
@@ -7,7 +8,7 @@ from preimage.reduced_sets._reducer import Reducer
 from preimage.reduced_sets._refinement import Refine
 from preimage.reduced_sets._selection import Select
 
-_NAMED = {
+_NAMED: dict[str, type[Reducer]] = {
     "select": Select,
     "select_l1": SelectL1,
     "construct": Construct,
@@ -18,11 +19,11 @@ _NAMED = {
 REDUCER_NAMES = ("auto", *_NAMED)
 
 
-def as_reducer(method, kernel, *, has_data):
+def as_reducer(method: str | Reducer, kernel: Kernel, *, has_data: bool) -> Reducer:
     """The reducer that a name or a `Reducer` means.
 
-    "auto" is `Distill` where data or an indefinite kernel ask for function values, `Refine` where there are none, and
-    `Select` for kernels without a gradient.
+    "auto" is `Distill` where there are data, or where the kernel is indefinite and has no distances; `Refine` where
+    there are no data; and `Select` for kernels without a gradient.
     """
     if isinstance(method, Reducer):
         return method

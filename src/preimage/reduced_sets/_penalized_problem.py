@@ -8,30 +8,36 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
 from preimage._arrays import take_rows, to_numpy
-from preimage.feature_space import Gram
+from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._projection import project, require_euclidean
 from preimage.reduced_sets._reducer import Reduction
 from preimage.solvers import Reason
 
-# Ratio of neighboring penalties on the way from the largest to one with enough points, and where the way ends.
+# Ratio of neighbouring penalties on the way from the largest to one with enough points, and the ratio to the largest at
+# which the way ends. Larger ratios cost more solutions, smaller ones start each solution farther away; below the end
+# penalties have no effect beyond `tol`.
 RATIO = 0.7
 SMALLEST_PENALTY = 1e-7
-# Tolerance on that way when only its end is wanted.
+# Tolerance on that way when only its end is wanted: intermediate solutions are starts.
 ROUGH = 1e-2
-# Bisections between the two penalties that enclose the wanted number of points.
+# Bisections between the two penalties that enclose the wanted number of points: 0.7 becomes 0.7^(1/256).
 BISECTIONS = 8
-# Coefficients on a path that count as zero, as a share of the largest beside them.
+# Coefficients on a path that count as zero, relative to the largest of the same step: rounding of the path is far
+# below, coefficients that matter far above.
 ROUNDING = 1e-12
-# Lanczos approaches the largest eigenvalue from below; the step must not be longer than its inverse.
-MARGIN = 1.01
+# Steps of a path beyond the wanted number of points: a few points leave the path again.
+SPARE_STEPS = 16
+# Lanczos approaches the largest eigenvalue from below, to the relative accuracy below; with the margin, the step is
+# not longer than the inverse of the true one.
+MARGIN, LANCZOS_TOL = 1.01, 1e-3
 # Below this many rows all eigenvalues cost less than a few of them.
 SMALL = 32
 
 
 class PenalizedProblem:
-    """(R12) or (R15) in numbers, on the points that may have a coefficient at all."""
+    """(R12) or (R15) as arrays, on the points whose coefficient may differ from zero."""
 
-    def __init__(self, target, adaptive):
+    def __init__(self, target: Expansion, adaptive: bool) -> None:
         self.target = target
         gram = to_numpy(Gram(target.kernel, target.points).dense()).astype(float)
         require_euclidean(target.kernel, gram, "SelectL1")
@@ -46,11 +52,16 @@ class PenalizedProblem:
         self.m = alpha.shape[0]
 
     @property
-    def largest_penalty(self):
+    def largest_penalty(self) -> float:
         """The smallest λ without any points."""
-        return (row_norms(self.inner) / self.weights).max(initial=0.0)
+        return float((row_norms(self.inner) / self.weights).max(initial=0.0))
 
-    def path(self, max_iter=np.inf, smallest=0.0):
+    @property
+    def longest_path(self) -> int:
+        """A number of steps that no path needs: points join and leave a few times each at most."""
+        return 10 * self.rows.size + 100
+
+    def path(self, max_iter: int | None = None, smallest: float = 0.0) -> tuple[np.ndarray, np.ndarray, bool]:
         """Penalties, coefficients (m, steps) and whether the path came to its end."""
         top = self.largest_penalty
         if top == 0:
@@ -64,7 +75,7 @@ class PenalizedProblem:
                 self.inner[:, 0] / self.weights / top,
                 gram / scale,
                 n_samples=1,
-                max_iter=max_iter if max_iter < np.inf else 10 * self.rows.size + 100,
+                max_iter=self.longest_path if max_iter is None else max_iter,
                 alpha_min=smallest / top,
                 method="lasso",
             )
@@ -73,23 +84,28 @@ class PenalizedProblem:
         coefficients = np.where(small, 0.0, coefficients * (top / scale) / self.weights[:, None])
         return alphas * top, self._everywhere(coefficients), not caught
 
-    def support_on_path(self, n_points):
+    def support_on_path(self, n_points: int) -> tuple[np.ndarray, bool, Reason, int]:
         """The last support with at most `n_points` points before one with more."""
-        steps, limit = n_points + 16, 10 * self.rows.size + 100
+        # First follow the path far enough. Every step lets one point join or leave, so that few more steps than points
+        # are usually needed; where many points leave again, twice as many steps are tried.
+        steps = n_points + SPARE_STEPS
         while True:
-            penalties, coefficients, complete = self.path(min(steps, limit))
-            sizes = np.count_nonzero(coefficients, axis=0)
-            reached = np.flatnonzero(sizes > n_points)
-            if reached.size or len(penalties) <= steps or steps >= limit:
+            penalties, coefficients, complete = self.path(min(steps, self.longest_path))
+            too_large = np.flatnonzero(np.count_nonzero(coefficients, axis=0) > n_points)
+            ended = len(penalties) <= steps or steps >= self.longest_path
+            if too_large.size or ended:
                 break
             steps *= 2
-        last = reached[0] - 1 if reached.size else len(penalties) - 1
-        larger = coefficients[:, min(last + 1, len(penalties) - 1), None]
-        known = bool(reached.size) or complete
-        support = self.filled(coefficients[:, last, None], larger, n_points)
-        return support, known, Reason.DIRECT if known else Reason.DEPENDENT_IMAGES, int(last)
+        # Then take the step before the first one with too many points, or the end of the path.
+        last = int(too_large[0]) - 1 if too_large.size else len(penalties) - 1
+        following = min(last + 1, len(penalties) - 1)
+        support = self.filled(coefficients[:, last, None], coefficients[:, following, None], n_points)
+        known = bool(too_large.size) or complete
+        return support, known, Reason.DIRECT if known else Reason.DEPENDENT_IMAGES, last
 
-    def solve(self, penalty, tol, max_iter, start=None):
+    def solve(
+        self, penalty: float, tol: float, max_iter: int, start: np.ndarray | None = None
+    ) -> tuple[np.ndarray, bool, int]:
         """Coefficients (m, C) for one penalty, whether they are optimal up to `tol`, and the number of steps."""
         if start is None:
             start = self._start(penalty, tol, max_iter)
@@ -97,15 +113,17 @@ class PenalizedProblem:
         beta, converged, n_iter = group_lasso(self.gram, self.inner, limits, start[self.rows], tol, max_iter)
         return self._everywhere(beta), converged, n_iter
 
-    def support_by_bisection(self, n_points, tol, max_iter):
+    def support_by_bisection(self, n_points: int, tol: float, max_iter: int) -> tuple[np.ndarray, bool, Reason, int]:
         """The largest support with at most `n_points` points around the penalty where supports become larger."""
-        high = self.largest_penalty
-        low, end, steps = high, SMALLEST_PENALTY * high, 0
+        low = high = self.largest_penalty
+        end, steps, bisections = SMALLEST_PENALTY * high, 0, 0
         best = larger = np.zeros((self.m, self.inner.shape[1]))
-        converged, bisections = True, 0
+        converged = True
+        # Invariant: `best` is the solution at `high` and has at most n_points points. While low = high no penalty with
+        # more points is known, and the penalty falls; then `larger` is the solution at `low`, and the two are bisected.
         while low > end and bisections < BISECTIONS and _size(best) < n_points:
             enclosed = low < high
-            middle = np.sqrt(low * high) if enclosed else RATIO * high
+            middle = float(np.sqrt(low * high)) if enclosed else RATIO * high
             beta, fine, n_iter = self.solve(middle, tol, max_iter, best)
             steps, bisections = steps + n_iter, bisections + enclosed
             if _size(beta) > n_points:
@@ -116,41 +134,45 @@ class PenalizedProblem:
         support = self.filled(best, larger, n_points)
         return support, converged, Reason.CONVERGED if converged else Reason.ITERATION_LIMIT, steps
 
-    def filled(self, best, larger, n_points):
-        """The support of `best`, with points of a larger one up to `n_points`: several may come at the same penalty."""
+    def filled(self, best: np.ndarray, larger: np.ndarray, n_points: int) -> np.ndarray:
+        """The support of `best`, filled up to `n_points` from a larger solution: several points may join at once."""
         sizes = np.abs(larger).max(axis=1)
         sizes[self.rows] *= self.weights
         sizes[best.any(axis=1)] = np.inf
         order = np.argsort(-sizes, kind="stable")[:n_points]
         return np.sort(order[sizes[order] > 0])
 
-    def reduction(self, support, converged, reason, n_iter):
+    def reduction(self, support: np.ndarray, converged: bool, reason: Reason, n_iter: int) -> Reduction:
         """The projection on the points of a support."""
         # The zero vector still needs a point.
         support = support if support.size else np.zeros(1, int)
         return Reduction(project(self.target, take_rows(self.target.points, support)), None, converged, reason, n_iter)
 
-    def _start(self, penalty, tol, max_iter):
+    def _start(self, penalty: float, tol: float, max_iter: int) -> np.ndarray:
+        """Coefficients to start from at one penalty: those of a larger one."""
         if self.inner.shape[1] == 1:
             return self.path(smallest=penalty)[1][:, -1:]
-        # From one larger penalty to the next supports stay small for long, and so do the problems.
+        # Falling penalties keep supports, and with them the problems, small for most of the way.
         beta, larger = np.zeros((self.m, self.inner.shape[1])), RATIO * self.largest_penalty
         while larger * RATIO > penalty and larger > SMALLEST_PENALTY * self.largest_penalty:
             beta, larger = self.solve(larger, max(tol, ROUGH), max_iter, beta)[0], RATIO * larger
         return beta
 
-    def _everywhere(self, rows):
-        """Zeros for the points left out."""
+    def _everywhere(self, rows: np.ndarray) -> np.ndarray:
+        """Coefficients of all points, from those of `self.rows`; zeros for the others."""
         result = np.zeros((self.m, rows.shape[1]))
         result[self.rows] = rows
         return result
 
 
-def _size(beta):
+def _size(beta: np.ndarray) -> int:
+    """The number of points with a coefficient."""
     return int(np.count_nonzero(beta.any(axis=1)))
 
 
-def group_lasso(gram, inner, limits, start, tol, max_iter):
+def group_lasso(
+    gram: np.ndarray, inner: np.ndarray, limits: np.ndarray, start: np.ndarray, tol: float, max_iter: int
+) -> tuple[np.ndarray, bool, int]:
     r"""Minimise :math:`\frac12 \mathrm{tr}\,\beta^\top K \beta - \mathrm{tr}\,\beta^\top G + \sum_i t_i \max_c
     |\beta_{ic}|` over β of shape (m, C)  (R15).
 
@@ -163,7 +185,7 @@ def group_lasso(gram, inner, limits, start, tol, max_iter):
     limits : array t of shape (m,), positive
     start : array of shape (m, C)
     tol : float
-        Largest violation of (R16), as a share of the longest row of G in the 1-norm.
+        Largest violation of (R16), relative to the longest row of G in the 1-norm.
     max_iter : int
 
     Returns
@@ -187,15 +209,15 @@ def group_lasso(gram, inner, limits, start, tol, max_iter):
         spent += max(steps, 1)
 
 
-def row_norms(A):
+def row_norms(A: np.ndarray) -> np.ndarray:
     """Σ_c |a_ic|, the norm dual to the maximum."""
     return np.abs(A).sum(axis=1)
 
 
-def shrink_rows(V, radii):
+def shrink_rows(V: np.ndarray, radii: np.ndarray) -> np.ndarray:
     """prox of tᵢ‖·‖∞ in every row: v − Π(v), with Π the projection on the ℓ1 ball of radius tᵢ.
 
-    Π lowers all moduli by θ = maxₖ (sₖ − t)/k, where sₖ is the sum of the k largest; so what stays is at most θ.
+    Π lowers all moduli by θ = maxₖ (sₖ − t)/k, where sₖ is the sum of the k largest; so no remaining modulus exceeds θ.
     """
     sums = np.cumsum(-np.sort(-np.abs(V), axis=1), axis=1)
     caps = ((sums - radii[:, None]) / np.arange(1, V.shape[1] + 1)).max(axis=1)
@@ -203,8 +225,10 @@ def shrink_rows(V, radii):
     return np.clip(V, -caps, caps)
 
 
-def _accelerated(gram, inner, limits, start, threshold, max_iter):
-    """FISTA, which forgets its momentum whenever that points uphill."""
+def _accelerated(
+    gram: np.ndarray, inner: np.ndarray, limits: np.ndarray, start: np.ndarray, threshold: float, max_iter: int
+) -> tuple[np.ndarray, bool, int]:
+    """Accelerated proximal gradient (FISTA), restarted whenever its momentum points uphill."""
     if start.shape[0] == 0:
         return start, True, 0
     step = 1 / (MARGIN * _largest_eigenvalue(gram))
@@ -225,8 +249,8 @@ def _accelerated(gram, inner, limits, start, threshold, max_iter):
     return beta, False, max(max_iter, 0)
 
 
-def _largest_eigenvalue(gram):
+def _largest_eigenvalue(gram: np.ndarray) -> float:
     n = gram.shape[0]
     if n <= SMALL:
         return max(float(np.linalg.eigvalsh(gram)[-1]), np.finfo(float).tiny)
-    return float(eigsh(gram, k=1, which="LA", tol=1e-3, v0=np.ones(n), return_eigenvectors=False)[0])
+    return float(eigsh(gram, k=1, which="LA", tol=LANCZOS_TOL, v0=np.ones(n), return_eigenvectors=False)[0])

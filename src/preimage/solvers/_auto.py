@@ -1,18 +1,20 @@
-"""The default way back: each question is answered by the solver that answers it best."""
+"""The default solver: each question goes to the solver that answers it best."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from preimage._arrays import take_rows
+from preimage._typing import Array
 from preimage._validation import check_parameters
-from preimage.kernels import Linear, Warped
+from preimage.feature_space import Subspace
+from preimage.kernels import Kernel, Linear, Warped
 from preimage.solvers._distance import has_fixed_point
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
 from preimage.solvers._nearest_image import beyond_reach, led_away
-from preimage.solvers._preimage import Preimage, Reason, TargetSolver
+from preimage.solvers._preimage import Preimage, PreimageResult, Reason, TargetSolver
 
 
 class Auto(Preimage):
@@ -23,7 +25,7 @@ class Auto(Preimage):
       kernel has a fixed point, `Gradient` where it has a gradient.
     - *Reconstruction*, without a start (`inverse_transform`): which input had these coordinates? The answer with the
       smallest expected error in input space is a regression of inputs on coordinates: `LearnedMap`. It is learned from
-      the training rows at the first question, so that models that are never asked cost nothing.
+      the training rows at the first call, so that models that are never asked for one cost nothing.
 
     A kernel without a gradient, such as a function, has both questions answered by the learned map; so have projections
     whose nearest image would lie far outside the data, as happens with indefinite kernels (the result's reason says
@@ -47,22 +49,24 @@ class Auto(Preimage):
     learns = True
     _parameter_constraints = {"projection": [TargetSolver, None]}
 
-    def __init__(self, projection=None):
+    def __init__(self, projection: TargetSolver | None = None) -> None:
         self.projection = projection
 
-    def fit(self, subspace, X):
+    def fit(self, subspace: Subspace, X: Array) -> "FittedAuto":
         check_parameters(self)
         kernel, _ = subspace.frame.kernel.unshifted()
         projection, learned = self._nearest_image_solver(kernel), LearnedMap().postponed(subspace, X)
-        return FittedAuto(projection if type(kernel) is Linear else learned, projection or learned)
+        if projection is None:
+            return FittedAuto(learned, learned)
+        return FittedAuto(projection if type(kernel) is Linear else learned, projection)
 
-    def inverse(self, subspace, Y, start=None):
+    def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
         raise ValueError("Auto learns from data: call `fit(subspace, X)` and use the solver it returns.")
 
-    def for_vectors(self, kernel):
+    def for_vectors(self, kernel: Kernel) -> Preimage:
         return self._nearest_image_solver(kernel) or LearnedMap()
 
-    def _nearest_image_solver(self, kernel):
+    def _nearest_image_solver(self, kernel: Kernel) -> TargetSolver | None:
         """The solver of (P1) that suits a kernel, or None for a kernel without a gradient."""
         kernel, _ = kernel.unshifted()
         if not kernel.has_gradient or self.projection is not None:
@@ -82,21 +86,21 @@ class FittedAuto(Preimage):
         Answers with a start: `denoise`, and walks.
     """
 
-    def __init__(self, reconstruction, projection):
+    def __init__(self, reconstruction: Preimage, projection: Preimage) -> None:
         self.reconstruction = reconstruction
         self.projection = projection
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         name = lambda solver: repr(getattr(solver, "settings", solver))
         return f"Auto: reconstruction by {name(self.reconstruction)}, projection by {name(self.projection)}"
 
-    def inverse(self, subspace, Y, start=None):
+    def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
         if start is None:
             return self.reconstruction.inverse(subspace, Y)
         result = self.projection.inverse(subspace, Y, start)
         if self.reconstruction is self.projection or _stays_near(subspace.frame.kernel, self.projection):
             return result
-        # Also for definite kernels: those that see directions only may have their nearest image at infinity.
+        # Also for definite kernels: those of directions alone may have their nearest image at infinity.
         points, kernel = subspace.frame.points, subspace.frame.kernel
         far = beyond_reach(result.points, points, start)
         if not kernel.is_positive_semidefinite:
@@ -109,18 +113,18 @@ class FittedAuto(Preimage):
         learned = self.reconstruction.inverse(subspace, take_rows(Y, lost))
         return result.replaced(lost, replace(learned, reason=Reason.array(lost.size, Reason.LEARNED)))
 
-    def ready(self, subspace, *, with_start):
+    def ready(self, subspace: Subspace, *, with_start: bool) -> Preimage:
         if not with_start:
             return self.reconstruction.ready(subspace, with_start=False)
         if self.projection is self.reconstruction or _stays_near(subspace.frame.kernel, self.projection):
             return self.projection.ready(subspace, with_start=True)
         return FittedAuto(self.reconstruction.ready(subspace, with_start=False), self.projection)
 
-    def for_vectors(self, kernel):
+    def for_vectors(self, kernel: Kernel) -> Preimage:
         return self.projection.for_vectors(kernel)
 
 
-def _stays_near(kernel, solver):
-    """Whether a solver cannot leave the data far behind: the fixed point of a radial kernel is a mean of points."""
+def _stays_near(kernel: Kernel, solver: Preimage) -> bool:
+    """Whether answers cannot lie far outside the data: the fixed point of a radial kernel is a mean of points."""
     kernel, _ = kernel.unshifted()
     return type(solver) is FixedPoint and kernel.is_positive_semidefinite and getattr(kernel, "is_radial", False)

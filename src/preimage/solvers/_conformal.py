@@ -4,9 +4,10 @@ from numbers import Real
 
 from preimage._arrays import array_namespace, to_dense
 from preimage._linalg import eigh_descending, numerical_rank
+from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
-from preimage.feature_space import Gram
-from preimage.solvers._preimage import TargetSolver, about_origin, direct_result, objective_at
+from preimage.feature_space import Expansion, Gram
+from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origin, direct_result, objective_at
 
 
 class ConformalMap(TargetSolver):
@@ -23,7 +24,7 @@ class ConformalMap(TargetSolver):
     Parameters
     ----------
     penalty : float, default=0.0
-        λ ≥ 0, as a share of the mean of k(x, x).
+        λ ≥ 0, relative to the mean of k(x, x).
 
     References
     ----------
@@ -33,11 +34,11 @@ class ConformalMap(TargetSolver):
 
     _parameter_constraints = {"penalty": [Interval(Real, 0, None, closed="left")]}
 
-    def __init__(self, penalty=0.0):
+    def __init__(self, penalty: float = 0.0) -> None:
         self.penalty = penalty
 
     @about_origin
-    def solve(self, target, start=None, anchor=None):
+    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
         check_parameters(self)
         points = to_dense(target.points)
         Z = target.coefficients.T @ points

@@ -1,14 +1,17 @@
 """Exact pre-images, where they exist: values of the target at a few probes determine the input."""
 
+from collections.abc import Callable
 from numbers import Real
 
 import numpy as np
 
 from preimage._arrays import array_namespace, concat_rows, from_numpy, to_dense, to_numpy
 from preimage._rows import map_rows
+from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import InnerProduct, Polynomial, ProfileKernel, SquaredDistance
+from preimage.feature_space import Expansion
+from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance
 from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, about_origin, objective_at
 from preimage.solvers._starts import nearest_points, spread
 
@@ -50,11 +53,11 @@ class ExactInverse(TargetSolver):
 
     _parameter_constraints = {"tol": [Interval(Real, 0, None, closed="left")]}
 
-    def __init__(self, tol=1e-6):
+    def __init__(self, tol: float = 1e-6) -> None:
         self.tol = tol
 
     @about_origin
-    def solve(self, target, start=None, anchor=None):
+    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
         check_parameters(self)
         fallback = nearest_points(target) if start is None else to_dense(start)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -75,11 +78,11 @@ class ExactInverse(TargetSolver):
 BASIS_ROWS = 512
 
 
-def values_at_basis(vectors, n_features, scale=1.0, shift=0.0):
+def values_at_basis(vectors: Expansion, n_features: int, scale: float = 1.0, shift: float | Array = 0.0) -> Array:
     """⟨ψ, φ(shift + scale·eᵢ)⟩ for every axis i, shape (n_features, k); never all basis vectors at once."""
     like = vectors.coefficients
 
-    def values(rows):
+    def values(rows: np.ndarray) -> Array:
         basis = np.zeros((len(rows), n_features))
         basis[np.arange(len(rows)), rows] = scale
         return vectors(shift + from_numpy(basis, like))
@@ -87,7 +90,7 @@ def values_at_basis(vectors, n_features, scale=1.0, shift=0.0):
     return map_rows(values, np.arange(n_features), rows=BASIS_ROWS, device_of=like)
 
 
-def _formula(kernel):
+def _formula(kernel: Kernel) -> Callable[[Expansion], Array]:
     if not isinstance(kernel, ProfileKernel):
         raise UnsupportedKernelError(
             f"ExactInverse needs a kernel with an invertible profile; got {kernel!r}. preimage='gradient' finds the "
@@ -105,7 +108,7 @@ def _formula(kernel):
     )
 
 
-def _deviation(target, Z):
+def _deviation(target: Expansion, Z: Array) -> Array:
     """How far φ(z) is from each target, relative to its size, shape (q,)."""
     xp = array_namespace(Z)
     if target.kernel.is_positive_semidefinite:
@@ -121,27 +124,30 @@ def _deviation(target, Z):
     return (difference / xp.where(largest > 0, largest, xp.ones_like(largest))) ** 2
 
 
-def _typical_coordinate(target):
+def _typical_coordinate(target: Expansion) -> float:
     """The length of probes along the axes."""
     points = to_dense(target.points)
     xp = array_namespace(points)
     return float(xp.sqrt(xp.mean(points * points))) or 1.0
 
 
-def _by_probes(target):
+def _by_probes(target: Expansion) -> Array:
+    """Dot-product kernels with an invertible profile: one probe per axis."""
     scale = _typical_coordinate(target)
     values = values_at_basis(target, target.points.shape[1], scale)
     return target.kernel.inverse_profile(values).T / scale  # (P7)
 
 
-def _by_two_probes(target):
+def _by_two_probes(target: Expansion) -> Array:
+    """Inhomogeneous polynomials of even degree: (c + γτzᵢ)² − (c − γτzᵢ)² = 4cγτzᵢ."""
     kernel, scale, d = target.kernel, _typical_coordinate(target), target.points.shape[1]
     root = lambda values: array_namespace(values).abs(values) ** (2 / kernel.degree)
     difference = root(values_at_basis(target, d, scale)) - root(values_at_basis(target, d, -scale))
     return difference.T / (4 * kernel.coef0 * kernel.gamma * scale)
 
 
-def _by_polarisation(target):
+def _by_polarisation(target: Expansion) -> Array:
+    """Radial kernels: differences of squared distances to probes on both sides of the middle of the data."""
     points = to_dense(target.points)
     xp = array_namespace(points)
     middle = xp.mean(points, axis=0)
@@ -151,7 +157,7 @@ def _by_polarisation(target):
     return middle + (distances(-step) - distances(step)).T / (4 * step)  # (P8), shifted
 
 
-def _up_to_sign(target):
+def _up_to_sign(target: Expansion) -> Array:
     """Homogeneous, even degree: moduli from the axes, relative signs from sums with the largest coordinate."""
     kernel, scale, d = target.kernel, _typical_coordinate(target), target.points.shape[1]
     xp = array_namespace(target.coefficients)

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
 from preimage._arrays import array_namespace, as_points, from_numpy, in_double, take_rows, to_dense, to_numpy
 from preimage._rows import map_rows
+from preimage._typing import Array
 from preimage._validation import Interval, check_parameters, generator
+from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, as_kernel
 from preimage.solvers._batch import target_parts
 from preimage.solvers._descent import Box
@@ -20,8 +21,9 @@ from preimage.solvers._ridge_map import leave_one_out_ridge, ridge_weights
 MAX_ROWS = 3000
 # Entries of the weights, rows by columns: 256 MB in float64, for inputs of very many columns.
 MOST_WEIGHTS = 2**25
-# Rows whose coordinates tell one subspace from another.
-PROBES = 3
+# Rows whose coordinates tell one subspace from another, and the largest difference, relative to the largest coordinate,
+# that counts as rounding in single precision. Other subspaces differ by far more.
+PROBES, SAME = 3, 1e-4
 
 
 class LearnedMap(Preimage):
@@ -31,9 +33,8 @@ class LearnedMap(Preimage):
     points [1]_. One product per query, no iteration; not a minimiser of the distance in feature space. The kernel l
     lives on coordinates and is chosen with the ridge unless given: a linear map, Gaussians of seven widths or the
     kernel of the model, by the error on rows held out in five folds, for which kernel PCA is repeated on the other
-    rows. The ridge of a given
-    kernel is chosen by exact leave-one-out. Both judge reconstruction; for denoising a larger ridge is better, and
-    `FixedPoint` better still.
+    rows. The ridge of a given kernel is chosen by exact leave-one-out. Both judge reconstruction; for denoising a
+    larger ridge is better, and `FixedPoint` better still.
 
     ``LearnedMap(kernel=model_kernel, ridge=alpha, center=False, max_rows=None)`` is exactly the estimate of
     scikit-learn's ``KernelPCA(fit_inverse_transform=True, alpha=alpha)``: the kernel of the model, with the same
@@ -66,39 +67,46 @@ class LearnedMap(Preimage):
         "max_rows": [Interval(Integral, 2, None, closed="left"), None],
     }
 
-    def __init__(self, kernel="auto", gamma="median", ridge=None, center=True, max_rows=MAX_ROWS):
+    def __init__(
+        self,
+        kernel: str | Kernel = "auto",
+        gamma: float | str | None = "median",
+        ridge: float | None = None,
+        center: bool = True,
+        max_rows: int | None = MAX_ROWS,
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.ridge = ridge
         self.center = center
         self.max_rows = max_rows
 
-    def fit(self, subspace, X):
+    def fit(self, subspace: Subspace, X: Array) -> "FittedMap":
         fitted = self.postponed(subspace, X)
         fitted.of(subspace)
         return fitted
 
-    def postponed(self, subspace, X):
+    def postponed(self, subspace: Subspace, X: Array) -> "FittedMap":
         """The map with its training rows, learned when it is first asked."""
         check_parameters(self)
         # The points of the model are its own; other inputs may change under it.
         same = X is subspace.frame.points and training_rows(X.shape, self.max_rows).size == X.shape[0]
         return FittedMap(self, X if same else training_sample(X, self.max_rows))
 
-    def regress(self, subspace, rows):
+    def regress(self, subspace: Subspace, rows: Array) -> "CoordinateMap":
         """The map from coordinates in `subspace` to inputs, learned from the inputs `rows`.
 
-        On the host and in double precision, whatever the model has: weights of a small ridge cancel.
+        On the host and in double precision, whatever the model has: weights of a small ridge cancel each other.
         """
         like = subspace.frame.coefficients
         Y, X = _plain(subspace.coordinates(rows)), _plain(to_dense(rows))
         kernel, ridge = self._choose(subspace, rows, Y, X)
         mean = X.mean(axis=0) if self.center else np.zeros(X.shape[1])
         weights = ridge_weights(kernel, Y, X - mean, ridge)
-        place = lambda array: from_numpy(array, like, dtype=array_namespace(like).float64)
-        return CoordinateMap(kernel, place(Y), place(weights), place(mean), ridge)
+        move = lambda array: from_numpy(array, like, dtype=array_namespace(like).float64)
+        return CoordinateMap(kernel, move(Y), move(weights), move(mean), ridge)
 
-    def _choose(self, subspace, rows, Y, X):
+    def _choose(self, subspace: Subspace, rows: Array, Y: np.ndarray, X: np.ndarray) -> tuple[Kernel, float]:
         if isinstance(self.kernel, str) and self.kernel == "auto":
             found = choose_map(subspace, rows, Y, X, self.center)
             return found.kernel, found.ridge if self.ridge is None else float(self.ridge)
@@ -107,7 +115,7 @@ class LearnedMap(Preimage):
             return kernel, float(self.ridge)
         return kernel, leave_one_out_ridge(kernel(Y), X - X.mean(axis=0) if self.center else X)
 
-    def inverse(self, subspace, Y, start=None):
+    def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
         raise ValueError("LearnedMap learns from data: call `fit(subspace, X)` and use the map it returns.")
 
 
@@ -116,12 +124,12 @@ class CoordinateMap:
     """A function from coordinates to inputs: mean + kernel(Y, coordinates) @ weights."""
 
     kernel: Kernel
-    coordinates: Any
-    weights: Any
-    mean: Any
+    coordinates: Array
+    weights: Array
+    mean: Array
     ridge: float
 
-    def __call__(self, Y):
+    def __call__(self, Y: Array) -> Array:
         """Inputs for the rows of Y, in its precision."""
         narrow = lambda Z: array_namespace(Z).astype(Z, Y.dtype, copy=False)
         value = lambda rows: self.mean + self.kernel(in_double(rows), self.coordinates) @ self.weights
@@ -144,15 +152,15 @@ class FittedMap(Preimage):
         Those of the map with most components.
     """
 
-    def __init__(self, settings, rows, maps=None):
+    def __init__(self, settings: LearnedMap, rows: Array, maps: dict[int, CoordinateMap] | None = None) -> None:
         self.settings = settings
         self.rows = rows
         self.maps = {} if maps is None else maps
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"FittedMap from {self.rows.shape[0]} rows: {self.settings!r}"
 
-    def of(self, subspace):
+    def of(self, subspace: Subspace) -> CoordinateMap:
         """The map for coordinates in `subspace`; those along the first axes of the model are kept."""
         size = len(subspace)
         if size in self.maps and self._is_for(self.maps[size], subspace):
@@ -161,18 +169,18 @@ class FittedMap(Preimage):
         self.maps.setdefault(size, found)
         return found
 
-    def _is_for(self, known, subspace):
-        """Whether a map was learned in these coordinates, and not in those of another model of some of the rows."""
+    def _is_for(self, known: CoordinateMap, subspace: Subspace) -> bool:
+        """Whether a map was learned in these coordinates, not in those of another model of some of the rows."""
         few = self.rows[:PROBES, :]
         if few.shape[0] == 0:  # a copy that travels with the one subspace it serves
             return True
         Y = _plain(known.coordinates[: few.shape[0], :])
-        return bool(np.allclose(_plain(subspace.coordinates(few)), Y, rtol=0, atol=1e-4 * np.abs(Y).max()))
+        return bool(np.allclose(_plain(subspace.coordinates(few)), Y, rtol=0, atol=SAME * np.abs(Y).max()))
 
-    def ready(self, subspace, *, with_start):
+    def ready(self, subspace: Subspace, *, with_start: bool) -> "FittedMap":
         return FittedMap(self.settings, self.rows[:0, :], {len(subspace): self.of(subspace)})
 
-    def inverse(self, subspace, Y, start=None):
+    def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
         # A regression may leave the inputs that a kernel is defined on, such as counts.
         Z = self.of(subspace)(Y)
         Z = Box.of_inputs(None, None, subspace.frame.kernel, Z).clip(Z)
@@ -186,16 +194,16 @@ class FittedMap(Preimage):
     mean = property(lambda self: self._largest().mean)
     ridge = property(lambda self: self._largest().ridge)
 
-    def _largest(self):
+    def _largest(self) -> CoordinateMap:
         return self.maps[max(self.maps)]
 
 
-def training_sample(X, max_rows=MAX_ROWS):
-    """The rows of X that a map learns from, held in arrays of their own."""
+def training_sample(X: Array, max_rows: int | None = MAX_ROWS) -> Array:
+    """A copy of the rows of X that a map learns from."""
     return as_points(take_rows(X, training_rows(X.shape, max_rows)))
 
 
-def training_rows(shape, max_rows):
+def training_rows(shape: tuple[int, int], max_rows: int | None) -> np.ndarray:
     """Numbers of the rows that a map learns from: all, or a random choice in the order of the data."""
     n, d = shape
     most = n if max_rows is None else min(n, max_rows, max(MOST_WEIGHTS // d, 100))
@@ -203,6 +211,6 @@ def training_rows(shape, max_rows):
     return np.arange(n) if most == n else np.sort(generator(0).choice(n, size=most, replace=False))
 
 
-def _plain(array):
+def _plain(array: Array) -> np.ndarray:
     """A NumPy array in double precision."""
     return np.asarray(to_numpy(array), dtype=np.float64)

@@ -1,12 +1,16 @@
 """Which regression of inputs on coordinates predicts the inputs of new coordinates best."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from preimage._arrays import epsilon, in_double, take_rows, to_numpy
 from preimage._linalg import numerical_rank, top_eigh
+from preimage._typing import Array
 from preimage._validation import generator
+from preimage.feature_space import Subspace
 from preimage.kernels import Gaussian, Kernel, Linear, ProfileKernel, squared_distance_percentile
 from preimage.solvers._ridge_map import leave_one_out_errors, sound_ridges
 
@@ -19,18 +23,23 @@ WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 4096.0)
 # Ridges as multiples of the mean of l(β, β). A wide Gaussian carries its curvature in eigenvalues of (1/width)², far
 # below one; below 1e-15 nothing is left of the ridge in double precision.
 RIDGES = np.logspace(-15, 1, 33)
-# Fraction of the rows, those with the largest errors, that have no say: a few outliers, which no map predicts, would
-# decide for the strongest ridge.
+# Fraction of the rows, those with the largest errors, that are left out of the comparison: a few outliers, which no map
+# predicts, would decide for the largest ridge.
 TRIMMED = 0.01
-# Below this fraction of the variance of the inputs an error is that of interpolation: it falls steeply with the number
-# of rows, and the best width with it. The choice is made again then by leave-one-out on as many rows as can be
-# afforded; what training coordinates are too long by does not matter where a map is so close.
+# Below this fraction of the variance of the inputs an error is one of interpolation: it falls steeply with the number
+# of rows, and the best width with it. The choice is then made again, by leave-one-out on as many rows as a second
+# allows; that coordinates of training rows are slightly too long does not matter where a map is so close.
 INTERPOLATED = 1e-4
 INTERPOLATED_ROWS = 1000
-# Errors are so small there that rounding may cause more of them.
+# Largest relative error from rounding that is allowed there: errors of interpolation are small, and a hundred times
+# more than usual is still far below them.
 INTERPOLATED_ROUNDING = 1e-6
 # Correlation of coordinates, as a fraction of their covariance, below which the axes count as principal axes.
 UNCORRELATED = 0.05
+
+
+# From numbers of kept and of held-out rows to the coordinates of both.
+_Split: TypeAlias = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,9 @@ class MapChoice:
     error: float
 
 
-def choose_map(subspace, rows, coordinates, inputs, center=True):
+def choose_map(
+    subspace: Subspace, rows: Array, coordinates: np.ndarray, inputs: np.ndarray, center: bool = True
+) -> MapChoice:
     """The kernel and the ridge with the smallest error on rows that were held out.
 
     Where the axes are principal axes of a positive semidefinite kernel, kernel PCA is repeated without the held-out
@@ -71,8 +82,8 @@ def choose_map(subspace, rows, coordinates, inputs, center=True):
     candidates = candidate_kernels(coordinates, subspace.frame.kernel.unshifted()[0])
     X = _rotated(inputs[judged, :])
     by_row = np.zeros((len(candidates), RIDGES.size, judged.size))
-    place = np.full(n, -1)
-    place[judged] = np.arange(judged.size)
+    position = np.full(n, -1)
+    position[judged] = np.arange(judged.size)
     split = _refitted(subspace, rows) if _is_principal(subspace, coordinates) else _as_they_are(coordinates)
     for held in folds:
         kept = np.setdiff1d(judged, held)
@@ -80,12 +91,13 @@ def choose_map(subspace, rows, coordinates, inputs, center=True):
             return MapChoice(candidates[0], float(RIDGES[-1]), float("nan"))
         learn, ask = split(kept, held)
         for number, kernel in enumerate(candidates):
-            by_row[number][:, place[held]] = held_out_errors(kernel, learn, X[place[kept]], ask, X[place[held]], center)
+            held_errors = held_out_errors(kernel, learn, X[position[kept]], ask, X[position[held]], center)
+            by_row[number][:, position[held]] = held_errors
     # Coordinates in single precision have errors of their own, which a smaller ridge would amplify.
     sound = 10 * epsilon(rows.dtype) <= RIDGES
     errors = _trimmed_means(by_row)
     errors = np.where(np.isfinite(errors) & sound, errors, np.inf)
-    best, ridge = np.unravel_index(np.argmin(errors), errors.shape)
+    best, ridge = map(int, np.unravel_index(np.argmin(errors), errors.shape))
     error = float(np.mean(by_row[best, ridge])) / inputs.shape[1]
     if error <= INTERPOLATED * float(np.mean(np.var(inputs, axis=0))):
         best, ridge, error = _best_interpolation(candidates, coordinates, inputs, center, sound)
@@ -93,29 +105,33 @@ def choose_map(subspace, rows, coordinates, inputs, center=True):
     return MapChoice(kernel, float(RIDGES[ridge] * mean_diagonal(kernel, coordinates)), error)
 
 
-def _best_interpolation(candidates, coordinates, inputs, center, sound):
+def _best_interpolation(
+    candidates: list[Kernel], coordinates: np.ndarray, inputs: np.ndarray, center: bool, sound: np.ndarray
+) -> tuple[int, int, float]:
     """Numbers of the kernel and the ridge with the smallest leave-one-out error, and that error."""
     few = np.sort(generator(0).permutation(coordinates.shape[0])[:INTERPOLATED_ROWS])
     Y, X = coordinates[few, :], inputs[few, :]
     X = _rotated(X - X.mean(axis=0) if center else X)
     ridges = lambda kernel: RIDGES * mean_diagonal(kernel, Y)
-    errors = [leave_one_out_errors(each(Y), X, ridges(each), INTERPOLATED_ROUNDING) for each in candidates]
-    errors = np.where(sound & np.isfinite(errors), errors, np.inf)
+    found = [leave_one_out_errors(each(Y), X, ridges(each), INTERPOLATED_ROUNDING) for each in candidates]
+    errors = np.where(sound & np.isfinite(found), found, np.inf)
     best, ridge = np.unravel_index(np.argmin(errors), errors.shape)
-    return best, ridge, float(errors[best, ridge]) * X.shape[1] / inputs.shape[1]
+    return int(best), int(ridge), float(errors[best, ridge]) * X.shape[1] / inputs.shape[1]
 
 
-def candidate_kernels(coordinates, kernel):
-    """A linear map, Gaussians, and the kernel of the model itself where it takes coordinates of any number and sign."""
+def candidate_kernels(coordinates: np.ndarray, kernel: Kernel) -> list[Kernel]:
+    """A linear kernel, Gaussians, and the kernel of the model where it takes inputs of any dimension and sign."""
     median = squared_distance_percentile(coordinates, 50) if coordinates.shape[0] > 1 else 0.0
     scale = median if median > 0 else 1.0
-    own = isinstance(kernel, ProfileKernel) and kernel.is_positive_semidefinite and kernel.lowest_input is None
+    fits = isinstance(kernel, ProfileKernel) and kernel.is_positive_semidefinite and kernel.lowest_input is None
     # Coordinates are larger than inputs where the kernel grows; its values on them may be too large for a number.
-    own = own and bool(np.all(np.isfinite(kernel.diagonal(coordinates))))
-    return [Linear(), *(Gaussian(1 / (width * scale)) for width in WIDTHS), *([kernel] if own else [])]
+    fits = fits and bool(np.all(np.isfinite(kernel.diagonal(coordinates))))
+    return [Linear(), *(Gaussian(1 / (width * scale)) for width in WIDTHS), *([kernel] if fits else [])]
 
 
-def held_out_errors(kernel, Y, X, Z, truth, center):
+def held_out_errors(
+    kernel: Kernel, Y: np.ndarray, X: np.ndarray, Z: np.ndarray, truth: np.ndarray, center: bool
+) -> np.ndarray:
     """Squared errors at each row of (Z, truth) of the regressions of X on Y, shape (ridges, rows)."""
     mean = X.mean(axis=0) if center else np.zeros(X.shape[1])
     values, vectors = np.linalg.eigh(kernel(Y))
@@ -130,26 +146,26 @@ def held_out_errors(kernel, Y, X, Z, truth, center):
     return np.where(sound[:, None] & np.isfinite(totals), totals, np.inf)
 
 
-def _trimmed_means(errors):
+def _trimmed_means(errors: np.ndarray) -> np.ndarray:
     """Means over all but the largest of the errors of the last axis."""
     kept = max(1, int(np.ceil((1 - TRIMMED) * errors.shape[-1])))
     return np.mean(np.sort(errors, axis=-1)[..., :kept], axis=-1)
 
 
-def mean_diagonal(kernel, coordinates):
+def mean_diagonal(kernel: Kernel, coordinates: np.ndarray) -> float:
     """The mean of l(β, β), in which ridges are measured."""
     return max(float(np.mean(kernel.diagonal(coordinates))), np.finfo(float).tiny)
 
 
-def _rotated(X):
-    """X in axes of its own row space: the same distances in fewer columns than rows."""
+def _rotated(X: np.ndarray) -> np.ndarray:
+    """X in coordinates of its row space: the same distances with no more columns than rows."""
     if X.shape[1] <= X.shape[0]:
         return X
     values, vectors = np.linalg.eigh(X @ X.T)
     return vectors * np.sqrt(np.maximum(values, 0))
 
 
-def _is_principal(subspace, coordinates):
+def _is_principal(subspace: Subspace, coordinates: np.ndarray) -> bool:
     """Whether coordinates are those of kernel PCA: uncorrelated, of falling variance, of a semidefinite kernel."""
     if not subspace.frame.kernel.is_positive_semidefinite or subspace.signature is not None:
         return False
@@ -160,15 +176,16 @@ def _is_principal(subspace, coordinates):
     return bool(falls and np.linalg.norm(covariance - np.diag(variances)) <= UNCORRELATED * total)
 
 
-def _as_they_are(coordinates):
+def _as_they_are(coordinates: np.ndarray) -> _Split:
+    """Coordinates of kept and of held-out rows in the given subspace."""
     return lambda kept, held: (coordinates[kept, :], coordinates[held, :])
 
 
-def _refitted(subspace, rows):
+def _refitted(subspace: Subspace, rows: Array) -> _Split:
     """Coordinates of kept and of held-out rows along the principal axes of the kept ones alone."""
     kernel, k = subspace.frame.kernel, len(subspace)
 
-    def split(kept, held):
+    def split(kept: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         learn, ask = in_double(take_rows(rows, kept)), in_double(take_rows(rows, held))
         K = to_numpy(kernel(learn))
         means = K.mean(axis=0)

@@ -1,10 +1,18 @@
 """Several starts, and the best of their ends."""
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from preimage._typing import Array, Seed
 from preimage._validation import check_parameters, generator
-from preimage.solvers._preimage import TargetSolver
+from preimage.feature_space import Expansion
+from preimage.solvers._preimage import PreimageResult, TargetSolver
 from preimage.solvers._starts import mean_of_neighbors, nearest_points, random_points
 
 KINDS = ("input", "nearest", "neighbors", "random")
+# Points of the start "neighbors": enough to average noise away, few enough to stay within one cluster.
+NEIGHBORS = 10
 
 
 class MultiStart(TargetSolver):
@@ -19,8 +27,8 @@ class MultiStart(TargetSolver):
         The solver to run.
     starts : tuple of str or solvers, default=("input", "nearest")
         "input" is the given start (the noisy point, in denoising), "nearest" the training point nearest in feature
-        space, "neighbors" the mean of the ten nearest, "random" a random training point; a solver stands for its
-        answer. Names may be repeated.
+        space, "neighbors" the mean of the ten nearest, "random" a random training point. A solver among the starts
+        means its answer. Names may be repeated.
     random_state : int, RandomState, Generator or None, default=0
         Seed of random starts.
 
@@ -37,12 +45,17 @@ class MultiStart(TargetSolver):
         "random_state": ["random_state", object],
     }
 
-    def __init__(self, solver, starts=("input", "nearest"), random_state=0):
+    def __init__(
+        self,
+        solver: TargetSolver,
+        starts: Sequence[str | TargetSolver] = ("input", "nearest"),
+        random_state: Seed = 0,
+    ) -> None:
         self.solver = solver
         self.starts = starts
         self.random_state = random_state
 
-    def solve(self, target, start=None, anchor=None):
+    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
         check_parameters(self)
         rng = generator(self.random_state)
         best = None
@@ -54,7 +67,9 @@ class MultiStart(TargetSolver):
             best = result if best is None else best.better_of(result)
         return self.solver.solve(target) if best is None else best
 
-    def _start(self, kind, target, start, rng):
+    def _start(
+        self, kind: str | TargetSolver, target: Expansion, start: Array | None, rng: np.random.Generator
+    ) -> Array | None:
         if isinstance(kind, TargetSolver):
             return kind.solve(target, start).points
         if kind == "input":
@@ -62,7 +77,7 @@ class MultiStart(TargetSolver):
         if kind == "nearest":
             return nearest_points(target)
         if kind == "neighbors":
-            return mean_of_neighbors(target, 10)
+            return mean_of_neighbors(target, NEIGHBORS)
         if kind == "random":
             return random_points(target, rng)
         raise ValueError(f"Unknown start {kind!r}; known: {', '.join(KINDS)}, or a solver.")

@@ -11,7 +11,7 @@ from preimage.solvers._preimage import Preimage
 from preimage.solvers._sparse_path import SparsePath
 from preimage.solvers._weighted_mean import WeightedMean
 
-_NAMED = {
+_NAMED: dict[str, type[Preimage]] = {
     "auto": Auto,
     "fixed_point": FixedPoint,
     "gradient": Gradient,
@@ -26,7 +26,7 @@ _NAMED = {
 SOLVER_NAMES = tuple(_NAMED)
 
 
-def as_preimage(preimage, auto=None):
+def as_preimage(preimage: str | Preimage, auto: Preimage | None = None) -> Preimage:
     """The solver that a name means, with its default parameters; a solver is returned as it is.
 
     `auto` is what "auto" means for a model that knows better than `Auto()`.

@@ -1,17 +1,30 @@
 """Sparse pre-images: the Lasso path from the background to the dense solution."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from numbers import Integral, Real
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, to_numpy
+from preimage._typing import Array
 from preimage._validation import Interval, StrOptions, check_parameters
+from preimage.feature_space import Expansion
+from preimage.solvers._descent import Evaluation, Objective
 from preimage.solvers._distance import TargetObjective, distance_model
 from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
 from preimage.solvers._starts import spread
+
+# A walk of path seeking rests where no derivative is larger than this: values of kernels are of the order of one, and
+# smaller derivatives are rounding errors of their sums. With ten times more, walks end visibly before the minimum.
+FLAT = 1e-8
+# Steps of path seeking per unit of `max_iter`: single coordinates move by 1 % of the range at a time, so a path of ten
+# coordinates has a thousand steps.
+SEEKING_STEPS = 100
+# A curvature bound that was quadrupled fifteen times in vain: the step is then below rounding, and the problem is done.
+STEEPEST = 2.0**30
 
 
 @dataclass(frozen=True)
@@ -29,22 +42,23 @@ class SparsePathResult:
         Whether each solution met its stopping rule, in NumPy.
     """
 
-    penalties: Any
-    points: Any
-    n_nonzero: Any
-    settled: Any
+    penalties: Array
+    points: Array
+    n_nonzero: np.ndarray
+    settled: np.ndarray
 
 
 class SparsePath(TargetSolver):
     r"""Sparse pre-images, :math:`\rho(z) + \lambda \|z - b\|_1 \to \min`.
 
-    Coordinates stay at the background b ("nothing there") unless the target asks for them. Two ways along the path from
-    :math:`\lambda_{\max} = \|\nabla\rho(b)\|_\infty`, where z = b, downwards:
+    Coordinates stay at the background b unless moving them lowers the distance by more than the penalty. Two ways along
+    the path from :math:`\lambda_{\max} = \|\nabla\rho(b)\|_\infty`, where z = b, downwards:
 
     - "proximal": proximal gradient steps with a step length that never raises the objective, each solution the
       start of the next; every point of the path is stationary for its λ.
     - "path_seeking": generalised path seeking [1]_: one coordinate moves by a small fixed step at a time, the one
-      with the steepest slope, after those that want to return to zero. Every iterate is an estimate for some λ.
+      with the largest derivative; coordinates whose derivative points back to the background come first. Every iterate
+      is an estimate for some λ.
 
     Parameters
     ----------
@@ -60,7 +74,7 @@ class SparsePath(TargetSolver):
     smallest : float, default=1e-3
         Ratio of the last λ to the first.
     step : float, default=0.01
-        Step of path seeking, as a share of the largest modulus of the training points around the background.
+        Step of path seeking, as a fraction of the largest modulus of the training points around the background.
     tol : float, default=1e-6
         Stop at a λ when a step is shorter than `tol` times the spread of the training points.
     max_iter : int, default=1000
@@ -96,16 +110,16 @@ class SparsePath(TargetSolver):
 
     def __init__(
         self,
-        penalty=None,
-        n_nonzero=None,
-        background=0.0,
-        method="proximal",
-        n_penalties=30,
-        smallest=1e-3,
-        step=0.01,
-        tol=1e-6,
-        max_iter=1000,
-    ):
+        penalty: float | None = None,
+        n_nonzero: int | None = None,
+        background: float | Array = 0.0,
+        method: str = "proximal",
+        n_penalties: int = 30,
+        smallest: float = 1e-3,
+        step: float = 0.01,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
         self.penalty = penalty
         self.n_nonzero = n_nonzero
         self.background = background
@@ -116,65 +130,66 @@ class SparsePath(TargetSolver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, target, start=None, anchor=None):
+    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
+        begin = self._begin(target)
         if self.method == "path_seeking":
-            return self._solve_seeking(target)
-        path = self.path(target)
-        xp = array_namespace(path.points)
-        chosen = self._choose(path)
-        points = xp.stack([path.points[int(row), j, :] for j, row in enumerate(chosen)], axis=0)
-        weights = from_numpy(to_numpy(path.penalties)[chosen, np.arange(len(chosen))], points)
-        size = xp.sum(xp.abs(points - self._background(points)), axis=1)
-        settled = path.settled[chosen, np.arange(len(chosen))]
+            # A walk has thousands of steps: only the one to return is kept.
+            points, penalties, chosen, settled = self._last_candidates(target, begin)
+        else:
+            path = self._proximal_path(begin, spread(target.points))
+            xp = array_namespace(path.points)
+            chosen = self._choose(path)
+            columns = np.arange(len(chosen))
+            points = xp.stack([path.points[int(row), j, :] for j, row in enumerate(chosen)], axis=0)
+            penalties = from_numpy(to_numpy(path.penalties)[chosen, columns], points)
+            settled = path.settled[chosen, columns]
+        size = array_namespace(points).sum(array_namespace(points).abs(points - begin.background), axis=1)
         reason = Reason.choose(settled, Reason.CONVERGED, Reason.ITERATION_LIMIT)
-        objective = objective_at(target, points) + weights * size
-        return PreimageResult(points, objective, chosen + 1, settled, reason)
+        return PreimageResult(points, objective_at(target, points) + penalties * size, chosen + 1, settled, reason)
 
-    def path(self, target):
+    def path(self, target: Expansion) -> SparsePathResult:
         """All pre-images along the path.
 
         Returns
         -------
         SparsePathResult
         """
-        objective, Z, background, steepest = self._begin(target)
+        begin = self._begin(target)
         if self.method == "proximal":
-            return self._proximal_path(objective, Z, background, steepest, spread(target.points))
-        steps = list(self._seek(objective, Z, background, target))
+            return self._proximal_path(begin, spread(target.points))
+        steps = list(self._seek(begin, target))
         penalties, points, resting = zip(*steps, strict=True)
-        return _as_path(list(penalties), list(points), background, [resting[-1]] * len(steps))
+        return _as_path(list(penalties), list(points), begin.background, [resting[-1]] * len(steps))
 
-    def _begin(self, target):
+    def _begin(self, target: Expansion) -> "_Begin":
         check_parameters(self)
         W = target.coefficients.T
         xp = array_namespace(W)
-        background = self._background(W, target.points.shape[1])
-        Z = xp.broadcast_to(background, (W.shape[0], background.shape[0])) + xp.zeros_like(W[:, :1])
+        d = target.points.shape[1]
+        background = from_numpy(np.broadcast_to(np.asarray(self.background, dtype=float), (d,)), W)
+        Z = xp.broadcast_to(background, (W.shape[0], d)) + xp.zeros_like(W[:, :1])
         objective = TargetObjective.of(distance_model(target.kernel, target.points), W, Z, 0.0)
         steepest = xp.max(xp.abs(objective.at(Z).gradient), axis=1)
         if bool(xp.any(steepest <= 0)):
             raise ValueError(
-                "SparsePath cannot leave the background: the kernel does not feel the training points from there. "
-                "Subtract the background (the mean, for instance), or widen the kernel."
+                "SparsePath cannot leave the background: all kernel values of training points vanish there. Subtract "
+                "the background (the mean, for instance), or use a wider kernel."
             )
-        return objective, Z, background, steepest
+        return _Begin(objective, Z, background, steepest)
 
-    def _solve_seeking(self, target):
-        """The step of the walk that `_choose` would choose, with no other step kept: a walk has thousands of them."""
-        objective, start, background, steepest = self._begin(target)
-        xp = array_namespace(start)
-        points, weights, chosen = start, steepest, np.zeros(start.shape[0], int)
-        settled = np.zeros(start.shape[0], bool)
-        for number, (penalties, Z, resting) in enumerate(self._seek(objective, start, background, target)):
-            wanted = self._is_candidate(penalties, Z, background)
-            mask = from_numpy(wanted, Z, dtype=xp.bool)
-            points, weights = xp.where(mask[:, None], Z, points), xp.where(mask, penalties, weights)
-            chosen, settled = np.where(wanted, number, chosen), resting
-        size = xp.sum(xp.abs(points - background), axis=1)
-        reason = Reason.choose(settled, Reason.CONVERGED, Reason.ITERATION_LIMIT)
-        return PreimageResult(points, objective_at(target, points) + weights * size, chosen + 1, settled, reason)
+    def _last_candidates(self, target: Expansion, begin: "_Begin") -> tuple[Array, Array, np.ndarray, np.ndarray]:
+        """The last steps of the walk that `_choose` would allow: points, penalties, numbers, and whether it ended."""
+        xp = array_namespace(begin.Z)
+        points, penalties = begin.Z, begin.steepest
+        chosen, settled = np.zeros(begin.Z.shape[0], int), np.zeros(begin.Z.shape[0], bool)
+        for number, (weights, Z, resting) in enumerate(self._seek(begin, target)):
+            allowed = self._is_candidate(weights, Z, begin.background)
+            mask = from_numpy(allowed, Z, dtype=xp.bool)
+            points, penalties = xp.where(mask[:, None], Z, points), xp.where(mask, weights, penalties)
+            chosen, settled = np.where(allowed, number, chosen), resting
+        return points, penalties, chosen, settled
 
-    def _is_candidate(self, penalties, Z, background):
+    def _is_candidate(self, penalties: Array, Z: Array, background: Array) -> np.ndarray:
         """Whether each target may end at this step; the last such step is the answer."""
         if self.n_nonzero is not None:
             return _counts(Z, background) <= self.n_nonzero
@@ -182,56 +197,55 @@ class SparsePath(TargetSolver):
             return to_numpy(penalties) >= self.penalty
         return np.ones(Z.shape[0], bool)
 
-    def _proximal_path(self, objective, Z, background, steepest, size):
-        xp = array_namespace(Z)
-        ratios = np.geomspace(1, self.smallest, self.n_penalties)
-        tolerance = max(self.tol, 4 * epsilon(Z.dtype)) * size
-        penalties, points, settled = [], [], []
-        for ratio in ratios:
-            weights = steepest * float(ratio)
-            if self.penalty is not None:
-                weights = xp.clip(weights, min=float(self.penalty))
-            Z, done = _proximal_descent(objective, Z, background, weights, tolerance, self.max_iter)
-            penalties.append(weights)
-            points.append(Z)
-            settled.append(done)
+    def _proximal_path(self, begin: "_Begin", size: float) -> SparsePathResult:
+        xp = array_namespace(begin.Z)
+        all_weights = [begin.steepest * float(ratio) for ratio in np.geomspace(1, self.smallest, self.n_penalties)]
         if self.penalty is not None:
-            weights = xp.full_like(steepest, float(self.penalty))
-            Z, done = _proximal_descent(objective, Z, background, weights, tolerance, self.max_iter)
-            penalties.append(weights)
+            all_weights = [xp.clip(weights, min=float(self.penalty)) for weights in all_weights]
+            all_weights.append(xp.full_like(begin.steepest, float(self.penalty)))
+        tolerance = max(self.tol, 4 * epsilon(begin.Z.dtype)) * size
+        Z, points, settled = begin.Z, [], []
+        for weights in all_weights:  # each solution is the start of the next
+            Z, done = _proximal_descent(begin.objective, Z, begin.background, weights, tolerance, self.max_iter)
             points.append(Z)
             settled.append(done)
-        return _as_path(penalties, points, background, settled)
+        return _as_path(all_weights, points, begin.background, settled)
 
-    def _seek(self, objective, Z, background, target):
-        """The steps of the walk, one after the other: λ (q,), points (q, d), and which targets have come to rest."""
+    def _seek(self, begin: "_Begin", target: Expansion) -> Iterator[tuple[Array, Array, np.ndarray]]:
+        """The steps of the walk, one after the other: λ (q,), points (q, d), and which targets have come to rest.
+
+        Invariant: point j is the background plus `size · counts[j]`, so a walk is on a grid, and a target that comes
+        to a point of the grid for the second time circles from there on.
+        """
+        Z, background = begin.Z, begin.background
         xp = array_namespace(Z)
-        largest = float(xp.max(xp.abs(target.points - background)))
-        size = self.step * largest
+        size = self.step * float(xp.max(xp.abs(target.points - background)))
         counts = np.zeros(Z.shape, dtype=np.int64)
-        seen = [set() for _ in counts]
-        rows = np.arange(len(counts))
-        resting = np.zeros(len(counts), bool)
-        for _ in range(100 * self.max_iter):
+        rows, resting = np.arange(len(counts)), np.zeros(len(counts), bool)
+        visited: list[set[bytes]] = [set() for _ in counts]
+        for _ in range(SEEKING_STEPS * self.max_iter):
             Z = background + size * from_numpy(counts, Z)
-            scores = -to_numpy(objective.at(Z).gradient)
-            steepest = np.abs(scores).max(axis=1)
-            resting = resting | (steepest < 1e-8)
+            downhill = -to_numpy(begin.objective.at(Z).gradient)
+            steepest = np.abs(downhill).max(axis=1)
+            resting = resting | (steepest < FLAT)
             yield from_numpy(steepest, Z), Z, resting
             if resting.all():
                 return
-            shrinking = scores * counts < 0
-            order = np.where(shrinking.any(axis=1)[:, None] & ~shrinking, -1.0, np.abs(scores))
-            chosen = np.argmax(order, axis=1)
+            # Where coordinates would move back to the background, the steepest of these moves, else of all.
+            returning = downhill * counts < 0
+            priority = np.where(returning.any(axis=1, keepdims=True) & ~returning, -1.0, np.abs(downhill))
+            chosen = np.argmax(priority, axis=1)
             moved = counts.copy()
-            moved[rows, chosen] += np.sign(scores[rows, chosen]).astype(np.int64)
+            moved[rows, chosen] += np.sign(downhill[rows, chosen]).astype(np.int64)
             for j in np.flatnonzero(~resting):
-                key = blake2b(moved[j].tobytes(), digest_size=16).digest()  # a step has as many bytes as an image
-                resting[j] = key in seen[j]  # been there: from here on the walk only circles
-                seen[j].add(key)
+                key = blake2b(
+                    moved[j].tobytes(), digest_size=16
+                ).digest()  # the counts themselves are as large as images
+                resting[j] = key in visited[j]
+                visited[j].add(key)
             counts = np.where(resting[:, None], counts, moved)
 
-    def _choose(self, path):
+    def _choose(self, path: SparsePathResult) -> np.ndarray:
         """The step of the path to return, for each target."""
         m, q = path.n_nonzero.shape
         if self.n_nonzero is not None:
@@ -239,18 +253,29 @@ class SparsePath(TargetSolver):
             return m - 1 - np.argmax(within[::-1], axis=0)
         return np.full(q, m - 1)
 
-    def _background(self, like, size=None):
-        d = like.shape[-1] if size is None else size
-        return from_numpy(np.broadcast_to(np.asarray(self.background, dtype=float), (d,)), like)
+
+class _Begin(NamedTuple):
+    """The start of a path: the distances, the background in every row, the background, and λ_max of each target."""
+
+    objective: Objective
+    Z: Array
+    background: Array
+    steepest: Array
 
 
-def _proximal_descent(objective, Z, background, weights, tolerance, max_iter):
-    """Minimise ρ(z) + λ‖z − b‖₁ by steps z ← shrink(z − g/D, λ/D), D raised until the objective falls."""
+def _proximal_descent(
+    objective: Objective, Z: Array, background: Array, weights: Array, tolerance: float, max_iter: int
+) -> tuple[Array, np.ndarray]:
+    """Minimise ρ(z) + λ‖z − b‖₁ by steps z ← shrink(z − g/D, λ/D), D raised until the objective falls.
+
+    Returns the points, and which of them met the tolerance.
+    """
     xp = array_namespace(Z)
     penalty = lambda Z: weights * xp.sum(xp.abs(Z - background), axis=1)
     here = objective.at(Z)
     value = here.value + penalty(Z)
     raised = xp.ones_like(value)
+    # Invariant: `here` and `value` belong to Z, and `value` never rises.
     for _ in range(max_iter):
         bound = _curvature_bound(here) * raised
         moved = Z - here.gradient / bound[:, None] - background
@@ -260,17 +285,19 @@ def _proximal_descent(objective, Z, background, weights, tolerance, max_iter):
         new_value = there.value + penalty(new_Z)
         better = new_value <= value
         step = xp.sqrt(xp.sum((new_Z - Z) ** 2, axis=1))
-        settled = (step <= tolerance) | (~better & (raised > 2.0**30))
+        settled = (step <= tolerance) | (~better & (raised > STEEPEST))
         Z = xp.where(better[:, None], new_Z, Z)
         value = xp.where(better, new_value, value)
         here = there.where(better, here)
+        # Twice as long steps after a success, four times shorter ones after a failure.
         raised = xp.where(better, xp.clip(raised / 2, min=1.0), raised * 4)
         if bool(xp.all(settled)):
             break
     return Z, to_numpy(settled)
 
 
-def _curvature_bound(here):
+def _curvature_bound(here: Evaluation) -> Array:
+    """A first guess of the largest second derivative: that of the kernel values, or the gradient over a unit step."""
     xp = array_namespace(here.value)
     if here.safe_curvature is None:
         lengths = xp.sqrt(xp.sum(here.gradient**2, axis=1))
@@ -278,13 +305,15 @@ def _curvature_bound(here):
     return xp.where(here.safe_curvature > 0, here.safe_curvature, xp.ones_like(here.value))
 
 
-def _as_path(penalties, points, background, settled):
+def _as_path(
+    penalties: list[Array], points: list[Array], background: Array, settled: list[np.ndarray]
+) -> SparsePathResult:
     xp = array_namespace(points[0])
     counts = [_counts(Z, background) for Z in points]
     return SparsePathResult(xp.stack(penalties, axis=0), xp.stack(points, axis=0), np.stack(counts), np.stack(settled))
 
 
-def _counts(Z, background):
+def _counts(Z: Array, background: Array) -> np.ndarray:
     """How many coordinates of each row differ from the background, in NumPy."""
     xp = array_namespace(Z)
     return to_numpy(xp.sum(xp.astype(background != Z, xp.int64), axis=1))

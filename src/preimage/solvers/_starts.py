@@ -1,13 +1,16 @@
 """Where to start looking for a pre-image."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from preimage._arrays import array_namespace, take_rows, to_dense, to_numpy
 from preimage._rows import map_rows
-from preimage.feature_space import Gram
+from preimage._typing import Array
+from preimage.feature_space import Expansion, Gram, Subspace
 
 
-def spread(points):
+def spread(points: Array) -> float:
     """Root mean squared distance of the points from their mean; one when they coincide."""
     points = to_dense(points)
     xp = array_namespace(points)
@@ -15,43 +18,43 @@ def spread(points):
     return squared**0.5 if squared > 0 else 1.0
 
 
-def range_of(points):
+def range_of(points: Array) -> tuple[Array, Array]:
     """The smallest and the largest value of each column, two arrays of shape (d,)."""
     points = to_dense(points)
     xp = array_namespace(points)
     return xp.min(points, axis=0), xp.max(points, axis=0)
 
 
-def nearest_in_subspace(subspace, Y):
+def nearest_in_subspace(subspace: Subspace, Y: Array) -> Array:
     """The training points whose images are nearest to the points of `subspace` with coordinates Y."""
     return to_dense(take_rows(subspace.frame.points, ranked_in_subspace(subspace, Y, 1)[:, 0]))
 
 
-def ranked_in_subspace(subspace, Y, count):
+def ranked_in_subspace(subspace: Subspace, Y: Array, count: int) -> np.ndarray:
     """Numbers of the `count` training points nearest in feature space to each point of the subspace, (q, count).
 
-    ρ(xᵢ) = ‖φ(xᵢ) − Pφ(xᵢ)‖² + ‖β(xᵢ) − y‖² needs coordinates of the points only, no further kernel values.
+    ρ(xᵢ) = ‖φ(xᵢ) − Pφ(xᵢ)‖² + ‖β(xᵢ) − y‖² needs no kernel values beside the coordinates of the points.
     """
-    own, residuals = subspace.of_points
+    known, residuals = subspace.of_points
     signs = 1 if subspace.signature is None else subspace.signature
-    xp = array_namespace(own)
-    constant = residuals + xp.sum(own * own * signs, axis=1)
-    return _smallest(lambda rows: constant[None, :] - 2 * (rows * signs) @ own.T, Y, count)
+    xp = array_namespace(known)
+    constant = residuals + xp.sum(known * known * signs, axis=1)
+    return _smallest(lambda rows: constant[None, :] - 2 * (rows * signs) @ known.T, Y, count)
 
 
-def nearest_points(target):
+def nearest_points(target: Expansion) -> Array:
     """For each vector of `target`, the one of its points with the smallest ρ."""
     return to_dense(take_rows(target.points, ranked_points(target, 1)[:, 0]))
 
 
-def ranked_points(target, count):
+def ranked_points(target: Expansion, count: int) -> np.ndarray:
     """Numbers of the `count` points of `target` with the smallest ρ, for each vector, (q, count)."""
     values = Gram(target.kernel, target.points) @ target.coefficients  # ψ at all points, (n, q)
     diagonal = target.kernel.diagonal(target.points)
     return _smallest(lambda rows: diagonal[None, :] - 2 * rows, values.T, count)
 
 
-def mean_of_neighbors(target, count):
+def mean_of_neighbors(target: Expansion, count: int) -> Array:
     """For each vector of `target`, the mean of its `count` nearest points in feature space."""
     ranked = ranked_points(target, min(count, target.points.shape[0]))
     points = to_dense(target.points)
@@ -61,8 +64,10 @@ def mean_of_neighbors(target, count):
     return total / ranked.shape[1]
 
 
-def _smallest(function, rows, count):
-    def pick(block):
+def _smallest(function: Callable[[Array], Array], rows: Array, count: int) -> np.ndarray:
+    """Numbers of the `count` smallest columns of `function(rows)`, in ascending order, for each row."""
+
+    def pick(block: Array) -> np.ndarray:
         values = to_numpy(function(block))
         if count == 1:
             return np.argmin(values, axis=1)[:, None]
@@ -73,6 +78,6 @@ def _smallest(function, rows, count):
     return map_rows(pick, rows)
 
 
-def random_points(target, rng):
+def random_points(target: Expansion, rng: np.random.Generator) -> Array:
     """A random point of `target` for each of its vectors."""
     return to_dense(take_rows(target.points, rng.integers(target.points.shape[0], size=len(target))))
