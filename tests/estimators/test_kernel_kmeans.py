@@ -141,9 +141,9 @@ class TestOnline:
     def test_batches_continue_the_pass(self, X):
         model = KernelKMeans(3, gamma=0.2, landmarks=80, random_state=0)
         model.partial_fit(X[:40])
-        sizes = model._clusters[2]
+        sizes = model._clusters.sizes
         model.partial_fit(X[40:60]).partial_fit(X[60:])
-        assert model._clusters[2].sum() == sizes.sum() + 40 == 80
+        assert model._clusters.sizes.sum() == sizes.sum() + 40 == 80
         assert adjusted_rand_score(model.predict(X), KernelKMeans(3, gamma=0.2).fit_predict(X)) > 0.5
         assert np.array_equal(model.predict(X[60:]), model.labels_)
 

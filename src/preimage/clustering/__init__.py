@@ -1,22 +1,25 @@
 """Clusters in feature space: kernel k-means on a Gram matrix, and on coordinates in a subspace."""
 
+from preimage.clustering._clusters import (
+    Clusters,
+    distances_to_centers,
+    nearest_centers,
+    pairwise_boundaries,
+    rows_in_double,
+)
 from preimage.clustering._coordinate_kmeans import coordinate_kmeans
-from preimage.clustering._coordinate_lloyd import CoordinateClusters, coordinate_lloyd
-from preimage.clustering._coordinate_online import coordinate_online
 from preimage.clustering._coordinate_pass import CoordinatePass
-from preimage.clustering._kernel_kmeans import kernel_kmeans
-from preimage.clustering._lloyd import lloyd
-from preimage.clustering._online import online
-from preimage.clustering._partition import Partition
+from preimage.clustering._gram_kmeans import gram_kmeans
+from preimage.clustering._restarts import Search
 
 __all__ = [
-    "CoordinateClusters",
+    "Clusters",
     "CoordinatePass",
-    "Partition",
+    "Search",
     "coordinate_kmeans",
-    "coordinate_lloyd",
-    "coordinate_online",
-    "kernel_kmeans",
-    "lloyd",
-    "online",
+    "distances_to_centers",
+    "gram_kmeans",
+    "nearest_centers",
+    "pairwise_boundaries",
+    "rows_in_double",
 ]

@@ -1,6 +1,9 @@
 """Kernel k-means."""
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -9,15 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import (
     array_namespace,
-    as_points,
-    epsilon,
     from_numpy,
-    in_double,
     in_memory,
+    in_precision,
     is_chunked,
     is_foreign,
     is_lazy,
-    is_sparse,
     itemsize,
     known_rows,
     on_device,
@@ -27,6 +27,9 @@ from preimage._arrays import (
 )
 from preimage._linalg import orthonormal_factor
 from preimage._memory import memory_budget
+from preimage._progress import ReportsProgress, reports_progress
+from preimage._threads import within_n_jobs
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
@@ -38,7 +41,17 @@ from preimage._validation import (
     refuse_stream,
 )
 from preimage._warnings import warn_user
-from preimage.clustering import CoordinatePass, coordinate_kmeans, coordinate_online, kernel_kmeans
+from preimage.clustering import (
+    Clusters,
+    CoordinatePass,
+    Search,
+    coordinate_kmeans,
+    distances_to_centers,
+    gram_kmeans,
+    nearest_centers,
+    pairwise_boundaries,
+    rows_in_double,
+)
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -50,22 +63,22 @@ from preimage.estimators._landmark_fit import as_selector, landmark_inputs, sele
 from preimage.estimators._queries import check_queries, map_queries, through_device
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
-from preimage.landmarks import LandmarkSelector
+from preimage.kernels import Kernel
+from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import Binary, KernelMachine, OneVsOne
 from preimage.persistence import Saved
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
-# Units of rounding up to which squared distances count as zero.
-ROUNDING = 16
 
-
-def _knows_new_points(estimator):
+def _knows_new_points(estimator: Any) -> bool:
     """Distances need k(x, x) of new points, which precomputed kernels lack."""
     return not is_precomputed(estimator.kernel)
 
 
-class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Saved, BaseEstimator):
-    r"""k-means in feature space: clusters that no straight line in input space tells apart.
+class KernelKMeans(
+    ReportsProgress, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Saved, BaseEstimator
+):
+    r"""k-means in feature space: clusters that no straight line in input space separates.
 
     Minimises :math:`\sum_i w_i \|\varphi(x_i) - m_{\nu(i)}\|^2` over partitions of the data, with centres
     :math:`m_\nu = \sum_j \gamma_{j\nu} \varphi(x_j)`, the means of their points, and distances
@@ -74,14 +87,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     The exact route holds the kernel matrix if it fits `max_memory`, and updates sums over clusters by the points that
     move; all restarts run together. With `landmarks`, the images are projected on the span of the images of a few rows,
-    where k-means is ordinary k-means on coordinates: a pass over the data an iteration, and a model of the size of the
-    landmarks. X may then be a memory map or a Dask array, and `partial_fit` learns from a stream.
+    where k-means is ordinary k-means on coordinates: one pass over the data per iteration, and a model of the size of
+    the landmarks. X may then be a memory map or a Dask array, and `partial_fit` learns from a stream.
 
     Parameters
     ----------
     n_clusters : int, default=8
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`.
+    landmarks : None, int, str or LandmarkSelector, default=None
+        As in `KernelPCA`: None is exact, "auto" decides by the number of rows and `max_memory`.
     init : {"k-means++", "random"} or integer array of shape (n,), default="k-means++"
         How centres start: spread out by their distances in feature space, at random rows, or as means of the rows with
         the labels given; −1 is a row without a label. With labels there is one run.
@@ -90,22 +105,24 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         rows they compete on a sample.
     algorithm : {"lloyd", "online"}, default="lloyd"
         "online" is the update of [1]_: one pass in the order of rows, each row to the centre that is nearest when
-        it comes, and that centre on to the mean of its rows. Cheaper, and worse: it depends on the order.
-    landmarks : None, int, str or LandmarkSelector, default=None
-        As in `KernelPCA`: None is exact, "auto" decides by the number of rows and `max_memory`.
+        it comes, and that centre moves to the mean of its rows. It is cheaper, and worse: it depends on the order.
     preimage : str or Preimage, default="auto"
         How `cluster_preimages` goes back to input space; names as in `KernelPCA`.
+    tol : float, default=1e-6
+        Stop after an iteration that lowers the objective by at most this fraction of what the run has lowered it by.
+        Zero waits until no row moves.
     max_iter : int, default=300
         Iterations of a run.
-    tol : float, default=1e-6
-        Stop after an iteration that lowers the objective by at most this share of what the run has lowered it by. Zero
-        waits until no row moves.
     max_memory : int, str or None, default=None
         Memory for the Gram matrix or the coordinates, in bytes or as "1GB"; None is half of what is free.
     device : str or None, default=None
         "cuda" computes kernel values of NumPy data on a GPU; results come back as NumPy.
+    n_jobs : int or None, default=None
+        Threads to use at most; None or −1 is all cores.
+    verbose : bool, default=False
+        Whether fits show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of the starts and of the choice of landmarks. Seeds are drawn along the distance from the mean, so that
+        Seed of the starts and of the choice of landmarks. Starts are drawn along the distance from the mean, so that
         the order of rows does not matter, and a weight counts like copies of a row.
 
     Attributes
@@ -150,56 +167,67 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     _parameter_constraints = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         **KERNEL_CONSTRAINTS,
+        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
         "init": [StrOptions({"k-means++", "random"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "algorithm": [StrOptions({"lloyd", "online"})],
-        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
         "preimage": [str, Preimage],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
         "device": [str, None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
 
+    _clusters: Clusters
+    landmarks_: Landmarks | None
+
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        kernel="rbf",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        kernel_params=None,
-        init="k-means++",
-        n_init=10,
-        algorithm="lloyd",
-        landmarks=None,
-        preimage="auto",
-        max_iter=300,
-        tol=1e-6,
-        max_memory=None,
-        device=None,
-        random_state=0,
-    ):
+        kernel: str | Kernel | Callable = "rbf",
+        gamma: float | str | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        landmarks: int | str | LandmarkSelector | None = None,
+        init: str | Array = "k-means++",
+        n_init: int = 10,
+        algorithm: str = "lloyd",
+        preimage: str | Preimage = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 300,
+        max_memory: int | str | None = None,
+        device: str | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        random_state: Seed = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.landmarks = landmarks
         self.init = init
         self.n_init = n_init
         self.algorithm = algorithm
-        self.landmarks = landmarks
         self.preimage = preimage
-        self.max_iter = max_iter
         self.tol = tol
+        self.max_iter = max_iter
         self.max_memory = max_memory
         self.device = device
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None):
+    @reports_progress
+    @within_n_jobs
+    def fit(self, X: Rows | Iterator[Array], y: Any = None, sample_weight: Targets | None = None) -> "KernelKMeans":
         """Find clusters of the rows of X.
 
         Parameters
@@ -209,7 +237,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             Dask array; or an iterator of arrays, which is read once, by `partial_fit`.
         y : ignored
         sample_weight : array of shape (n,), optional
-            How often each row counts. Rows of weight zero have no part in the centres; they get labels.
+            How often each row counts. Rows of weight zero have no influence on the centres; they get labels.
 
         Returns
         -------
@@ -218,32 +246,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.__dict__.pop("_clusters", None)
         if is_stream(X):
             return self._fit_stream(X, sample_weight)
-        if self._wants_landmarks(X):
+        check_parameters(self)
+        if uses_landmarks("Exact kernel k-means", self.landmarks, X, self.max_memory):
             return self._fit_landmarks(X, sample_weight)
-        self.kernel_, X = kernel_and_inputs(self, X, sample_weight=sample_weight)
-        self.kernel_ = self.kernel_ if is_precomputed(self.kernel_) else about_data(self.kernel_, X)
-        self._is_single = itemsize(X.dtype) == 4
-        X = self._rows(X)
-        weights, init = self._check_rows(X.shape[0], sample_weight)
-        home = on_device(to_dense(X), self.device) if self.device is not None and not is_foreign(X) else X
-        gram = Gram(self.kernel_, self.kernel_.inputs(home))
-        if gram.fits(memory_budget(self.max_memory, home)):
-            gram = gram.held()
-        found = kernel_kmeans(gram, self.n_clusters, weights, init=init, **self._search())
-        inputs, like = self.kernel_.inputs(X), Gram(self.kernel_, X)
-        rows = np.flatnonzero((weights > 0) & (found.members >= 0))
-        self.centers_ = Expansion(
-            self.kernel_,
-            take_rows(inputs, rows),
-            from_numpy(found.coefficients(weights)[rows], like.device_array, dtype=like.dtype),
-            squared_norms=from_numpy(found.squared_norms, like.device_array, dtype=like.dtype),
-        )
-        self.route_, self.landmarks_ = "exact", None
-        self.labels_ = self._map(self._nearest, inputs)
-        self._report(found, np.unique(self.labels_[weights > 0]).size)
-        return self
+        return self._fit_exact(X, sample_weight)
 
-    def partial_fit(self, X, y=None, sample_weight=None):
+    @reports_progress
+    @within_n_jobs
+    def partial_fit(self, X: Rows, y: Any = None, sample_weight: Targets | None = None) -> "KernelKMeans":
         """Learn from a further batch of rows, on landmarks, by the online update.
 
         The first batch fixes the width of the kernel, the landmarks and the first centres, by `fit`; later rows go to
@@ -267,42 +277,48 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             check_parameters(self)
             return self._fit_landmarks(X, sample_weight)
         X = known_rows(self._check_inputs(X))
-        weights = check_weights(self, sample_weight, X.shape[0])
-        weights = np.ones(X.shape[0]) if weights is None else weights
-        space, centers, sizes = self._clusters
-        Y = self._coordinates(space)(X)
-        centers, sizes = coordinate_online(centers, sizes, Y, weights)
-        self._adopt(space, centers, sizes)
+        weights = self._weights(sample_weight, X.shape[0])
+        self._clusters = self._clusters.after(self._coordinates(self._clusters.space)(X), weights)
+        self.centers_ = self._clusters.vectors
         self.labels_ = self.predict(X)
         self.inertia_ = -self.score(X, sample_weight=weights)
         return self
 
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X: Rows, y: Any = None, sample_weight: Targets | None = None) -> Array:
         """Fit, and return `labels_`."""
         refuse_stream(self, X, "fit_predict", "Call fit(blocks), then predict on blocks one by one.")
         return self.fit(X, sample_weight=sample_weight).labels_
 
-    def predict(self, X):
+    @within_n_jobs
+    def predict(self, X: Rows) -> Array:
         """The nearest centre of each row, shape (q,); lazy for a Dask array."""
         X = self._check_inputs(X)
-        return self._map(self._nearest, X)
+        return self._map(partial(nearest_centers, self.centers_), X)
 
-    def transform(self, X):
+    @within_n_jobs
+    def transform(self, X: Rows) -> Array:
         """Distances to the centres in feature space, shape (q, n_clusters); lazy for a Dask array.
 
-        They need k(x, x) of new points, which precomputed kernels lack: `predict` does without.
+        They need k(x, x) of new points, which precomputed kernels lack; `predict` does not.
         """
-        return self._map(lambda rows: self._narrowed(self._distances(rows)), self._check_inputs(X))
+        X, centers, precision = self._check_inputs(X), self.centers_, self._precision
+        return self._map(lambda rows: in_precision(distances_to_centers(centers, rows), precision), X)
 
     @available_if(_knows_new_points)
-    def score(self, X, y=None, sample_weight=None):
+    @within_n_jobs
+    def score(self, X: Rows, y: Any = None, sample_weight: Targets | None = None) -> float:
         """Minus the sum of squared distances in feature space to the nearest centres, weighted."""
-        distances = self._map(lambda rows: _smallest(self._distances(rows)), self._check_inputs(X))
-        distances = to_numpy(in_memory(distances)).astype(np.float64)
-        weights = check_weights(self, sample_weight, distances.shape[0])
-        return -float(np.sum(distances**2) if weights is None else weights @ distances**2)
+        X, centers = self._check_inputs(X), self.centers_
 
-    def cluster_preimages(self):
+        def smallest(rows: Array) -> Array:
+            distances = distances_to_centers(centers, rows)
+            return array_namespace(distances).min(distances, axis=1)
+
+        distances = to_numpy(in_memory(self._map(smallest, X))).astype(np.float64)
+        weights = self._weights(sample_weight, distances.shape[0])
+        return -float(weights @ distances**2)
+
+    def cluster_preimages(self) -> Array:
         r"""Inputs whose images are nearest to the centres, shape (n_clusters, d).
 
         Minimises :math:`\|\varphi(z) - m_\nu\|^2` with the solver `preimage`, from the training point that is nearest
@@ -327,9 +343,59 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 "a solver with a larger max_iter may help.",
                 ConvergenceWarning,
             )
-        return self._narrowed(result.points)
+        return in_precision(result.points, self._precision)
 
-    def _fit_stream(self, blocks, sample_weight):
+    def _fit_exact(self, X: Rows, sample_weight: Targets | None) -> "KernelKMeans":
+        kernel, X = kernel_and_inputs(self, X, sample_weight=sample_weight)
+        kernel = kernel if is_precomputed(kernel) else about_data(kernel, X)
+        self._adopt_kernel(kernel, X)
+        X = rows_in_double(kernel, X)
+        weights = self._weights(sample_weight, X.shape[0])
+        search = self._search(weights)
+        moved = on_device(to_dense(X), self.device) if self.device is not None and not is_foreign(X) else X
+        gram = Gram(kernel, kernel.inputs(moved))
+        if gram.fits(memory_budget(self.max_memory, moved)):
+            gram = gram.held()
+        found = gram_kmeans(gram, weights, search)
+        points, dtype = kernel.inputs(X), Gram(kernel, X).dtype
+        rows = np.flatnonzero((weights > 0) & (found.members >= 0))
+        self.centers_ = Expansion(
+            kernel,
+            take_rows(points, rows),
+            from_numpy(found.coefficients(weights)[rows], X, dtype=dtype),
+            squared_norms=from_numpy(found.squared_norms, X, dtype=dtype),
+        )
+        self.route_, self.landmarks_ = "exact", None
+        self.labels_ = self._map(partial(nearest_centers, self.centers_), points)
+        self._report(found, np.unique(self.labels_[weights > 0]).size)
+        return self
+
+    def _fit_landmarks(self, X: Rows, sample_weight: Targets | None) -> "KernelKMeans":
+        inputs = landmark_inputs(self, X, sample_weight=sample_weight, min_samples=1, keep_all=True)
+        kernel, X = inputs.kernel, inputs.X
+        weights = np.ones(X.shape[0]) if inputs.weights is None else inputs.weights
+        search = self._search(weights)
+        self._adopt_kernel(kernel, X)
+        X = X if is_lazy(X) else rows_in_double(kernel, X)
+        used = np.flatnonzero(weights > 0)
+        rows = X if used.size == weights.size else take_rows(X, used)
+        # Another generator than that of the search: the numbers that a selection draws must not change the starts.
+        rng = selection_rng(self.landmarks, self.random_state)
+        landmarks = as_selector(self.landmarks).select(kernel, rows, rng=rng).required()
+        space = Subspace.span(kernel, rows_in_double(kernel, landmarks.points))
+        held = not is_lazy(X) and 8 * X.shape[0] * len(space) <= memory_budget(self.max_memory, np.empty(0))
+        data = CoordinatePass(X, self._coordinates(space), partial(_squared_lengths, kernel), weights, held=held)
+        found = coordinate_kmeans(data, search)
+        self._clusters = Clusters(space, found.centers, found.sizes)
+        self.centers_, self.landmarks_, self.route_ = self._clusters.vectors, landmarks, "landmarks"
+        self.labels_ = self._map(partial(nearest_centers, self.centers_), X)
+        # Labels of a Dask array are not computed yet. Sizes stand for them; they also count clusters whose centre
+        # coincides with an earlier one.
+        n_found = np.count_nonzero(found.sizes) if is_chunked(X) else np.unique(self.labels_[weights > 0]).size
+        self._report(found, int(n_found))
+        return self
+
+    def _fit_stream(self, blocks: Iterator[Array], sample_weight: Targets | None) -> "KernelKMeans":
         """Learn from an iterator of blocks, from the start."""
         if sample_weight is not None:
             raise ValueError(
@@ -340,71 +406,41 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             self.partial_fit(block)
         return self
 
-    def _fit_landmarks(self, X, sample_weight):
-        inputs = landmark_inputs(self, X, sample_weight=sample_weight, min_samples=1, keep_all=True)
-        kernel, X = inputs.kernel, inputs.X
-        weights, init = self._check_rows(X.shape[0], sample_weight)
-        self.kernel_, self._is_single = kernel, itemsize(X.dtype) == 4
-        X = X if is_lazy(X) else self._rows(X)
-        search = self._search()
-        used = np.flatnonzero(weights > 0)
-        rows = X if used.size == weights.size else take_rows(X, used)
-        # A generator of its own: how many numbers a selection draws must not change the starts.
-        rng = selection_rng(self.landmarks, self.random_state)
-        self.landmarks_ = as_selector(self.landmarks).select(kernel, rows, rng=rng).required()
-        space = Subspace.span(kernel, self._rows(self.landmarks_.points))
-        held = not is_lazy(X) and 8 * X.shape[0] * len(space) <= memory_budget(self.max_memory, np.empty(0))
-        data = CoordinatePass(X, self._coordinates(space), self._lengths, weights, held=held)
-        found = coordinate_kmeans(data, self.n_clusters, init=init, **search)
-        self.route_ = "landmarks"
-        self._adopt(space, found.centers, found.sizes)
-        self.labels_ = self._map(self._nearest, X)
-        # Labels of a Dask array are not known yet; sizes count copies of a centre by chance.
-        n_found = np.count_nonzero(found.sizes) if is_chunked(X) else np.unique(self.labels_[weights > 0]).size
-        self._report(found, int(n_found))
-        return self
+    def _adopt_kernel(self, kernel: Kernel, X: Rows) -> None:
+        """Keep the resolved kernel, and the precision of the data, which results have."""
+        self.kernel_, self._precision = kernel, "float32" if itemsize(X.dtype) == 4 else "float64"
 
-    def _adopt(self, space, centers, sizes):
-        """Centres in coordinates as vectors of feature space."""
-        self._clusters = space, centers, sizes
-        like = space.frame.coefficients
-        norms = from_numpy(np.sum(centers * centers, axis=1), like)
-        coefficients = like @ from_numpy(np.ascontiguousarray(centers.T), like)
-        self.centers_ = Expansion(self.kernel_, space.frame.points, coefficients, squared_norms=norms)
-
-    def _search(self):
-        """What both routes of the algorithm take."""
-        return {
-            "n_init": int(self.n_init),
-            "algorithm": self.algorithm,
-            "max_iter": int(self.max_iter),
-            "tol": float(self.tol),
-            "rng": generator(self.random_state),
-        }
-
-    def _check_rows(self, n, sample_weight):
-        """Weights and labels to start from, one a row."""
-        weights = check_weights(self, sample_weight, n)
-        weights = np.ones(n) if weights is None else weights
-        used = int(np.count_nonzero(weights))
+    def _search(self, weights: np.ndarray) -> Search:
+        """The parameters of the search, with labels to start from checked against the rows."""
+        n, used = weights.size, int(np.count_nonzero(weights))
         if used < self.n_clusters:
             of_weight = "" if used == n else " with a positive weight"
             raise ValueError(f"n_samples={used}{of_weight} should be >= n_clusters={self.n_clusters}.")
-        if isinstance(self.init, str):
-            return weights, self.init
-        init = np.asarray(to_numpy(self.init) if is_foreign(self.init) else self.init)
-        if init.shape != (n,) or init.dtype.kind not in "iu" or init.min() < -1 or init.max() >= self.n_clusters:
-            raise ValueError(
-                f"`init` needs a label from 0 to {self.n_clusters - 1}, or −1, for each of {n} rows; got shape "
-                f"{init.shape}, dtype {init.dtype}."
-            )
-        return weights, init.astype(np.intp)
+        init = self.init
+        if not isinstance(init, str):
+            init = np.asarray(to_numpy(init) if is_foreign(init) else init)
+            if init.shape != (n,) or init.dtype.kind not in "iu" or init.min() < -1 or init.max() >= self.n_clusters:
+                raise ValueError(
+                    f"`init` needs a label from 0 to {self.n_clusters - 1}, or −1, for each of {n} rows; got shape "
+                    f"{init.shape}, dtype {init.dtype}."
+                )
+            init = init.astype(np.intp)
+        return Search(
+            n_clusters=int(self.n_clusters),
+            init=init,
+            n_init=int(self.n_init),
+            algorithm=self.algorithm,
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
+            rng=generator(self.random_state),
+        )
 
-    def _wants_landmarks(self, X):
-        check_parameters(self)
-        return uses_landmarks("Exact kernel k-means", self.landmarks, X, self.max_memory)
+    def _weights(self, sample_weight: Targets | None, n: int) -> np.ndarray:
+        weights = check_weights(self, sample_weight, n)
+        return np.ones(n) if weights is None else weights
 
-    def _report(self, found, n_found):
+    def _report(self, found: Any, n_found: int) -> None:
+        """Keep what a `Partition` or `CoordinateClusters` says of the search, and warn of what it did not find."""
         self.inertia_ = found.inertia
         self.n_iter_ = found.n_iter
         if n_found < self.n_clusters:
@@ -420,88 +456,49 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 ConvergenceWarning,
             )
 
-    def _coordinates(self, space):
-        """A function from rows to coordinates in NumPy and double precision."""
+    def _coordinates(self, space: Subspace) -> Callable[[Array], np.ndarray]:
+        """A function from rows to coordinates in NumPy and double precision, computed on `device`."""
+        kernel, coordinates = self.kernel_, space.coordinates
         if self.device is not None and not is_foreign(space.frame.points):
-            there = through_device(space, self.device)
-            return lambda rows: there(self._rows(rows)).astype(np.float64)
-        return lambda rows: to_numpy(space.frame(self._rows(rows))).astype(np.float64, copy=False)
+            coordinates = through_device(space, self.device)
+        return lambda rows: to_numpy(coordinates(rows_in_double(kernel, rows))).astype(np.float64, copy=False)
 
-    def _lengths(self, rows):
-        return to_numpy(self.kernel_.diagonal(self._rows(rows))).astype(np.float64, copy=False)
-
-    def _rows(self, rows):
-        """A block of rows as the kernel takes it, in double precision; numbers of a precomputed kernel stay.
-
-        Distances in feature space are differences of kernel values, of which single precision leaves nothing where
-        these are large, as inner products far from the origin are, or nearly equal, as values of wide kernels are.
-        """
-        return rows if is_precomputed(self.kernel_) else in_double(as_points(rows))
-
-    def _narrowed(self, array):
-        """Results in the precision of the training data."""
-        xp = array_namespace(array)
-        dtype = xp.float32 if self._is_single else xp.float64
-        return array.astype(dtype) if is_sparse(array) else xp.astype(array, dtype, copy=False)
-
-    def _nearest(self, rows):
-        rows = self._rows(rows)
-        norms, values = self.centers_.squared_norms(), self.centers_(rows)
-        xp = array_namespace(values)
-        scores = norms - 2 * values
-        # Centres that are equally near up to rounding, such as those of clusters of copies, give way to the first.
-        rounding = ROUNDING * epsilon(scores.dtype) * xp.max(xp.abs(norms) + 2 * xp.abs(values), axis=1)
-        nearest = scores <= (xp.min(scores, axis=1) + rounding)[:, None]
-        return to_numpy(xp.argmax(xp.astype(nearest, xp.int8), axis=1)).astype(np.intp, copy=False)
-
-    def _distances(self, rows):
-        rows = self._rows(rows)
-        lengths, norms = self.kernel_.diagonal(rows)[:, None], self.centers_.squared_norms()
-        squared = lengths - 2 * self.centers_(rows) + norms
-        xp = array_namespace(squared)
-        # The root of a rounding error is no distance: a centre that is a point has distance zero to it.
-        rounding = ROUNDING * epsilon(squared.dtype) * (xp.abs(lengths) + norms)
-        return xp.sqrt(xp.where(squared > rounding, squared, xp.zeros_like(squared)))
-
-    def _map(self, function, X):
+    def _map(self, function: Callable[[Array], Array], X: Rows) -> Array:
         return map_queries(self, function, X, self.centers_.coefficients)
 
-    def _check_inputs(self, X):
+    def _check_inputs(self, X: Rows) -> Rows:
         check_is_fitted(self)
         return check_queries(self, X, self.centers_.coefficients)
 
-    def _kernel_machine(self):
-        r"""A classifier of cluster numbers: one function a pair, positive where the first centre is the nearer one.
+    def _kernel_machine(self) -> KernelMachine:
+        """A classifier of cluster numbers, from one function per pair of clusters, positive where the first is nearer.
 
-        :math:`\langle m_i - m_j, \varphi(x) \rangle - (\|m_i\|^2 - \|m_j\|^2)/2`, without k(x, x), which is common to
-        all; the signs of pairs survive small errors and new thresholds.
+        The signs of pairs survive small errors and new thresholds.
         """
         check_is_fitted(self)
         k = len(self.centers_)
         if k == 1:
             raise ValueError("A single cluster has no boundary to compress: every input belongs to it.")
-        # (0, 1), (0, 2), ...; `Binary` has the second class where its function is positive.
+        # Pairs (0, 1), (0, 2), ...; `Binary` predicts the second class where its function is positive.
         first, second = (np.array([1]), np.array([0])) if k == 2 else np.triu_indices(k, 1)
-        centers = self.centers_
-        take = lambda array: take_rows(array, first) - take_rows(array, second)
         return KernelMachine(
-            Expansion(self.kernel_, centers.points, take(centers.coefficients.T).T),
-            -take(centers.squared_norms()) / 2,
+            *pairwise_boundaries(self.centers_, first, second),
             Binary(np.arange(2)) if k == 2 else OneVsOne(np.arange(k)),
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
         )
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return len(self.centers_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = with_kernel_tags(super().__sklearn_tags__(), self.kernel)
         if is_precomputed(self.kernel):
             tags.transformer_tags = None
         return tags
 
 
-def _smallest(distances):
-    return array_namespace(distances).min(distances, axis=1)
+def _squared_lengths(kernel: Kernel, rows: Array) -> np.ndarray:
+    """k(x, x) in NumPy and double precision."""
+    return to_numpy(kernel.diagonal(rows_in_double(kernel, rows))).astype(np.float64, copy=False)

@@ -1,14 +1,17 @@
 """k-means on coordinates: blocks, memory maps and Dask arrays give what ordinary k-means gives."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from preimage.clustering import CoordinatePass, coordinate_kmeans, coordinate_lloyd
+from preimage.clustering import CoordinatePass, Search, coordinate_kmeans
 from preimage.clustering import _coordinate_kmeans as module
 from preimage.clustering import _coordinate_pass as passes
+from preimage.clustering._coordinate_kmeans import coordinate_lloyd
 
-SEARCH = {"init": "k-means++", "n_init": 3, "algorithm": "lloyd", "max_iter": 300, "tol": 0.0}
+SEARCH = Search(3, "k-means++", n_init=3, algorithm="lloyd", max_iter=300, tol=0.0, rng=np.random.default_rng(0))
 
 
 @pytest.fixture
@@ -58,8 +61,8 @@ def test_empty_clusters_get_the_farthest_point(X):
 
 def test_restarts_compete_on_a_sample(X, monkeypatch):
     monkeypatch.setattr(module, "SAMPLE", 50)
-    found = coordinate_kmeans(data(X, held=False), 3, rng=np.random.default_rng(0), **SEARCH)
-    full = coordinate_kmeans(data(X), 3, rng=np.random.default_rng(0), **{**SEARCH, "n_init": 20})
+    found = coordinate_kmeans(data(X, held=False), replace(SEARCH, rng=np.random.default_rng(0)))
+    full = coordinate_kmeans(data(X), replace(SEARCH, n_init=20, rng=np.random.default_rng(0)))
     assert found.inertia <= 1.1 * full.inertia
     again = coordinate_lloyd(data(X), found.centers[None])
     assert again.inertia == pytest.approx(found.inertia)
@@ -69,14 +72,14 @@ def test_restarts_compete_on_a_sample(X, monkeypatch):
 def test_labels_to_start_from(X, algorithm):
     init = np.full(90, -1)
     init[:3] = [0, 1, 2]
-    search = {**SEARCH, "init": init, "algorithm": algorithm}
-    found = coordinate_kmeans(data(X), 3, rng=None, **search)
+    search = replace(SEARCH, init=init, algorithm=algorithm)
+    found = coordinate_kmeans(data(X), search)
     assert found.sizes.sum() == 90
     if algorithm == "lloyd":
         assert np.allclose(found.centers, KMeans(3, init=X[:3], n_init=1, tol=0).fit(X).cluster_centers_)
     init[2] = -1
     with pytest.raises(ValueError, match="cluster 2"):
-        coordinate_kmeans(data(X), 3, rng=None, **search)
+        coordinate_kmeans(data(X), search)
 
 
 def test_missing_values_are_found_in_the_pass(X):

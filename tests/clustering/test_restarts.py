@@ -1,10 +1,17 @@
-"""Seeds of k-means++ in feature space."""
+"""Seeds of k-means++ in feature space, and the rule that ends runs."""
 
 import numpy as np
 import pytest
 
-from preimage.clustering._products import kernel_rows
-from preimage.clustering._seeding import mean_order, plus_plus_seeds, random_seeds, seed_labels, squared_distances
+from preimage.clustering._gram_kmeans import mean_order
+from preimage.clustering._gram_products import kernel_rows
+from preimage.clustering._restarts import (
+    improves_too_little,
+    plus_plus_seeds,
+    random_seeds,
+    seed_labels,
+    squared_distances,
+)
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Linear
 
@@ -26,7 +33,7 @@ def test_distances_are_those_of_feature_space(X):
     assert np.allclose(distances, ((X[[3, 5], None, :] - X) ** 2).sum(axis=2))
 
 
-def test_seeds_are_distinct_and_one_a_distant_group():
+def test_seeds_are_distinct_and_one_per_distant_group():
     X = np.array([[0.0], [0.1], [100.0], [100.1], [200.0], [200.1]])
     found = seeds(Gram(Linear(), X).held(), np.ones(6), 3, 20)
     assert np.array_equal(np.sort(found // 2, axis=1), np.tile(np.arange(3), (20, 1)))
@@ -69,3 +76,10 @@ def test_rows_go_to_the_nearest_seed(X):
     labels = seed_labels(lambda numbers: kernel_rows(gram, numbers), gram.diagonal(), np.array([[1, 7], [3, 4]]))
     expected = [np.argmin(((X[:, None] - X[pair]) ** 2).sum(axis=2), axis=1) for pair in ([1, 7], [3, 4])]
     assert np.array_equal(labels, expected)
+
+
+def test_runs_end_when_an_iteration_brings_little_of_what_all_have_brought():
+    paths = np.array([[10.0, 5.0, 4.0], [10.0, 5.0, 4.99]])
+    assert improves_too_little(paths, 0.01).tolist() == [False, True]
+    assert not improves_too_little(paths[:, :1], 0.01).any()
+    assert improves_too_little(np.array([3.0, 2.0, 2.0]), 0.0)
