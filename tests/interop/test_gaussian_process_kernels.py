@@ -9,7 +9,7 @@ from labels import label
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process import kernels as gp
 
-from preimage.interop._gaussian_process_kernels import kernel_of_gaussian_process
+from preimage.interop._kernels import kernel_of_gaussian_process
 from preimage.kernels import (
     CallableKernel,
     Constant,

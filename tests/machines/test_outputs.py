@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from labels import label
 from numpy.testing import assert_allclose, assert_array_equal
 
+from preimage.machines import best_threshold
 from preimage.machines.outputs import (
     Binary,
     Coordinates,
@@ -220,3 +221,31 @@ def test_rows_are_coupled_independently(n_classes, seed):
 def test_the_interface_cannot_be_made():
     with pytest.raises(TypeError):
         Output()
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=30), st.floats(-6, 6))
+def test_thresholds_never_add_errors(pairs, old):
+    scores = np.array([score for score, _ in pairs], dtype=float)
+    labels = np.where([label for _, label in pairs], 1, -1)
+    errors = lambda b: np.sum((scores + b > 0) != (labels > 0))
+    new = best_threshold(scores, labels, old)
+    possible = [errors(b) for b in np.arange(-7, 7, 0.5)]
+    assert errors(new) == min(*possible, errors(old))
+    if errors(old) == errors(new):
+        assert new == old
+
+
+def test_constants_keep_decisions_and_means():
+    rng = np.random.default_rng(0)
+    for output in OUTPUTS:
+        before = values_for(output, 50)
+        after = before + rng.normal(size=before.shape[1]) * (output.kind != "transformer")
+        shift, moved = output.recentred(before, after, None)
+        if output.kind == "regressor":
+            assert_allclose(after + shift, before)
+        else:
+            assert_array_equal(after + shift > 0, before > 0)
+        if output.has_probabilities:
+            # Of the values before thresholds moved: those of the smaller functions as they were.
+            assert_allclose(moved.probabilities(after + shift), output.probabilities(after))

@@ -1,10 +1,9 @@
 """Between scikit-learn and this library: fitted estimators as expansions and kernel machines."""
 
-from preimage.interop._feature_maps import machine_of
+from typing import Any
+
 from preimage.interop._folding import Folded, fold
-from preimage.interop._sklearn import expansion_of
-from preimage.interop._unscaled import on_unscaled_inputs
-from preimage.interop._work import multiplications
+from preimage.interop._sklearn import expansion_of, machine_of
 from preimage.interop.onnx import to_onnx
 from preimage.persistence import skops_types
 
@@ -14,13 +13,11 @@ __all__ = [
     "expansion_of",
     "fold",
     "machine_of",
-    "multiplications",
-    "on_unscaled_inputs",
     "to_onnx",
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     # Made when it is asked for: estimators are a layer above this one, and not there yet.
     if name == "SKOPS_TYPES":
         return skops_types()

@@ -1,4 +1,4 @@
-"""Affine maps between coordinates: scalers, projections and selections of scikit-learn."""
+"""Affine maps of scikit-learn's scalers, projections and selections, and machines that take them in."""
 
 from functools import singledispatch
 from typing import Any, NamedTuple
@@ -8,6 +8,12 @@ from scipy import sparse
 from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from preimage._arrays import is_sparse, to_dense, to_numpy
+from preimage._typing import Array
+from preimage.feature_space import Expansion
+from preimage.kernels import Kernel, ProfileKernel, ScaledInputs, ShiftedInputs
+from preimage.machines import KernelMachine
 
 
 class AffineMap(NamedTuple):
@@ -20,40 +26,45 @@ class AffineMap(NamedTuple):
     shift : array of shape (q,)
     """
 
-    matrix: Any
-    shift: Any
+    matrix: Array
+    shift: Array
+
+    @property
+    def multiplications(self) -> int:
+        """What one row costs."""
+        return int(self.matrix.nnz if is_sparse(self.matrix) else self.matrix.size)
 
 
 @singledispatch
-def affine_map_of(step):
+def affine_map_of(step: Any) -> AffineMap | None:
     """The map of a fitted transformer as an `AffineMap`, or None if it is none that we know."""
     return None
 
 
 @affine_map_of.register
-def _(scaler: StandardScaler):
+def _(scaler: StandardScaler) -> AffineMap | None:
     return _scaling(scaler, scaler.mean_ if scaler.with_mean else None, scaler.scale_ if scaler.with_std else None)
 
 
 @affine_map_of.register
-def _(scaler: RobustScaler):
+def _(scaler: RobustScaler) -> AffineMap | None:
     center, scale = scaler.center_ if scaler.with_centering else None, scaler.scale_ if scaler.with_scaling else None
     return _scaling(scaler, center, scale)
 
 
 @affine_map_of.register
-def _(scaler: MaxAbsScaler):
+def _(scaler: MaxAbsScaler) -> AffineMap | None:
     return None if getattr(scaler, "clip", False) else _scaling(scaler, None, scaler.scale_)
 
 
 @affine_map_of.register
-def _(scaler: MinMaxScaler):
+def _(scaler: MinMaxScaler) -> AffineMap | None:
     return None if scaler.clip else AffineMap(sparse.diags_array(scaler.scale_).tocsr(), scaler.min_)
 
 
 @affine_map_of.register(PCA)
 @affine_map_of.register(IncrementalPCA)
-def _(pca):
+def _(pca: PCA | IncrementalPCA) -> AffineMap:
     matrix = pca.components_.T
     if pca.whiten:
         # scikit-learn divides by at least this, so that directions without variance do not explode.
@@ -63,17 +74,56 @@ def _(pca):
 
 
 @affine_map_of.register
-def _(svd: TruncatedSVD):
+def _(svd: TruncatedSVD) -> AffineMap | None:
     return AffineMap(svd.components_.T, np.zeros(svd.components_.shape[0]))
 
 
 @affine_map_of.register
-def _(selector: SelectorMixin):
+def _(selector: SelectorMixin) -> AffineMap | None:
     chosen = selector.get_support(indices=True)
     return AffineMap(sparse.eye_array(selector.n_features_in_, format="csc")[:, chosen], np.zeros(chosen.size))
 
 
-def _scaling(scaler, center, scale):
+def on_unscaled_inputs(machine: KernelMachine, scaler: Any) -> KernelMachine | None:
+    """The machine that takes what the scaler before it takes; None if the step is no scaler.
+
+    A scaler x ↦ (x − c)s makes k(x, y) the kernel k((x − c)s, (y − c)s), and z the point z/s + c. Distances do not
+    notice the shift. One machine in place of two steps can be saved and exported; `compress` itself leaves scalers
+    alone, whose parameters mean something.
+    """
+    affine, expansion = affine_map_of(scaler), machine.expansion
+    if affine is None or expansion.kernel.points_are_row_numbers:
+        return None
+    scale = _positive_diagonal(affine.matrix)
+    if scale is None:
+        return None
+    center = -affine.shift / scale
+    kernel: Kernel = ScaledInputs(expansion.kernel, scale**2)
+    if np.any(center) and not (isinstance(expansion.kernel, ProfileKernel) and expansion.kernel.is_radial):
+        kernel = ShiftedInputs(kernel, center)
+    points = expansion.points
+    if is_sparse(points) and not np.any(center):
+        points = points.multiply(1 / scale).tocsr()
+    else:
+        points = to_numpy(to_dense(points)) / scale + center
+    return KernelMachine(
+        Expansion(kernel, points, expansion.coefficients),
+        machine.intercept,
+        machine.output,
+        scale.size,
+        getattr(scaler, "feature_names_in_", None),
+        machine.weights,
+    )
+
+
+def _scaling(scaler: Any, center: Array | None, scale: Array | None) -> AffineMap:
     """y ↦ (y − center)/scale; None is zero and one."""
     scale = np.ones(scaler.n_features_in_) if scale is None else scale
     return AffineMap(sparse.diags_array(1 / scale).tocsr(), np.zeros(scale.size) if center is None else -center / scale)
+
+
+def _positive_diagonal(matrix: Array) -> np.ndarray | None:
+    """The diagonal of a map that only scales; None for any other."""
+    is_square = is_sparse(matrix) and matrix.shape[0] == matrix.shape[1]
+    diagonal = matrix.diagonal() if is_square else np.zeros(1)
+    return diagonal if np.all(diagonal > 0) and matrix.nnz == diagonal.size else None

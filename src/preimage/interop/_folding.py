@@ -11,11 +11,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from preimage.interop._affine import affine_map_of
+from preimage.interop._affine import AffineMap, affine_map_of, on_unscaled_inputs
 from preimage.interop._linear import LinearMachine, linear_machine_of
 from preimage.interop._sklearn import SUPPORTED, machine_of
-from preimage.interop._unscaled import on_unscaled_inputs
-from preimage.machines._machine import KernelMachine
+from preimage.machines import KernelMachine
 from preimage.machines.outputs import Calibrated
 
 
@@ -32,15 +31,76 @@ class Folded:
         Of the last step, where the estimator is a pipeline.
     template : estimator or None
         What the machine stands for, unfitted.
+    work : int
+        Multiplications of the estimator for one row, with all steps of a pipeline. Steps that we do not know count
+        nothing: the ratio of two pipelines that share such a step is then an upper bound.
+    front_work : int
+        Those of `front` alone.
     """
 
-    front: list
+    front: list[tuple[str, Any]]
     machine: Any
-    name: Any
+    name: str | None
     template: Any
+    work: int
+    front_work: int = 0
+
+    def taken_in(self, machine: KernelMachine) -> KernelMachine:
+        """`machine`, of the kind that `front` feeds, as one that takes the inputs of `front`.
+
+        Raises
+        ------
+        TypeError
+            If a step of `front` is more than a scaler.
+        """
+        for name, step in reversed(self.front):
+            unscaled = on_unscaled_inputs(machine, step)
+            if unscaled is None:
+                raise TypeError(
+                    f"The step {name!r} of the pipeline cannot be folded into an expansion; pass its last step, and "
+                    "transformed inputs. `preimage.compress` takes the pipeline whole, and keeps such steps."
+                )
+            machine = unscaled
+        return machine
 
 
-def fold(estimator):
+@dataclass(frozen=True)
+class _Step:
+    """A fitted transformer of a pipeline, read once: as an affine map, as functions of feature space, or neither."""
+
+    name: str
+    transformer: Any
+    affine: AffineMap | None
+    machine: KernelMachine | None
+
+    @classmethod
+    def of(cls, name: str, transformer: Any) -> "_Step":
+        affine = affine_map_of(transformer)
+        try:
+            machine = machine_of(transformer) if affine is None else None
+        except TypeError:
+            machine = None
+        return cls(name, transformer, affine, machine)
+
+    @property
+    def features(self) -> KernelMachine | None:
+        """The machine, where its functions are coordinates."""
+        return self.machine if self.machine is not None and self.machine.output.kind == "transformer" else None
+
+    @property
+    def work(self) -> int:
+        """Multiplications for one row."""
+        if isinstance(self.transformer, Pipeline):
+            return sum(_Step.of(name, step).work for name, step in _active(self.transformer.steps))
+        if isinstance(self.transformer, FrozenEstimator):
+            return _Step.of(self.name, self.transformer.estimator).work
+        if hasattr(self.transformer, "best_estimator_"):
+            return _Step.of(self.name, self.transformer.best_estimator_).work
+        known = self.affine or self.machine or linear_machine_of(self.transformer)
+        return 0 if known is None else known.multiplications
+
+
+def fold(estimator: Any) -> Folded:
     """A fitted estimator as steps that stay, and a kernel machine made of all that can be folded into one.
 
     Kernel PCA, or another map whose coordinates are functions of feature space, followed by a linear machine is one
@@ -87,36 +147,41 @@ def fold(estimator):
 
 
 @singledispatch
-def _fold(estimator):
+def _fold(estimator: Any) -> Folded:
     if hasattr(estimator, "best_estimator_"):
         return _fold(estimator.best_estimator_)
-    linear = linear_machine_of(estimator)
-    machine = machine_of(estimator) if linear is None else linear
-    return Folded([], machine, None, _template(estimator))
+    machine = linear_machine_of(estimator) or machine_of(estimator)
+    return Folded([], machine, None, _template(estimator), machine.multiplications)
 
 
 @_fold.register
-def _(frozen: FrozenEstimator):
+def _(frozen: FrozenEstimator) -> Folded:
     return _fold(frozen.estimator)
 
 
 @_fold.register
-def _(pipeline: Pipeline):
+def _(pipeline: Pipeline) -> Folded:
     name, last = pipeline.steps[-1]
     if last is None or isinstance(last, str):
         raise TypeError(f"The last step of the pipeline, {name!r}, is {last!r}: there is no machine to make small.")
     check_is_fitted(last)
     inner = _fold(last)
-    steps = [(each, step) for each, step in pipeline.steps[:-1] if not (step is None or isinstance(step, str))]
-    steps = _distinctly_named([*steps, *inner.front])
-    machine, n_left = _folded_back(inner.machine, [step for _, step in steps])
-    taken = [(each, clone(step)) for each, step in steps[n_left:]]
-    template = Pipeline([*taken, (name, inner.template)]) if taken else inner.template
-    return Folded(steps[:n_left], machine, name, template)
+    steps = [_Step.of(*pair) for pair in _distinctly_named([*_active(pipeline.steps[:-1]), *inner.front])]
+    machine, n_left = _folded_back(inner.machine, steps)
+    front, taken = steps[:n_left], steps[n_left:]
+    clones = [(step.name, clone(step.transformer)) for step in taken]
+    return Folded(
+        [(step.name, step.transformer) for step in front],
+        machine,
+        name,
+        Pipeline([*clones, (name, inner.template)]) if taken else inner.template,
+        work=sum(step.work for step in steps) + inner.work - inner.front_work,
+        front_work=sum(step.work for step in front),
+    )
 
 
 @_fold.register
-def _(calibrated: CalibratedClassifierCV):
+def _(calibrated: CalibratedClassifierCV) -> Folded:
     check_is_fitted(calibrated)
     parts = calibrated.calibrated_classifiers_
     if len(parts) > 1:
@@ -143,38 +208,34 @@ def _(calibrated: CalibratedClassifierCV):
     return replace(inner, machine=replace(inner.machine, output=output), template=template)
 
 
-def _folded_back(machine, steps):
+def _folded_back(machine: KernelMachine | LinearMachine, steps: list[_Step]) -> tuple[Any, int]:
     """The machine together with the last steps that fold into it, and how many steps are left."""
     linear = machine if isinstance(machine, LinearMachine) else linear_machine_of(machine)
-    for number in range(len(steps), 0, -1):
-        if linear is None:
+    if linear is None:
+        return machine, len(steps)
+    for number in reversed(range(len(steps))):
+        affine, features = steps[number].affine, steps[number].features
+        if affine is not None:
+            linear = linear.after(affine)
+        elif features is not None:
+            return linear.on(features), number
+        else:
             break
-        affine = affine_map_of(steps[number - 1])
-        if affine is None:
-            features = _feature_map(steps[number - 1])
-            if features is not None:
-                return linear.on(features), number - 1
-            break
-        linear = linear.after(affine)
     return machine, len(steps)
 
 
-def _distinctly_named(steps):
+def _active(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Steps of a pipeline without those that pass inputs through."""
+    return [(name, step) for name, step in steps if not (step is None or isinstance(step, str))]
+
+
+def _distinctly_named(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Steps of nested pipelines may have one name; a pipeline of them all may not."""
     names = [name for name, _ in steps]
     return steps if len(set(names)) == len(names) else [(f"{name}_{i}", step) for i, (name, step) in enumerate(steps)]
 
 
-def _feature_map(step):
-    """A step whose coordinates are functions of feature space, as a machine; None for any other."""
-    try:
-        machine = machine_of(step)
-    except TypeError:
-        return None
-    return machine if machine.output.kind == "transformer" else None
-
-
-def _curves(calibrators, method):
+def _curves(calibrators: list[Any], method: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Knots, levels and sizes of fitted calibrators."""
     if method == "sigmoid":
         pairs = [([each.a_], [each.b_]) for each in calibrators]
@@ -186,25 +247,16 @@ def _curves(calibrators, method):
     return knots, levels, np.array([len(knot) for knot, _ in pairs], dtype=np.float64)
 
 
-def _template(estimator):
+def _template(estimator: Any) -> Any:
     """The original unfitted: its parameters are worth keeping, its points are not."""
     if isinstance(estimator, KernelMachine):
         return None
-    return estimator.estimator if hasattr(estimator, "machine_") else clone(estimator)
+    return estimator.estimator if hasattr(estimator, "compression_") else clone(estimator)
 
 
 @machine_of.register(Pipeline)
 @machine_of.register(CalibratedClassifierCV)
 @machine_of.register(FrozenEstimator)
-def _(estimator):
+def _(estimator: Any) -> KernelMachine:
     folded = fold(estimator)
-    machine = folded.machine
-    for name, step in reversed(folded.front):
-        unscaled = on_unscaled_inputs(machine, step)
-        if unscaled is None:
-            raise TypeError(
-                f"The step {name!r} of the {type(estimator).__name__} cannot be folded into an expansion; pass its "
-                "last step, and transformed inputs. `preimage.compress` takes it whole, and keeps such steps."
-            )
-        machine = unscaled
-    return machine
+    return folded.taken_in(folded.machine)

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, is_foreign, to_dense, to_numpy
 from preimage.feature_space import Expansion
+from preimage.interop._affine import AffineMap
 from preimage.interop._private import LinearClassifierMixin, LinearModel, is_multilabel
 from preimage.kernels import Linear
-from preimage.machines._machine import KernelMachine
-from preimage.machines.outputs import Logistic, OneVsRest, Output, Regression
+from preimage.machines import KernelMachine
+from preimage.machines.outputs import Coordinates, Logistic, OneVsRest, Output, Regression
 
 
 @dataclass(frozen=True)
@@ -29,28 +30,34 @@ class LinearMachine:
     output : Output
     """
 
-    weights: Any
-    intercept: Any
+    weights: np.ndarray
+    intercept: np.ndarray
     output: Output
 
-    def after(self, affine):
+    @property
+    def multiplications(self) -> int:
+        """What one row costs."""
+        return int(self.weights.size)
+
+    def after(self, affine: AffineMap) -> "LinearMachine":
         """The machine of coordinates before an `AffineMap`: f(yA + s) = y(AW) + sW + b."""
         return replace(
             self, weights=affine.matrix @ self.weights, intercept=affine.shift @ self.weights + self.intercept
         )
 
-    def on(self, features):
+    def on(self, features: KernelMachine) -> KernelMachine:
         r"""The kernel machine whose coordinates are the functions of another one, of kernel PCA for instance.
 
         With :math:`y_j = \langle V_j, \varphi(x) \rangle + c_j` and :math:`V_j = \sum_i \alpha_{ij} \varphi(x_i)`, the
         function :math:`\sum_j w_j y_j + b` is the expansion with coefficients αw and the intercept c·w + b  (R25).
         """
+        assert isinstance(features.output, Coordinates)
         p = features.output.n_components
         if self.weights.shape[0] != p:
             raise ValueError(
                 f"The linear machine takes {self.weights.shape[0]} coordinates; the step before it makes {p}."
             )
-        # What follows the coordinates, the mean for the way back, takes no part.
+        # The mean after the coordinates, for pre-images, takes no part.
         coefficients, offsets = features.expansion.coefficients[:, :p], features.intercept[:p]
         points = features.expansion.points
         if not is_foreign(coefficients):
@@ -63,7 +70,7 @@ class LinearMachine:
 
 
 @singledispatch
-def linear_machine_of(estimator):
+def linear_machine_of(estimator: Any) -> LinearMachine | None:
     """A fitted linear model as a `LinearMachine`, or None if it is none that we know.
 
     All of scikit-learn's linear classifiers and regressors are known: LinearSVC, LogisticRegression, RidgeClassifier,
@@ -73,7 +80,7 @@ def linear_machine_of(estimator):
 
 
 @linear_machine_of.register
-def _(machine: KernelMachine):
+def _(machine: KernelMachine) -> LinearMachine | None:
     if type(machine.expansion.kernel) is not Linear or machine.output.kind == "transformer":
         return None
     points, coefficients = to_dense(machine.expansion.points), machine.expansion.coefficients
@@ -81,7 +88,7 @@ def _(machine: KernelMachine):
 
 
 @linear_machine_of.register(LinearClassifierMixin)
-def _(classifier):
+def _(classifier: Any) -> LinearMachine:
     check_is_fitted(classifier)
     classes = classifier.classes_
     link = _link(classifier)
@@ -92,14 +99,14 @@ def _(classifier):
 
 @linear_machine_of.register(LinearModel)
 @linear_machine_of.register(SGDRegressor)
-def _(regressor):
+def _(regressor: Any) -> LinearMachine:
     check_is_fitted(regressor)
     flat = regressor.coef_.ndim == 1
     return _linear(regressor, Regression(1 if flat else regressor.coef_.shape[0], flat))
 
 
 @linear_machine_of.register
-def _(classifier: OneVsRestClassifier):
+def _(classifier: OneVsRestClassifier) -> LinearMachine | None:
     check_is_fitted(classifier)
     parts = classifier.estimators_
     is_linear = all(isinstance(part, LinearClassifierMixin) for part in parts)
@@ -108,18 +115,18 @@ def _(classifier: OneVsRestClassifier):
         return None
     linked = Logistic(classifier.classes_, "one_vs_rest")
     output = OneVsRest(classifier.classes_) if _link(parts[0]) is None else linked
-    machines = [linear_machine_of(part) for part in parts]
+    machines = [_linear(part, output) for part in parts]
     weights = np.concatenate([machine.weights for machine in machines], axis=1)
     return LinearMachine(weights, np.concatenate([machine.intercept for machine in machines]), output)
 
 
-def _linear(model, output):
+def _linear(model: Any, output: Output) -> LinearMachine:
     weights = np.atleast_2d(to_dense(model.coef_)).astype(np.float64).T
     intercept = np.broadcast_to(np.ravel(model.intercept_), weights.shape[1:]).astype(np.float64)
     return LinearMachine(weights, intercept, output)
 
 
-def _link(classifier):
+def _link(classifier: Any) -> str | None:
     """From values to probabilities, where the classifier has them."""
     if isinstance(classifier, LinearDiscriminantAnalysis):
         return "softmax"

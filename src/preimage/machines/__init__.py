@@ -1,8 +1,7 @@
-"""Kernel machines: functions in feature space with a rule for their values, made small and written to files."""
+"""Kernel machines: functions in feature space with a rule for their values, and how they are made small."""
 
 from preimage.machines._compression import Compression, compress_machine
 from preimage.machines._machine import KernelMachine
-from preimage.machines._threshold import best_threshold
 from preimage.machines.outputs import (
     Binary,
     Calibrated,
@@ -14,6 +13,7 @@ from preimage.machines.outputs import (
     Output,
     Regression,
 )
+from preimage.machines.outputs._thresholds import best_threshold
 
 __all__ = [
     "Binary",

@@ -1,23 +1,28 @@
-"""Kernel machines made small: reduction, thresholds, and the search for the size."""
+"""Kernel machines made small: reduction, constants, and the search for the size."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
 from preimage._arrays import array_namespace, from_numpy, to_numpy
 from preimage._linalg import rank_tolerance
+from preimage._typing import Array, Targets
 from preimage.feature_space import Expansion
 from preimage.machines._machine import KernelMachine
-from preimage.machines._threshold import best_threshold
-from preimage.reduced_sets import NestedReducer, Reduction, relative_error
+from preimage.reduced_sets import NestedReducer, Reducer, Reduction, relative_error
 
-# Share of the examples of a class, on average over classes, that a size within tolerance may decide otherwise.
+# Fraction of the examples of a class, on average over classes, that a size within the tolerance may decide otherwise.
+# The score alone cannot say this: at a tolerance of half a percent a class of that frequency could vanish.
 RARE_LOSS = 0.05
-# Support vectors of a one-class machine that are on its margin have the value zero, up to libsvm's tolerance of 1e-3:
-# their signs are chance, and have no say in the threshold.
-ON_THE_MARGIN = 2e-3
+# Where every size is a computation of its own, the search for the size stops this near to the best one: exact sizes of
+# large machines would double the number of reductions and save a twentieth of the points at most.
+RESOLUTION = 0.05
+# Smallest size that the search tries. Doubling from here meets the size of any machine in a few steps.
+FIRST_SIZE = 4
+# Scores are counts over counts: a drop of exactly the tolerance passes in spite of rounding errors.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -28,23 +33,49 @@ class Compression:
     ----------
     machine : KernelMachine
     n_original_points : int
+        Distinct points of the large machine.
     error : float
         Σ‖Ψ − Ψ′‖²/Σ‖Ψ‖² in feature space; NaN for kernels without a norm.
     scores : tuple of two floats, or None
         Of the original and the small machine, where data were given.
+    is_scored_by_original : bool
+        Whether predictions of the original took the place of labels in `scores`.
     converged : bool
     reason : str
+        Why the reduction stopped.
+    work_ratio : float
+        Multiplications of a prediction of the large machine over those of the small one.
     """
 
     machine: KernelMachine
     n_original_points: int
     error: float
-    scores: Any
+    scores: tuple[float, float] | None
+    is_scored_by_original: bool
     converged: bool
     reason: str
+    work_ratio: float
 
 
-def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=None, shared=True, rng=None):
+@dataclass(frozen=True)
+class _Candidate:
+    """A machine of some size, and the reduction that it is made of."""
+
+    machine: KernelMachine
+    reduction: Reduction
+
+
+def compress_machine(
+    machine: KernelMachine,
+    reducer: Reducer,
+    n_points: int | None,
+    *,
+    X: Array | None = None,
+    y: Targets | None = None,
+    tolerance: float = 0.0,
+    shared: bool = True,
+    rng: np.random.Generator | None = None,
+) -> Compression:
     """The machine on few points: `n_points` of them, or as many as a tolerance asks for.
 
     Parameters
@@ -57,10 +88,11 @@ def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=No
         Inputs where function values should agree, and on which machines are scored.
     y : array of shape (n,), optional
         Labels of X, for scores and thresholds; without them the original machine's outputs stand for them.
-    tolerance : float, optional
+    tolerance : float, default=0.0
         With X, how much the score may drop; without, the largest relative error in feature space.
     shared : bool, default=True
         Whether all functions share all points; otherwise each is reduced alone, to `n_points` of its own.
+    rng : numpy.random.Generator, optional
 
     Returns
     -------
@@ -68,29 +100,28 @@ def compress_machine(machine, reducer, n_points, *, X=None, y=None, tolerance=No
     """
     machine = _with_output_weights(machine, X)
     judge = _Judge(machine, X, y)
-    whole = machine.expansion.merged()
-    original = whole.points.shape[0]
-    if n_points is not None and shared and n_points >= original:
+    merged = machine.expansion.merged()
+    whole = _Candidate(machine.with_expansion(merged), Reduction(merged, reason="all points are kept"))
+    size = merged.points.shape[0]
+    if n_points is not None and shared and n_points >= size:
         # As many points as there are: the machine itself, where a search for better points could only lose digits.
-        small = machine.with_expansion(whole)
-        return Compression(small, original, judge.error(small), judge.scores(small), True, "all points are kept")
-    if n_points is None and shared and isinstance(reducer, NestedReducer):
-        reductions = _Prefixes(reducer, _weighted(machine)[0])
-    else:
-        reductions = _Reductions(reducer, _weighted(machine)[0], X, shared, rng)
+        return judge.compared(whole, size)
+    reduce = _reductions(machine, reducer, X, shared, rng, nested=n_points is None)
+    make = lambda n: _candidate(machine, reduce(n), X, y)
     if n_points is not None:
-        result = reductions(n_points)
-        small = _assembled(machine, result, X, y)
-        if n_points >= (whole := machine.expansion.merged()).points.shape[0] and not judge.is_exact(small):
-            small, result = machine.with_expansion(whole), Reduction(whole, reason="all points are kept")
+        found = make(n_points)
+        if n_points >= size and not judge.is_exact(found.machine):
+            found = whole
     else:
-        make = lambda n: (_assembled(machine, result := reductions(n), X, y), result)
-        accept = lambda small: judge.accepts(small, tolerance)
-        small, result = _smallest(machine, make, accept, reductions.resolution)
-    return Compression(small, original, judge.error(small), judge.scores(small), result.converged, result.reason)
+        is_nested = shared and isinstance(reducer, NestedReducer)
+        accepts = lambda candidate: judge.accepts(candidate.machine, tolerance)
+        found = _smallest(make, accepts, size, 0.0 if is_nested else RESOLUTION) or replace(
+            whole, reduction=replace(whole.reduction, reason="no smaller machine is within the tolerance")
+        )
+    return judge.compared(found, size)
 
 
-def _with_output_weights(machine, X):
+def _with_output_weights(machine: KernelMachine, X: Array | None) -> KernelMachine:
     """Outputs of a regressor count alike, whatever their units."""
     if machine.weights is not None or X is None or machine.output.kind != "regressor" or len(machine.expansion) < 2:
         return machine
@@ -98,162 +129,158 @@ def _with_output_weights(machine, X):
     return replace(machine, weights=1 / np.where(spread > 0, spread, 1.0))
 
 
-class _Reductions:
-    """Reductions of a target to any number of points, each a computation of its own."""
-
-    #: A search for the size may stop this near to the best one.
-    resolution = 0.05
-
-    def __init__(self, reducer, target, X, shared, rng):
-        self.reducer, self.target, self.X, self.shared, self.rng = reducer, target, X, shared, rng
-
-    def __call__(self, n_points):
-        if self.shared:
-            return self.reducer.reduce(self.target, n_points, X=self.X, rng=self.rng)
-        parts = [self.target[j].prune() for j in range(len(self.target))]
-        alone = [self.reducer.reduce(part, n_points, X=self.X, rng=self.rng) for part in parts]
-        shifts = [result.shift for result in alone]
-        xp = array_namespace(self.target.coefficients)
-        failed = [result for result in alone if not result.converged]
-        return Reduction(
-            Expansion.join([result.expansion for result in alone]),
-            None if shifts[0] is None else xp.concat(shifts),
-            not failed,
-            (failed or alone)[0].reason,
-        )
+def _reductions(
+    machine: KernelMachine,
+    reducer: Reducer,
+    X: Array | None,
+    shared: bool,
+    rng: np.random.Generator | None,
+    nested: bool,
+) -> Callable[[int], Reduction]:
+    """Reductions of the weighted functions of a machine to any number of points."""
+    target = _weighted(machine)
+    if not shared:
+        return lambda n_points: _reduced_alone(target, reducer, n_points, X, rng)
+    if nested and isinstance(reducer, NestedReducer):
+        return _Prefixes(reducer, target)
+    return lambda n_points: reducer.reduce(target, n_points, X=X, rng=rng)
 
 
 class _Prefixes:
     """Reductions that are the beginnings of one order of points, which grows as it is asked for."""
 
-    resolution = 0.0
-
-    def __init__(self, reducer, target):
+    def __init__(self, reducer: NestedReducer, target: Expansion):
         self.reducer, self.target = reducer, target
-        self.asked, self.path = 0, None
+        self.asked, self.path = FIRST_SIZE, reducer.path(target, FIRST_SIZE)
 
-    def __call__(self, n_points):
+    def __call__(self, n_points: int) -> Reduction:
         if n_points > self.asked:
             self.asked, self.path = n_points, self.reducer.path(self.target, n_points)
         return Reduction(self.path[n_points])
 
 
-def _assembled(machine, result, X, y):
+def _reduced_alone(
+    target: Expansion, reducer: Reducer, n_points: int, X: Array | None, rng: np.random.Generator | None
+) -> Reduction:
+    """Every function reduced to points of its own, and all of them on one list of points."""
+    parts = [target[j].prune() for j in range(len(target))]
+    alone = [reducer.reduce(part, n_points, X=X, rng=rng) for part in parts]
+    failed = [result for result in alone if not result.converged]
+    xp = array_namespace(target.coefficients)
+    return Reduction(
+        Expansion.join([result.expansion for result in alone]),
+        None if alone[0].shift is None else xp.concat([result.shift for result in alone]),
+        not failed,
+        (failed or alone)[0].reason,
+    )
+
+
+def _candidate(machine: KernelMachine, reduction: Reduction, X: Array | None, y: Targets | None) -> _Candidate:
     """The machine on the points of a reduction, with the constants that go with them."""
-    expansion, shift, weights = result.expansion, result.shift, _weighted(machine)[1]
-    if weights is not None:
+    expansion, shift = reduction.expansion, reduction.shift
+    if machine.weights is not None:
+        weights = from_numpy(machine.weights, expansion.coefficients)
         xp = array_namespace(weights)
         weights = xp.where(weights == 0, xp.ones_like(weights), weights)  # of zero axes, which stay zero
         expansion = Expansion(expansion.kernel, expansion.points, expansion.coefficients / weights)
         shift = None if shift is None else shift / weights
     small = machine.with_expansion(expansion)
-    if shift is not None:
-        return _shifted(small, shift)
-    return small if X is None else _with_thresholds(machine, small, X, y)
+    if shift is not None:  # a reduction that fitted values has fitted the constants with them
+        return _Candidate(small.with_shift(shift), reduction)
+    if X is None:
+        return _Candidate(small, reduction)
+    constants, output = machine.output.recentred(to_numpy(machine(X)), to_numpy(small(X)), y)
+    return _Candidate(small.with_shift(from_numpy(constants, small.intercept), output), reduction)
 
 
-def _weighted(machine):
-    weights = machine.weights
-    if weights is None:
-        return machine.expansion, None
-    weights = from_numpy(weights, machine.expansion.coefficients)
+def _weighted(machine: KernelMachine) -> Expansion:
+    """The functions of a machine, each times the weight of its errors."""
     expansion = machine.expansion
-    return Expansion(expansion.kernel, expansion.points, expansion.coefficients * weights), weights
-
-
-def _with_thresholds(machine, small, X, y):
-    """Constants recomputed on data: fewest decisions unlike the original's, or the same mean value.
-
-    Not fewest errors on labels: weights of classes and examples have moved the original's thresholds for a reason.
-    """
-    if machine.output.fitted_constants == "origin":
-        return small
-    values = to_numpy(small.expansion(X))
-    intercept = to_numpy(small.intercept).astype(float)
-    if machine.output.fitted_constants == "values":
-        shift = np.mean(to_numpy(machine.expansion(X)) - values, axis=0)
-        return _shifted(small, from_numpy(shift, small.intercept))
-    # Examples of other classes do not matter to a function that tells two apart.
-    relevant = None if y is None else machine.output.signs(y)
-    before = to_numpy(machine(X))
-    signs = np.where(before > 0, 1, -1) * (1 if relevant is None else relevant != 0)
-    if machine.output.kind == "detector":
-        signs = signs * (np.abs(before) > ON_THE_MARGIN * np.max(np.abs(before)))
-    chosen = [
-        best_threshold(values[rows, j], signs[rows, j], intercept[j]) if rows.size else intercept[j]
-        for j, rows in enumerate(np.flatnonzero(column) for column in signs.T)
-    ]
-    shift = np.asarray(chosen) - intercept
-    moved = _shifted(small, from_numpy(shift, small.intercept))
-    # Probabilities are those of the values before the thresholds moved.
-    return replace(moved, output=moved.output.with_threshold_shift(shift))
-
-
-def _shifted(machine, shift):
-    return replace(machine, intercept=machine.intercept + shift, output=machine.output.with_shift(shift))
+    if machine.weights is None:
+        return expansion
+    weights = from_numpy(machine.weights, expansion.coefficients)
+    return Expansion(expansion.kernel, expansion.points, expansion.coefficients * weights)
 
 
 class _Judge:
-    """Compares small machines with the original."""
+    """Compares small machines with the original, on data X with labels y where there are any."""
 
-    def __init__(self, machine, X, y):
+    def __init__(self, machine: KernelMachine, X: Array | None, y: Targets | None):
         self.machine, self.X = machine, X
+        self.output = machine.output
+        self.has_labels = y is not None and self.output.kind != "transformer"
         if X is not None:
             values = machine(X)
-            self.truth = machine.output.predict(values) if y is None or machine.output.kind == "transformer" else y
-            self.decided = to_numpy(machine.output.predict(values))
+            self.decided = to_numpy(self.output.predict(values))
+            self.truth = to_numpy(y) if self.has_labels else self.decided
             self.original = self._score(values)
 
-    def _score(self, values):
-        output = self.machine.output
-        predicted, truth = to_numpy(output.predict(values)), to_numpy(self.truth)
-        if output.kind in ("classifier", "detector"):
-            return float(accuracy_score(truth, predicted))
-        # As `score` of regressors; coordinates count by their variance.
-        average = "uniform_average" if output.kind == "regressor" else "variance_weighted"
-        return float(r2_score(truth, predicted, multioutput=average))
+    def compared(self, candidate: _Candidate, n_original_points: int) -> Compression:
+        """The result of a compression."""
+        small, reduction = candidate.machine, candidate.reduction
+        return Compression(
+            machine=small,
+            n_original_points=n_original_points,
+            error=self.error(small),
+            scores=None if self.X is None else (self.original, self._score(small(self.X))),
+            is_scored_by_original=self.X is not None and not self.has_labels,
+            converged=reduction.converged,
+            reason=reduction.reason,
+            work_ratio=self.machine.multiplications / small.multiplications,
+        )
 
-    def _recall(self, values):
-        """Mean over the classes that the original predicts of how many of them the machine predicts as well."""
-        predicted = to_numpy(self.machine.output.predict(values))
-        if self.machine.output.kind not in ("classifier", "detector") or predicted.ndim > 1:
-            return 1.0
-        return float(np.mean([np.mean(predicted[self.decided == label] == label) for label in np.unique(self.decided)]))
-
-    def scores(self, small):
-        return None if self.X is None else (self.original, self._score(small(self.X)))
-
-    def error(self, small):
+    def error(self, small: KernelMachine) -> float:
+        """The relative squared error of all functions in feature space; NaN without a norm."""
         if not self.machine.expansion.kernel.is_positive_semidefinite:
             return float("nan")
-        return relative_error(_weighted(self.machine)[0], _weighted(small)[0])
+        return relative_error(_weighted(self.machine), _weighted(small))
 
-    def is_exact(self, small):
+    def is_exact(self, small: KernelMachine) -> bool:
         """Whether the functions are those of the original up to rounding errors; never known without a norm."""
         expansion = self.machine.expansion
         return self.error(small) <= rank_tolerance(expansion.points.shape[0], expansion.coefficients.dtype)
 
-    def accepts(self, small, tolerance):
+    def accepts(self, small: KernelMachine, tolerance: float) -> bool:
+        """Whether a machine is within the tolerance of the original."""
         if self.X is None:
             return self.error(small) <= tolerance
         values = small(self.X)
-        # Counts over counts: a drop of exactly the tolerance should pass. A rare class may not vanish behind it.
-        return self._score(values) >= self.original - tolerance - 1e-12 and self._recall(values) >= 1 - RARE_LOSS
+        # A rare class must not vanish behind a score that hardly drops.
+        return self._score(values) >= self.original - tolerance - ROUNDING and self._recall(values) >= 1 - RARE_LOSS
+
+    def _score(self, values: Array) -> float:
+        predicted = to_numpy(self.output.predict(values))
+        if self.output.kind in ("classifier", "detector"):
+            return float(accuracy_score(self.truth, predicted))
+        # As `score` of regressors; coordinates count by their variance.
+        average = "uniform_average" if self.output.kind == "regressor" else "variance_weighted"
+        return float(r2_score(self.truth, predicted, multioutput=average))
+
+    def _recall(self, values: Array) -> float:
+        """Mean over the classes that the original predicts of how many of them the machine predicts as well."""
+        predicted = to_numpy(self.output.predict(values))
+        if self.output.kind not in ("classifier", "detector") or predicted.ndim > 1:
+            return 1.0
+        return float(np.mean([np.mean(predicted[self.decided == label] == label) for label in np.unique(self.decided)]))
 
 
-def _smallest(machine, make, accept, resolution):
-    """The smallest acceptable machine and its reduction, by doubling and bisection; the original where none is."""
-    whole = machine.expansion.merged()
-    size, refused = min(4, whole.points.shape[0]), 0
-    while not accept((best := make(size))[0]):
-        if size == whole.points.shape[0]:
-            return machine.with_expansion(whole), Reduction(whole, reason="no smaller machine is within the tolerance")
-        size, refused = min(2 * size, whole.points.shape[0]), size
+def _smallest(
+    make: Callable[[int], _Candidate], accepts: Callable[[_Candidate], bool], largest: int, resolution: float
+) -> _Candidate | None:
+    """The smallest acceptable candidate, by doubling and bisection; None where not even the largest is."""
+    size, refused = min(FIRST_SIZE, largest), 0
+    best = make(size)
+    while not accepts(best):
+        if size == largest:
+            return None
+        size, refused = min(2 * size, largest), size
+        best = make(size)
+    # `best` has `size` points and is acceptable; `refused` points, where more than zero, are too few.
     while size - refused > max(1, resolution * size):
         middle = (size + refused) // 2
-        small = make(middle)
-        if accept(small[0]):
-            size, best = middle, small
+        candidate = make(middle)
+        if accepts(candidate):
+            size, best = middle, candidate
         else:
             refused = middle
     return best

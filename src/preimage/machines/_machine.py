@@ -1,8 +1,12 @@
 """A kernel machine in the terms of this library: functions of feature space, intercepts, and what they say."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
+import numpy as np
+
+from preimage._arrays import to_numpy
+from preimage._typing import Array
 from preimage.feature_space import Expansion
 from preimage.machines.outputs import Output
 
@@ -26,16 +30,32 @@ class KernelMachine:
     """
 
     expansion: Expansion
-    intercept: Any
+    intercept: Array
     output: Output
     n_features_in: int
-    feature_names_in: Any = None
-    weights: Any = None
+    feature_names_in: Array | None = None
+    weights: Array | None = None
 
-    def __call__(self, X):
+    def __call__(self, X: Array) -> Array:
         """Values of all functions at the rows of X, intercepts included; shape (q, k)."""
         return self.expansion(X) + self.intercept
 
-    def with_expansion(self, expansion, intercept=None):
-        """The same machine made of other vectors, and other intercepts if given."""
-        return replace(self, expansion=expansion, intercept=self.intercept if intercept is None else intercept)
+    @cached_property
+    def multiplications(self) -> int:
+        """What a prediction of one row costs.
+
+        A kernel value costs as many multiplications as there are columns, and a function as many as it has
+        coefficients; kernel values that several functions share count once.
+        """
+        expansion = self.expansion.merged()
+        n, d = expansion.points.shape
+        return n * d + int(np.count_nonzero(to_numpy(expansion.coefficients)[:, : self.output.n_functions]))
+
+    def with_expansion(self, expansion: Expansion) -> "KernelMachine":
+        """The same machine made of other vectors."""
+        return replace(self, expansion=expansion)
+
+    def with_shift(self, shift: Array, output: Output | None = None) -> "KernelMachine":
+        """The machine with constants added to its functions, and the output that goes with them."""
+        output = self.output.with_shift(shift) if output is None else output
+        return replace(self, intercept=self.intercept + shift, output=output)

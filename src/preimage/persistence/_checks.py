@@ -10,7 +10,7 @@ from preimage._arrays import is_sparse
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel, Patches, Precomputed, Warped
-from preimage.machines import KernelMachine, Output
+from preimage.machines import Compression, KernelMachine, Output
 
 # Patches build a matrix of pixels by pixels, 2 GB at this number: a small file must not fill the memory when loaded.
 MOST_PIXELS = 2**14
@@ -28,7 +28,7 @@ def check_loaded(name: str, value: Any) -> None:
             _check_libsvm(value)
         if hasattr(value, "n_features_in_"):
             _check_features(value)
-        if hasattr(value, "machine_") and hasattr(value, "kind"):
+        if hasattr(value, "compression_"):
             _check_compressed(value)
     except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
         raise ValueError(f"{name} of the file has parts that do not fit: {error}") from error
@@ -115,23 +115,27 @@ def _check_machine(machine: KernelMachine) -> None:
         _require(points.shape[1] == d, f"points of {d} columns; got {_describe(points)}")
 
 
-def _check_compressed(model: Any) -> None:
-    machine = model.machine_
-    _require(isinstance(machine, KernelMachine), f"a kernel machine; got {type(machine).__name__}")
-    _require(machine.output.kind == model.kind, f"a {model.kind}; got a {machine.output.kind}")
-    _require(model.n_features_in_ == machine.n_features_in, f"{machine.n_features_in} features")
+def _check_compression(compression: Compression) -> None:
     is_number = lambda value: isinstance(value, float) and not np.isinf(value)
-    scores = model.scores_
-    _require(_is_count(model.n_original_points_) and _is_count(model.n_points_), "positive numbers of points")
-    _require(is_number(model.error_), f"a number as error_; got {model.error_!r:.60}")
+    scores, ratio = compression.scores, compression.work_ratio
+    _require(isinstance(compression.machine, KernelMachine), "a kernel machine")
+    _require(_is_count(compression.n_original_points), "a positive number of points")
+    _require(is_number(compression.error), f"a number as error; got {compression.error!r:.60}")
     are_scores = isinstance(scores, tuple) and len(scores) == 2 and all(map(is_number, scores))
-    _require(scores is None or are_scores, f"two numbers or None as scores_; got {scores!r:.60}")
-    _require(
-        is_number(model.work_ratio_) and model.work_ratio_ > 0, f"a positive work_ratio_; got {model.work_ratio_!r:.60}"
-    )
-    for name in ("converged_", "is_scored_by_original_"):
-        _require(isinstance(getattr(model, name), bool), f"true or false as {name}; got {getattr(model, name)!r:.60}")
-    _require(isinstance(model.reason_, str), f"text as reason_; got {model.reason_!r:.60}")
+    _require(scores is None or are_scores, f"two numbers or None as scores; got {scores!r:.60}")
+    _require(is_number(ratio) and ratio > 0, f"a positive work_ratio; got {ratio!r:.60}")
+    for name in ("converged", "is_scored_by_original"):
+        value = getattr(compression, name)
+        _require(isinstance(value, bool), f"true or false as {name}; got {value!r:.60}")
+    _require(isinstance(compression.reason, str), f"text as reason; got {compression.reason!r:.60}")
+
+
+def _check_compressed(model: Any) -> None:
+    compression = model.compression_
+    _require(isinstance(compression, Compression), f"a compression; got {type(compression).__name__}")
+    kind, d = compression.machine.output.kind, compression.machine.n_features_in
+    _require(kind == model.kind, f"a {model.kind}; got a {kind}")
+    _require(model.n_features_in_ == d, f"{d} features; got {model.n_features_in_!r:.30}")
 
 
 def _check_features(estimator: Any) -> None:
@@ -193,4 +197,9 @@ def _require(condition: Any, wanted: str) -> None:
         raise ValueError(f"The model of the file needs {wanted}.")
 
 
-_CHECKS: dict[type, Any] = {Expansion: _check_expansion, Subspace: _check_subspace, KernelMachine: _check_machine}
+_CHECKS: dict[type, Any] = {
+    Expansion: _check_expansion,
+    Subspace: _check_subspace,
+    KernelMachine: _check_machine,
+    Compression: _check_compression,
+}

@@ -1,36 +1,43 @@
 """One function that makes any kernel machine small."""
 
+from typing import Any
+
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from preimage._typing import Rows, Seed, Targets
 from preimage.estimators.compressed._models import (
+    Compressed,
     CompressedClassifier,
     CompressedDetector,
     CompressedRegressor,
     CompressedTransformer,
 )
-from preimage.interop import fold, multiplications
-from preimage.solvers import TargetSolver, as_preimage
+from preimage.interop import fold
+from preimage.reduced_sets import Reducer
+from preimage.solvers import Preimage, TargetSolver, as_preimage
 
-_CLASSES = {
+# The class of a compressed model, by what its machine is.
+_CLASSES: dict[str, type[Compressed]] = {
     each.kind: each for each in (CompressedClassifier, CompressedRegressor, CompressedDetector, CompressedTransformer)
 }
 
 
 def compress(
-    estimator,
-    n_points=None,
+    estimator: BaseEstimator,
+    n_points: int | None = None,
     *,
-    X=None,
-    y=None,
-    method="auto",
-    tolerance=None,
-    shared=True,
-    dtype=None,
-    random_state=0,
-):
+    X: Rows | None = None,
+    y: Targets | None = None,
+    method: str | Reducer = "auto",
+    tolerance: float | None = None,
+    shared: bool = True,
+    dtype: str | None = None,
+    random_state: Seed = 0,
+) -> Any:
     r"""The same kernel machine with a few dozen points: smaller, faster, with the original's methods.
 
-    A machine :math:`f(x) = \sum_i \alpha_i k(x_i, x) + b` costs a kernel value for each of its points.
+    A machine :math:`f(x) = \sum_i \alpha_i k(x_i, x) + b` costs one kernel value per point.
     :math:`\tilde f(x) = \sum_{j \le n} \beta_j k(z_j, x) + \tilde b` with fewer points of its own choice comes close.
 
     Parameters
@@ -96,28 +103,28 @@ def compress(
     """
     if y is not None and X is None:
         raise ValueError("compress takes y as labels of X; got y without X. Give both, or neither.")
-    options = {
-        "method": method,
-        "tolerance": tolerance,
-        "shared": shared,
-        "dtype": dtype,
-        "random_state": random_state,
-    }
     folded = fold(estimator)
-    front = [step for _, step in folded.front]
-    for step in front:
+    for _, step in folded.front:
         X = None if X is None else step.transform(X)
-    machine = folded.machine
-    model = _CLASSES[machine.output.kind](folded.template, n_points, **options)
-    if isinstance(model, CompressedTransformer):
-        model.preimage = _way_back(folded.template)
-    model._compress(machine, X, y, work=(multiplications(estimator), sum(map(multiplications, front))))
-    if not front:
+    kind = folded.machine.output.kind
+    model = _CLASSES[kind](
+        folded.template,
+        n_points,
+        method=method,
+        tolerance=tolerance,
+        shared=shared,
+        dtype=dtype,
+        random_state=random_state,
+        **({"preimage": _solver(folded.template)} if kind == "transformer" else {}),
+    )
+    model._compress(folded, X, y)
+    if not folded.front:
         return model
     outer = estimator if isinstance(estimator, Pipeline) else Pipeline([])
     return Pipeline([*folded.front, (folded.name, model)], memory=outer.memory, verbose=outer.verbose)
 
 
-def _way_back(estimator):
+def _solver(estimator: Any) -> str | Preimage:
+    """The pre-image solver of the original; "auto" where that learns from training rows, which are not kept."""
     preimage = getattr(estimator, "preimage", "auto")
     return preimage if isinstance(as_preimage(preimage), TargetSolver) else "auto"

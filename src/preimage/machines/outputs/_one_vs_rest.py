@@ -1,10 +1,10 @@
 """Several classes or labels, each told apart from the rest."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from preimage._typing import Array, Targets
 from preimage.machines.outputs._checks import (
     check_classes,
     check_flag,
@@ -14,6 +14,7 @@ from preimage.machines.outputs._checks import (
 )
 from preimage.machines.outputs._output import Output
 from preimage.machines.outputs._platt import class_probabilities
+from preimage.machines.outputs._thresholds import shift_keeping_decisions
 
 #: In `constants`: the function of this class is not constant.
 NOT_CONSTANT = -1
@@ -21,7 +22,7 @@ NOT_CONSTANT = -1
 
 @dataclass(frozen=True, eq=False)
 class OneVsRest(Output):
-    """One function a class; the largest value wins, the first one of equals.
+    """One function per class; the largest value wins, the first one of equals.
 
     Two classes share one function, and labels (`multilabel`) do not compete: there values above `threshold` count.
 
@@ -37,16 +38,16 @@ class OneVsRest(Output):
         Platt's parameters of each function, as in `Binary`.
     """
 
-    classes: Any
+    classes: Array
     multilabel: bool = False
     threshold: float = 0.0
-    constants: Any = None
-    probA: Any = None
-    probB: Any = None
+    constants: Array = None
+    probA: Array = None
+    probB: Array = None
 
     kind = "classifier"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         multilabel = check_flag("OneVsRest", "multilabel", self.multilabel)
         self._set(
             multilabel=multilabel,
@@ -61,34 +62,36 @@ class OneVsRest(Output):
         self._set(constants=constants, **check_optional_vectors("OneVsRest", k, probA=self.probA, probB=self.probB))
 
     @property
-    def n_functions(self):
+    def n_functions(self) -> int:
         return 1 if self._is_binary else self.classes.size
 
     @property
-    def has_probabilities(self):
+    def has_probabilities(self) -> bool:
         return self.probA is not None
 
-    def decision(self, F):
+    def decision(self, F: Array) -> Array:
         F = self._columns(F)
         return F[:, 0] if self.n_functions == 1 else F
 
-    def predict(self, F):
+    def predict(self, F: Array) -> Array:
         F = self._numpy(F)
         above = np.greater(F, self.threshold)
         if self.multilabel:
             return above.astype(int)
         return self.classes[above[:, 0].astype(np.intp) if self._is_binary else np.argmax(F, axis=1)]
 
-    def with_threshold_shift(self, shift):
-        return self if self.probA is None else replace(self, probB=self.probB + self.probA * shift)
+    def recentred(self, before: np.ndarray, after: np.ndarray, y: Targets | None) -> tuple[np.ndarray, Output]:
+        shift = shift_keeping_decisions(before, after, None if y is None else self.signs(y) != 0)
+        # Probabilities stay those of the values before the threshold moved.
+        return shift, self if self.probA is None else replace(self, probB=self.probB + self.probA * shift)
 
-    def signs(self, y):
+    def signs(self, y: Targets) -> np.ndarray:
         y = np.asarray(y)
         members = y > 0 if self.multilabel else y[:, None] == self.classes
         members = members[:, 1:] if self._is_binary else members
         return np.where(members, 1, -1) * (self.constants == NOT_CONSTANT)
 
-    def probabilities(self, F):
+    def probabilities(self, F: Array) -> np.ndarray:
         if not self.has_probabilities:
             return super().probabilities(F)
         F = self._numpy(F)
@@ -102,10 +105,10 @@ class OneVsRest(Output):
         return np.divide(P, sums, out=P, where=sums != 0)
 
     @property
-    def _is_binary(self):
+    def _is_binary(self) -> bool:
         return not self.multilabel and self.classes.size == 2
 
-    def _probability(self, values, j):
+    def _probability(self, values: np.ndarray, j: int) -> np.ndarray:
         if self.constants[j] != NOT_CONSTANT:
             return np.full(values.shape[0], self.constants[j])
         return class_probabilities(-values, self.probA[j], self.probB[j], 2)[:, 1]

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import expit
 
 from preimage._rows import map_rows
+from preimage._typing import Array
 
 # libsvm keeps pairwise probabilities this far from zero and one.
 MARGIN = 1e-7
@@ -12,7 +13,7 @@ MARGIN = 1e-7
 BLOCK_ROWS = 2048
 
 
-def class_probabilities(F, probA, probB, n_classes):
+def class_probabilities(F: np.ndarray, probA: Array, probB: Array, n_classes: int) -> np.ndarray:
     r"""P(class t) from values of the functions that separate pairs, shape (q, n_classes).
 
     Each pair (i, j), i < j, has the probability :math:`r_{ij} = 1/(1 + \exp(A f + B))` of its first class [1]_; the
@@ -28,7 +29,7 @@ def class_probabilities(F, probA, probB, n_classes):
     return map_rows(lambda rows: couple(rows, n_classes), first_wins, rows=BLOCK_ROWS)
 
 
-def couple(first_wins, n_classes):
+def couple(first_wins: np.ndarray, n_classes: int) -> np.ndarray:
     r"""Minimise :math:`\sum_t \sum_{j \ne t} (r_{jt} p_t - r_{tj} p_j)^2` over distributions p, for every row.
 
     The minimum of pᵀQp is where all (Qp)ₜ equal pᵀQp. Coordinates are updated in turn and p is normalised after each,
@@ -48,7 +49,7 @@ def couple(first_wins, n_classes):
     return p
 
 
-def _sweep(Q, p, Qp, pQp):
+def _sweep(Q: np.ndarray, p: np.ndarray, Qp: np.ndarray, pQp: np.ndarray) -> np.ndarray:
     """One update of each coordinate."""
     for t in range(p.shape[1]):
         curvature = Q[:, t, t]
@@ -60,7 +61,7 @@ def _sweep(Q, p, Qp, pQp):
     return p
 
 
-def _quadratic_form(first_wins, n_classes):
+def _quadratic_form(first_wins: np.ndarray, n_classes: int) -> np.ndarray:
     """Q with Qₜₜ = Σⱼ rⱼₜ² and Qₜⱼ = −rⱼₜ rₜⱼ."""
     first, second = np.triu_indices(n_classes, 1)
     R = np.zeros((first_wins.shape[0], n_classes, n_classes))

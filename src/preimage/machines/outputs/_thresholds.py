@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from preimage._typing import Array, Targets
 
-def best_threshold(scores, labels, threshold):
+
+def best_threshold(scores: Array, labels: Targets, threshold: float) -> float:
     """The constant b for which sign(score + b) makes fewest errors on labels ±1.
 
     All cuts between sorted scores are tried. The given `threshold` stays when none is better; else the best cut nearest
@@ -41,3 +43,23 @@ def best_threshold(scores, labels, threshold):
         return float(threshold)
     best = cuts[possible & (errors == fewest)]
     return float(-best[np.argmin(np.abs(best + threshold))])
+
+
+def shift_keeping_decisions(before: np.ndarray, after: np.ndarray, relevant: np.ndarray | None = None) -> np.ndarray:
+    """Constants for functions `after` that change the fewest signs of the functions `before`; arrays of shape (n, k).
+
+    Not the fewest errors on labels: weights of classes and examples have moved the original's thresholds for a reason.
+
+    Parameters
+    ----------
+    before, after : arrays of shape (n, k)
+    relevant : boolean array of shape (n, k), optional
+        Which signs count; all by default.
+
+    Returns
+    -------
+    array of shape (k,)
+    """
+    counts = np.ones(before.shape, dtype=bool) if relevant is None else relevant
+    columns = zip(before.T, after.T, counts.T, strict=True)
+    return np.array([best_threshold(new[rows], np.where(old[rows] > 0, 1, -1), 0.0) for old, new, rows in columns])

@@ -1,16 +1,68 @@
-"""Probabilities that a calibrator learned from decisions, as `CalibratedClassifierCV` has them."""
+"""Classes with probabilities by a link or a calibrating curve, as linear and calibrated classifiers have them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
 
-from preimage.machines.outputs._checks import check_choice, check_vector
-from preimage.machines.outputs._logistic import rows_of_sum_one
+from preimage._typing import Array
+from preimage.machines.outputs._checks import check_choice, check_classes, check_vector
 from preimage.machines.outputs._output import Output
 
+LINKS = ("softmax", "one_vs_rest", "clipped")
 METHODS = ("sigmoid", "isotonic", "temperature")
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic(Output):
+    r"""One function per class, one for two classes; the largest value wins, and a link makes probabilities.
+
+    Two classes have P(second) = σ(F) with :math:`\sigma(F) = 1/(1 + e^{-F})`. More classes have
+
+    - "softmax": :math:`P_c = e^{F_c} / \sum_j e^{F_j}`, as multinomial logistic regression and linear discriminants;
+    - "one_vs_rest": :math:`P_c = \sigma(F_c) / \sum_j \sigma(F_j)`, as one logistic regression per class.
+
+    With "clipped", (1 + F)/2 between zero and one stands for σ(F): the loss "modified_huber" of `SGDClassifier`. Where
+    all classes have probability zero they get equal ones, as in scikit-learn.
+
+    Parameters
+    ----------
+    classes : array of shape (n_classes,)
+    link : {"softmax", "one_vs_rest", "clipped"}, default="softmax"
+    """
+
+    classes: Array
+    link: str = "softmax"
+
+    kind = "classifier"
+    has_probabilities = True
+
+    def __post_init__(self) -> None:
+        self._set(
+            classes=check_classes("Logistic", self.classes), link=check_choice("Logistic", "link", self.link, LINKS)
+        )
+
+    @property
+    def n_functions(self) -> int:
+        return 1 if self.classes.size == 2 else self.classes.size
+
+    def decision(self, F: Array) -> Array:
+        F = self._columns(F)
+        return F[:, 0] if self.n_functions == 1 else F
+
+    def predict(self, F: Array) -> Array:
+        F = self._numpy(F)
+        return self.classes[(F[:, 0] > 0).astype(np.intp) if self.n_functions == 1 else np.argmax(F, axis=1)]
+
+    def probabilities(self, F: Array) -> np.ndarray:
+        F = self._numpy(F)
+        if self.link == "softmax" and self.n_functions > 1:
+            return softmax(F, axis=1)
+        P = np.clip((F + 1) / 2, 0, 1) if self.link == "clipped" else expit(F)
+        return np.concatenate([1 - P, P], axis=1) if self.n_functions == 1 else rows_of_sum_one(P)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +86,17 @@ class Calibrated(Output):
         The number of knots of each curve.
     """
 
-    classifier: Any
+    classifier: Any  # an Output that has classes
     method: str
-    knots: Any
-    levels: Any
-    sizes: Any
+    knots: Array
+    levels: Array
+    sizes: Array
 
     kind = "classifier"
     has_probabilities = True
     has_decision = False
-    fitted_constants = "values"  # the border between classes is where probabilities cross, not where decisions vanish
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         inner = self.classifier
         if not isinstance(inner, Output) or inner.kind != "classifier" or not inner.has_decision:
             raise ValueError(f"Calibrated needs the output of a classifier with decisions; got {inner!r:.100}.")
@@ -63,20 +114,20 @@ class Calibrated(Output):
         )
 
     @property
-    def classes(self):
+    def classes(self) -> np.ndarray:
         return self.classifier.classes
 
     @property
-    def n_functions(self):
+    def n_functions(self) -> int:
         return self.classifier.n_functions
 
-    def decision(self, F):
+    def decision(self, F: Array) -> Array:
         return self.classifier.decision(F)
 
-    def predict(self, F):
+    def predict(self, F: Array) -> Array:
         return self.classes[np.argmax(self.probabilities(F), axis=1)]
 
-    def probabilities(self, F):
+    def probabilities(self, F: Array) -> np.ndarray:
         D = self.classifier.decision(self._numpy(F)).astype(float)
         D = D[:, None] if D.ndim == 1 else D
         if self.method == "temperature":
@@ -85,16 +136,26 @@ class Calibrated(Output):
         P = np.stack([curve(d) for curve, d in zip(self.curves(), D.T)], axis=1)
         return np.concatenate([1 - P, P], axis=1) if P.shape[1] == 1 else rows_of_sum_one(P)
 
-    def curves(self):
+    def curves(self) -> list[Callable[[np.ndarray], Any]]:
         """The calibrating function of each class."""
         if self.method == "sigmoid":
-            return [lambda d, a=a, b=b: expit(-(a * d + b)) for a, b in zip(self.knots, self.levels)]
-        return [lambda d, x=x, y=y: np.interp(d, x, y) for x, y in self.lines()]
+            return [partial(_sigmoid, a, b) for a, b in zip(self.knots, self.levels)]
+        return [partial(np.interp, xp=knots, fp=levels) for knots, levels in self.lines()]
 
-    def lines(self):
+    def lines(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Knots and levels of each class."""
         ends = np.cumsum(self.sizes).astype(int)[:-1]
         return list(zip(np.split(self.knots, ends), np.split(self.levels, ends)))
 
-    def with_shift(self, shift):
+    def with_shift(self, shift: Array) -> Output:
         return replace(self, classifier=self.classifier.with_shift(shift))
+
+
+def _sigmoid(a: float, b: float, d: np.ndarray) -> np.ndarray:
+    return expit(-(a * d + b))
+
+
+def rows_of_sum_one(P: np.ndarray) -> np.ndarray:
+    """Rows divided by their sums; equal numbers where a row is zero."""
+    sums = np.sum(P, axis=1, keepdims=True)
+    return np.divide(P, sums, out=np.full_like(P, 1 / P.shape[1]), where=sums != 0)
