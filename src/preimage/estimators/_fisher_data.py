@@ -8,9 +8,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from preimage._arrays import in_memory, is_lazy, own_copy, take_rows
 from preimage._typing import Array, Rows, Targets
-from preimage._validation import check_gram, check_labels, check_lazy_points, check_points, check_weights, generator
+from preimage._validation import check_gram, check_labels, check_lazy_points, check_points, check_weights
 from preimage.discriminants import LabelledData
-from preimage.estimators._kernel_input import about_data, labelled_kernel, repeated, width_sample
+from preimage.estimators._kernel_input import about_data, kernel_on_sample, repeated
 from preimage.kernels import Kernel
 
 
@@ -73,8 +73,7 @@ def resolve_kernel(estimator: Any, kernel: Kernel, rows: CheckedRows, *, centers
     if on_all_points and rows.weights is not None and not kernel.is_resolved:
         numbers = repeated(np.arange(X.shape[0]), rows.weights)
         X, y = take_rows(X, numbers), y[numbers]
-    kernel = labelled_kernel(estimator, kernel, X, y)
-    kernel = kernel.resolve(width_sample(kernel, X, generator(estimator.random_state)))
+    kernel = kernel_on_sample(estimator, kernel, X, y)
     return about_data(kernel, rows.X) if on_all_points and centers else kernel
 
 

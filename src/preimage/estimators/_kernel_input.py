@@ -1,6 +1,8 @@
 """What estimators with a kernel parameter share: its constraints, its resolution on data, its tags."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import scipy
@@ -17,22 +19,26 @@ from preimage._arrays import (
     take_rows,
     to_numpy,
 )
+from preimage._typing import Array, Rows, Targets
 from preimage._validation import Interval, check_gram, check_parameters, check_points, check_weights, generator
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths
 
-# Squared distance of the data from the origin, in units of their variance, from which on linear kernels are evaluated
-# about their mean. Rounding errors of inner products are ε times that: 2e-12 and 1e-6 of the variance up to here.
+# Squared distance of the data from the origin, in units of their variance and by bytes per number, from which on linear
+# kernels are evaluated about their mean. Rounding errors of inner products are ε times that: 2e-12 and 1e-6 of the
+# variance up to here. Nearer data would gain nothing that shows.
 FAR = {8: 1e4, 4: 10.0}
 
-# Rows that stand for fewer weighted ones where a rule looks for a width; as many as there are stand for more.
+# Most rows, or as many as there are if more, that weighted rows are repeated to where a rule looks for a width: rules
+# look at 2,000 of them, and with fewer than ten copies of each a weight of 0.1 would not be seen.
 MOST_REPEATED = 10_000
-# Rows from which widths of kernels are found.
+# Rows from which widths of kernels are found. Rules look at a few thousand of them; a kernel that keeps the rows, such
+# as `Iterated`, gets this many, and evaluates each of them for every query.
 WIDTH_ROWS = 10_000
-# Rows of a Dask array that a kernel without such parameters is shown: enough to try a user's function on.
+# Rows of chunked data that a kernel without open parameters is shown: enough to try a function of the user on.
 TRIAL_ROWS = 32
-# Rows of lazy data from which the mean is found.
+# Rows of lazy data from which the mean is found. It need only be near the data compared with the origin.
 ORIGIN_ROWS = 1000
 
 KERNEL_CONSTRAINTS = {
@@ -45,14 +51,34 @@ KERNEL_CONSTRAINTS = {
 
 
 def kernel_and_inputs(
-    estimator, X, y=None, *, min_samples=1, labelled_rows=None, sample_weight=None, centered=False, copy=True
-):
-    """The kernel of `estimator` resolved on X, and X, validated and the model's own to keep.
+    estimator: Any,
+    X: Rows,
+    y: Targets | None = None,
+    *,
+    min_samples: int = 1,
+    labelled_rows: Callable[[int], tuple[Array, Array]] | None = None,
+    sample_weight: Targets | None = None,
+    centered: bool = False,
+    copy: bool = True,
+) -> tuple[Kernel, Array]:
+    """The kernel of `estimator` resolved on X, and X, validated, which the model may keep.
 
-    Labels y are looked at where the width of the kernel is found from class means (`gamma="enclosing_ball"`), and not
-    otherwise. Where rows may lack labels, `labelled_rows(n)` gives the numbers of those of n rows that have one, and
-    their labels. A method that centres in feature space says so, `centered`: precomputed matrices need be symmetric
-    then only when they are centred. With ``copy=False`` the model may keep the caller's array.
+    Parameters
+    ----------
+    estimator : estimator with the parameters of `KERNEL_CONSTRAINTS`
+    X : array of shape (n, d), or (n, n) for precomputed kernels
+    y : array of shape (n,), optional
+        Class labels, used only where the width of the kernel is found from class means (`gamma="enclosing_ball"`).
+    min_samples : int, default=1
+        Fewer rows are refused.
+    labelled_rows : callable, optional
+        Where rows may lack labels: takes n, and returns the numbers of the rows that have one, and their labels.
+    sample_weight : array of shape (n,), optional
+        How often each row counts where a rule finds a width.
+    centered : bool, default=False
+        Whether the method centres in feature space: only the centred form of a precomputed matrix need be symmetric.
+    copy : bool, default=True
+        Whether X must be copied; otherwise the model may keep the caller's array.
     """
     check_parameters(estimator)
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
@@ -71,25 +97,28 @@ def kernel_and_inputs(
     return kernel.resolve(checked if weights is None or kernel.is_resolved else repeated(checked, weights)), checked
 
 
-def labelled_kernel(estimator, kernel, X, y=None):
-    """`kernel` with widths that class means decide found on X and labels y; the same kernel if it has none of them.
+def kernel_on_sample(estimator: Any, kernel: Kernel, X: Rows, y: Targets | None = None) -> Kernel:
+    """`kernel` resolved on some rows of validated data X of any kind, with class labels y where a rule needs them."""
+    kernel = labelled_kernel(estimator, kernel, X, y)
+    return kernel.resolve(_width_sample(kernel, X, generator(estimator.random_state)))
 
-    X is validated, and of any kind that rows can be taken from.
-    """
+
+def labelled_kernel(estimator: Any, kernel: Kernel, X: Rows, y: Targets | None = None) -> Kernel:
+    """`kernel` with the widths that class means decide, found on validated data X with labels y; else as it is."""
     if not needs_labels(kernel):
         return kernel
     y = check_class_labels(f"{type(estimator).__name__} with {kernel!r}", y, X.shape[0])
-    if is_lazy(X):  # rules look at some points only; what they do not look at need not be read
+    if is_lazy(X):  # rules look at some points only, so that the others need not be read
         rows = stratified_rows(y, CLASS_POINTS, generator(0))
         X, y = take_rows(X, rows), y[rows]
     return with_class_widths(kernel, as_points(X), y)
 
 
-def repeated(X, weights):
+def repeated(X: Array, weights: np.ndarray) -> Array:
     """Rows of X repeated as often as their weights say, for rules that find the width of a kernel.
 
-    Exactly so often where weights are whole numbers of a moderate sum, once each where they are equal. Otherwise m rows
-    in these proportions by systematic sampling: those at which sums of weights pass (i + ½)/m of the total, i < m.
+    Exactly that often where weights are integers of a moderate sum, once each where they are equal. Otherwise m rows in
+    these proportions by systematic sampling: those at which sums of weights pass (i + ½)/m of the total, i < m.
     """
     n = weights.size
     if np.all(weights == np.rint(weights)) and weights.sum() <= max(n, MOST_REPEATED):
@@ -101,10 +130,10 @@ def repeated(X, weights):
     return take_rows(X, np.searchsorted(sums, (np.arange(m) + 0.5) * (sums[-1] / m)))
 
 
-def width_sample(kernel, X, rng):
-    """Rows of X, at most some thousands, from which a kernel finds its width; a few for a kernel that has it.
+def _width_sample(kernel: Kernel, X: Rows, rng: np.random.Generator) -> Array:
+    """At most `WIDTH_ROWS` rows of X, on which a kernel is resolved; a few for a kernel without open parameters.
 
-    A kernel that keeps the rows gets some of its own: those who gave X may change it.
+    A kernel that keeps the rows gets a copy: the caller may change X afterwards.
     """
     n = X.shape[0]
     if is_chunked(X) and kernel.is_resolved:
@@ -115,25 +144,25 @@ def width_sample(kernel, X, rng):
     return as_points(take_rows(X, np.sort(rng.choice(n, WIDTH_ROWS, replace=False))))
 
 
-def about_data(kernel, X):
-    """`kernel`, evaluated about the mean of the rows X where they lie far from the origin and it can be.
+def about_data(kernel: Kernel, X: Rows) -> Kernel:
+    """`kernel`, evaluated about the mean of the rows X where they lie far from the origin and the kernel allows it.
 
-    For methods that centre in feature space alone; see `Kernel.recentered`. Of lazy data the first rows are looked at.
+    Only for methods that centre in feature space; see `Kernel.recentered`. Of lazy data the first rows are used.
     """
     if is_sparse(X) or kernel.recentered(np.zeros(X.shape[1])) is kernel:
         return kernel
     X = as_points(take_rows(X, np.arange(min(ORIGIN_ROWS, X.shape[0])))) if is_lazy(X) else X
     xp = array_namespace(X)
     mean = xp.mean(X, axis=0)
-    if not bool(xp.all(xp.isfinite(mean))):  # the pass over lazy data will say so
+    if not bool(xp.all(xp.isfinite(mean))):  # the pass over lazy data raises the error
         return kernel
     spread = float(xp.sum((X - mean) ** 2)) / X.shape[0]
     far = float(mean @ mean) > FAR[itemsize(X.dtype)] * spread
     return kernel.recentered(to_numpy(mean)) if far else kernel
 
 
-def without_origin(kernel):
-    """The kernel that `about_data` was given, for what needs its values and not differences of images alone."""
+def without_origin(kernel: Kernel) -> Kernel:
+    """The kernel that `about_data` was given, for methods that need its values, not only differences of images."""
     if isinstance(kernel, ShiftedInputs):
         return kernel.kernel
     if isinstance(kernel, Sum):
@@ -141,20 +170,20 @@ def without_origin(kernel):
     return without_origin(kernel.kernel) * kernel.factor if isinstance(kernel, Scaled) else kernel
 
 
-def named_kernel(estimator):
-    """The kernel that the parameters of `estimator` name."""
+def named_kernel(estimator: Any) -> Kernel:
+    """The kernel that the parameters of `estimator` describe."""
     names = ("gamma", "degree", "coef0", "kernel_params")
     return as_kernel(estimator.kernel, **{name: getattr(estimator, name) for name in names})
 
 
-def is_precomputed(kernel):
+def is_precomputed(kernel: Any) -> bool:
     """Whether a kernel parameter, a name or an object, stands for a matrix of values."""
     if isinstance(kernel, Kernel):
         return kernel.points_are_row_numbers
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
-def with_kernel_tags(tags, kernel):
+def with_kernel_tags(tags: Any, kernel: Any) -> Any:
     """scikit-learn's tags of a transformer with a kernel."""
     tags.input_tags.sparse = True
     tags.input_tags.pairwise = is_precomputed(kernel)
@@ -162,10 +191,10 @@ def with_kernel_tags(tags, kernel):
     return with_array_tag(tags)
 
 
-def with_array_tag(tags):
-    """Say to scikit-learn that arrays of torch, CuPy and other libraries of the array API standard are taken.
+def with_array_tag(tags: Any) -> Any:
+    """Tell scikit-learn that arrays of torch, CuPy and other libraries of the array API standard are accepted.
 
-    Its own support, which the tag switches tests of on, needs SciPy 1.14.
+    The tag switches on tests of scikit-learn that need SciPy 1.14.
     """
     tags.array_api_support = tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= (1, 14)
     return tags

@@ -21,9 +21,8 @@ from preimage._validation import (
 from preimage.estimators._kernel_input import (
     about_data,
     kernel_and_inputs,
-    labelled_kernel,
+    kernel_on_sample,
     named_kernel,
-    width_sample,
 )
 from preimage.kernels import Kernel
 from preimage.landmarks import LandmarkSelector, as_landmarks
@@ -139,6 +138,4 @@ def landmark_inputs(
         X, weights = with_weight(estimator, X, weights)
     if is_precomputed:
         return Inputs(kernel, X, weights)
-    kernel = labelled_kernel(estimator, kernel, X, y)
-    kernel = kernel.resolve(width_sample(kernel, X, generator(estimator.random_state)))
-    return Inputs(about_data(kernel, X), X, weights)
+    return Inputs(about_data(kernel_on_sample(estimator, kernel, X, y), X), X, weights)
