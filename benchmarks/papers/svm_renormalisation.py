@@ -51,7 +51,7 @@ from preimage.datasets import (
 )
 from preimage.estimators._training_rows import TrainingRows
 from preimage.renormalization._learn_decisions import learn_decision_calibration
-from preimage.renormalization._left_out_decisions import left_out_decisions
+from preimage.renormalization._left_out import left_out_decisions
 from preimage.renormalization._renormalized import Renormalized
 
 METHODS = ("none", "orthogonal", "histogram", "transfer", "isotonic", "affine", "threshold", "auto")

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from preimage.datasets import data_directory, load_gene_expression
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian
 from preimage.renormalization._learn_decisions import learn_decision_calibration
-from preimage.renormalization._left_out_decisions import LeftOutValues, left_out_decisions
+from preimage.renormalization._left_out import LeftOutDecisions, left_out_decisions
 
 METHODS = ["threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none", "auto"]
 
@@ -318,7 +319,7 @@ def test_auto_is_none_when_no_row_matters():
     X, y = np.r_[-5.0, -4.9, 5.0, 4.9][:, None], np.array([0, 0, 1, 1])
     assert learn_decision_calibration(RidgeClassifier().fit(X, y), X, y).method in ("none", "threshold")
     values = left_out_decisions(RidgeClassifier().fit(X, y), X, y)
-    values.left_out = values.train
+    values = replace(values, left_out=values.train)
     assert learn_decision_calibration(RidgeClassifier().fit(X, y), X, y, values=values).method == "none"
 
 
@@ -406,7 +407,7 @@ def test_left_out_decisions_of_noise_know_nothing_of_classes(model):
         X, y = rng.normal(size=(60, 500)), (np.arange(60) % 3 == 0).astype(int)
         values = left_out_decisions(model.fit(X, y), X, y)
         assert np.corrcoef(values.left_out[:, 0], y)[0, 1] < -0.99
-        correlations.append(np.corrcoef(values.levelled[:, 0], y)[0, 1])
+        correlations.append(np.corrcoef(values.leveled[:, 0], y)[0, 1])
     assert abs(np.mean(correlations)) < 3 * np.std(correlations) / np.sqrt(15)
 
 
@@ -451,7 +452,7 @@ def test_auto_takes_no_correction_that_names_wrong_classes():
     X, y = half_circles(80, 0)
     model = SVC(gamma=15).fit(X, y)
     exact = left_out_decisions(model, X, y)
-    values = LeftOutValues(exact.train, exact.left_out, exact.codes, None, "refits")
+    values = LeftOutDecisions(exact.train, exact.left_out, exact.codes, None, "refits")
     with pytest.warns(UserWarning, match="name wrong classes"):
         calibration = learn_decision_calibration(model, X, y, values=values)
     assert calibration.method == "none"
@@ -486,7 +487,7 @@ def test_levels_of_refits_do_not_tell_classes_of_noise(model):
         values = left_out_decisions(model.fit(X, y), X, y)
         for k in range(3):
             assert np.corrcoef(values.left_out[:, k], y == k)[0, 1] < -0.9
-            correlations.append(np.corrcoef(values.levelled[:, k], y == k)[0, 1])
+            correlations.append(np.corrcoef(values.leveled[:, k], y == k)[0, 1])
     assert abs(np.mean(correlations)) < 0.1
 
 
@@ -494,4 +495,4 @@ def test_models_without_a_free_intercept_have_no_levels_of_their_own():
     (X, y), _ = high_dimensional(40)
     for model in (LinearSVC(), RidgeClassifier(fit_intercept=False)):
         values = left_out_decisions(model.fit(X, y), X, y)
-        np.testing.assert_allclose(values.levelled, values.left_out)
+        np.testing.assert_allclose(values.leveled, values.left_out)

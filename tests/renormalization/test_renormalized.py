@@ -27,7 +27,7 @@ from preimage.calibration import (
     transfer_function,
 )
 from preimage.exceptions import UnsupportedKernelError
-from preimage.renormalization._left_out_scores import left_out_scores
+from preimage.renormalization._left_out import left_out_scores
 
 RNG = np.random.default_rng(0)
 
@@ -397,3 +397,8 @@ def test_corrections_do_not_hurt_balanced_classes():
 def test_equal_rows_need_no_correction():
     model = Renormalized(PCA(1)).fit(np.ones((10, 3)))
     assert model.method_ == "none" and (model.transform(np.ones((2, 3))) == 0).all()
+
+
+def test_thresholds_are_for_classifiers():
+    with pytest.raises(ValueError, match="is a transformer"):
+        Renormalized(PCA(2), method="threshold").fit(WIDE)

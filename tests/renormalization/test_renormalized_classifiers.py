@@ -16,7 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from preimage import KernelFisherDiscriminant, Renormalized
 from preimage.model_selection import sensitivity_map, split_half
-from preimage.renormalization._left_out_decisions import left_out_decisions
+from preimage.renormalization._left_out import left_out_decisions
 from preimage.renormalization._one_vs_rest import OneVsRestSVC
 
 RNG = np.random.default_rng(0)

@@ -1,7 +1,12 @@
 """Corrections of values that a fitted model gives new points: scores of transformers, decisions of classifiers."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
+from preimage._typing import Array, Rows
 from preimage._warnings import warn_user
 from preimage.calibration import (
     TrainingSpan,
@@ -12,22 +17,24 @@ from preimage.calibration import (
     transfer_function,
 )
 from preimage.calibration._weights import quantiles
-from preimage.renormalization._left_out_scores import as_inputs
+from preimage.renormalization._inputs import as_inputs
 
 METHODS = ("auto", "threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none")
 KINDS = {"transfer": "pchip", "isotonic": "isotonic", "affine": "affine"}
-# Histograms of fewer new rows than this say little.
+# Fewer new rows than this say little about a distribution: the quantiles of ten rows are known to about a third of the
+# standard deviation. The result is then used, with a warning.
 SMALL_BATCH = 10
 
 
+@dataclass(frozen=True)
 class Calibration:
     """How values for new points are corrected, and what it was learned from.
 
     Attributes
     ----------
     method : str
-        What is applied; "none" where there is nothing to correct, or nothing to learn it from, or correction was found
-        harmful.
+        What is applied; "none" where there is nothing to correct, nothing to learn a correction from, or correction was
+        found harmful.
     correction : callable or None
         The corrected values as a function of values, shape (m, k), and inputs.
     requires_batch : bool
@@ -35,33 +42,32 @@ class Calibration:
     inflation : array of shape (k,)
         Standard deviations of training values over those of left-out values.
     choice : dict
-        What was compared on the way.
+        A record of what was compared.
     train, left_out : arrays of shape (n, k)
         Values of training points by the model of all, and by models without them; decisions of two classes are one
-        column, and left-out ones have the level of the model of all (see `LeftOutValues.levelled`).
+        column, and left-out ones have the level of the model of all (see `LeftOutDecisions.leveled`).
     corrected : array of shape (n, k)
         The left-out values, corrected.
     weights : array of shape (n,) or None
     """
 
-    def __init__(self, method, correction, train, left_out, corrected, choice, weights=None):
-        self.weights = weights
-        self.method = method
-        self.correction = correction
-        self.train = train
-        self.left_out = left_out
-        self.corrected = corrected
-        self.choice = choice
+    method: str
+    correction: Callable[[Array, Rows], Array] | None
+    train: Array
+    left_out: Array
+    corrected: Array
+    choice: dict[str, Any]
+    weights: Array | None = None
 
     @property
-    def requires_batch(self):
+    def requires_batch(self) -> bool:
         return isinstance(self.correction, Histogram)
 
     @property
-    def inflation(self):
+    def inflation(self) -> Array:
         return inflation(self.train, self.left_out, self.weights)
 
-    def apply(self, values, X):
+    def apply(self, values: Any, X: Rows) -> Array:
         """Corrected values for the rows of X, whose values are `values`; of the shape of `values`."""
         values = np.asarray(values, dtype=np.float64)
         if self.correction is None or not len(values):
@@ -71,38 +77,36 @@ class Calibration:
 
 
 class Columns:
-    """A function for every component; None leaves one as it is."""
+    """One function per component; None leaves a component as it is."""
 
-    def __init__(self, functions):
+    def __init__(self, functions: Sequence[Callable[[Array], Array] | None]) -> None:
         self.functions = functions
 
     @classmethod
-    def learned(cls, train, left_out, method, wanted, weights=None):
+    def learned(
+        cls, train: Array, left_out: Array, method: str, wanted: Array, weights: Array | None = None
+    ) -> "Columns":
         """Transfer functions for the columns that are wanted."""
-        kind = KINDS[method]
-        pairs = zip(train.T, left_out.T, wanted, strict=True)
-        return cls(
-            [transfer_function(*pair, kind, weights=weights) if is_wanted else None for *pair, is_wanted in pairs]
-        )
+        learn = lambda of_all, of_others: transfer_function(of_all, of_others, KINDS[method], weights=weights)
+        columns = zip(train.T, left_out.T, wanted, strict=True)
+        return cls([learn(of_all, of_others) if is_wanted else None for of_all, of_others, is_wanted in columns])
 
-    def __call__(self, values, X=None):
-        columns = [
-            column if function is None else function(column) for column, function in zip(values.T, self.functions)
-        ]
-        return np.stack(columns, axis=1)
+    def __call__(self, values: Array, X: Rows = None) -> Array:
+        columns = zip(values.T, self.functions, strict=True)
+        return np.stack([column if function is None else function(column) for column, function in columns], axis=1)
 
 
 class Histogram:
     """The histograms of the training scores, for all new rows at once."""
 
-    def __init__(self, train, weights=None):
+    def __init__(self, train: Array, weights: Array | None = None) -> None:
         # Quantiles of weighted rows at as many levels as their weights count rows.
         if weights is not None:
             levels = np.linspace(0, 1, max(2, round(weights.sum())))
             train = np.stack([quantiles(column, levels, weights) for column in train.T], axis=1)
         self.train = train
 
-    def __call__(self, values, X=None):
+    def __call__(self, values: Array, X: Rows = None) -> Array:
         if len(values) < SMALL_BATCH:
             warn_user(
                 f"Histogram specification needs the whole test set at once; got {len(values)} new row(s), and fewer "
@@ -113,16 +117,18 @@ class Histogram:
 
 
 class Orthogonal:
-    """The factor that Gaussian kernels lose outside the span of the training inputs."""
+    """Restores the factor that values of Gaussian kernels lose outside the span of the training inputs, (V3)."""
 
-    def __init__(self, steps, span, gamma, constant):
+    def __init__(self, steps: Sequence, span: TrainingSpan, gamma: float, constant: Array) -> None:
         self.steps = steps
         self.span = span
         self.gamma = gamma
         self.constant = constant
 
     @classmethod
-    def learned(cls, inputs, steps, gamma, constant, left_out):
+    def learned(
+        cls, inputs: Array, steps: Sequence, gamma: float, constant: Array, left_out: Array
+    ) -> tuple["Orthogonal", Array]:
         """The correction for a model of `inputs`, which `steps` make of X, and the left-out values after it."""
         # Affine hulls: centred points lie in the linear span of the others, which would leave nothing outside.
         centered = inputs - inputs.mean(axis=0)
@@ -130,7 +136,7 @@ class Orthogonal:
         corrected = restore_lost_projection(left_out, constant, distances, gamma)
         return cls(steps, TrainingSpan(inputs, affine=True), gamma, constant), corrected
 
-    def __call__(self, values, X):
+    def __call__(self, values: Array, X: Rows) -> Array:
         for step in self.steps:
             X = step.transform(X)
         return restore_lost_projection(values, self.constant, self.span.squared_distances(as_inputs(X)), self.gamma)

@@ -1,8 +1,12 @@
 """Learn from training data how the decisions of a classifier for new points are to be corrected."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from preimage._arrays import to_dense
+from preimage._typing import Array, Rows, Targets
 from preimage._warnings import warn_user
 from preimage.calibration import (
     Threshold,
@@ -21,34 +25,32 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
 from preimage.machines import Binary, OneVsRest
 from preimage.renormalization._corrections import METHODS, Calibration, Columns, Histogram, Orthogonal
-from preimage.renormalization._left_out_decisions import left_out_decisions
-from preimage.renormalization._left_out_scores import as_inputs, last_step
+from preimage.renormalization._inputs import as_inputs, last_step
+from preimage.renormalization._left_out import LeftOutDecisions, left_out_decisions
 
-# "auto" changes decisions where the smoothed measure of left-out ones gains this much, a fifth of a per cent: less is
-# within what smoothing decides. Votes of pairs of classes and machines of one class against the rest are different
-# models, so that the latter must be better by this many standard errors.
+# "auto" changes decisions where the smoothed measure of left-out ones gains this much, a fifth of a per cent: smaller
+# gains depend on the bandwidth of the smoothing. Ten times larger, real gains of large data sets would be refused.
 LEAST_GAIN = 0.002
+# Votes of pairs of classes and machines of one class against the rest are different models: the latter must be better
+# by this many standard errors. With 2, one in forty equal models would be exchanged; with 0, every second one.
 STANDARD_ERRORS = 1.0
-# And where left-out decisions order the classes better than chance does once in five times.
+# Left-out decisions must order the classes so well that chance would do it less than once in five times. Ten times
+# smaller, corrections of weak signals, which cost nothing, would be refused.
 LEAST_EVIDENCE = 0.2
 # Recalls this many standard errors below chance mean that left-out decisions name wrong classes.
 BELOW_CHANCE = 2.0
 
 
 def learn_decision_calibration(
-    estimator,
-    X,
-    y,
+    estimator: Any,
+    X: Rows,
+    y: Targets,
     *,
-    method="auto",
-    scoring="balanced_accuracy",
-    cv=None,
-    n_jobs=None,
-    rng=None,
-    sample_weight=None,
-    groups=None,
-    values=None,
-):
+    method: str = "auto",
+    scoring: str = "balanced_accuracy",
+    values: LeftOutDecisions | None = None,
+    **folds: Any,
+) -> Calibration:
     r"""Learn the correction of decisions of a fitted classifier, from its training data alone.
 
     Two classes have one column of decisions, with the threshold 0; more classes one each, the largest of which wins
@@ -70,14 +72,10 @@ def learn_decision_calibration(
         As in `Renormalized`.
     scoring : {"balanced_accuracy", "geometric_mean", "accuracy"}
         What thresholds are for, and what "auto" judges by.
-    cv, n_jobs, rng, sample_weight, groups
-        As in `left_out_decisions`.
-    values : LeftOutValues, optional
+    values : LeftOutDecisions, optional
         What `left_out_decisions` returned, to compare methods without leaving points out again.
-
-    Returns
-    -------
-    Calibration
+    **folds
+        As in `left_out_decisions`.
 
     Examples
     --------
@@ -94,21 +92,77 @@ def learn_decision_calibration(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
-    if values is None:
-        values = left_out_decisions(
-            estimator, X, y, cv=cv, n_jobs=n_jobs, rng=rng, sample_weight=sample_weight, groups=groups
-        )
-    choice = {"method": method, "left-out decisions": values.route, "scoring": scoring}
+    values = left_out_decisions(estimator, X, y, **folds) if values is None else values
+    choice: dict[str, Any] = {"method": method, "left-out decisions": values.route, "scoring": scoring}
     model = getattr(estimator, "best_estimator_", estimator)
     if method == "auto":
-        method = _choose(model, values, scoring, choice)
+        verdict = _judge_threshold(values, scoring)
+        if verdict.collapse is not None:
+            _warn_of_collapse(model, verdict.collapse)
+        method = "threshold" if verdict.is_accepted else "none"
+        choice |= {**verdict.as_dict(), "chosen": method}
     correction, corrected = _correct(model, X, method, values, scoring)
-    return Calibration(method, correction, values.train, values.levelled, corrected, choice, values.weights)
+    return Calibration(method, correction, values.train, values.leveled, corrected, choice, values.weights)
 
 
-def _correct(model, X, method, values, scoring):
+@dataclass(frozen=True)
+class Verdict:
+    """What left-out decisions say about the correction that "auto" would make.
+
+    Attributes
+    ----------
+    inflation : float
+        Geometric mean over the columns.
+    collapse : str or None
+        Why left-out decisions are of no use for any correction.
+    gain, error : float or None
+        In the smoothed measure, and its standard error; None where nothing was compared.
+    signal : float or None
+        The p-value of the order of the classes.
+    """
+
+    inflation: float
+    collapse: str | None = None
+    gain: float | None = None
+    error: float | None = None
+    signal: float | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        if self.gain is None or self.signal is None:
+            return False
+        return self.gain >= LEAST_GAIN and self.signal < LEAST_EVIDENCE
+
+    def as_dict(self) -> dict[str, float]:
+        """What is known, for the record of a `Calibration`."""
+        known = {"inflation": self.inflation, "signal": self.signal, "gain": self.gain, "standard error": self.error}
+        return {name: value for name, value in known.items() if value is not None}
+
+
+def _judge_threshold(values: LeftOutDecisions, scoring: str) -> Verdict:
+    """Compare left-out decisions as they are with those relative to the threshold they suggest."""
+    train, left_out, codes, weights = values.train, values.leveled, values.codes, values.weights
+    size = float(np.exp(np.mean(np.log(inflation(train, left_out, weights)))))
+    if (is_inflated(train, left_out, weights) & ~is_resolved(train, left_out)).any():
+        return Verdict(size, "differ by rounding errors only, so that no correction can be learned")
+    if len(np.unique(codes)) < 2:
+        return Verdict(size)
+    corrected = Threshold.learned(train, left_out, codes, weights, scoring)(left_out)
+    if is_worse_than_chance(predicted_codes(corrected), codes):
+        return Verdict(size, "name wrong classes, whatever the threshold")
+    gain, error = _gain(corrected, left_out, codes, weights, scoring)
+    return Verdict(size, None, gain, error, signal_of(left_out, codes, weights).p_value)
+
+
+def _gain(candidate: Array, baseline: Array, codes: Array, weights: Array | None, scoring: str) -> tuple[float, float]:
+    """What decisions gain over others in the smoothed measure, and the standard error of that."""
+    margins = {"": margins_of(candidate, codes)}
+    return compare_decisions(margins, margins_of(baseline, codes), codes, weights, scoring)[""]
+
+
+def _correct(model: Any, X: Rows, method: str, values: LeftOutDecisions, scoring: str) -> tuple[Any, Array]:
     """The correction, or None, and the left-out decisions after it."""
-    train, left_out, weights = values.train, values.levelled, values.weights
+    train, left_out, weights = values.train, values.leveled, values.weights
     if method == "none":
         return None, left_out
     if method == "histogram":
@@ -116,72 +170,44 @@ def _correct(model, X, method, values, scoring):
     if method == "orthogonal":
         return _orthogonal(model, X, left_out)
     if method == "threshold":
-        correction = Threshold.learned(train, left_out, values.codes, weights, scoring)
+        correction: Any = Threshold.learned(train, left_out, values.codes, weights, scoring)
     else:
         correction = Columns.learned(train, left_out, method, is_resolved(train, left_out), weights)
     return correction, correction(left_out)
 
 
-def _choose(model, values, scoring, choice):
-    """The name of what "auto" does."""
-    train, left_out, codes, weights = values.train, values.levelled, values.codes, values.weights
-    choice["inflation"] = float(np.exp(np.mean(np.log(inflation(train, left_out, weights)))))
-    choice["chosen"] = "none"
-    if (is_inflated(train, left_out, weights) & ~is_resolved(train, left_out)).any():
-        _warn_of_collapse(model, "differ by rounding errors only, so that no correction can be learned")
-        return "none"
-    if len(np.unique(codes)) < 2:
-        return "none"
-    corrected = Threshold.learned(train, left_out, codes, weights, scoring)(left_out)
-    if is_worse_than_chance(predicted_codes(corrected), codes):
-        _warn_of_collapse(model, "name wrong classes, whatever the threshold")
-        return "none"
-    signal = signal_of(left_out, codes, weights)
-    plain = margins_of(left_out, codes)
-    gain, error = compare_decisions({"threshold": margins_of(corrected, codes)}, plain, codes, weights, scoring)[
-        "threshold"
-    ]
-    chosen = "threshold" if gain >= LEAST_GAIN and signal.p_value < LEAST_EVIDENCE else "none"
-    choice.update({"signal": signal.p_value, "gain": gain, "standard error": error, "chosen": chosen})
-    return chosen
-
-
-def better_of(votes, machines):
-    """Which calibration of a multi-class SVC to take: of its votes of pairs, or of machines of one class each.
+def prefers_machines(values: LeftOutDecisions, votes: Calibration, machines: Calibration) -> bool:
+    """Whether a multi-class SVC is better as machines of one class against the rest than by votes of pairs.
 
     Parameters
     ----------
-    votes, machines : (LeftOutValues, Calibration) pairs
-        Of the same rows.
+    values : LeftOutDecisions of the votes
+    votes, machines : Calibration
+        Of the same rows. What was compared is added to the record of `machines`.
 
     Returns
     -------
     bool
-        Whether corrected decisions of one class against the rest are better beyond their standard error.
+        Whether corrected decisions of the machines are better beyond their standard error.
     """
-    (values, calibration), (_, other) = votes, machines
-    codes, scoring = values.codes, calibration.choice["scoring"]
-    margins = margins_of(other.corrected, codes)
-    plain = margins_of(calibration.corrected, codes)
-    gain, error = compare_decisions({"ours": margins}, plain, codes, values.weights, scoring)["ours"]
-    counted = [
-        decision_score(codes, predicted_codes(each.corrected), values.weights, scoring) for each in (other, calibration)
-    ]
-    other.choice["gain over votes of pairs"], other.choice["its standard error"] = gain, error
-    clear = gain > max(LEAST_GAIN, STANDARD_ERRORS * error) and counted[0] > counted[1]
-    return clear and other.method != "none"
+    codes, weights, scoring = values.codes, values.weights, votes.choice["scoring"]
+    gain, error = _gain(machines.corrected, votes.corrected, codes, weights, scoring)
+    machines.choice["gain over votes of pairs"], machines.choice["its standard error"] = gain, error
+    score = lambda decisions: decision_score(codes, predicted_codes(decisions), weights, scoring)
+    is_clear = gain > max(LEAST_GAIN, STANDARD_ERRORS * error) and score(machines.corrected) > score(votes.corrected)
+    return is_clear and machines.method != "none"
 
 
-def is_worse_than_chance(predicted, codes):
+def is_worse_than_chance(predicted: Array, codes: Array) -> bool:
     """Whether the mean recall of the classes is clearly below that of predictions that know nothing."""
     present, sizes = np.unique(codes, return_counts=True)
     chance = 1 / len(present)
     recalls = [np.mean(predicted[codes == code] == code) for code in present]
     error = chance * np.sqrt(chance * (1 - chance) * np.sum(1 / sizes))
-    return np.mean(recalls) < chance - BELOW_CHANCE * error
+    return bool(np.mean(recalls) < chance - BELOW_CHANCE * error)
 
 
-def _warn_of_collapse(model, what):
+def _warn_of_collapse(model: Any, what: str) -> None:
     warn_user(
         f"Decisions of {model!r} for samples left out {what}: new samples are like none that it was fitted on. Nothing "
         "is corrected. A wider kernel (smaller gamma) or fewer variables may help.",
@@ -189,13 +215,13 @@ def _warn_of_collapse(model, what):
     )
 
 
-def _orthogonal(model, X, left_out):
+def _orthogonal(model: Any, X: Rows, left_out: Array) -> tuple[Orthogonal, Array]:
     last, inputs, steps = last_step(model, X)
     gamma, intercept = _gaussian_machine(last)
     return Orthogonal.learned(to_dense(as_inputs(inputs)), steps, gamma, intercept, left_out)
 
 
-def _gaussian_machine(last):
+def _gaussian_machine(last: Any) -> tuple[float, Array]:
     """γ and the intercepts of a kernel machine whose decisions are values of Gaussian expansions."""
     try:
         machine = machine_of(last)

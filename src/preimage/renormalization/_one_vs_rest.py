@@ -1,11 +1,15 @@
 """Support vector machines of one class against the rest, whose decisions can be corrected class by class."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC
+
+from preimage._typing import Array, Rows, Targets
 
 
 class OneVsRestSVC(OneVsRestClassifier):
@@ -15,7 +19,7 @@ class OneVsRestSVC(OneVsRestClassifier):
     classes.
     """
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Targets, sample_weight: Targets = None) -> "OneVsRestSVC":
         y = np.asarray(y)
         self.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(y)
         if not hasattr(type(self), "classes_"):  # a property in earlier versions of scikit-learn
@@ -32,7 +36,7 @@ class OneVsRestSVC(OneVsRestClassifier):
                 setattr(self, name, getattr(self.estimators_[0], name))
         return self
 
-    def row_weights(self, y, sample_weight=None):
+    def row_weights(self, y: Targets, sample_weight: Array | None = None) -> Array | None:
         """What rows weigh in every machine, shape (n,); None where all weigh the same."""
         classes = self.estimator.class_weight
         if not isinstance(classes, dict):
@@ -41,13 +45,13 @@ class OneVsRestSVC(OneVsRestClassifier):
         return weights if sample_weight is None else weights * sample_weight
 
 
-def is_multiclass_svc(estimator):
+def is_multiclass_svc(estimator: Any) -> bool:
     """Whether decisions of a fitted classifier are votes of pairs of classes of an SVC, one per class."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     return type(last) is SVC and len(last.classes_) > 2 and last.decision_function_shape == "ovr"
 
 
-def one_vs_rest(estimator):
+def one_vs_rest(estimator: Any) -> Any:
     """An unfitted copy of a classifier that is or ends with an SVC, with one machine per class instead."""
     if not isinstance(estimator, Pipeline):
         return OneVsRestSVC(clone(estimator))

@@ -1,30 +1,33 @@
 """Scores and decisions of new points, brought back to the scale of those of training points."""
 
+from collections.abc import Callable
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import accuracy_score
-from sklearn.utils import column_or_1d, get_tags
+from sklearn.utils import Tags, column_or_1d, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import describe_device, is_foreign, is_sparse
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import StrOptions, check_parameters, count_rows, generator
 from preimage.calibration import SCORINGS, Probabilities, predicted_codes
 from preimage.estimators._training_rows import TrainingRows
 from preimage.persistence import Saved
-from preimage.renormalization._corrections import METHODS
-from preimage.renormalization._learn_decisions import better_of, learn_decision_calibration
+from preimage.renormalization._corrections import METHODS, Calibration
+from preimage.renormalization._inputs import as_scores, fitted_on, rows_of
+from preimage.renormalization._learn_decisions import learn_decision_calibration, prefers_machines
 from preimage.renormalization._learn_scores import learn_score_calibration
-from preimage.renormalization._left_out_decisions import left_out_decisions
-from preimage.renormalization._left_out_scores import as_scores, fitted_on, rows_of
+from preimage.renormalization._left_out import left_out_decisions
 from preimage.renormalization._one_vs_rest import is_multiclass_svc, one_vs_rest
 
 
-def check_correctable(who, estimator, y):
+def check_correctable(who: str, estimator: Any, y: Targets) -> None:
     """Whether there is something to correct, and what is needed for it."""
     needed = "decision_function" if is_classifier(estimator) else "transform"
     if not hasattr(estimator, needed):
@@ -36,16 +39,16 @@ def check_correctable(who, estimator, y):
         raise ValueError(f"{who}({estimator!r}) requires y to be passed, but the target y is None.")
 
 
-def _is_transformer(renormalized):
+def _is_transformer(renormalized: "Renormalized") -> bool:
     return not is_classifier(renormalized.estimator) and hasattr(renormalized.estimator, "transform")
 
 
-def _is_classifier(renormalized):
+def _is_classifier(renormalized: "Renormalized") -> bool:
     return is_classifier(renormalized.estimator)
 
 
-def _inner_has(name):
-    def check(renormalized):
+def _inner_has(name: str) -> Callable[["Renormalized"], bool]:
+    def check(renormalized: "Renormalized") -> bool:
         getattr(getattr(renormalized, "estimator_", renormalized.estimator), name)
         return _is_transformer(renormalized)
 
@@ -161,15 +164,15 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
 
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        method="auto",
-        guard="auto",
-        scoring="balanced_accuracy",
-        cv=None,
-        n_jobs=None,
-        random_state=0,
-    ):
+        method: str = "auto",
+        guard: Any = "auto",
+        scoring: str = "balanced_accuracy",
+        cv: Any = None,
+        n_jobs: int | None = None,
+        random_state: Seed = 0,
+    ) -> None:
         self.estimator = estimator
         self.method = method
         self.guard = guard
@@ -178,7 +181,7 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None, groups=None):
+    def fit(self, X: Rows, y: Targets = None, sample_weight: Targets = None, groups: Targets = None) -> "Renormalized":
         """Fit the estimator, and learn the correction from models without some of the points.
 
         Parameters
@@ -199,32 +202,32 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         return self
 
     @available_if(_is_transformer)
-    def transform(self, X):
+    def transform(self, X: Rows) -> Array:
         """Corrected scores of X; rows of the training set keep theirs."""
         check_is_fitted(self)
         scores = self.estimator_.transform(X)
         return self._corrected(scores, X)
 
     @available_if(_is_transformer)
-    def fit_transform(self, X, y=None, sample_weight=None, groups=None):
+    def fit_transform(self, X: Rows, y: Targets = None, sample_weight: Targets = None, groups: Targets = None) -> Array:
         """Fit, and return the scores of the training set, which need no correction."""
         self._fit(X, y, sample_weight, groups)
         return self.estimator_.transform(X)
 
     @available_if(_inner_has("inverse_transform"))
-    def inverse_transform(self, Y):
+    def inverse_transform(self, Y: Array) -> Array:
         """Inputs with scores Y, of the scale of training scores, as `transform` returns them."""
         check_is_fitted(self)
         return self.estimator_.inverse_transform(Y)
 
     @available_if(_is_transformer)
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the components: those of the estimator."""
         check_is_fitted(self)
         return self.estimator_.get_feature_names_out(input_features)
 
     @available_if(_is_transformer)
-    def set_output(self, *, transform=None):
+    def set_output(self, *, transform: str | None = None) -> "Renormalized":
         """As in scikit-learn: the container that `transform` returns."""
         if hasattr(self.estimator, "set_output"):
             self.estimator.set_output(transform=transform)
@@ -233,13 +236,13 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         return self
 
     @available_if(_is_classifier)
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Array:
         """Corrected decision values of X, of the shape that the estimator gives them."""
         check_is_fitted(self)
         return self._corrected(self.estimator_.decision_function(X), X)
 
     @available_if(_is_classifier)
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """Classes by corrected decision values."""
         check_is_fitted(self)
         if self.method_ == "none":
@@ -248,7 +251,7 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         return self.classes_[predicted_codes(values[:, None] if values.ndim == 1 else values)]
 
     @available_if(_is_classifier)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Array:
         """Probabilities of the classes, by logistic functions of corrected decisions, shape (m, n_classes).
 
         They are learned from left-out decisions, and are probabilities in a population with the proportions of the
@@ -260,11 +263,11 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         return self.probabilities_(values[:, None] if values.ndim == 1 else values)
 
     @available_if(_is_classifier)
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Rows, y: Targets, sample_weight: Targets = None) -> float:
         """Fraction of X whose class is predicted right."""
         return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
 
-    def _fit(self, X, y, sample_weight, groups):
+    def _fit(self, X: Rows, y: Targets, sample_weight: Targets, groups: Targets) -> None:
         check_parameters(self)
         if is_foreign(X):
             raise TypeError(
@@ -298,7 +301,9 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         self.inflation_ = self.calibration_.inflation
         self._training_rows = TrainingRows(X)
 
-    def _without_rows_of_weight_zero(self, X, y, weights, groups):
+    def _without_rows_of_weight_zero(
+        self, X: Rows, y: Targets, weights: Array, groups: Targets
+    ) -> tuple[Rows, Targets, Array, Targets, Any]:
         """Data and folds without these rows, which are not in the training set."""
         kept = np.flatnonzero(weights)
         if get_tags(self).input_tags.pairwise:
@@ -315,7 +320,7 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         take = lambda each: None if each is None else np.asarray(each)[kept]
         return rows_of(X, kept), take(y), weights[kept], take(groups), cv
 
-    def _guard(self, y):
+    def _guard(self, y: Targets) -> Any:
         """The classifier that judges scores of a transformer, or None."""
         named = self.guard is not None and not isinstance(self.guard, str)
         if _is_classifier(self):
@@ -340,7 +345,7 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         check_classification_targets(y)
         return self.guard
 
-    def _corrected(self, values, X):
+    def _corrected(self, values: Any, X: Rows) -> Any:
         """Values of the rows of X, corrected where they are new."""
         if self.method_ == "none":
             return values
@@ -351,7 +356,7 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
             result[new] = self.calibration_.apply(plain[new], rows_of(X, np.flatnonzero(new)))
         return _like(values, result)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
         tags.estimator_type = inner.estimator_type
@@ -367,7 +372,7 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         return tags
 
 
-def automatic_guard(y):
+def automatic_guard(y: Targets) -> LinearDiscriminantAnalysis | None:
     """A linear discriminant where y has classes that it can learn from most of their rows; else None."""
     y = None if y is None else np.asarray(y)
     if y is None or y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
@@ -377,29 +382,29 @@ def automatic_guard(y):
     return LinearDiscriminantAnalysis() if len(counts) > 1 and 3 * len(counts) <= counts.sum() else None
 
 
-def classifier_calibration(model, X, y, *, method, scoring, cv, n_jobs, rng, sample_weight, groups):
+def classifier_calibration(
+    model: Any, X: Rows, y: Targets, *, method: str, scoring: str, sample_weight: Array | None = None, **folds: Any
+) -> tuple[Any, Calibration]:
     """The fitted classifier to use, and the correction of its decisions.
 
     An SVC of several classes decides by votes of pairs of classes, which no function of one column can correct. It is
     fitted again with one machine per class against the rest, and the better of the two is used.
     """
-    options = {"cv": cv, "n_jobs": n_jobs, "rng": rng, "sample_weight": sample_weight, "groups": groups}
-    several = is_multiclass_svc(model) and method != "none"
-    values = left_out_decisions(model, X, y, **options)
-    first = "none" if several else method
-    calibration = learn_decision_calibration(model, X, y, method=first, scoring=scoring, values=values)
-    if not several:
-        return model, calibration
+    values = left_out_decisions(model, X, y, sample_weight=sample_weight, **folds)
+    if not is_multiclass_svc(model) or method == "none":
+        return model, learn_decision_calibration(model, X, y, method=method, scoring=scoring, values=values)
+    votes = learn_decision_calibration(model, X, y, method="none", scoring=scoring, values=values)
     machines = fitted_on(one_vs_rest(model), X, y, sample_weight)
-    other_values = left_out_decisions(machines, X, y, **options)
-    other = learn_decision_calibration(machines, X, y, method=method, scoring=scoring, values=other_values)
-    if method != "auto" or better_of((values, calibration), (other_values, other)):
-        return machines, other
-    calibration.choice["votes of pairs"] = "kept"
-    return model, calibration
+    calibration = learn_decision_calibration(
+        machines, X, y, method=method, scoring=scoring, sample_weight=sample_weight, **folds
+    )
+    if method != "auto" or prefers_machines(values, votes, calibration):
+        return machines, calibration
+    votes.choice["votes of pairs"] = "kept"
+    return model, votes
 
 
-def _checked_weights(weights, n):
+def _checked_weights(weights: Targets, n: int) -> Array | None:
     if weights is None:
         return None
     weights = np.asarray(weights, dtype=np.float64)
@@ -413,7 +418,7 @@ def _checked_weights(weights, n):
     return weights
 
 
-def _like(values, result):
+def _like(values: Any, result: Array) -> Any:
     """The corrected numbers in the container, and with the precision, of the values."""
     if hasattr(values, "columns"):
         rows = (

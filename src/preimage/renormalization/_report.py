@@ -1,14 +1,18 @@
 """How much larger are training scores than those of new samples, and what to do about it."""
 
+from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import count_rows, generator
 from preimage.calibration import (
     SCORINGS,
+    DependenceTest,
     compare_decisions,
     decision_score,
     dependence_test,
@@ -22,8 +26,9 @@ from preimage.calibration import (
 )
 from preimage.calibration._comparison import check_scoring
 from preimage.calibration._inflation import SMALLEST_INFLATION
+from preimage.renormalization._corrections import Calibration
+from preimage.renormalization._inputs import fitted_on
 from preimage.renormalization._learn_scores import learn_score_calibration
-from preimage.renormalization._left_out_scores import fitted_on
 from preimage.renormalization._renormalized import (
     Renormalized,
     automatic_guard,
@@ -32,7 +37,7 @@ from preimage.renormalization._renormalized import (
 )
 
 # Signal is clear when chance would show as much in one of 200 data sets, and a gain when it is beyond two standard
-# errors. A correction is recommended when both are: on pure noise that should happen in less than one of 200.
+# errors. A correction is recommended when both are clear: on pure noise that should happen in less than one of 200.
 CLEAR_SIGNAL = 0.005
 POSSIBLE_SIGNAL = 0.05
 STANDARD_ERRORS = 2.0
@@ -46,6 +51,26 @@ QUESTIONS = {
     "correction": "Does correction help?",
 }
 MEASURES = dict(zip(SCORINGS, ("Balanced accuracy", "Geometric mean of recalls", "Accuracy"), strict=True))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Decisions for samples left out, by which signal and gain are measured.
+
+    Attributes
+    ----------
+    codes : integer array of shape (m,)
+    weights : array of shape (m,) or None
+    plain, corrected : arrays of shape (m, k)
+    training : array of shape (m, k) or None
+        Decisions of a classifier for the same samples when it was fitted on them.
+    """
+
+    codes: Array
+    weights: Array | None
+    plain: Array
+    corrected: Array
+    training: Array | None = None
 
 
 class InflationReport:
@@ -92,7 +117,18 @@ class InflationReport:
     y : array of shape (n,) or None
     """
 
-    def __init__(self, kind, model, calibration, judged, *, shape, y, dependence, scoring):
+    def __init__(
+        self,
+        kind: str,
+        model: Any,
+        calibration: Calibration,
+        judged: "Judged | None",
+        *,
+        shape: tuple[int, int],
+        y: Array | None,
+        dependence: DependenceTest | None,
+        scoring: str,
+    ) -> None:
         self.kind = kind
         self.model = model
         self.calibration = calibration
@@ -105,47 +141,53 @@ class InflationReport:
         self.ratios_low, self.ratios_high = inflation_interval(self.train, self.left_out, calibration.weights)
         self.inflated = is_inflated(self.train, self.left_out, calibration.weights)
         self.dependence = dependence
-        self.signal = self.gain = self.gain_error = self.scores = self.errors = None
+        self.signal: Any = None
+        self.gain: Any = None
+        self.gain_error: Any = None
+        self.scores: Any = None
+        self.errors: Any = None
         if judged is not None:
-            self._judge(*judged)
+            self._judge(judged)
         self.names = _names(kind, model, self.train.shape[1])
         self.recommends_correction = _recommends(self)
         self.answers = {"signal": _signal_answer(self), "inflation": _inflation_answer(self)}
         self.answers["correction"] = _correction_answer(self)
         self.recommendation = _recommendation(self)
 
-    def _judge(self, codes, weights, plain, corrected, training):
-        """Numbers of decisions for samples left out, as they are and corrected."""
-        self.signal = signal_of(plain, codes, weights)
-        margins = margins_of(corrected, codes)
-        gains = compare_decisions({"": margins}, margins_of(plain, codes), codes, weights, self.scoring)
+    def _judge(self, judged: "Judged") -> None:
+        """Measure decisions for samples left out, as they are and corrected."""
+        codes, weights = judged.codes, judged.weights
+        self.signal = signal_of(judged.plain, codes, weights)
+        margins = margins_of(judged.corrected, codes)
+        gains = compare_decisions({"": margins}, margins_of(judged.plain, codes), codes, weights, self.scoring)
         self.gain, self.gain_error = gains[""]
         largest = np.full(len(codes), np.bincount(codes, weights).argmax())
-        named = {"as they are": predicted_codes(plain), "corrected": predicted_codes(corrected)}
+        named = {"as they are": predicted_codes(judged.plain), "corrected": predicted_codes(judged.corrected)}
         named["largest class"] = largest
         self.errors = {name: 1 - decision_score(codes, each, weights, "accuracy") for name, each in named.items()}
-        named |= {} if training is None else {"training": predicted_codes(training)}
+        if judged.training is not None:
+            named["training"] = predicted_codes(judged.training)
         self.scores = {name: decision_score(codes, each, weights, self.scoring) for name, each in named.items()}
 
     @property
-    def train_std(self):
+    def train_std(self) -> Array:
         return self.train.std(axis=0)
 
     @property
-    def left_out_std(self):
+    def left_out_std(self) -> Array:
         return self.left_out.std(axis=0)
 
     @property
-    def overlap(self):
+    def overlap(self) -> Array:
         return np.array([histogram_overlap(a, b) for a, b in zip(self.train.T, self.left_out.T, strict=True)])
 
-    def values_of(self, X):
+    def values_of(self, X: Rows) -> tuple[Array, Array]:
         """Scores or decisions of other samples, as they are and corrected: two arrays of shape (m, q)."""
         values = self.model.transform(X) if self.kind == "transformer" else self.model.decision_function(X)
         values = np.asarray(values, dtype=np.float64).reshape(-1, self.train.shape[1])
         return values, self.calibration.apply(values, X)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """The table as a pandas DataFrame, a row for each component or decision."""
         try:
             import pandas as pd
@@ -155,7 +197,7 @@ class InflationReport:
             ) from error
         return pd.DataFrame(self._columns(), index=self.names)
 
-    def __str__(self):
+    def __str__(self) -> str:
         columns = self._columns()
         header = ["component" if self.kind == "transformer" else "decision", *columns]
         rows = [header] + [
@@ -168,11 +210,11 @@ class InflationReport:
         answers = [f"{question} {self.answers[key]}" for key, question in QUESTIONS.items()]
         return "\n".join([self._title(), "", *lines, "", *answers, *self._notes(), "", self.recommendation])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         worst = f"largest ratio {_format(self.ratios.max())}" if self.ratios.size else "no components"
         return f"<InflationReport of {_name(self.model)}: {worst}, method={self.method!r}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         columns = self._columns()
         head = "".join(f"<th>{escape(name)}</th>" for name in ("", *columns))
         body = "".join(
@@ -189,7 +231,7 @@ class InflationReport:
             f"</table>{''.join(f'<p>{escape(note)}</p>' for note in notes)}<p>{escape(self.recommendation)}</p></div>"
         )
 
-    def _columns(self):
+    def _columns(self) -> dict[str, Array]:
         return {
             "train std": self.train_std,
             "left-out std": self.left_out_std,
@@ -200,10 +242,10 @@ class InflationReport:
             "inflated": self.inflated,
         }
 
-    def _title(self):
+    def _title(self) -> str:
         return f"Variance inflation of {_name(self.model)} on {self.n_samples} samples with {self.n_features} variables"
 
-    def _notes(self):
+    def _notes(self) -> list[str]:
         notes = []
         if self.scores is not None:
             each = ", ".join(f"{value:.3f} {name}" for name, value in self.scores.items())
@@ -220,19 +262,19 @@ class InflationReport:
 
 
 def inflation_report(
-    estimator,
-    X,
-    y=None,
+    estimator: Any,
+    X: Rows,
+    y: Targets = None,
     *,
-    classifier=None,
-    scoring="balanced_accuracy",
-    n_permutations=200,
-    cv=None,
-    n_jobs=None,
-    random_state=0,
-    sample_weight=None,
-    groups=None,
-):
+    classifier: Any = None,
+    scoring: str = "balanced_accuracy",
+    n_permutations: int = 200,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    random_state: Seed = 0,
+    sample_weight: Targets = None,
+    groups: Targets = None,
+) -> InflationReport:
     r"""Is there signal, is there inflation, and does correction help? Each answer with its uncertainty.
 
     A copy of `estimator` is fitted on X, and training samples are left out, as in `Renormalized`. Nothing but X and y
@@ -296,58 +338,57 @@ def inflation_report(
     model = fitted_on(clone(estimator), X, y, weights)
     options = {"method": "auto", "scoring": scoring, "cv": cv, "n_jobs": n_jobs, "rng": rng}
     options |= {"sample_weight": weights, "groups": groups}
-    shape = (count_rows(X), int(getattr(model, "n_features_in_", np.shape(X)[-1])))
-    labels = None if y is None else np.asarray(y)
+    shape = (count_rows(X), int(np.shape(X)[-1] if not hasattr(model, "n_features_in_") else model.n_features_in_))
+    labels: Any = None if y is None else np.asarray(y)
     if is_classifier(model):
         model, calibration = classifier_calibration(model, X, y, **options)
         codes = np.searchsorted(model.classes_, labels)
-        judged = (codes, weights, calibration.left_out, calibration.corrected, calibration.train)
+        judged = Judged(codes, weights, calibration.left_out, calibration.corrected, calibration.train)
         return InflationReport(
             "classifier", model, calibration, judged, shape=shape, y=labels, dependence=None, scoring=scoring
         )
     guard = automatic_guard(y)
     guard = classifier if guard is not None and classifier is not None else guard
     calibration = learn_score_calibration(model, X, y, guard=guard, always_judge=True, **options)
-    verdict, judged = calibration.choice.get("verdict"), None
-    if verdict is not None:
-        judged = (verdict.codes, None, verdict.plain, verdict.corrected, None)
+    verdict = calibration.choice.get("verdict")
+    of_guard = None if verdict is None else Judged(verdict.codes, None, verdict.plain, verdict.corrected)
     dependence = None
     if n_permutations and calibration.train.shape[1] > 1:
         dependence = dependence_test(calibration.train[:, :MOST_TESTED], n_permutations, rng=rng)
     return InflationReport(
-        "transformer", model, calibration, judged, shape=shape, y=labels, dependence=dependence, scoring=scoring
+        "transformer", model, calibration, of_guard, shape=shape, y=labels, dependence=dependence, scoring=scoring
     )
 
 
-def _names(kind, model, count):
+def _names(kind: str, model: Any, count: int) -> list[str]:
     if kind == "classifier":
         return ["decision"] if count == 1 else [f"class {name}" for name in model.classes_[:count]]
     return [f"component {k + 1}" for k in range(count)]
 
 
-def _format(value):
+def _format(value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     return f"{value:.3g}"
 
 
-def _name(model):
+def _name(model: Any) -> str:
     if not isinstance(model, Pipeline):
         return type(model).__name__
     return f"a pipeline with {type(model.steps[-1][1]).__name__}"
 
 
-def _is_clear(report):
+def _is_clear(report: InflationReport) -> bool:
     return report.signal.p_value < CLEAR_SIGNAL and report.gain > STANDARD_ERRORS * report.gain_error
 
 
-def _recommends(report):
+def _recommends(report: InflationReport) -> bool:
     if report.method == "none":
         return False
     return _is_clear(report) if report.signal is not None else bool(report.inflated.any())
 
 
-def _signal_answer(report):
+def _signal_answer(report: InflationReport) -> str:
     if report.signal is None:
         return "Unknown without classes; give y."
     auc, error, p = report.signal.auc, report.signal.standard_error, report.signal.p_value
@@ -359,7 +400,7 @@ def _signal_answer(report):
     return f"No sign of signal ({numbers})."
 
 
-def _inflation_answer(report):
+def _inflation_answer(report: InflationReport) -> str:
     what = "scores" if report.kind == "transformer" else "decision values"
     if not report.inflated.any():
         return (
@@ -384,7 +425,7 @@ def _inflation_answer(report):
     return f"Yes: training {what}{which} vary {size} as those of samples left out."
 
 
-def _correction_answer(report):
+def _correction_answer(report: InflationReport) -> str:
     if report.signal is None:
         return "Unknown without classes; give y."
     if report.method == "none":
@@ -400,7 +441,7 @@ def _correction_answer(report):
     return f"Not clearly ({numbers})."
 
 
-def _recommendation(report):
+def _recommendation(report: InflationReport) -> str:
     name = _name(report.model)
     if report.recommends_correction:
         advice = (
