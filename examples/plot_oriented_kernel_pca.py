@@ -46,8 +46,8 @@ def translate(X, t):
 kernel = Gaussian(1.0)
 models = {
     "kernel PCA": KernelPCA(3, kernel=kernel).fit(X),
-    "oriented: rotation": OrientedKernelPCA(3, kernel=kernel, noise=rotate, alpha=1e-3).fit(X),
-    "oriented: x-translation": OrientedKernelPCA(3, kernel=kernel, noise=translate, alpha=1e-3).fit(X),
+    "oriented: rotation": OrientedKernelPCA(3, kernel=kernel, invariances=rotate, alpha=1e-3).fit(X),
+    "oriented: x-translation": OrientedKernelPCA(3, kernel=kernel, invariances=translate, alpha=1e-3).fit(X),
 }
 figure, axes = plt.subplots(3, 3, figsize=(8.4, 8.6), sharex=True, sharey=True, layout="constrained")
 for (name, model), row in zip(models.items(), axes):

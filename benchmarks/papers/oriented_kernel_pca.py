@@ -109,7 +109,7 @@ def toy_rows(seed):
     pca = KernelPCA(1, kernel=kernel).fit(X)
     rows = {"kernel PCA": describe(pca.subspace_.frame, X)}
     for name, function in (("rotation", rotate), ("x-translation", translate)):
-        model = OrientedKernelPCA(1, kernel=kernel, noise=function, alpha=RIDGE).fit(X)
+        model = OrientedKernelPCA(1, kernel=kernel, invariances=function, alpha=RIDGE).fit(X)
         rows[f"oriented, {name}"] = describe(model.expansion_, X)
     return rows
 
@@ -144,7 +144,7 @@ def digit_errors(seed, options, started):
             model = OrientedKernelPCA(
                 max(COMPONENTS),
                 kernel=Gaussian(gamma),
-                noise=Rotate(SHAPE),
+                invariances=Rotate(SHAPE),
                 alpha=alpha,
                 landmarks=options.landmarks,
             ).fit(X)
@@ -154,7 +154,7 @@ def digit_errors(seed, options, started):
     results = {name: best_of(each, y, held[1], test[1]) for name, each in trials.items()}
     gamma, alpha, n_features = results["oriented"][0]
     model = OrientedKernelPCA(
-        n_features, kernel=Gaussian(gamma), noise=Rotate(SHAPE), alpha=alpha, landmarks=options.landmarks
+        n_features, kernel=Gaussian(gamma), invariances=Rotate(SHAPE), alpha=alpha, landmarks=options.landmarks
     ).fit(X)
     for name, features in (("pixels, turned copies", lambda F: F), ("oriented, turned copies", model.transform)):
         results[name] = best_of_copies(usps.X_train[train], y, held, test, features, options.angle)

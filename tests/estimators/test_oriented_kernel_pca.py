@@ -52,7 +52,7 @@ def test_it_is_the_pencil_of_explicit_features():
     covariance = np.cov(monomials(X, 2).T, bias=True)
     tangents = (monomials(rotate(X, t), 2) - monomials(rotate(X, -t), 2)) / (2 * t)
     ratios, _ = eigh(covariance, tangents.T @ tangents / len(X) + alpha * np.eye(3))
-    model = OrientedKernelPCA(3, kernel=kernel, noise=TangentCovariance(rotate, step=t), alpha=alpha).fit(X)
+    model = OrientedKernelPCA(3, kernel=kernel, invariances=TangentCovariance(rotate, step=t), alpha=alpha).fit(X)
     np.testing.assert_allclose(model.ratios_, ratios[::-1], rtol=1e-10)
 
 
@@ -72,8 +72,8 @@ def test_noise_given_as_data_is_the_pencil_of_explicit_features(given):
 
 def test_all_noise_adds_up():
     noisy = X + 0.1
-    model = OrientedKernelPCA(kernel=Linear(), noise=rotate, alpha=0.1).fit(X, noise_samples=noisy, pairs=noisy)
-    t = model.get_params()["noise"]
+    model = OrientedKernelPCA(kernel=Linear(), invariances=rotate, alpha=0.1).fit(X, noise_samples=noisy, pairs=noisy)
+    t = model.get_params()["invariances"]
     N = np.cov(X.T, bias=True) + np.full((2, 2), 0.01) + TangentCovariance(t).tangent_moment(Linear(), np.eye(2), X)
     ratios, _ = eigh(np.cov(X.T, bias=True), N + 0.1 * np.eye(2))
     np.testing.assert_allclose(model.ratios_, ratios[::-1], rtol=1e-9)
@@ -82,7 +82,7 @@ def test_all_noise_adds_up():
 @pytest.mark.parametrize("seed", range(3))
 def test_more_expansion_points_never_lower_the_ratio(seed):
     points = np.random.default_rng(seed).permutation(np.concatenate([X, rotate(X, 0.05)]))
-    fit = lambda m: OrientedKernelPCA(1, kernel=KERNEL, noise=rotate, landmarks=points[:m]).fit(X)
+    fit = lambda m: OrientedKernelPCA(1, kernel=KERNEL, invariances=rotate, landmarks=points[:m]).fit(X)
     ratios = [fit(m).ratios_[0] for m in (5, 10, 20, 40, 80)]
     assert np.all(np.diff(ratios) >= -1e-6 * np.array(ratios[1:]))
     assert ratios[-1] > ratios[0]
@@ -90,15 +90,15 @@ def test_more_expansion_points_never_lower_the_ratio(seed):
 
 def test_transformed_points_give_a_higher_ratio_than_the_data_alone():
     noise = TangentCovariance(rotate, step=0.05)
-    fit = lambda points: OrientedKernelPCA(1, kernel=KERNEL, noise=noise, landmarks=points).fit(X).ratios_[0]
+    fit = lambda points: OrientedKernelPCA(1, kernel=KERNEL, invariances=noise, landmarks=points).fit(X).ratios_[0]
     alone = max(fit(X), fit(rotate(X, 0.05)))
-    both = OrientedKernelPCA(1, kernel=KERNEL, noise=noise).fit(X).ratios_[0]
+    both = OrientedKernelPCA(1, kernel=KERNEL, invariances=noise).fit(X).ratios_[0]
     assert both >= alone
 
 
 def test_features_have_the_variances_and_noise_that_are_reported():
     covariance = TangentCovariance(rotate)
-    model = OrientedKernelPCA(4, kernel=KERNEL, noise=covariance, alpha=1e-3).fit(X)
+    model = OrientedKernelPCA(4, kernel=KERNEL, invariances=covariance, alpha=1e-3).fit(X)
     Y = model.transform(X)
     np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(np.cov(Y.T, bias=True), np.diag(model.ratios_), atol=1e-6 * model.ratios_[0])
@@ -112,7 +112,7 @@ def test_the_first_feature_of_rings_forgets_rotation():
     """The bar of the issue: at most 5 % of kernel PCA's variation along the transformation, at equal variance."""
     X = rings(n=120)
     covariance = TangentCovariance(rotate, method="analytic")
-    oriented = OrientedKernelPCA(1, kernel=KERNEL, noise=rotate).fit(X)
+    oriented = OrientedKernelPCA(1, kernel=KERNEL, invariances=rotate).fit(X)
     pca = KernelPCA(1, kernel=KERNEL).fit(X)
     share = lambda vectors: covariance.moment_of(vectors, X)[0, 0] / vectors(X).var()
     assert share(oriented.expansion_) <= 0.05 * share(pca.subspace_.frame)
@@ -120,7 +120,7 @@ def test_the_first_feature_of_rings_forgets_rotation():
 
 
 def test_features_are_mixed_coordinates_of_the_subspace():
-    model = OrientedKernelPCA(4, kernel=KERNEL, noise=rotate, alpha=1e-2).fit(X)
+    model = OrientedKernelPCA(4, kernel=KERNEL, invariances=rotate, alpha=1e-2).fit(X)
     frame = model.subspace_.frame
     np.testing.assert_allclose(frame.inner(frame), np.eye(4), atol=1e-8)
     np.testing.assert_allclose(model.subspace_.coordinates(NEW) @ model.mixing_, model.transform(NEW), atol=1e-7)
@@ -129,7 +129,7 @@ def test_features_are_mixed_coordinates_of_the_subspace():
 def test_the_way_back_with_a_linear_kernel_is_a_projection():
     data = np.random.default_rng(0).normal(size=(60, 4)) * [3.0, 2.0, 1.0, 0.5] + 1
     shift = lambda X, t: X + t * np.array([1.0, 1.0, 0.0, 0.0])
-    model = OrientedKernelPCA(2, kernel="linear", noise=shift, alpha=1e-3, preimage="exact").fit(data)
+    model = OrientedKernelPCA(2, kernel="linear", invariances=shift, alpha=1e-3, preimage="exact").fit(data)
     W = model.expansion_.points.T @ model.expansion_.coefficients
     P = W @ np.linalg.pinv(W)
     expected = data.mean(axis=0) + (data - data.mean(axis=0)) @ P
@@ -139,7 +139,7 @@ def test_the_way_back_with_a_linear_kernel_is_a_projection():
 
 
 def test_denoising_and_walks_stay_near_the_data():
-    model = OrientedKernelPCA(10, kernel=KERNEL, noise=rotate, alpha=1e-2).fit(X)
+    model = OrientedKernelPCA(10, kernel=KERNEL, invariances=rotate, alpha=1e-2).fit(X)
     clean = model.denoise(NEW)
     assert clean.shape == NEW.shape
     assert np.linalg.norm(clean - NEW, axis=1).mean() < 0.5
@@ -153,19 +153,19 @@ def test_denoising_and_walks_stay_near_the_data():
 
 @pytest.mark.parametrize("landmarks", [15, "kmeans", PivotedCholesky(15), KMeans(15)], ids=repr)
 def test_selectors_choose_expansion_points(landmarks):
-    model = OrientedKernelPCA(2, kernel=KERNEL, noise=rotate, landmarks=landmarks).fit(X)
+    model = OrientedKernelPCA(2, kernel=KERNEL, invariances=rotate, landmarks=landmarks).fit(X)
     assert model.expansion_.points.shape[0] <= 100
     assert model.ratios_[0] > 10
 
 
 def test_centers_of_virtual_examples_are_expansion_points():
     points = VirtualExamples(rotate, amounts=(-0.2, 0.2)).points(X, 30)
-    model = OrientedKernelPCA(2, kernel=KERNEL, noise=rotate, landmarks=points).fit(X)
+    model = OrientedKernelPCA(2, kernel=KERNEL, invariances=rotate, landmarks=points).fit(X)
     np.testing.assert_array_equal(model.expansion_.points, points)
 
 
 def test_compressed_features_come_close():
-    model = OrientedKernelPCA(2, kernel=KERNEL, noise=rotate, alpha=1e-2).fit(X)
+    model = OrientedKernelPCA(2, kernel=KERNEL, invariances=rotate, alpha=1e-2).fit(X)
     small = compress(model, 25, X=X)
     assert small.n_points_ == 25
     Y, Y_small = model.transform(NEW), small.transform(NEW)
@@ -173,7 +173,7 @@ def test_compressed_features_come_close():
 
 
 def test_array_libraries_agree(xp):
-    fit = lambda data: OrientedKernelPCA(3, kernel=KERNEL, noise=rotate, alpha=1e-2).fit(data)
+    fit = lambda data: OrientedKernelPCA(3, kernel=KERNEL, invariances=rotate, alpha=1e-2).fit(data)
     model, expected = fit(xp.asarray(X)), fit(X)
     assert type(model.ratios_) is type(xp.asarray(X))
     np.testing.assert_allclose(to_numpy(model.ratios_), expected.ratios_, rtol=1e-7)
@@ -182,8 +182,8 @@ def test_array_libraries_agree(xp):
 
 
 def test_single_precision_comes_close():
-    single = OrientedKernelPCA(3, kernel=KERNEL, noise=rotate).fit(X.astype("f"))
-    double = OrientedKernelPCA(3, kernel=KERNEL, noise=rotate).fit(X)
+    single = OrientedKernelPCA(3, kernel=KERNEL, invariances=rotate).fit(X.astype("f"))
+    double = OrientedKernelPCA(3, kernel=KERNEL, invariances=rotate).fit(X)
     Y = single.transform(NEW.astype("f"))
     assert Y.dtype == single.ratios_.dtype == np.float32
     np.testing.assert_allclose(single.ratios_, double.ratios_, rtol=5e-3)
@@ -191,24 +191,24 @@ def test_single_precision_comes_close():
 
 
 def test_sparse_rows_are_rows():
-    dense = OrientedKernelPCA(2, kernel=KERNEL, noise=rotate, alpha=1e-2).fit(X)
-    model = OrientedKernelPCA(2, kernel=KERNEL, noise=rotate, alpha=1e-2).fit(sparse.csr_array(X))
+    dense = OrientedKernelPCA(2, kernel=KERNEL, invariances=rotate, alpha=1e-2).fit(X)
+    model = OrientedKernelPCA(2, kernel=KERNEL, invariances=rotate, alpha=1e-2).fit(sparse.csr_array(X))
     np.testing.assert_allclose(model.transform(sparse.csr_array(NEW)), dense.transform(NEW), atol=1e-5)
 
 
 def test_several_image_transformations():
     images = np.random.default_rng(0).uniform(size=(30, 25))
-    model = OrientedKernelPCA(3, noise=[Rotate((5, 5)), TranslateX((5, 5))], landmarks=40).fit(images)
+    model = OrientedKernelPCA(3, invariances=[Rotate((5, 5)), TranslateX((5, 5))], landmarks=40).fit(images)
     assert model.transform(images).shape == (30, 3)
     with pytest.raises(ValueError, match="36 pixels; X has 25"):
-        OrientedKernelPCA(3, noise=Rotate((6, 6))).fit(images)
+        OrientedKernelPCA(3, invariances=Rotate((6, 6))).fit(images)
 
 
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="alpha"):
         OrientedKernelPCA(alpha=0.0).fit(X)
     with pytest.raises(ValueError, match="step"):
-        OrientedKernelPCA(noise=TangentCovariance(rotate, step=0)).fit(X)
+        OrientedKernelPCA(invariances=TangentCovariance(rotate, step=0)).fit(X)
     with pytest.raises(ValueError, match="40 and 10 rows"):
         OrientedKernelPCA().fit(X, pairs=NEW)
     with pytest.raises(ValueError, match="expecting 2 features"):
@@ -225,7 +225,7 @@ def test_bad_input_is_refused():
 
 def test_fewer_features_than_asked_for_is_a_warning():
     with pytest.warns(RankWarning, match="only 2"):
-        model = OrientedKernelPCA(5, kernel="linear", noise=rotate).fit(X)
+        model = OrientedKernelPCA(5, kernel="linear", invariances=rotate).fit(X)
     assert model.n_components_ == 2
 
 
@@ -256,7 +256,7 @@ def test_weights_are_repetitions(what, rng):
     rows = np.repeat(np.arange(40), weights)
     partners = X + 0.1 * rng.normal(size=X.shape)
     shift = lambda X, t: X + t * np.array([1.0, 0.0, 0.0])
-    noise = {"noise": shift} if what == "tangents" else {}
+    noise = {"invariances": shift} if what == "tangents" else {}
     given = {"samples": {"noise_samples": 0.3 * partners}, "pairs": {"pairs": partners}}.get(what, {})
     of_rows = {"pairs": partners[rows]} if what == "pairs" else given
     weighted = OrientedKernelPCA(3, gamma="scale", alpha=0.01, **noise).fit(X, sample_weight=weights, **given)

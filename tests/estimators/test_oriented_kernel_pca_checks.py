@@ -27,8 +27,8 @@ OF_THE_CHOICE = {
     [
         OrientedKernelPCA(),
         OrientedKernelPCA(2, kernel="linear"),
-        OrientedKernelPCA(2, noise=Grow()),
-        OrientedKernelPCA(2, noise=[Grow()], landmarks=10),
+        OrientedKernelPCA(2, invariances=Grow()),
+        OrientedKernelPCA(2, invariances=[Grow()], landmarks=10),
     ],
     expected_failed_checks=lambda estimator: {} if estimator.landmarks is None else OF_THE_CHOICE,
 )

@@ -263,7 +263,7 @@ def test_recentring_does_not_change_oriented_features(near, queries, noise):
         "pairs": {"pairs": X + rng.normal(size=X.shape)},
         "tangents": {},
     }[noise]
-    settings = {"alpha": 0.1, "noise": _turned if noise == "tangents" else None}
+    settings = {"alpha": 0.1, "invariances": _turned if noise == "tangents" else None}
     fit = lambda kernel: OrientedKernelPCA(3, kernel=kernel, **settings).fit(X, **given)
     plain, recentred = fit(LinearFromZero()), fit(Linear())
     assert isinstance(recentred.kernel_, ShiftedInputs) and not isinstance(plain.kernel_, ShiftedInputs)

@@ -109,6 +109,6 @@ def test_a_missing_matplotlib_says_what_to_install(model, monkeypatch):
 
 
 def test_oriented_features_are_drawn():
-    model = OrientedKernelPCA(2, gamma=0.5, noise=lambda rows, t: rows + t).fit(X)
+    model = OrientedKernelPCA(2, gamma=0.5, invariances=lambda rows, t: rows + t).fit(X)
     display = ComponentContourDisplay.from_estimator(model, X, grid_resolution=10)
     assert [panel.get_title() for panel in display.axes_] == ["Component 1", "Component 2"]

@@ -2,6 +2,7 @@
 
 from preimage.components._landmark_principal import LandmarkModel, landmark_subspace, select_landmarks
 from preimage.components._oriented import (
+    Noise,
     OrientedFeatures,
     coordinate_moments,
     oriented_features,
@@ -15,6 +16,7 @@ from preimage.components._semi_supervised import FeatureSample, SemiSupervisedSu
 __all__ = [
     "FeatureSample",
     "LandmarkModel",
+    "Noise",
     "OrientedFeatures",
     "PrincipalSubspace",
     "SecularMinimum",

@@ -1,11 +1,11 @@
 """Oriented kernel PCA: features that vary with a signal and not with a noise."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double
+from preimage._arrays import array_namespace, concat_rows, device_kwargs, from_numpy, in_double
 from preimage._linalg import (
     eigh_descending,
     fix_signs,
@@ -13,12 +13,15 @@ from preimage._linalg import (
     require_variance,
 )
 from preimage._rows import sum_rows
+from preimage._typing import Array
 from preimage._warnings import warn_user
 from preimage.components._rayleigh import rayleigh
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Moments, Subspace
+from preimage.invariances import TangentCovariance
+from preimage.kernels import Kernel
 
-# Rows whose coordinates are summed together.
+# Rows whose coordinates are computed and summed together: their kernel values with a thousand points take 8 MB.
 BLOCK = 1024
 
 
@@ -33,7 +36,8 @@ class OrientedFeatures:
     offset : array of shape (k,)
         ⟨wⱼ, mean⟩, so that features of the data have mean zero.
     ratios : array of shape (k,)
-        Signal over noise and ridge, descending; also the variances of the features, whose noise and ridge add to one.
+        Signal over noise plus ridge, descending. They are also the variances of the features, whose noise and ridge
+        add up to one.
     noise : array of shape (k,)
         ⟨wⱼ, S_N wⱼ⟩, at most one: the rest is ridge.
     subspace : Subspace
@@ -43,30 +47,70 @@ class OrientedFeatures:
     """
 
     vectors: Expansion
-    offset: Any
-    ratios: Any
-    noise: Any
+    offset: Array
+    ratios: Array
+    noise: Array
     subspace: Subspace
-    mixing: Any
+    mixing: Array
 
 
-def coordinate_moments(space, X, weights=None):
-    """Count, mean and scatter of the coordinates of the rows of X in a subspace; weights are NumPy's, and positive."""
+@dataclass(frozen=True)
+class Noise:
+    """What features should not vary with: the sum of what is given.
+
+    Attributes
+    ----------
+    tangents : TangentCovariance or None
+        Transformations that should not matter.
+    samples : array of shape (p, d), or None
+        Points that vary like the noise alone.
+    pairs : two arrays of shape (p, d), or None
+        Points that features should not tell apart, row by row.
+    pair_weights : array of shape (p,), or None
+        How often each pair counts; None counts each once.
+    """
+
+    tangents: TangentCovariance | None = None
+    samples: Array | None = None
+    pairs: tuple[Array, Array] | None = None
+    pair_weights: np.ndarray | None = None
+
+    def points_with(self, X: Array) -> Array:
+        """X and the points that the noise is made of: on their span the features are those of all feature space."""
+        more = [] if self.tangents is None else [self.tangents.displaced(X)]
+        more += [] if self.samples is None else [self.samples]
+        more += [] if self.pairs is None else [rows for rows in self.pairs if rows is not X]
+        return concat_rows(X, *more) if more else X
+
+    def moment(self, space: Subspace, X: Array, weights: np.ndarray | None) -> Array | None:
+        """S_N in the coordinates of a subspace, shape (r, r); None where nothing is given."""
+        terms = []
+        if self.tangents is not None:
+            terms.append(self.tangents.moment_of(space.frame, X, weights))
+        if self.samples is not None:
+            terms.append(coordinate_moments(space, self.samples).covariance())
+        if self.pairs is not None:
+            terms.append(pair_moment(space, *self.pairs, self.pair_weights))
+        return sum(terms[1:], start=terms[0]) if terms else None
+
+
+def coordinate_moments(space: Subspace, X: Array, weights: np.ndarray | None = None) -> Moments:
+    """Count, mean and scatter of the coordinates of the rows of X in a subspace; weights are positive."""
     coordinates = _coordinates_in(space)
 
-    def moments(rows, weights):
+    def moments(rows: Array, weights: np.ndarray | None) -> Moments:
         Y = coordinates(rows)
         return Moments.of(Y, None if weights is None else from_numpy(weights, Y))
 
     return sum_rows(moments, X, weights, rows=BLOCK, device_of=space.frame.coefficients)
 
 
-def pair_moment(space, X, X_noisy, weights=None):
+def pair_moment(space: Subspace, X: Array, X_noisy: Array, weights: np.ndarray | None = None) -> Array:
     """Second moment of φ(x) − φ(x′) in the coordinates of a subspace, shape (r, r)."""
     coordinates = _coordinates_in(space)
     weights = np.ones(X.shape[0]) if weights is None else weights
 
-    def second_moment(rows, noisy, weights):
+    def second_moment(rows: Array, noisy: Array, weights: np.ndarray) -> Array:
         change = coordinates(rows) - coordinates(noisy)
         return change.T @ (change * from_numpy(weights, change)[:, None])
 
@@ -74,8 +118,10 @@ def pair_moment(space, X, X_noisy, weights=None):
     return total / float(weights.sum())
 
 
-def oriented_features(space, signal, noise, alpha, n_components=None):
-    r"""The vectors of a subspace along which a signal is large against noise.
+def oriented_features(
+    space: Subspace, signal: Moments, noise: Array | None, alpha: float, n_components: int | None = None
+) -> OrientedFeatures:
+    r"""The vectors of a subspace along which a signal is large compared with noise.
 
     Maximises :math:`\langle w, C w\rangle / (\langle w, S_N w\rangle + \alpha \|w\|^2)` over w in `space`. In the
     coordinates of an orthonormal frame :math:`\|w\|` is Euclidean, so that the ridge does not depend on which points
@@ -92,7 +138,7 @@ def oriented_features(space, signal, noise, alpha, n_components=None):
     alpha : float
         Weight of ‖w‖², positive.
     n_components : int or None, default=None
-        None gives all features whose ratio is more than rounding.
+        None gives all features whose ratio exceeds rounding errors.
 
     Returns
     -------
@@ -123,12 +169,13 @@ def oriented_features(space, signal, noise, alpha, n_components=None):
     )
 
 
-def _coordinates_in(space):
+def _coordinates_in(space: Subspace) -> Callable[[Array], Array]:
+    """Coordinates of rows in double precision, with the points of the frame prepared once."""
     values, factor = space.frame.kernel.against(space.frame.points), space.frame.coefficients
     return lambda rows: values(in_double(rows)) @ factor
 
 
-def _root(covariance):
+def _root(covariance: Array) -> Array:
     """A with AAᵀ the covariance, of full column rank."""
     xp = array_namespace(covariance)
     values, vectors = eigh_descending(covariance)
@@ -136,8 +183,8 @@ def _root(covariance):
     return vectors[:, :rank] * xp.sqrt(xp.clip(values[:rank], min=0.0))
 
 
-def _kept(ratios, signal, n_components, kernel):
-    """How many features have a ratio above rounding."""
+def _kept(ratios: Array, signal: Moments, n_components: int | None, kernel: Kernel) -> int:
+    """How many features have a ratio above rounding errors, with a warning where more were asked for."""
     xp = array_namespace(ratios)
     variance = float(xp.linalg.trace(signal.covariance()))
     require_variance(kernel, variance, float(signal.mean @ signal.mean), ratios.dtype)

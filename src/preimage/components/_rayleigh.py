@@ -1,13 +1,14 @@
-"""Directions along which a signal is large against noise."""
+"""Directions along which a signal is large compared with noise."""
 
 import numpy as np
 from scipy import linalg
 
 from preimage._arrays import array_namespace
 from preimage._linalg import fix_signs
+from preimage._typing import Array
 
 
-def rayleigh(signal_factor, noise, n_components=None):
+def rayleigh(signal_factor: Array, noise: Array, n_components: int | None = None) -> tuple[Array, Array]:
     r"""Directions of largest ratio of signal to noise.
 
     Maximises :math:`J(a) = a^\top A A^\top a \,/\, a^\top Q a` over a, and again among those a' with
@@ -15,8 +16,8 @@ def rayleigh(signal_factor, noise, n_components=None):
     :math:`L^{-\top} U`, where U are left singular vectors of :math:`L^{-1} A`; unlike the eigenvectors of
     :math:`A A^\top` this does not square the condition of the signal.
 
-    Kernel Fisher discriminants (between against within classes), oriented kernel PCA (signal against noise or against
-    tangents of transformations) and kernel PCA (noise of equal size everywhere) are of this form.
+    Kernel Fisher discriminants (between and within classes), oriented kernel PCA (signal and noise, or tangents of
+    transformations) and kernel PCA (noise of equal size everywhere) are of this form.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def rayleigh(signal_factor, noise, n_components=None):
     return singular[:n_components] ** 2, directions * fix_signs(directions)
 
 
-def _cholesky(noise):
+def _cholesky(noise: Array) -> Array:
     xp = array_namespace(noise)
     try:
         factor = xp.linalg.cholesky(noise)
@@ -64,13 +65,14 @@ def _cholesky(noise):
     return factor
 
 
-def _solve_lower(factor, B):
+def _solve_lower(factor: Array, B: Array) -> Array:
+    """L⁻¹ B."""
     if isinstance(factor, np.ndarray):
         return linalg.solve_triangular(factor, B, lower=True, check_finite=False)
     return array_namespace(factor).linalg.solve(factor, B)
 
 
-def _solve_upper(factor, B):
+def _solve_upper(factor: Array, B: Array) -> Array:
     """L⁻ᵀ B."""
     if isinstance(factor, np.ndarray):
         return linalg.solve_triangular(factor, B, lower=True, trans="T", check_finite=False)

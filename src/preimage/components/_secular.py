@@ -1,16 +1,23 @@
 """A quadratic function on an ellipsoid: its global minimum by a secular equation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from preimage._arrays import array_namespace, from_numpy, to_numpy
 from preimage._linalg import fix_signs, rank_tolerance
+from preimage._typing import Array
 
-# Pulls along the best direction whose square is below this share of s² are none: squares of u would underflow.
-FAINTEST_PULL = 1e-200
+# Components of b along the best direction whose square, relative to s², is below this are taken as zero: u of `_root`
+# is about their ratio, and its square would underflow (the smallest double is 5e-324). s² is limited likewise.
+SMALLEST_SQUARE = 1e-200
+# Factor between bounds of the root that are tried in turn: u ranges over hundreds of decades, and the solver of the
+# root, which works on its logarithm, needs bounds of the right sign only.
+BOUND_STEP = 16.0
+# Accuracy of log u: that of a double, the smallest relative tolerance that `brentq` accepts.
+ROOT_TOLERANCE = {"xtol": 1e-15, "rtol": 8.9e-16, "maxiter": 500}
 
 
 @dataclass(frozen=True)
@@ -26,16 +33,16 @@ class SecularMinimum:
     limit : float
         δ₁ ≥ λ, the smallest δ with Cx = δPx; C − λP is positive semidefinite exactly below it.
     is_hard : bool
-        Whether λ = δ₁: b does not pull along the best direction, whose sign is then free.
+        Whether λ = δ₁: b has no component along the best direction, whose sign is then free.
     """
 
-    point: Any
+    point: Array
     multiplier: float
     limit: float
     is_hard: bool
 
 
-def secular_minimum(C, P, b, squared_size):
+def secular_minimum(C: Array, P: Array, b: Array, squared_size: float) -> SecularMinimum:
     r"""Minimise :math:`h^\top C h - 2 b^\top h` subject to :math:`h^\top P h = s^2`, globally  (L2).
 
     With both matrices diagonal in one basis, :math:`L^{-1} P L^{-\top} = Q \Theta Q^\top` for :math:`C = L L^\top`, the
@@ -77,16 +84,16 @@ def secular_minimum(C, P, b, squared_size):
     array([2., 0.])
     """
     xp, squared_size = array_namespace(C), float(squared_size)
-    if not FAINTEST_PULL <= squared_size <= 1 / FAINTEST_PULL:
+    if not SMALLEST_SQUARE <= squared_size <= 1 / SMALLEST_SQUARE:
         raise ValueError(f"A constraint hᵀPh = s² needs s² between 1e-200 and 1e200; got {squared_size:.3g}.")
     L = xp.linalg.cholesky(C)
     W = xp.linalg.solve(L, xp.linalg.solve(L, P).T)
     values, Q = xp.linalg.eigh((W + W.T) / 2)
-    theta, pull = to_numpy(values), to_numpy(Q.T @ xp.linalg.solve(L, b))
+    theta, b_diagonal = to_numpy(values), to_numpy(Q.T @ xp.linalg.solve(L, b))
     if not theta[-1] > 0:
         raise ValueError("A constraint hᵀPh = s² > 0 cannot be met with P = 0.")
     back = lambda x: xp.linalg.solve(L.T, Q @ from_numpy(x, C))
-    x, multiplier, is_hard = _diagonal_minimum(theta, pull, squared_size)
+    x, multiplier, is_hard = _diagonal_minimum(theta, b_diagonal, squared_size)
     if is_hard:
         lead = np.zeros_like(x)
         lead[-1] = x[-1]
@@ -96,36 +103,36 @@ def secular_minimum(C, P, b, squared_size):
     return SecularMinimum(back(x), multiplier, float(1 / theta[-1]), False)
 
 
-def _diagonal_minimum(theta, pull, squared_size):
+def _diagonal_minimum(theta: np.ndarray, b: np.ndarray, squared_size: float) -> tuple[np.ndarray, float, bool]:
     """x, λ and whether the case is hard, for ascending θ; those that differ by rounding errors count as equal."""
     top, tolerance = theta[-1], rank_tolerance(theta.size, theta.dtype)
     theta = np.where(theta > tolerance * top, theta, 0.0)
-    shares, gaps = theta / top, (top - theta) / top
+    relative, gaps = theta / top, (top - theta) / top
     lead = gaps <= tolerance
     gaps = np.where(lead, 0.0, gaps)
-    weights = theta * pull**2
+    weights = theta * b**2
     # 1 − λθ = gap + (θ/θmax)u with u = 1 − λθmax: no digits are lost however small u is.
-    phi = lambda u: float(np.sum(weights / (gaps + shares * u) ** 2))
+    phi = lambda u: float(np.sum(weights / (gaps + relative * u) ** 2))
     along = float(np.sum(weights[lead]))
-    if along <= max(tolerance**2 * float(np.sum(weights)), FAINTEST_PULL * squared_size):
-        rest = np.where(lead, 0.0, pull / np.where(lead, 1.0, gaps))
+    if along <= max(tolerance**2 * float(np.sum(weights)), SMALLEST_SQUARE * squared_size):
+        rest = np.where(lead, 0.0, b / np.where(lead, 1.0, gaps))
         room = squared_size - float(np.sum(theta * rest**2))
         if room >= -tolerance * squared_size:
             rest[-1] = np.sqrt(max(room, 0.0) / top)
             return rest, float(1 / top), True
         along = 0.0
     u = _root(phi, squared_size, along)
-    return pull / (gaps + shares * u), float((1 - u) / top), False
+    return b / (gaps + relative * u), float((1 - u) / top), False
 
 
-def _root(phi, squared_size, along):
+def _root(phi: Callable[[float], float], squared_size: float, along: float) -> float:
     """The u > 0 with φ(u) = s²; φ decreases, and is at least `along`/u²."""
     high = 1.0
     while phi(high) > squared_size:
-        high *= 16.0
+        high *= BOUND_STEP
     low = 0.5 * np.sqrt(along / squared_size) if along > 0 else 1.0
     while phi(low) < squared_size:
-        low /= 16.0
+        low /= BOUND_STEP
     # 1/√φ is nearly linear in u, and u ranges over hundreds of decades: solve for its logarithm.
     gap = lambda v: phi(np.exp(v)) ** -0.5 - squared_size**-0.5
-    return float(np.exp(brentq(gap, np.log(low), np.log(high), xtol=1e-15, rtol=8.9e-16, maxiter=500)))
+    return float(np.exp(brentq(gap, np.log(low), np.log(high), **ROOT_TOLERANCE)))

@@ -1,7 +1,7 @@
 """Semi-supervised kernel PCA: orthonormal directions of large variance whose values follow some labels."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -13,15 +13,17 @@ from preimage._linalg import (
     require_variance,
     top_eigh,
 )
+from preimage._typing import Array
 from preimage._warnings import warn_user
 from preimage.components._oriented import coordinate_moments
 from preimage.components._secular import secular_minimum
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Gram, Moments, Subspace
+from preimage.kernels import Kernel
 
 # The method, in messages.
 WHO = "Semi-supervised kernel PCA"
-# Weight of labels against the norm of functions that double precision can tell from labels alone.
+# Largest weight of labels relative to the norm of functions at which the norm still has two digits in double precision.
 MOST_WEIGHT = 1e14
 
 
@@ -43,11 +45,13 @@ class FeatureSample:
 
     space: Subspace
     moments: Moments
-    at_points: Any
-    labelled: Any
+    at_points: Array
+    labelled: Array
 
     @classmethod
-    def exact(cls, kernel, X, labelled, weights=None):
+    def exact(
+        cls, kernel: Kernel, X: Array, labelled: np.ndarray, weights: np.ndarray | None = None
+    ) -> "FeatureSample":
         """In the span of all rows, of positive NumPy weights: one Gram matrix and its factor, in double precision."""
         gram = in_double(Gram(kernel, X if kernel.points_are_row_numbers else in_double(X)).dense())
         space = Subspace.span(kernel, X, gram=gram, who=WHO)
@@ -57,14 +61,18 @@ class FeatureSample:
         return cls(space, Moments.of(F, weights), F, rows)
 
     @classmethod
-    def on_landmarks(cls, kernel, X, points, labelled_rows, weights=None):
+    def on_landmarks(
+        cls, kernel: Kernel, X: Array, points: Array, labelled_rows: Array, weights: np.ndarray | None = None
+    ) -> "FeatureSample":
         """In the span of the images of some points, in one pass over X."""
         space = Subspace.span(kernel, points, who=WHO)
-        own = space.frame(space.frame.points)
-        labelled = space.frame(in_double(labelled_rows)) if labelled_rows.shape[0] else own[:0, :]
-        return cls(space, coordinate_moments(space, X, weights), own, labelled)
+        at_points = space.frame(space.frame.points)
+        labelled = space.frame(in_double(labelled_rows)) if labelled_rows.shape[0] else at_points[:0, :]
+        return cls(space, coordinate_moments(space, X, weights), at_points, labelled)
 
-    def weighted_labels(self, targets, weights):
+    def weighted_labels(
+        self, targets: Sequence[np.ndarray | None], weights: np.ndarray
+    ) -> tuple["FeatureSample", list[np.ndarray | None]]:
         """Labelled rows and targets times √w, so that squared errors count w times; targets as lists of columns."""
         roots = np.sqrt(weights)
         rows = self.labelled * from_numpy(roots, self.labelled)[:, None]
@@ -88,12 +96,19 @@ class SemiSupervisedSubspace:
     """
 
     subspace: Subspace
-    variances: Any
+    variances: Array
     multipliers: np.ndarray
     total: float
 
 
-def semi_supervised_subspace(sample, targets, n_components, *, label_weight, scale):
+def semi_supervised_subspace(
+    sample: FeatureSample,
+    targets: Sequence[np.ndarray | None],
+    n_components: int,
+    *,
+    label_weight: float,
+    scale: float,
+) -> SemiSupervisedSubspace:
     r"""Orthonormal functions of feature space, one after the other  (L1).
 
     Component n minimises :math:`\|f\|^2 + c \sum_{i \in L} (f(x_i) - t_i)^2` among functions perpendicular to those
@@ -111,7 +126,7 @@ def semi_supervised_subspace(sample, targets, n_components, *, label_weight, sca
     label_weight : float
         c ≥ 0.
     scale : float
-        Standard deviation s/√n > 0 of functions over the data, against targets.
+        Standard deviation s/√n > 0 of functions over the data, in the units of the targets.
 
     Returns
     -------
@@ -152,25 +167,28 @@ def semi_supervised_subspace(sample, targets, n_components, *, label_weight, sca
 class _Search:
     """Directions found so far, and everything in a basis of what is perpendicular to them."""
 
-    def __init__(self, labelled, scatter, label_weight, squared_size):
+    def __init__(self, labelled: Array, scatter: Array, label_weight: float, squared_size: float) -> None:
         xp = array_namespace(scatter)
         self.label_weight, self.squared_size = label_weight, squared_size
         self.basis = xp.eye(scatter.shape[0], dtype=scatter.dtype, **device_kwargs(scatter))
         self.scatter, self.labelled = scatter, labelled
         self.largest = float(xp.linalg.trace(scatter))
-        self.found, self.multipliers, self.has_sign = [], [], []
+        self.found: list[Array] = []
+        self.multipliers: list[float] = []
+        self.has_sign: list[bool] = []
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.has_sign)
 
-    def has_variance(self):
+    def has_variance(self) -> bool:
+        """Whether what is perpendicular to the directions found has a variance above rounding errors."""
         left = self.scatter.shape[0]
         xp = array_namespace(self.scatter)
         return left > 0 and float(xp.linalg.trace(self.scatter)) > rank_tolerance(left, self.scatter.dtype) * (
             self.largest
         )
 
-    def add(self, target):
+    def add(self, target: np.ndarray | None) -> None:
         """One component, with targets of the labelled rows or None, and take it out of what is left."""
         if target is None:
             self.add_principal(1)
@@ -179,7 +197,7 @@ class _Search:
             direction = self._add_supervised(from_numpy(target, self.scatter))
         self._take_out(direction)
 
-    def add_principal(self, count):
+    def add_principal(self, count: int) -> None:
         """The eigenvectors of the largest variances of what is left."""
         if count < 1 or not self.has_variance():
             return
@@ -187,11 +205,12 @@ class _Search:
         keep = numerical_rank(values, self.scatter.shape[0], self.largest)
         self._note(self.basis @ vectors[:, :keep], 1 / to_numpy(values[:keep]), False)
 
-    def result(self):
+    def result(self) -> tuple[Array, np.ndarray, np.ndarray]:
+        """Directions as columns, their multipliers, and whether labels have decided the sign of each."""
         xp = array_namespace(self.scatter)
         return xp.concat(self.found, axis=1), np.array(self.multipliers), np.array(self.has_sign)
 
-    def _add_supervised(self, target):
+    def _add_supervised(self, target: Array) -> Array:
         A, P = self.labelled, self.scatter
         xp = array_namespace(P)
         identity = xp.eye(P.shape[0], dtype=P.dtype, **device_kwargs(P))
@@ -201,13 +220,16 @@ class _Search:
         self._note((self.basis @ direction)[:, None], [minimum.multiplier], bool(xp.any(b != 0)))
         return direction
 
-    def _note(self, directions, multipliers, has_sign):
+    def _note(self, directions: Array, multipliers: Iterable[float], has_sign: bool) -> None:
         self.found.append(directions)
         self.multipliers.extend(float(each) for each in multipliers)
         self.has_sign.extend([has_sign] * directions.shape[1])
 
-    def _take_out(self, direction):
-        """Reflect `direction` on the first axis, and leave that out."""
+    def _take_out(self, direction: Array) -> None:
+        """Reflect `direction` to the first axis, and leave that out.
+
+        The Householder vector adds ±1 to the first entry, with the sign of that entry: nothing cancels.
+        """
         xp = array_namespace(direction)
         first = direction[:1] + xp.where(direction[:1] < 0, -xp.ones_like(direction[:1]), xp.ones_like(direction[:1]))
         v = xp.concat([first, direction[1:]])
@@ -219,11 +241,11 @@ class _Search:
         self.scatter = (P + P.T) / 2
 
 
-def _require_weight_within_precision(labelled, label_weight):
-    """Beside labels that weigh too much, the norm of functions drowns in rounding errors."""
+def _require_weight_within_precision(labelled: Array, label_weight: float) -> None:
+    """Refuse labels of so much weight that the norm of functions is lost in rounding errors."""
     weight = label_weight * float(array_namespace(labelled).sum(labelled * labelled))
     if weight > MOST_WEIGHT:
         raise ValueError(
-            f"Labels weigh {weight:.2g} times as much as the norm of functions, and nothing is left of the norm beyond "
-            f"{MOST_WEIGHT:.0g}. Lower label_weight={label_weight:.3g}, or scale the data or the kernel down."
+            f"Labels weigh {weight:.2g} times as much as the norm of functions, which is lost in rounding errors "
+            f"beyond {MOST_WEIGHT:.0g}. Lower label_weight={label_weight:.3g}, or scale the data or the kernel down."
         )

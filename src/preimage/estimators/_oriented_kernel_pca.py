@@ -1,22 +1,18 @@
 """Oriented kernel PCA."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, concat_rows, is_sparse, take_rows
-from preimage._validation import (
-    Interval,
-    check_model_inputs,
-    check_points,
-    check_same_device,
-    check_weights,
-    generator,
-    with_weight,
-)
-from preimage.components import coordinate_moments, oriented_features, pair_moment
+from preimage._arrays import array_namespace, in_precision, take_rows
+from preimage._typing import Array, Rows, Seed, Targets
+from preimage._validation import Interval, check_points, check_same_device, check_weights, with_weight
+from preimage.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -24,11 +20,12 @@ from preimage.estimators._kernel_input import (
     kernel_and_inputs,
     with_kernel_tags,
 )
+from preimage.estimators._landmark_fit import as_selector, selection_rng, uses_landmarks
 from preimage.estimators._preimages import PreimageMixin
 from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import Expansion, Subspace
+from preimage.feature_space import Subspace
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
-from preimage.landmarks import LandmarkSelector, as_landmarks
+from preimage.landmarks import LandmarkSelector
 from preimage.machines import Coordinates, KernelMachine
 from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
@@ -45,7 +42,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     :math:`\langle w, (S_N + \alpha) w'\rangle = 0`. C is the covariance of the images of the data.
     The noise :math:`S_N` is the sum of what is given of
 
-    - the tangent covariance T of transformations that should not matter (`noise`),
+    - the tangent covariance T of transformations that should not matter (`invariances`),
     - the covariance of the images of samples of noise (``fit(X, noise_samples=...)``),
     - the mean of :math:`(\varphi(x) - \varphi(x'))(\varphi(x) - \varphi(x'))^\top` over pairs that should look alike
       (``fit(X, pairs=X_noisy)``).
@@ -59,22 +56,23 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         Number of features; None gives all whose ratio is not zero.
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`; precomputed kernels are not possible.
-    noise : TangentCovariance, Transformation, callable, list of them, or None, default=None
+    landmarks : None, int, str, LandmarkSelector, or array of shape (m, d), default=None
+        The expansion points z, or how to choose them. None takes X and what the noise is made of: transformed rows,
+        noise samples, partners. On these the maximum is that of all of feature space (for transformations up to the
+        step of differences), and its cost grows with the third power of their number. A number or a selector chooses
+        among the same rows, and "auto" does so as in `KernelPCA`: from 20,000 of them on, or where their Gram matrix
+        does not fit into memory. An array is taken as it is, for instance ``VirtualExamples(...).centers(X, 500)``.
+    invariances : TangentCovariance, Transformation, callable, list of them, or None, default=None
         Transformations under which features should not change: ``Rotate((16, 16))``, a list, a function (X, t), or a
         ``preimage.invariances.TangentCovariance``, which says how derivatives are taken.
     alpha : float, default=1e-3
         Weight α > 0 of the squared length of w. C is a mean, so that for Gaussian kernels its trace is at most one.
-    landmarks : None, int, str, LandmarkSelector, or array of shape (m, d), default=None
-        The expansion points z, or how to choose them. None takes X and what the noise is made of: transformed rows,
-        noise samples, partners; on these the maximum is that of all of feature space (for transformations up to the
-        step of differences), and its price grows with the third power of their number. A number or a selector
-        chooses among the same rows; an array is taken as it is, for instance ``VirtualExamples(...).points(X, 500)``.
     preimage : str or Preimage, default="auto"
-        How `inverse_transform` and `denoise` go back to input space; names as in `KernelPCA`, but "auto" denoises by
-        descent. "fixed_point" is slow here: features that forget are made of large coefficients of both signs, between
-        which its steps get short.
+        How `inverse_transform` and `denoise` find pre-images; names as in `KernelPCA`, but "auto" denoises by
+        descent. "fixed_point" is slow here: invariant features have large coefficients of both signs, which make its
+        steps short.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of the choice of landmarks. Selectors given as objects have a seed of their own.
+        Seed of the choice of landmarks. Selectors given as objects have their own seed.
 
     Attributes
     ----------
@@ -88,7 +86,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     offset_ : array of shape (n_components_,)
         ⟨w, mean⟩: ``transform(X)`` is ``expansion_(X) - offset_``.
     subspace_ : Subspace
-        The mean, and an orthonormal frame V of the span of the features, for the way back.
+        The mean, and an orthonormal frame V of the span of the features, for pre-images.
     mixing_ : array of shape (n_components_, n_components_)
         Upper triangular R with w = V R: features are coordinates in `subspace_` times R.
     n_components_ : int
@@ -120,7 +118,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     ...     c, s = np.cos(angle), np.sin(angle)
     ...     return X @ np.array([[c, s], [-s, c]])
     >>> X, y = make_circles(100, factor=0.5, noise=0.05, random_state=0)
-    >>> model = OrientedKernelPCA(1, gamma=4, noise=rotate).fit(X)
+    >>> model = OrientedKernelPCA(1, gamma=4, invariances=rotate).fit(X)
     >>> feature = model.transform(X)[:, 0]
     >>> bool(abs(np.corrcoef(feature, np.linalg.norm(X, axis=1))[0, 1]) > 0.98)
     True
@@ -129,41 +127,49 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         **KERNEL_CONSTRAINTS,
-        "noise": [TangentCovariance, Transformation, callable, list, tuple, None],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, "array-like", object, None],
+        "invariances": [TangentCovariance, Transformation, callable, list, tuple, None],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
         "preimage": [str, Preimage],
         "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
         self,
-        n_components=None,
+        n_components: int | None = None,
         *,
-        kernel="rbf",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        kernel_params=None,
-        noise=None,
-        alpha=1e-3,
-        landmarks=None,
-        preimage="auto",
-        random_state=0,
-    ):
+        kernel: Any = "rbf",
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        landmarks: Any = None,
+        invariances: Any = None,
+        alpha: float = 1e-3,
+        preimage: str | Preimage = "auto",
+        random_state: Seed = 0,
+    ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
-        self.noise = noise
-        self.alpha = alpha
         self.landmarks = landmarks
+        self.invariances = invariances
+        self.alpha = alpha
         self.preimage = preimage
         self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None, *, noise_samples=None, pairs=None):
+    def fit(
+        self,
+        X: Rows,
+        y: Targets = None,
+        sample_weight: Targets = None,
+        *,
+        noise_samples: Rows = None,
+        pairs: Any = None,
+    ) -> "OrientedKernelPCA":
         """Find the features of X that stand out from the noise.
 
         Parameters
@@ -192,74 +198,71 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
                 "kernel has no values. Give it the kernel itself and the inputs."
             )
         self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2, sample_weight=sample_weight)
-        weights = check_weights(self, sample_weight, X.shape[0])
-        # Features with signal are combinations of differences of images, which lie in the span of the images of all
-        # points whatever the origin. A span of landmarks changes with the origin, and keeps that of the inputs.
-        self.kernel_ = about_data(self.kernel_, X) if self.landmarks is None else self.kernel_
-        partners = pairs is not None and not self._are_two(pairs)
-        if weights is not None:
-            if partners:
-                pairs = take_rows(self._pairs(pairs, X)[1], np.flatnonzero(weights))
-            X, weights = with_weight(self, X, weights)
-        tangents = None if self.noise is None else as_tangent_covariance(self.noise)
-        samples = None if noise_samples is None else self._beside(noise_samples, X)
-        pairs = None if pairs is None else self._pairs(pairs, X)
-        points = self._expansion_points(X, tangents, samples, pairs)
+        X, weights, noise = self._weighted(X, sample_weight, noise_samples, pairs)
+        points = self._expansion_points(X, noise)
         space = Subspace.span(self.kernel_, points, who="Oriented kernel PCA")
-        terms = []
-        if tangents is not None:
-            terms.append(tangents.moment_of(space.frame, X, weights))
-        if samples is not None:
-            terms.append(coordinate_moments(space, samples).covariance())
-        if pairs is not None:
-            terms.append(pair_moment(space, *pairs, weights if partners else None))
-        signal, noise = coordinate_moments(space, X, weights), sum(terms[1:], start=terms[0]) if terms else None
-        self._store(oriented_features(space, signal, noise, float(self.alpha), self.n_components), X)
+        signal = coordinate_moments(space, X, weights)
+        scatter = noise.moment(space, X, weights)
+        self._store(oriented_features(space, signal, scatter, float(self.alpha), self.n_components), X)
         return self
 
-    def transform(self, X):
-        """The features of X, centred on the training set, shape (q, n_components_)."""
+    def transform(self, X: Rows) -> Array:
+        """The features of X, centred on the training set, shape (q, n_components_); lazy for a Dask array."""
         X = self._check_inputs(X)
-        return self.expansion_(X) - self.offset_
+        features, offset = self.expansion_, self.offset_  # not the whole estimator, which would travel to workers
+        return self._map(lambda rows: features(rows) - offset, X)
 
-    def _expansion_points(self, X, tangents, samples, pairs):
-        chosen = self.landmarks
-        if chosen is not None and not isinstance(chosen, (Integral, str, LandmarkSelector)):
-            return self._beside(chosen, X)
-        more = [] if tangents is None else [tangents.displaced(X)]
-        more += [] if samples is None else [samples]
-        more += [] if pairs is None else [rows for rows in pairs if rows is not X]
-        candidates = concat_rows(X, *more) if more else X
-        if chosen is None:
+    def _weighted(
+        self, X: Array, sample_weight: Targets, noise_samples: Rows, pairs: Any
+    ) -> tuple[Array, np.ndarray | None, Noise]:
+        """Rows of positive weight, their weights, and the noise; partners of X have the weights of its rows."""
+        weights = check_weights(self, sample_weight, X.shape[0])
+        are_partners = pairs is not None and not _are_two(pairs)
+        if weights is not None:
+            if are_partners:
+                pairs = take_rows(self._pairs(pairs, X)[1], np.flatnonzero(weights))
+            X, weights = with_weight(self, X, weights)
+        noise = Noise(
+            None if self.invariances is None else as_tangent_covariance(self.invariances),
+            None if noise_samples is None else self._checked(noise_samples, X),
+            None if pairs is None else self._pairs(pairs, X),
+            weights if are_partners else None,
+        )
+        return X, weights, noise
+
+    def _expansion_points(self, X: Array, noise: Noise) -> Array:
+        """The points z; on all rows `kernel_` may then be evaluated about their mean."""
+        if self.landmarks is not None and not isinstance(self.landmarks, (Integral, str, LandmarkSelector)):
+            return self._checked(self.landmarks, X)
+        candidates = noise.points_with(X)
+        if not uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, candidates):
+            # Features with signal are combinations of differences of images, which lie in the span of the images of
+            # all points whatever the origin. A span of landmarks changes with the origin, and keeps that of the inputs.
+            self.kernel_ = about_data(self.kernel_, X)
             return candidates
-        rng = None if isinstance(chosen, LandmarkSelector) else generator(self.random_state)
-        return as_landmarks(chosen).select(self.kernel_, candidates, rng=rng).required().points
+        rng = selection_rng(self.landmarks, self.random_state)
+        return as_selector(self.landmarks).select(self.kernel_, candidates, rng=rng).required().points
 
-    def _pairs(self, pairs, X):
-        two = self._are_two(pairs)
+    def _pairs(self, pairs: Any, X: Array) -> tuple[Array, Array]:
+        two = _are_two(pairs)
         if two and len(pairs) != 2:
             raise ValueError(f"`pairs` is an array of partners of X, or two arrays; got {len(pairs)} of them.")
         left, right = pairs if two else (X, pairs)
-        left, right = left if left is X else self._beside(left, X), self._beside(right, X)
+        left, right = left if left is X else self._checked(left, X), self._checked(right, X)
         if left.shape[0] != right.shape[0]:
             raise ValueError(f"`pairs` needs a partner for each row; got {left.shape[0]} and {right.shape[0]} rows.")
         return left, right
 
-    @staticmethod
-    def _are_two(pairs):
-        """Whether `pairs` are two arrays, and not the partners of X."""
-        return isinstance(pairs, tuple) or (isinstance(pairs, list) and all(np.ndim(rows) == 2 for rows in pairs))
-
-    def _beside(self, rows, X):
+    def _checked(self, rows: Rows, X: Array) -> Array:
         """Rows given with X: validated, and of its array library."""
         rows = check_points(self, rows, reset=False)
         check_same_device(self, rows, X)
         return rows
 
-    def _store(self, result, X):
-        narrow = lambda array: _as_type(array, X.dtype)
+    def _store(self, result: OrientedFeatures, X: Array) -> None:
+        narrow = lambda array: in_precision(array, X.dtype)
         points = narrow(result.vectors.points)  # one array of points for all expansions
-        self.expansion_ = Expansion(result.vectors.kernel, points, narrow(result.vectors.coefficients))
+        self.expansion_ = result.vectors.converted(narrow, points)
         self.offset_ = narrow(result.offset)
         self.ratios_ = narrow(result.ratios)
         self.noise_variances_ = narrow(result.noise)
@@ -268,7 +271,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self.n_components_ = len(self.expansion_)
         self.preimage_ = as_preimage(self.preimage, Auto(Gradient())).fit(self.subspace_, X)
 
-    def _in_frame(self, count):
+    def _in_frame(self, count: int) -> Callable[[Array], Array]:
         """Features are not orthogonal: the point of their span with values Y has coordinates β with βR = Y.
 
         R is triangular, so that its leading part serves the first features.
@@ -276,7 +279,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         mixing = self.mixing_[:count, :count]
         return lambda Y: array_namespace(Y).linalg.solve(mixing.T, Y.T).T
 
-    def _kernel_machine(self):
+    def _kernel_machine(self) -> KernelMachine:
         """The features as the functions of a machine; errors count alike, since all have the same noise."""
         check_is_fitted(self)
         return KernelMachine(
@@ -287,17 +290,14 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
             getattr(self, "feature_names_in_", None),
         )
 
-    def _check_inputs(self, X):
-        check_is_fitted(self)
-        return check_model_inputs(self, X, fitted=self.expansion_.coefficients)
-
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return self.n_components_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
 
 
-def _as_type(array, dtype):
-    return array.astype(dtype) if is_sparse(array) else array_namespace(array).astype(array, dtype, copy=False)
+def _are_two(pairs: Any) -> bool:
+    """Whether `pairs` are two arrays, and not the partners of X."""
+    return isinstance(pairs, tuple) or (isinstance(pairs, list) and all(np.ndim(rows) == 2 for rows in pairs))

@@ -1,24 +1,28 @@
 """Semi-supervised kernel principal component analysis."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
 
-from preimage._arrays import array_namespace, take_rows
-from preimage._validation import Interval, StrOptions, check_model_inputs, check_weights, generator, with_weight
-from preimage.components import FeatureSample, semi_supervised_subspace
+from preimage._arrays import in_precision, take_rows
+from preimage._typing import Array, Rows, Seed, Targets
+from preimage._validation import Interval, StrOptions, check_weights, with_weight
+from preimage.components import FeatureSample, SemiSupervisedSubspace, semi_supervised_subspace
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
     kernel_and_inputs,
     with_kernel_tags,
 )
-from preimage.estimators._partial_labels import ENCODINGS, component_targets, partial_labels
+from preimage.estimators._landmark_fit import as_selector, is_auto, selection_rng, uses_landmarks
+from preimage.estimators._partial_labels import ENCODINGS, PartialLabels, component_targets, partial_labels
 from preimage.estimators._preimages import PreimageMixin, axes_machine
 from preimage.exceptions import UnsupportedKernelError
-from preimage.landmarks import LandmarkSelector, as_landmarks
+from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage.machines import KernelMachine
 from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
@@ -46,17 +50,20 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
         Number of components.
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`; the kernel must be positive semidefinite.
+    landmarks : None, "auto", int, str or LandmarkSelector, default=None
+        None is exact, with a Gram matrix of all rows. Otherwise functions lie in the span of a few rows, chosen as in
+        `KernelPCA`, in one pass over the data. "auto" decides as there.
     label_weight : float, default=2.0
-        c ≥ 0, the weight of a labelled point against the norm of the function.
+        c ≥ 0, the weight of a labelled point relative to the norm of the function.
     scale : float, default=0.577
-        σ > 0, the standard deviation of functions over the data, against targets of ±1. It steers the compromise
-        between norm, labels and variance only: functions end as unit vectors. The default is s = 10 of [1]_ for 300
-        points, s/√n.
+        σ > 0, the standard deviation of functions over the data, in units of targets of ±1. It governs the compromise
+        between norm, labels and variance alone: functions are scaled to unit length afterwards. The default is s = 10
+        of [1]_ for 300 points, s/√n.
     encoding : {"auto", "two_class", "first", "one_vs_rest"}, callable or array of shape (n_classes, k), default="auto"
         Targets of the classes on each component. "two_class": +1 and −1, the same on every component; "one_vs_rest":
         component j takes +1 for the j-th class and −1 for others, and components beyond the classes are unsupervised;
         "first": as that, but for the first component alone. "auto" is "two_class" for two classes and "one_vs_rest"
-        for more. A function (classes, n_components) → array, or an array, gives one row of targets a class, in the
+        for more. A function (classes, n_components) → array, or an array, gives one row of targets per class, in the
         order of `classes_`; a column of NaN leaves a component unsupervised.
     first_class : label or None, default=None
         The class that "one_vs_rest" and "first" begin with, such as that of the points to be denoised where it is
@@ -64,15 +71,12 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
     center_codes : bool, default=False
         Whether targets have their mean over the labelled points subtracted: functions are not centred, so that an
         offset by unequal classes costs norm.
-    landmarks : None, int, str or LandmarkSelector, default=None
-        None is exact, with a Gram matrix of all rows. Otherwise functions lie in the span of a few rows, chosen as in
-        `KernelPCA`, in one pass over the data.
     preimage : str or Preimage, default="auto"
-        How `inverse_transform` and `denoise` go back to input space; names as in `KernelPCA`, but "auto" denoises by
+        How `inverse_transform` and `denoise` find pre-images; names as in `KernelPCA`, but "auto" denoises by
         descent. "fixed_point" works as well, but takes many steps where coefficients have both signs, and with
         `Warped` kernels.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of the choice of landmarks. Selectors given as objects have a seed of their own.
+        Seed of the choice of landmarks. Selectors given as objects have their own seed.
 
     Attributes
     ----------
@@ -81,7 +85,7 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
     explained_variance_ : array of shape (n_components_,)
         Variance of each component on the training set. Supervised components need not be in descending order.
     explained_variance_ratio_ : array of shape (n_components_,)
-        Share of the variance in feature space.
+        Fraction of the variance in feature space.
     multipliers_ : array of shape (n_components_,)
         λ of the variance constraint; for unsupervised components 1/(n · variance).
     n_labelled_ : int
@@ -129,50 +133,50 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         **KERNEL_CONSTRAINTS,
+        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
         "label_weight": [Interval(Real, 0, None, closed="left")],
         "scale": [Interval(Real, 1e-50, 1e50, closed="both")],
         "encoding": [StrOptions(set(ENCODINGS)), callable, "array-like"],
         "first_class": "no_validation",
         "center_codes": ["boolean"],
-        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
         "preimage": [str, Preimage],
         "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
         self,
-        n_components=2,
+        n_components: int = 2,
         *,
-        kernel="rbf",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        kernel_params=None,
-        label_weight=2.0,
-        scale=0.577,
-        encoding="auto",
-        first_class=None,
-        center_codes=False,
-        landmarks=None,
-        preimage="auto",
-        random_state=0,
-    ):
+        kernel: Any = "rbf",
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        landmarks: Any = None,
+        label_weight: float = 2.0,
+        scale: float = 0.577,
+        encoding: Any = "auto",
+        first_class: Any = None,
+        center_codes: bool = False,
+        preimage: str | Preimage = "auto",
+        random_state: Seed = 0,
+    ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.landmarks = landmarks
         self.label_weight = label_weight
         self.scale = scale
         self.encoding = encoding
         self.first_class = first_class
         self.center_codes = center_codes
-        self.landmarks = landmarks
         self.preimage = preimage
         self.random_state = random_state
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Rows, y: Targets = None, sample_weight: Targets = None) -> "SemiSupervisedKernelPCA":
         """Find axes that follow the labels where there are any.
 
         Parameters
@@ -192,11 +196,45 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self.kernel_, X = kernel_and_inputs(
             self, X, min_samples=2, labelled_rows=lambda n: self._labelled(y, n), sample_weight=sample_weight
         )
-        labels = partial_labels(self, y, X.shape[0])
-        X, weights = self.kernel_.inputs(X), check_weights(self, sample_weight, X.shape[0])
+        labels, weights = partial_labels(self, y, X.shape[0]), check_weights(self, sample_weight, X.shape[0])
+        X = self.kernel_.inputs(X)
         if weights is not None:
             labels = labels.among(np.flatnonzero(weights))
             X, weights = with_weight(self, X, weights)
+        self.landmarks_ = self._select(X)
+        sample, targets = self._sample(X, labels, weights)
+        result = semi_supervised_subspace(
+            sample, targets, int(self.n_components), label_weight=float(self.label_weight), scale=float(self.scale)
+        )
+        self.classes_, self.n_labelled_ = labels.classes, labels.rows.size
+        self._store(result, X)
+        return self
+
+    def transform(self, X: Rows) -> Array:
+        """Coordinates of X along the axes, centred on the training set, shape (q, n_components_); lazy for Dask."""
+        X = self._check_inputs(X)
+        return self._map(self.subspace_.coordinates, X)
+
+    def _labelled(self, y: Targets, n: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Rows with a label, and the labels; None where there are none."""
+        labels = partial_labels(self, y, n)
+        return labels.rows, labels.classes[labels.numbers] if labels.rows.size else None
+
+    def _select(self, X: Array) -> Landmarks | None:
+        if is_precomputed(self.kernel_) and self.landmarks is not None and not is_auto(self.landmarks):
+            raise UnsupportedKernelError(
+                "Landmarks save the Gram matrix, which a precomputed kernel has already. Use landmarks=None."
+            )
+        is_exact = is_precomputed(self.kernel_) or not uses_landmarks("Semi-supervised kernel PCA", self.landmarks, X)
+        if is_exact:
+            return None
+        rng = selection_rng(self.landmarks, self.random_state)
+        return as_selector(self.landmarks).select(self.kernel_, X, rng=rng).required()
+
+    def _sample(
+        self, X: Array, labels: PartialLabels, weights: np.ndarray | None
+    ) -> tuple[FeatureSample, list[np.ndarray | None]]:
+        """Data in the coordinates of a frame, and the targets of the labelled rows for each component."""
         of_labels = None if weights is None else weights[labels.rows]
         targets = component_targets(
             labels,
@@ -206,44 +244,16 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
             centered=self.center_codes,
             weights=of_labels,
         )
-        self.landmarks_ = self._select(X)
         if self.landmarks_ is None:
-            sample, points = FeatureSample.exact(self.kernel_, X, labels.rows, weights), X
+            sample = FeatureSample.exact(self.kernel_, X, labels.rows, weights)
         else:
-            points = self.landmarks_.points
-            sample = FeatureSample.on_landmarks(self.kernel_, X, points, take_rows(X, labels.rows), weights)
-        if of_labels is not None:
-            sample, targets = sample.weighted_labels(targets, of_labels)
-        result = semi_supervised_subspace(
-            sample, targets, int(self.n_components), label_weight=float(self.label_weight), scale=float(self.scale)
-        )
-        self.classes_, self.n_labelled_ = labels.classes, labels.rows.size
-        self._store(result, points, X)
-        return self
+            labelled = take_rows(X, labels.rows)
+            sample = FeatureSample.on_landmarks(self.kernel_, X, self.landmarks_.points, labelled, weights)
+        return (sample, targets) if of_labels is None else sample.weighted_labels(targets, of_labels)
 
-    def transform(self, X):
-        """Coordinates of X along the axes, centred on the training set, shape (q, n_components_)."""
-        X = self._check_inputs(X)
-        return self.subspace_.coordinates(X)
-
-    def _labelled(self, y, n):
-        """Rows with a label, and the labels; none at all where there are none."""
-        labels = partial_labels(self, y, n)
-        return labels.rows, labels.classes[labels.numbers] if labels.rows.size else None
-
-    def _select(self, X):
-        if self.landmarks is None:
-            return None
-        if is_precomputed(self.kernel_):
-            raise UnsupportedKernelError(
-                "Landmarks save the Gram matrix, which a precomputed kernel has already. Use landmarks=None."
-            )
-        rng = None if isinstance(self.landmarks, LandmarkSelector) else generator(self.random_state)
-        return as_landmarks(self.landmarks).select(self.kernel_, X, rng=rng).required()
-
-    def _store(self, result, points, X):
-        dtype = self.kernel_.value_type(points)
-        narrow = lambda array: array_namespace(array).astype(array, dtype, copy=False)
+    def _store(self, result: SemiSupervisedSubspace, X: Array) -> None:
+        points = X if self.landmarks_ is None else self.landmarks_.points
+        narrow = lambda array: in_precision(array, self.kernel_.value_type(points))
         self.subspace_ = result.subspace.converted(narrow, points)
         self.explained_variance_ = narrow(result.variances)
         self.explained_variance_ratio_ = self.explained_variance_ / result.total
@@ -253,16 +263,12 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
         self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(self.subspace_, X)
 
-    def _kernel_machine(self):
+    def _kernel_machine(self) -> KernelMachine:
         return axes_machine(self)
 
-    def _check_inputs(self, X):
-        check_is_fitted(self)
-        return check_model_inputs(self, X, fitted=self.subspace_.frame.coefficients)
-
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return self.n_components_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
