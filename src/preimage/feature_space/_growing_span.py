@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, take_rows, to_numpy
+from preimage._arrays import array_namespace, concat_rows, device_kwargs, from_numpy, in_double, take_rows, to_numpy
 from preimage._linalg import orthogonalize, rank_tolerance, semidefinite_tolerance
 from preimage._typing import Array
 from preimage._warnings import warn_user
@@ -260,7 +260,10 @@ class GrowingSpan:
 
     def add_row(self, number: int) -> bool:
         """Let one row join; returns False where its residual may be rounding."""
-        return bool(self._add(np.array([number]), np.sqrt(self.residuals[number]).reshape(1, 1)))
+        residual = self.residuals[number]
+        if not is_significant(residual, self.floor[number]):
+            return False
+        return bool(self._add(np.array([number]), np.array([[residual**0.5]])))
 
     def add_in_order(self, numbers: np.ndarray | None = None) -> None:
         """Let rows join in the given order (all rows by default), without those that depend on rows before them."""
@@ -293,7 +296,7 @@ class GrowingSpan:
         if not self._count_sound(pivot):
             return False
         new = _solve(pivot.L, self._reduced(point, from_numpy(along, self._axes)))
-        self._outside = point if not len(self) else array_namespace(point).concat([self.points, point], axis=0)
+        self._outside = concat_rows(self.points, point) if len(self) else point
         at_point = None if values is None else to_numpy(in_double(values)) - along.T @ self.coordinates
         self._append(pivot, new, self._gains(new), at_point)
         return True
@@ -318,6 +321,8 @@ class GrowingSpan:
         count = int(reached[0]) + 1 if reached.size else sound
         taken = numbers[:count]
         at_pivots = None if self.residual_values is None else to_numpy(take_rows(self.residual_values, taken))
+        if self._outside is not None:
+            self._outside = concat_rows(self._outside, take_rows(self.rows, taken))
         self._append(pivots.first(count), new[:count, :], gains[:count], at_pivots)
         self.residuals[taken] = 0.0
         return count

@@ -1,4 +1,4 @@
-"""Laws that every selector of landmarks obeys."""
+"""What all selectors of landmarks do beyond their contract: samples, precisions, array libraries, streams."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sklearn.base import clone
 from preimage._arrays import to_numpy
 from preimage._rows import forced_block_shape
 from preimage.exceptions import IndefiniteKernelWarning, UnsupportedKernelError
-from preimage.kernels import Gaussian, Laplacian, Linear, Multiquadric, Polynomial, Precomputed, Sigmoid
+from preimage.kernels import Gaussian, Linear, Multiquadric, Polynomial, Precomputed, Sigmoid
 from preimage.landmarks import (
     LANDMARK_NAMES,
     AutoLandmarks,
@@ -51,59 +51,12 @@ def data(n=60, d=3):
     return np.random.default_rng(0).normal(size=(n, d))
 
 
-@every_selector
-@pytest.mark.parametrize("kernel", [Gaussian(0.3), Laplacian(0.2), Polynomial(2)], ids=repr)
-def test_the_factor_is_the_nystroem_approximation(selector, kernel):
-    X = data()
-    landmarks = asked(selector, n_landmarks=9).select(kernel, X, with_factor=True)
-    K, C, W = kernel(X), kernel(X, landmarks.points), kernel(landmarks.points)
-    approximation = landmarks.factor @ landmarks.factor.T
-    assert len(landmarks) == 9 and landmarks.factor.shape == (60, 9)
-    assert_allclose(approximation, C @ np.linalg.solve(W, C.T), atol=1e-8 * np.abs(K).max())
-    assert_allclose(landmarks.residual_trace, np.trace(K - approximation), rtol=1e-9)
-    assert_allclose(landmarks.trace, np.trace(K))
-    assert np.linalg.eigvalsh(K - approximation).min() > -1e-9 * landmarks.trace
-    assert landmarks.is_exact and landmarks.standard_error == 0
-
-
-@every_selector
-def test_the_residual_falls_with_every_landmark(selector):
-    X = data()
-    landmarks = asked(selector, n_landmarks=20).select(Gaussian(0.3), X)
-    path = landmarks.residuals_path
-    assert path.shape == (20,)
-    assert (np.diff(np.append(landmarks.trace, path)) < 0).all()
-    assert_allclose(path[-1], landmarks.residual_trace)
-    for m in (1, 7, 13):
-        points = landmarks.points[:m]
-        C, W = Gaussian(0.3)(X, points), Gaussian(0.3)(points)
-        assert_allclose(path[m - 1], 60 - np.trace(C @ np.linalg.solve(W, C.T)), rtol=1e-9)
-
-
 @every_selector_of_rows
 def test_all_points_leave_nothing(selector):
     X = data(25)
     landmarks = asked(selector, n_landmarks=1000).select(Gaussian(3.0), X)
     assert sorted(landmarks.indices) == list(range(25))
     assert landmarks.residual_trace <= 1e-12 * landmarks.trace
-
-
-@every_selector_of_rows
-def test_points_are_rows_and_indices_are_unique(selector):
-    X = data()
-    landmarks = asked(selector, n_landmarks=30).select(Gaussian(1.0), X)
-    assert landmarks.indices.dtype.kind == "i"
-    assert len(set(landmarks.indices)) == len(landmarks) == 30
-    assert_array_equal(landmarks.points, X[landmarks.indices])
-
-
-@every_selector
-@pytest.mark.parametrize(("kernel", "rank"), [(Polynomial(2), 6), (Linear(), 2)], ids=repr)
-def test_stops_at_the_rank(selector, kernel, rank):
-    landmarks = asked(selector, n_landmarks=40).select(kernel, data(80, 2))
-    assert len(landmarks) == rank
-    assert landmarks.residual_trace <= 1e-12 * landmarks.trace
-    assert landmarks.reason == "no independent candidate left"
 
 
 @every_selector
@@ -132,23 +85,6 @@ def test_a_kernel_that_vanishes_has_no_landmarks(selector):
 
 
 @every_selector
-@pytest.mark.parametrize("tolerance", [0.5, 1e-3])
-def test_stops_at_the_tolerance(selector, tolerance):
-    X = data(80, 2)
-    landmarks = asked(selector, n_landmarks=None, tol=tolerance).select(Gaussian(0.5), X)
-    assert landmarks.residual_share <= tolerance
-    assert landmarks.residuals_path[-2] > tolerance * landmarks.trace
-    assert landmarks.reason == "residual below tolerance"
-
-
-@every_selector
-def test_the_number_bounds_what_a_tolerance_asks_for(selector):
-    landmarks = asked(selector, n_landmarks=3, tol=1e-9).select(Gaussian(1.0), data())
-    assert len(landmarks) == 3
-    assert landmarks.reason == "number of landmarks reached"
-
-
-@every_selector
 def test_the_same_on_every_array_library(selector, xp):
     X = data()
     selector = asked(selector, n_landmarks=12)
@@ -166,15 +102,6 @@ def test_does_not_depend_on_blocks(selector):
     for shape in ((7, 5), (3, 11)):
         with forced_block_shape(*shape):
             assert_allclose(selector.select(Gaussian(0.5), data()).points, expected.points)
-
-
-@every_selector
-def test_a_seed_means_the_same_again_and_a_generator_takes_its_place(selector):
-    selector = asked(selector, n_landmarks=12)
-    first, again = selector.select(Gaussian(0.5), data()), selector.select(Gaussian(0.5), data())
-    given = selector.select(Gaussian(0.5), data(), rng=np.random.default_rng(0))
-    assert_array_equal(first.points, again.points)
-    assert_array_equal(first.points, given.points)
 
 
 @every_selector
@@ -333,3 +260,50 @@ def test_names_numbers_and_selectors():
     for wrong in ("nystroem", 0, True, None, 0.5):
         with pytest.raises(ValueError, match="Unknown landmarks"):
             as_landmarks(wrong)
+
+
+STREAM = np.random.default_rng(0).normal(size=(400, 2))
+
+
+def left_by(kernel, points, rows):
+    points, rows = np.asarray(points, dtype=float), np.asarray(rows, dtype=float)
+    G = PivotedCholesky(len(points)).select(kernel, points).points  # without points that depend on others
+    C, W = kernel(rows, G), kernel(G)
+    return 1 - np.trace(C @ np.linalg.solve(W, C.T)) / np.trace(kernel(rows))
+
+
+def more(kernel, points, rows, n_more, tolerance, seed=0):
+    selector = RandomlyPivotedCholesky(n_more, tol=tolerance, sample_size=2000)
+    return selector.select_more(kernel, rows, points, rng=np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("gamma", [0.001, 0.1, 2.0])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-5])
+def test_rows_are_added_until_the_tolerance_is_met(dtype, gamma, tolerance):
+    kernel, rows = Gaussian(gamma), STREAM.astype(dtype)
+    old = rows[:3]
+    new = more(kernel, old, rows[100:], 400, tolerance)
+    assert new.dtype == dtype
+    assert left_by(kernel, np.vstack([old, new]), rows[100:]) <= 1.01 * tolerance
+    assert all((row == rows[100:]).all(axis=1).any() for row in new)
+
+
+def test_no_more_than_asked_for_and_none_without_need():
+    assert len(more(Gaussian(1.0), STREAM[:3], STREAM, 7, 1e-6)) == 7
+    assert len(more(Gaussian(1.0), STREAM, STREAM, 7, 1e-6)) == 0
+    assert len(more(Linear(), STREAM[:2], STREAM, 7, 0.0)) == 0
+
+
+def test_growth_ends_at_the_rank_and_takes_no_row_twice():
+    rows = np.repeat(STREAM[:30], 5, axis=0)
+    new = more(Polynomial(2), STREAM[100:101], rows, 100, 0.0)
+    assert len(new) == 5  # 1, x₁, x₂ and their products are six functions
+    new = more(Gaussian(5.0), STREAM[:4], rows, 100, 0.0)
+    assert len(np.unique(new, axis=0)) == len(new) == 26
+
+
+def test_the_same_rows_again_with_the_same_seed():
+    assert_array_equal(
+        more(Gaussian(1.0), STREAM[:3], STREAM, 20, 1e-3), more(Gaussian(1.0), STREAM[:3], STREAM, 20, 1e-3)
+    )
