@@ -284,8 +284,15 @@ def _is_plainly_right(estimator: Any, X: Rows, min_samples: int) -> bool:
         and X.shape[0] >= min_samples
         and X.shape[1] == estimator.n_features_in_ > 0
         and not hasattr(estimator, "feature_names_in_")
-        and bool(np.isfinite(X).all() if X.size < FEW_ENTRIES else np.isfinite(X.sum()))
+        and _is_finite(X)
     )
+
+
+def _is_finite(X: np.ndarray) -> bool:
+    if X.size < FEW_ENTRIES:
+        return bool(np.isfinite(X).all())
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum()))
 
 
 def _check_foreign_points(estimator: Any, X: Array, *, reset: bool, min_samples: int) -> Array:

@@ -458,7 +458,8 @@ class KernelKMeans(
 
     def _coordinates(self, space: Subspace) -> Callable[[Array], np.ndarray]:
         """A function from rows to coordinates in NumPy and double precision, computed on `device`."""
-        kernel, coordinates = self.kernel_, space.coordinates
+        kernel = self.kernel_
+        coordinates: Callable[[Array], Array] = space.coordinates
         if self.device is not None and not is_foreign(space.frame.points):
             coordinates = through_device(space, self.device)
         return lambda rows: to_numpy(coordinates(rows_in_double(kernel, rows))).astype(np.float64, copy=False)

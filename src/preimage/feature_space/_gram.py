@@ -1,15 +1,25 @@
 """Gram matrices as operators: held in memory, or computed again block by block in each product."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from preimage._arrays import array_namespace, copy_transposed, device_kwargs, epsilon, is_host, itemsize, take_rows
 from preimage._rows import block_shape, cut, for_blocks, map_rows, sum_rows
 from preimage._typing import Array
+from preimage.kernels import Kernel
 
-# Rows on either side whose kernel values are computed twice, to measure their rounding errors.
+# Rows on either side whose kernel values are computed twice, to measure their rounding errors: 256 pairs give the order
+# of magnitude. Ten times more rows would cost as much as a product with a few thousand points.
 ASYMMETRY_ROWS = 16
-# Row blocks are gathered so that a symmetric product adds few partial results of the size of the whole product.
-ROW_BLOCKS_A_SUM = 8
+# Blocks of rows per partial result of a symmetric product. Each partial result has the size of the whole product and is
+# added to the others: with one per block, adding would take as long as multiplying for many columns. With ten times as
+# many blocks, threads would find nothing to do on a few thousand points.
+ROW_BLOCKS_PER_SUM = 8
+# Memory for a held matrix, relative to its entries: some room for work on them.
+ROOM_FOR_WORK = 1.25
 
 
 class Gram:
@@ -36,18 +46,18 @@ class Gram:
            [4.]])
     """
 
-    def __init__(self, kernel, X, Y=None, values=None):
+    def __init__(self, kernel: Kernel, X: Array, Y: Array = None, values: Array = None) -> None:
         self.kernel = kernel
         self.X = X
         self.Y = Y
         self.values = values
 
     @property
-    def is_symmetric(self):
+    def is_symmetric(self) -> bool:
         return self.Y is None
 
     @property
-    def is_held(self):
+    def is_held(self) -> bool:
         return self.values is not None
 
     @property
@@ -56,38 +66,32 @@ class Gram:
         return self.X
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         return self.X.shape[0], self._right.shape[0]
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         return self.kernel.value_type(self.X)
 
-    @property
-    def T(self):
-        if self.is_symmetric:
-            return self
-        return Gram(self.kernel, self.Y, self.X, values=self.values.T if self.is_held else None)
-
-    def fits(self, budget):
+    def fits(self, budget: int) -> bool:
         """Whether the entries, with some room for work on them, take at most `budget` bytes."""
         n, m = self.shape
-        return self.is_held or 1.25 * n * m * itemsize(self.dtype) <= budget
+        return self.is_held or ROOM_FOR_WORK * n * m * itemsize(self.dtype) <= budget
 
-    def held(self):
+    def held(self) -> Gram:
         """The same matrix with its entries in memory."""
         return Gram(self.kernel, self.X, self.Y, values=self.dense())
 
-    def centered(self, weights=None):
+    def centered(self, weights: Array | None = None) -> CenteredGram:
         """H K H for a symmetric K, with H = I − 11ᵀ/n; with weights of the points, see `CenteredGram`."""
         return CenteredGram(self, weights)
 
-    def rounding_error(self):
-        """Spectral norm, estimated, of the rounding errors in a symmetric K.
+    def rounding_error(self) -> float:
+        """An estimate of the spectral norm of the rounding errors in a symmetric K.
 
-        Errors of single entries are as good as random, so their matrix has a norm of about √n times their size. That
-        size is at least one unit in the last place of k(x, x). Kernels that subtract large numbers (squared distances
-        of points far from the origin) lose more, and differently for k(x, y) and k(y, x): the difference measures it.
+        Errors of entries are nearly independent, so their matrix has a norm of about √n times their size. That size is
+        at least one unit in the last place of k(x, x). Kernels that subtract large numbers (squared distances of points
+        far from the origin) lose more, and differently for k(x, y) and k(y, x): the difference measures the loss.
         """
         xp = array_namespace(self.diagonal())
         size = epsilon(self.dtype) * float(xp.max(xp.abs(self.diagonal())))
@@ -99,23 +103,23 @@ class Gram:
             size = max(size, float(xp.max(xp.abs(there - back.T))))
         return size * n**0.5
 
-    def diagonal(self):
+    def diagonal(self) -> Array:
         """k(xᵢ, xᵢ) of a symmetric matrix."""
         return self.kernel.diagonal(self.X)
 
-    def columns(self, indices):
+    def columns(self, indices: Array) -> Array:
         """The columns with the given numbers, shape (n, len(indices))."""
         if self.is_held:
             return take_rows(self.values.T, indices).T
         return Gram(self.kernel, self.X, take_rows(self._right, indices)).dense()
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: Array) -> Array:
         if self.is_held:
             # For a symmetric matrix in C order, BLAS is a quarter faster on Vᵀ K than on K V.
             return (V.T @ self.values).T if self.is_symmetric else self.values @ V
         return self._symmetric_product(V) if self.is_symmetric else self._product(V)
 
-    def dense(self):
+    def dense(self) -> Array:
         """All entries as an array; a symmetric matrix computes one triangle and mirrors it."""
         if self.is_held:
             return self.values
@@ -127,34 +131,34 @@ class Gram:
         row_step, column_step = block_shape(self.X, m)
         out = array_namespace(self.X).empty((n, m), dtype=self.dtype, **device_kwargs(self.X))
 
-        def fill(rows):
+        def fill(rows: slice) -> None:
             for columns in cut(m, column_step):
                 out[rows, columns] = block(rows, columns)
 
-        def fill_and_mirror(rows):
+        def fill_and_mirror(rows: slice) -> None:
             for columns in self._upper_columns(rows, column_step):
                 values = block(rows, columns)
                 out[rows, columns] = values
                 if columns.stop > rows.stop:
                     beyond = slice(max(columns.start, rows.stop), columns.stop)
                     copy_transposed(out[beyond, rows], values[:, beyond.start - columns.start :])
-            # Rounding may differ on the two sides of the diagonal; a symmetric matrix is worth having exactly.
+            # Rounding may differ on the two sides of the diagonal; eigensolvers rely on exact symmetry.
             out[rows, rows] = (out[rows, rows] + out[rows, rows].T) / 2
 
         for_blocks(fill_and_mirror if self.is_symmetric else fill, cut(n, row_step), self.X, self._right)
         return out
 
     @property
-    def _right(self):
+    def _right(self) -> Array:
         return self.X if self.Y is None else self.Y
 
-    def _product(self, V):
+    def _product(self, V: Array) -> Array:
         block = self.kernel.blocks(self.X, self.Y)
         n, m = self.shape
         row_step, column_step = block_shape(self.X, m)
         tiles = cut(m, column_step) or [slice(0, 0)]  # no columns: a product of zeros
 
-        def rows_of_product(rows):
+        def rows_of_product(rows: slice) -> Array:
             total = block(rows, tiles[0]) @ V[tiles[0], :]
             for columns in tiles[1:]:
                 total += block(rows, columns) @ V[columns, :]
@@ -162,29 +166,30 @@ class Gram:
 
         return map_rows(rows_of_product, range(n), rows=row_step, device_of=self.X)
 
-    def _symmetric_product(self, V):
+    def _symmetric_product(self, V: Array) -> Array:
         """K V with every entry above the diagonal computed once and used twice."""
         xp = array_namespace(V)
         block = self.kernel.blocks(self.X, self.X)
         row_step, column_step = block_shape(self.X, self.shape[1])
 
-        def contribution(super_rows):
+        def contribution(super_rows: slice) -> Array:
             total = xp.zeros_like(V)
             for start in range(super_rows.start, super_rows.stop, row_step):
                 rows = slice(start, min(start + row_step, super_rows.stop))
                 for columns in self._upper_columns(rows, column_step):
                     values = block(rows, columns)
+                    # K_rc V_c goes to the rows r, and beyond the diagonal block its mirror K_rcᵀ V_r to the rows c.
                     total[rows, :] += values @ V[columns, :]
                     if columns.stop > rows.stop:
                         beyond = slice(max(columns.start, rows.stop), columns.stop)
                         total[beyond, :] += values[:, beyond.start - columns.start :].T @ V[rows, :]
             return total
 
-        gathered = row_step * (ROW_BLOCKS_A_SUM if is_host(self.X) else 1)
+        gathered = row_step * (ROW_BLOCKS_PER_SUM if is_host(self.X) else 1)
         return sum_rows(contribution, range(self.shape[0]), rows=gathered, device_of=self.X)
 
-    def _upper_columns(self, rows, column_step):
-        """Tiles that cover the columns from the diagonal on."""
+    def _upper_columns(self, rows: slice, column_step: int) -> list[slice]:
+        """Blocks of columns that cover those from the diagonal on."""
         starts = range(rows.start, self.shape[1], column_step)
         return [slice(start, min(start + column_step, self.shape[1])) for start in starts]
 
@@ -202,22 +207,22 @@ class CenteredGram:
         Positive; all one when left out.
     """
 
-    def __init__(self, gram, weights=None):
+    def __init__(self, gram: Gram, weights: Array | None = None) -> None:
         self.gram = gram
         self.weights = weights
-        self._row_means = None
-        self._rounding_error = None
+        self._row_means: Array | None = None
+        self._rounding_error: float | None = None
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         return self.gram.shape
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         return self.gram.dtype
 
     @property
-    def is_held(self):
+    def is_held(self) -> bool:
         return self.gram.is_held
 
     @property
@@ -226,12 +231,12 @@ class CenteredGram:
         return self.gram.device_array
 
     @property
-    def count(self):
+    def count(self) -> float:
         """Number of points, each counted with its weight."""
         return self.shape[0] if self.weights is None else float(array_namespace(self.weights).sum(self.weights))
 
     @property
-    def mean_coefficients(self):
+    def mean_coefficients(self) -> Array:
         """The mean in feature space as coefficients of the points, shape (n, 1)."""
         xp = array_namespace(self.gram.X)
         if self.weights is not None:
@@ -239,21 +244,21 @@ class CenteredGram:
         return xp.full((self.shape[0], 1), 1 / self.shape[0], dtype=self.dtype, **device_kwargs(self.gram.X))
 
     @property
-    def row_means(self):
+    def row_means(self) -> Array:
         """⟨φ(xᵢ), mean⟩ for every i: (1/n) Σⱼ k(xᵢ, xⱼ) without weights."""
         if self._row_means is None:
             self._set_row_means((self.gram @ self.mean_coefficients)[:, 0])
         return self._row_means
 
-    def trace(self):
+    def trace(self) -> float:
         """tr(HKH) = Σ k(xᵢ, xᵢ) − (1/n) Σ K, the total variance times n  (S8)."""
         xp, means = array_namespace(self.row_means), self.row_means
-        own = self.gram.diagonal()
+        diagonal = self.gram.diagonal()
         if self.weights is None:
-            return float(xp.sum(own) - xp.sum(means))
-        return float(xp.sum(self.weights * own) - xp.sum(self.weights * means))
+            return float(xp.sum(diagonal) - xp.sum(means))
+        return float(xp.sum(self.weights * diagonal) - xp.sum(self.weights * means))
 
-    def centered_coefficients(self, vectors):
+    def centered_coefficients(self, vectors: Array) -> Array:
         """Coefficients of Σ √wᵢ uᵢ (φ(xᵢ) − mean) on the points, shape (n, k); every column adds up to zero.
 
         In exact arithmetic eigenvectors u need no centring. Computed ones do: a remainder along the constant vector is
@@ -261,17 +266,17 @@ class CenteredGram:
         """
         return self._centered_sum(vectors if self.weights is None else vectors * self._roots)
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: Array) -> Array:
         coefficients = self.centered_coefficients(V)
         if self._row_means is None:
-            # Row sums of K cost a pass of their own when K is not held: let the first product carry them.
+            # Row sums of K cost another pass when K is not held, so the first product computes them as well.
             xp = array_namespace(V)
             product = self.gram @ xp.concat([coefficients, self.mean_coefficients], axis=1)
             self._set_row_means(product[:, -1])
             return self._centered_values(product[:, :-1])
         return self._centered_values(self.gram @ coefficients)
 
-    def dense(self):
+    def dense(self) -> Array:
         """The centred matrix as a new array  (S1)."""
         means = self.row_means
         xp = array_namespace(means)
@@ -279,46 +284,47 @@ class CenteredGram:
         centered = self.gram.dense() - means[None, :] - (means - average)[:, None]
         return centered if self.weights is None else centered * self._roots * self._roots.T
 
-    def rounding_error(self):
+    def rounding_error(self) -> float:
         """Norm of the rounding errors, see `Gram.rounding_error`; measured once."""
         if self._rounding_error is None:
             heaviest = 1.0
-            if self.weights is not None:  # a row that is nearly all of the mean has nearly nothing left after centring
+            if self.weights is not None:
+                # A row that has nearly all of the weight is nearly the mean, and nearly vanishes when centred.
                 remaining = self.weights * (1 - self.weights / self.count)
                 heaviest = float(array_namespace(remaining).max(remaining))
             self._rounding_error = heaviest * self.gram.rounding_error()
         return self._rounding_error
 
-    def sketch(self, weights, stride):
-        """H K S weights with S the columns `stride` apart of the identity: a product for the price of a few columns."""
+    def sketch(self, weights: Array, stride: int) -> Array:
+        """H K S weights, where S has every `stride`-th column of the identity: a product at the cost of few columns."""
         if self.is_held:
             return self._centered_values(self.gram.values[::stride, :].T @ weights)
         return self._centered_values(Gram(self.gram.kernel, self.gram.X, self.gram.X[::stride, :]) @ weights)
 
     @property
-    def _roots(self):
+    def _roots(self) -> Array:
         return array_namespace(self.weights).sqrt(self.weights)[:, None]
 
-    def _centered_sum(self, coefficients):
+    def _centered_sum(self, coefficients: Array) -> Array:
         """H acting on coefficients: they add up to zero afterwards."""
         xp = array_namespace(coefficients)
         if self.weights is None:
             return coefficients - xp.mean(coefficients, axis=0)
         return coefficients - self.mean_coefficients * xp.sum(coefficients, axis=0)
 
-    def _centered_values(self, values):
+    def _centered_values(self, values: Array) -> Array:
         """H acting on values at the points, whose weighted mean is zero afterwards; times √w."""
         xp = array_namespace(values)
         if self.weights is None:
             return values - xp.mean(values, axis=0)
         return self._roots * (values - (self.weights / self.count) @ values)
 
-    def _set_row_means(self, row_means):
+    def _set_row_means(self, row_means: Array) -> None:
         require_finite(row_means, self.gram.kernel)
         self._row_means = row_means
 
 
-def require_finite(values, kernel):
+def require_finite(values: Array, kernel: Any) -> None:
     """Raise when kernel values overflow or are undefined."""
     xp = array_namespace(values)
     if not bool(xp.all(xp.isfinite(values))):
