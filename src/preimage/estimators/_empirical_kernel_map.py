@@ -1,9 +1,13 @@
 """Kernel values with a set of points, as features."""
 
+from typing import Any
+
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, own_copy
+from preimage._typing import Array, Rows, Targets
 from preimage._validation import check_model_inputs, check_points
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -23,8 +27,8 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
     whenever x or y is one of the points z; for others it is the inner product of projections on the span of
     :math:`\varphi(Z)`. It turns linear methods into kernel methods: a linear SVM on it is a kernel SVM.
 
-    Inner products of real features cannot be negative definite, so of a kernel with negative eigenvalues on the points
-    (a sigmoid, "additive_chi2", many similarities) the whitened map has the positive part alone,
+    Inner products of real features cannot be negative definite. Where a kernel has negative eigenvalues on the points
+    (a sigmoid, "additive_chi2", many similarities), the whitened map has the positive part alone,
     :math:`K_+ = \sum_{\lambda_i > 0} \lambda_i u_i u_i^\top`, the nearest positive semidefinite matrix; `fit` warns
     and says how much is left out. The plain map keeps the values as they are.
 
@@ -60,7 +64,17 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
         "whiten": ["boolean"],
     }
 
-    def __init__(self, kernel="rbf", *, gamma=None, degree=3, coef0=1.0, kernel_params=None, points=None, whiten=False):
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        points: Rows = None,
+        whiten: bool = False,
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -69,7 +83,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
         self.points = points
         self.whiten = whiten
 
-    def fit(self, X, y=None):
+    def fit(self, X: Rows, y: Targets = None) -> "EmpiricalKernelMap":
         """Store the points, and whiten their Gram matrix when asked.
 
         Parameters
@@ -87,14 +101,14 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
         self.expansion_: Expansion = empirical_map(self.kernel_, self.kernel_.inputs(points), whiten=self.whiten)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Rows) -> Array:
         """The kernel features of X, shape (q, m)."""
         check_is_fitted(self)
         X = check_model_inputs(self, X, fitted=self.expansion_.coefficients)
-        # The plain map is the kernel matrix itself; a product with the identity would double its price.
+        # The plain map is the kernel matrix itself; a product with the identity would double its cost.
         return self.expansion_(X) if self.whiten else Gram(self.kernel_, X, self.expansion_.points).dense()
 
-    def _kernel_machine(self):
+    def _kernel_machine(self) -> KernelMachine:
         """The features as the functions of a machine."""
         check_is_fitted(self)
         expansion = self.expansion_
@@ -107,8 +121,8 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
         )
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return len(self.expansion_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         return with_kernel_tags(super().__sklearn_tags__(), self.kernel)

@@ -135,7 +135,7 @@ class KernelPCA(
     n_jobs : int or None, default=None
         Most threads to use; None and -1 use all that BLAS may use.
     verbose : bool, default=False
-        Whether a fit on landmarks shows its progress.
+        Whether fits show their progress.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the start vectors of iterative solvers, on which results depend to the tolerance only, and of the
         choice of landmarks. Selectors given as objects have a seed of their own.

@@ -1,13 +1,18 @@
 """Class labels of a part of the rows, and the targets that they give to components."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from preimage._arrays import is_foreign, to_numpy
+from preimage._typing import Targets
 
+# See `SemiSupervisedKernelPCA`.
+Encoding: TypeAlias = str | np.ndarray | Callable[[np.ndarray, int], np.ndarray]
 ENCODINGS = ("auto", "two_class", "first", "one_vs_rest")
 
 
@@ -29,14 +34,14 @@ class PartialLabels:
     rows: np.ndarray
     numbers: np.ndarray
 
-    def among(self, kept):
-        """The labels of the rows with the given sorted numbers, which are numbered anew."""
+    def among(self, kept: np.ndarray) -> "PartialLabels":
+        """The labels of the rows with the given sorted numbers, which are renumbered from zero."""
         here = np.isin(self.rows, kept)
         present, numbers = np.unique(self.numbers[here], return_inverse=True)
         return PartialLabels(self.classes[present], np.searchsorted(kept, self.rows[here]), numbers.ravel())
 
 
-def partial_labels(estimator, y, n):
+def partial_labels(estimator: Any, y: Targets, n: int) -> PartialLabels:
     """Read labels of n rows: −1, NaN, None and "" stand for unlabelled, as does no y at all."""
     name = type(estimator).__name__
     if y is None:
@@ -64,7 +69,15 @@ def partial_labels(estimator, y, n):
     return PartialLabels(classes, rows, numbers.ravel())
 
 
-def component_targets(labels, encoding, n_components, *, first_class=None, centered=False, weights=None):
+def component_targets(
+    labels: PartialLabels,
+    encoding: Encoding,
+    n_components: int,
+    *,
+    first_class: Any = None,
+    centered: bool = False,
+    weights: np.ndarray | None = None,
+) -> list[np.ndarray | None]:
     """Targets of the labelled rows, an array of shape (l,) or None for each component; those left out mean None.
 
     Parameters
@@ -87,14 +100,15 @@ def component_targets(labels, encoding, n_components, *, first_class=None, cente
     if labels.rows.size == 0:
         return []
     codes = code_matrix(labels.classes, encoding, n_components, first_class)
-    targets = [None if np.isnan(column).any() else column[labels.numbers] for column in codes.T[:n_components]]
+    of_rows = lambda column: None if np.isnan(column).any() else column[labels.numbers]
+    targets: list[np.ndarray | None] = [of_rows(column) for column in codes.T[:n_components]]
     if centered:
         targets = [None if target is None else target - np.average(target, weights=weights) for target in targets]
     return targets
 
 
-def code_matrix(classes, encoding, n_components, first_class=None):
-    """Targets of each class, one column a component, shape (k, ≤ n_components); columns of NaN are unsupervised."""
+def code_matrix(classes: np.ndarray, encoding: Encoding, n_components: int, first_class: Any = None) -> np.ndarray:
+    """Targets of each class, one column per component, shape (k, ≤ n_components); columns of NaN are unsupervised."""
     k, order = len(classes), _order(classes, first_class)
     if isinstance(encoding, str):
         if encoding == "auto":
@@ -116,15 +130,15 @@ def code_matrix(classes, encoding, n_components, first_class=None):
     codes = np.asarray(encoding(classes, n_components) if callable(encoding) else encoding, dtype=float)
     if codes.ndim != 2 or codes.shape[0] != k:
         raise ValueError(
-            f"An encoding has one row a class and one column a component; y has {k} classes, the encoding has shape "
-            f"{codes.shape}."
+            f"An encoding has one row per class and one column per component; y has {k} classes, the encoding has "
+            f"shape {codes.shape}."
         )
     if np.isinf(codes).any():
         raise ValueError("An encoding has finite targets, or columns of NaN for unsupervised components.")
     return codes
 
 
-def _order(classes, first_class):
+def _order(classes: np.ndarray, first_class: Any) -> np.ndarray:
     """Class numbers, with that of `first_class` in front."""
     order = np.arange(len(classes))
     if first_class is None:
@@ -135,7 +149,7 @@ def _order(classes, first_class):
     return np.concatenate([place, np.delete(order, place)])
 
 
-def _is_missing(y):
+def _is_missing(y: np.ndarray) -> np.ndarray:
     if y.dtype.kind == "f":
         return np.isnan(y) | (y == -1)
     if y.dtype.kind == "i":
@@ -147,7 +161,7 @@ def _is_missing(y):
     return np.zeros(y.shape, dtype=bool)
 
 
-def _is_missing_value(value):
+def _is_missing_value(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):
@@ -155,5 +169,5 @@ def _is_missing_value(value):
     return bool(value != value) or bool(value == -1)
 
 
-def _has_minus_one(y):
+def _has_minus_one(y: np.ndarray) -> bool:
     return any(value is not None and not isinstance(value, str) and value == -1 for value in y.tolist())

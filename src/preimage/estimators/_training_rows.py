@@ -1,11 +1,13 @@
 """Which rows of X were in the training set."""
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 import numpy as np
 from scipy import sparse
 
 from preimage._arrays import is_sparse
+from preimage._typing import Rows
 from preimage._validation import count_rows
 
 # A row is one of the training set when its projections on this many random directions agree with those of a training
@@ -16,6 +18,7 @@ N_DIRECTIONS = 4
 # fraction of the spread of the data. Ten times more would be a measurable difference between samples.
 CLOSE = {8: 1e-8, 4: 1e-5}
 UNITS_IN_THE_LAST_PLACE = 16
+# Directions are the same in every process, so that models agree about rows after they are saved and loaded.
 SEED = 314_159
 
 
@@ -29,14 +32,16 @@ class TrainingRows:
     X : array, sparse matrix or data frame of shape (n, d)
     """
 
-    def __init__(self, X):
-        self.projections, self.tolerance, self.order = None, 0.0, None
+    def __init__(self, X: Rows) -> None:
+        self.projections: np.ndarray | None = None
+        self.order: np.ndarray | None = None
+        self.tolerance = 0.0
         values = _projections(X)
         finite = np.zeros(count_rows(X), dtype=bool) if values is None else np.isfinite(values).all(axis=1)
-        self.digests = {}
+        self.digests: dict[str, int] = {}
         for row, key in _digests(X, np.flatnonzero(~finite)):
             self.digests.setdefault(key, row)
-        if finite.any():
+        if values is not None and finite.any():
             kept = np.flatnonzero(finite)
             # Sorted along the first direction, where a query looks for its neighbours.
             self.order = kept[np.argsort(values[kept, 0], kind="stable")]
@@ -44,11 +49,11 @@ class TrainingRows:
             precision = _precision(X)
             self.tolerance = max(CLOSE[precision] * values[kept].std(axis=0).max(), _rounding(values[kept], precision))
 
-    def contain(self, X):
+    def contain(self, X: Rows) -> np.ndarray:
         """Whether each row of X is a row of the training set, up to rounding errors; shape (m,)."""
         return self.find(X) >= 0
 
-    def find(self, X):
+    def find(self, X: Rows) -> np.ndarray:
         """The number of the training row that each row of X is, the first of equal ones, or -1; shape (m,)."""
         found = np.full(count_rows(X), -1, dtype=np.intp)
         values = _projections(X)
@@ -56,18 +61,18 @@ class TrainingRows:
         if self.digests:
             for row, key in _digests(X, np.flatnonzero(~finite)):
                 found[row] = self.digests.get(key, -1)
-        if self.projections is None or not finite.any():
+        if self.projections is None or self.order is None or values is None or not finite.any():
             return found
         low = np.searchsorted(self.projections[:, 0], values[:, 0] - self.tolerance, side="left")
         high = np.searchsorted(self.projections[:, 0], values[:, 0] + self.tolerance, side="right")
-        for row in np.flatnonzero((high > low) & finite):
+        for row in np.flatnonzero((high > low) & finite).tolist():
             near = np.abs(self.projections[low[row] : high[row]] - values[row]).max(axis=1) <= self.tolerance
             if near.any():
                 found[row] = self.order[low[row] : high[row]][near].min()
         return found
 
 
-def same_rows(X):
+def same_rows(X: Rows) -> np.ndarray:
     """A number for each row of X, counted from 0 by first appearance; equal rows have the same one. Shape (n,)."""
     n, values = count_rows(X), _projections(X)
     if values is None:
@@ -81,22 +86,22 @@ def same_rows(X):
         close = ~(steps > _rounding(values[finite], _precision(X)))
         suspects = np.unique(order[np.r_[close, False] | np.r_[False, close]])
     keys = dict(_digests(X, suspects))
-    numbers = {}
+    numbers: dict[str | int, int] = {}
     return np.array([numbers.setdefault(keys.get(row, row), len(numbers)) for row in range(n)], dtype=np.intp)
 
 
-def row_numbers(X):
+def row_numbers(X: Rows) -> np.ndarray:
     """A pseudorandom number for each row of X that depends on its values only: for equal rows the same. Shape (n,)."""
     return np.array([int(key[:15], 16) for _, key in _digests(X, np.arange(count_rows(X)))], dtype=np.int64)
 
 
-def _rounding(values, precision):
-    """What projections of equal rows may differ by."""
+def _rounding(values: np.ndarray, precision: int) -> float:
+    """The largest difference of projections of equal rows."""
     return UNITS_IN_THE_LAST_PLACE * float(np.finfo(f"f{precision}").eps) * float(np.abs(values).max(initial=0.0))
 
 
-def _digests(X, rows):
-    """(row, digest) of some rows of X."""
+def _digests(X: Rows, rows: np.ndarray) -> Iterable[tuple[int, str]]:
+    """Pairs (row, digest) of some rows of X."""
     if sparse.issparse(X):
         X = X.tocsr()[rows].copy()
         X.sum_duplicates()
@@ -111,7 +116,7 @@ def _digests(X, rows):
     return zip(rows.tolist(), keys, strict=True)
 
 
-def _digest(positions, values):
+def _digest(positions: np.ndarray, values: np.ndarray) -> str:
     """Of the nonzero entries of a row, so that dense and sparse rows agree."""
     nonzero = values != 0
     key = blake2b(np.asarray(positions, dtype=np.int64)[nonzero].tobytes(), digest_size=16)
@@ -119,8 +124,8 @@ def _digest(positions, values):
     return key.hexdigest()  # text: skops files have no keys of bytes
 
 
-def _projections(X):
-    """Rows along random directions of unit length per column, shape (n, 4); None where rows are not numbers."""
+def _projections(X: Rows) -> np.ndarray | None:
+    """Projections of rows on random directions, shape (n, 4); None where rows are not numbers."""
     X = X if is_sparse(X) else np.asarray(X)
     if X.dtype.kind not in "biuf" or X.ndim != 2:
         return None
@@ -128,6 +133,7 @@ def _projections(X):
     return np.asarray(X.astype(np.float64, copy=False) @ directions)
 
 
-def _precision(X):
+def _precision(X: Rows) -> int:
+    """Bytes of a number: 4 for single precision, else 8."""
     kind = X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
     return 4 if kind.kind == "f" and kind.itemsize <= 4 else 8
