@@ -39,7 +39,7 @@ X_test, y_test = draw(2000)
 
 model = SparseGreedyRegressor(SparseGreedy(100), gamma=1.0, alpha="loo").fit(X, y)
 path = model.path(X_test, y_test)
-print(f"α = {model.alpha_:.3g}; the landmarks leave {model.residual_share_:.2%} of the trace of the kernel")
+print(f"α = {model.alpha_:.3g}; the landmarks leave {model.residual_fraction_:.2%} of the trace of the kernel")
 
 
 def error_on(estimator):

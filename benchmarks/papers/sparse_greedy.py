@@ -154,7 +154,7 @@ def trace_study(name, seeds):
         found = [make(seed).select(kernel, X) for seed in (seeds[:1] if method == "diagonal" else seeds)]
         shortest = min(len(each) for each in found)
         curves[method] = np.mean([each.residuals_path[:shortest] / each.trace for each in found], axis=0)
-    share = lambda n, seed: Uniform(n, sample_size=None, random_state=seed).select(kernel, X).residual_share
+    share = lambda n, seed: Uniform(n, sample_size=None, random_state=seed).select(kernel, X).residual_fraction
     curves["uniform"] = on_grid(lambda n: np.mean([share(n, seed) for seed in seeds]), most)
     return curves
 

@@ -78,7 +78,7 @@ def compare_selections(name, widths, with_optimum=False):
         wanted = with_optimum and name == "usps" and width in ("median", "median/16")
         spectrum = np.linalg.eigvalsh(kernel(X))[::-1].astype(float) if wanted else None
         for m in SIZES:
-            left = [residual_share(kernel, X, rule(m)) for rule in (Uniform, RandomlyPivotedCholesky, SparseGreedy)]
+            left = [residual_fraction(kernel, X, rule(m)) for rule in (Uniform, RandomlyPivotedCholesky, SparseGreedy)]
             ratios = [share / left[0] for share in left[1:]]
             print(
                 f"{width:14}{kernel.gamma:10.3g}{m:6}{left[0]:10.4f}{left[1]:12.4f}{left[2]:10.4f}"
@@ -88,7 +88,7 @@ def compare_selections(name, widths, with_optimum=False):
             )
 
 
-def residual_share(kernel, X, selector):
+def residual_fraction(kernel, X, selector):
     """tr(K − K̃)/tr K: exact up to 10,000 rows, else on 10,000 rows drawn once for all selectors."""
     points = selector.select(kernel, X).points
     rows = X if len(X) <= 10_000 else X[np.random.default_rng(1).choice(len(X), 10_000, replace=False)]
@@ -182,7 +182,7 @@ def fit_inline(landmarks, width):
     if landmarks is None:
         note = f"relative residuals {float(model.eigen_result_.relative_residuals.max()):.1e}"
     else:
-        note = f"{model.landmarks_.residual_share:.4f} of the trace left"
+        note = f"{model.landmarks_.residual_fraction:.4f} of the trace left"
     result = {"seconds": seconds, "peak": peak_memory(), "data": X.nbytes, "note": note}
     print(json.dumps({**result, "eigenvalues": model.eigenvalues_.astype(float).tolist()}))
 

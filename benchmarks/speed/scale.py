@@ -61,7 +61,7 @@ def fit_inline(n, n_denoised, repeats):
     cpu = time.process_time()
     result["products"], share = product_seconds(n)
     result["products_cpu"] = (time.process_time() - cpu) * share
-    result["left"] = fitted.landmarks_.residual_share
+    result["left"] = fitted.landmarks_.residual_fraction
     if n_denoised:
         noisy = X[:n_denoised] + np.random.default_rng(1).standard_normal((n_denoised, FEATURES), dtype=np.float32)
         start = time.perf_counter()

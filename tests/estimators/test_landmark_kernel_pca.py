@@ -36,7 +36,7 @@ class TestLaws:
         exact = KernelPCA(6, gamma=0.5).fit(X)
         all_points = KernelPCA(6, gamma=0.5, landmarks=Uniform(300)).fit(X)
         assert_same_model(exact, all_points, Z, tol=1e-8)
-        assert all_points.landmarks_.residual_share < 1e-8
+        assert all_points.landmarks_.residual_fraction < 1e-8
         assert np.allclose(exact.denoise(Z), all_points.denoise(Z), atol=1e-4)
         assert np.allclose(exact.reconstruction_error(Z), all_points.reconstruction_error(Z), atol=1e-7)
 
@@ -76,7 +76,7 @@ class TestLaws:
 
     def test_tolerance_decides_the_number(self, X):
         few = KernelPCA(3, gamma=0.02, landmarks=SparseGreedy(None, tol=1e-2)).fit(X)
-        assert few.landmarks_.residual_share <= 1e-2
+        assert few.landmarks_.residual_fraction <= 1e-2
         assert len(few.landmarks_) < 100
 
     @pytest.mark.parametrize("shape", [(7, 5), (64, 16), (300, 300)])
@@ -184,7 +184,7 @@ class TestStreams:
         assert len(model.landmarks_) <= before + 3
         model.partial_fit(X + 10)  # somewhere else altogether
         assert len(model.landmarks_) > before + 5
-        assert model.landmarks_.residual_share < 2e-2
+        assert model.landmarks_.residual_fraction < 2e-2
 
     def test_iterators_of_blocks(self, X):
         blocks = (X[start : start + 50] for start in range(0, 300, 50))

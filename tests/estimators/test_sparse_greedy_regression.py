@@ -59,7 +59,7 @@ def test_all_points_give_kernel_ridge(data, selector, n_targets):
     model = plain(selector, gamma=3.0).fit(X, y)
     assert_allclose(model.predict(X), full.predict(X), atol=1e-8)
     assert_allclose(model.predict(X + 0.1), full.predict(X + 0.1), atol=1e-8)
-    assert model.residual_share_ < 1e-10
+    assert model.residual_fraction_ < 1e-10
     order = np.argsort(model.landmarks_.indices)
     if len(model.landmarks_) == 120:
         assert_allclose(model.dual_coef_[order], full.dual_coef_, atol=1e-8)
@@ -109,7 +109,7 @@ def test_path_is_separate_fits(data, fit_intercept):
     weights = np.linspace(0.5, 2, 120)
     model = plain(12, fit_intercept=fit_intercept).fit(X, y, weights)
     path = model.path(test, targets)
-    assert np.all(np.diff(path.residual_share) < 0)
+    assert np.all(np.diff(path.residual_fraction) < 0)
     for p, staged in enumerate(model.staged_predict(test), start=1):
         alone = plain(_First(model.landmarks_.indices[:p]), fit_intercept=fit_intercept).fit(X, y, weights)
         assert_allclose(staged, alone.predict(test), atol=1e-8)
@@ -281,9 +281,9 @@ def test_abalone_as_published():
     X, y = abalone.X[order].astype(float), abalone.y[order].astype(float)
     X = (X - X[:3000].mean(axis=0)) / X[:3000].std(axis=0)
     narrow = SparseGreedy(200).select(Gaussian(0.2), X[:3000])  # 2σ² = 0.5d
-    assert narrow.residual_share < 0.01
+    assert narrow.residual_fraction < 0.01
     model = SparseGreedyRegressor(200, gamma=0.1, alpha=0.1).fit(X[:3000], y[:3000])
-    assert model.residual_share_ < 0.002
+    assert model.residual_fraction_ < 0.002
     full = KernelRidge(kernel="rbf", gamma=0.1, alpha=0.1).fit(X[:3000], y[:3000] - y[:3000].mean())
     error = lambda values: np.mean((values - y[3000:]) ** 2)
     assert error(model.predict(X[3000:])) < 1.01 * error(full.predict(X[3000:]) + y[:3000].mean())

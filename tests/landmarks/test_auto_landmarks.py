@@ -70,7 +70,7 @@ def test_rows_of_sparse_and_precomputed_input_and_of_repeated_codes():
 def test_a_tolerance_and_few_rows():
     for kernel in (Gaussian(0.1), Laplacian(0.05)):
         landmarks = AutoLandmarks(None, tol=0.05).select(kernel, X)
-        assert landmarks.residual_share <= 0.05 and landmarks.reason == "residual below tolerance"
+        assert landmarks.residual_fraction <= 0.05 and landmarks.reason == "residual below tolerance"
     for n in (1, 2, 5):
         assert len(AutoLandmarks(20).select(Gaussian(0.1), X[:n])) == n
 

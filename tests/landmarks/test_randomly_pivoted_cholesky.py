@@ -59,7 +59,7 @@ def test_accelerated_form_never_looks_at_all_pairs():
 def test_random_pivots_find_small_clusters():
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(2000, 2)), rng.uniform(-20, 20, size=(30, 2))])
-    share = lambda selector: selector.select(Gaussian(1.0), X).residual_share
+    share = lambda selector: selector.select(Gaussian(1.0), X).residual_fraction
     assert share(RandomlyPivotedCholesky(100)) < 0.3 * share(Uniform(100))
 
 

@@ -80,7 +80,7 @@ def test_constant_data_and_one_sample(selector):
 @every_selector_of_rows
 def test_a_kernel_that_vanishes_has_no_landmarks(selector):
     landmarks = selector.select(Linear(), np.zeros((5, 3)), with_factor=True)
-    assert len(landmarks) == 0 and landmarks.residual_share == 0
+    assert len(landmarks) == 0 and landmarks.residual_fraction == 0
     assert landmarks.factor.shape == (5, 0)
 
 
@@ -120,7 +120,7 @@ def test_float32_stops_where_only_rounding_is_left(selector):
     X = data(300, 2).astype(np.float32)
     landmarks = asked(selector, n_landmarks=200).select(Gaussian(0.02), X, with_factor=True)
     assert len(landmarks) < 100
-    assert landmarks.residual_share < 1e-8
+    assert landmarks.residual_fraction < 1e-8
     assert np.isfinite(landmarks.factor).all()
 
 
@@ -130,9 +130,9 @@ def test_float32_stops_where_only_rounding_is_left(selector):
 def test_wide_kernels_are_held_to_rounding(selector, dtype, gamma):
     X = np.random.default_rng(0).normal(size=(500, 2)).astype(dtype)
     landmarks = asked(selector, n_landmarks=300).select(Gaussian(gamma), X)
-    assert landmarks.residual_share < 1e-8
+    assert landmarks.residual_fraction < 1e-8
     landmarks = asked(selector, n_landmarks=None, tol=1e-8).select(Gaussian(gamma), X)
-    assert landmarks.residual_share <= 1e-8
+    assert landmarks.residual_fraction <= 1e-8
     assert landmarks.reason == "residual below tolerance"
 
 
@@ -169,7 +169,7 @@ def test_repeated_rows_change_nothing_but_the_trace(selector):
     assert len(np.unique(repeated.points, axis=0)) == len(repeated) <= 40
     left = 40 - np.trace(C @ np.linalg.solve(W, C.T))
     assert_allclose(repeated.residual_trace, 3 * left, atol=1e-9)
-    assert repeated.residual_share <= 1e-4
+    assert repeated.residual_fraction <= 1e-4
 
 
 @every_selector
@@ -179,7 +179,7 @@ def test_a_kernel_of_any_size(selector):
     for factor in (1e-200, 1e200):
         landmarks = asked(selector, n_landmarks=12).select(factor * Gaussian(0.5), X)
         assert_allclose(landmarks.points, expected.points)
-        assert_allclose(landmarks.residual_share, expected.residual_share)
+        assert_allclose(landmarks.residual_fraction, expected.residual_fraction)
 
 
 def test_small_data_are_not_sampled():
@@ -191,7 +191,7 @@ def test_small_data_are_not_sampled():
         assert_array_equal(landmarks.indices, everywhere.indices)
         assert landmarks.is_exact
     X = np.random.default_rng(0).normal(size=(20_000, 3))
-    shares = [RandomlyPivotedCholesky(100, sample_size=size).select(kernel, X).residual_share for size in (1, None)]
+    shares = [RandomlyPivotedCholesky(100, sample_size=size).select(kernel, X).residual_fraction for size in (1, None)]
     assert shares[0] < 3 * shares[1]
 
 

@@ -103,14 +103,14 @@ def test_looks_at_as_many_columns_as_it_says():
 def test_more_candidates_leave_less():
     K = gram(300, 1.0)
     greedy = lambda count, seed: SparseGreedy(30, n_candidates=count, block_size=1, random_state=seed)
-    share = lambda count: np.mean([select(greedy(count, seed), K).residual_share for seed in range(5)])
+    share = lambda count: np.mean([select(greedy(count, seed), K).residual_fraction for seed in range(5)])
     shares = [share(count) for count in (1, 5, 59, 300)]
     assert (np.diff(shares) < 0).all()
 
 
 def test_sampled_gains_do_as_well_as_exact_ones():
     X = np.random.default_rng(0).normal(size=(1500, 4))
-    share = lambda selector: selector.select(Gaussian(0.3), X).residual_share
+    share = lambda selector: selector.select(Gaussian(0.3), X).residual_fraction
     exact, sampled = share(SparseGreedy(60, block_size=1)), share(SparseGreedy(60))
     assert sampled < 1.03 * exact
     assert sampled < 0.9 * share(Uniform(60))
@@ -140,11 +140,11 @@ def test_two_hundred_kernels_hold_99_per_cent_of_abalone(abalone):
     """Smola and Schölkopf: "a 99 % approximation with 200 of 3,000 kernels"; three orders of magnitude at 2σ² = d."""
     half, whole = (Gaussian(1 / (width * abalone.shape[1])) for width in (0.5, 1.0))
     published = SparseGreedy(200, block_size=1)
-    assert_allclose(published.select(half, abalone).residual_share, 0.0072, rtol=0.12)
-    assert_allclose(1 / published.select(whole, abalone).residual_share, 885, rtol=0.12)
+    assert_allclose(published.select(half, abalone).residual_fraction, 0.0072, rtol=0.12)
+    assert_allclose(1 / published.select(whole, abalone).residual_fraction, 885, rtol=0.12)
     # In blocks, gains are estimated from the candidates: a tenth to a quarter more is left, in a quarter of the time.
     for kernel, share in ((half, 0.0072), (whole, 1 / 885)):
-        shares = [SparseGreedy(200, random_state=seed).select(kernel, abalone).residual_share for seed in range(3)]
+        shares = [SparseGreedy(200, random_state=seed).select(kernel, abalone).residual_fraction for seed in range(3)]
         assert np.mean(shares) < 1.3 * share
     assert len(SparseGreedy(None, tol=0.01).select(half, abalone)) < 200
 

@@ -133,7 +133,7 @@ def test_a_tolerance_is_kept(selector, dtype, tolerance):
     landmarks = clone(selector).set_params(n_landmarks=None, tol=tolerance).select(Gaussian(0.1), X)
     left = float(sum(followed(gaussian(X, 0.1), landmarks.indices).residuals())) / len(X)
     assert landmarks.reason == "residual below tolerance"
-    np.testing.assert_allclose(landmarks.residual_share, left, rtol=1e-3)
+    np.testing.assert_allclose(landmarks.residual_fraction, left, rtol=1e-3)
     assert left <= 1.001 * tolerance
 
 

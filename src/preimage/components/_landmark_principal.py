@@ -127,10 +127,10 @@ class LandmarkModel:
         """Warn where landmarks that cannot become more express a batch much worse than the rows before."""
         before = self.landmarks
         left = (model.landmarks.residual_trace - before.residual_trace) / (batch.trace or 1.0)
-        if left > max(MUCH_LEFT, TIMES_AS_MUCH_LEFT * before.residual_share):
+        if left > max(MUCH_LEFT, TIMES_AS_MUCH_LEFT * before.residual_fraction):
             warn_user(
                 f"The {len(before)} landmarks, as many as were asked for, leave {left:.0%} of the kernel on this batch "
-                f"and left {before.residual_share:.0%} on those before: the stream has moved where no landmark is. "
+                f"and left {before.residual_fraction:.0%} on those before: the stream has moved where no landmark is. "
                 "Ask for more landmarks, or begin with a batch that shows all of it.",
                 UserWarning,
             )

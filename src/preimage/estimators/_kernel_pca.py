@@ -71,7 +71,7 @@ class KernelPCA(
 
     With `landmarks`, all axes lie in the span of the images of a few points that a selector chooses: one pass over the
     data, memory and model of the size of the landmarks, and a measured residual that says what was left out
-    (`landmarks_.residual_share`). X may then be a memory map, a Dask array (transforms stay lazy), or an iterator of
+    (`landmarks_.residual_fraction`). X may then be a memory map, a Dask array (transforms stay lazy), or an iterator of
     blocks, and `partial_fit` learns from a stream.
 
     Parameters

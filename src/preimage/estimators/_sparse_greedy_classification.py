@@ -27,7 +27,7 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
     ----------
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (m, 1) for two classes, else (m, n_classes)
-    landmarks_, residual_share_, expansion_, intercept_, alpha_, alphas_, loo_errors_, kernel_, n_features_in_
+    landmarks_, residual_fraction_, expansion_, intercept_, alpha_, alphas_, loo_errors_, kernel_, n_features_in_
         As in `SparseGreedyRegressor`; errors are those of the targets ±1.
 
     Examples

@@ -37,7 +37,7 @@ class SparseGreedyPath:
     Attributes
     ----------
     n_landmarks : integer array of shape (m,)
-    residual_share : array of shape (m,)
+    residual_fraction : array of shape (m,)
         Fraction of the trace of the kernel that the landmarks leave.
     train_error : array of shape (m,)
         Mean squared error on the training targets, weighted as in `fit` (targets are ±1 for classifiers).
@@ -46,7 +46,7 @@ class SparseGreedyPath:
     """
 
     n_landmarks: np.ndarray
-    residual_share: np.ndarray
+    residual_fraction: np.ndarray
     train_error: np.ndarray
     test_error: np.ndarray | None
 
@@ -121,9 +121,9 @@ class SparseGreedyModel(Saved, BaseEstimator, ABC):
             yield output.predict(values)
 
     @property
-    def residual_share_(self) -> float:
+    def residual_fraction_(self) -> float:
         """Fraction of the trace of the kernel that the landmarks leave."""
-        return self.landmarks_.residual_share
+        return self.landmarks_.residual_fraction
 
     @abstractmethod
     def _check_y(self, y: Targets, n: int) -> np.ndarray:

@@ -48,7 +48,7 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
     ----------
     landmarks_ : Landmarks
         The points, their row numbers, and the trace that they leave.
-    residual_share_ : float
+    residual_fraction_ : float
         Fraction of the trace of the kernel that the landmarks leave: what the model cannot express of the full network.
     expansion_ : Expansion
         The functions without their intercepts.

@@ -62,7 +62,7 @@ class Landmarks:
         return self
 
     @property
-    def residual_share(self):
+    def residual_fraction(self):
         """tr(K − K̃) / tr K, the share of the kernel that is lost; zero for a kernel that vanishes."""
         return self.residual_trace / self.trace if self.trace > 0 else 0.0
 
@@ -73,4 +73,4 @@ class Landmarks:
 
     def __repr__(self):
         about = "" if self.is_exact else "about "
-        return f"Landmarks: {len(self)} points, {about}{self.residual_share:.3g} of the trace left; {self.reason}"
+        return f"Landmarks: {len(self)} points, {about}{self.residual_fraction:.3g} of the trace left; {self.reason}"

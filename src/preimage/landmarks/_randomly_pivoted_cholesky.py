@@ -49,7 +49,7 @@ class RandomlyPivotedCholesky(LandmarkSelector):
     >>> from preimage.landmarks import RandomlyPivotedCholesky
     >>> X = np.linspace(0, 1, 200)[:, None]
     >>> landmarks = RandomlyPivotedCholesky(None, tol=1e-3).select(Gaussian(1.0), X)
-    >>> len(landmarks) < 6, landmarks.residual_share <= 1e-3
+    >>> len(landmarks) < 6, landmarks.residual_fraction <= 1e-3
     (True, True)
     """
 

@@ -137,7 +137,7 @@ def _summary(found: FileModel, partial: PartialOutput) -> dict[str, Any]:
         "parameters": parameters(model),
         "cross_fit": found.n_folds,
         "landmarks": len(model.subspace_.frame.points),
-        "residual_share": None if model.landmarks_ is None else float(model.landmarks_.residual_share),
+        "residual_fraction": None if model.landmarks_ is None else float(model.landmarks_.residual_fraction),
         "explained_variance": float(np.sum(model.explained_variance_ratio_)),
         "objective": totals["objective"] / partial.n_rows,
         "converged": totals["converged"],
