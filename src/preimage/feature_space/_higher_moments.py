@@ -1,9 +1,10 @@
 """Moments of order three and higher in feature space, restricted to the leading axes."""
 
 from preimage._arrays import array_namespace, integer_power
+from preimage._typing import Array
 
 
-def component_moments(Y, order):
+def component_moments(Y: Array, order: int) -> Array:
     r"""Central moments :math:`P_{j_1 \dots j_p} = \frac1n \sum_i \prod_r \beta_{j_r}(x_i)` of coordinates  (S18).
 
     Parameters
@@ -43,14 +44,14 @@ def component_moments(Y, order):
     return xp.reshape(products.T @ Y / n, (q,) * order)
 
 
-def directional_moment(Y, direction, order):
+def directional_moment(Y: Array, direction: Array, order: int) -> float:
     r"""Central moment :math:`\frac1n \sum_i (w \cdot \beta(x_i))^p` along a direction w of the coordinates."""
     xp = array_namespace(Y)
     values = (Y - xp.mean(Y, axis=0)) @ direction
     return float(xp.mean(integer_power(values, order)))
 
 
-def excess_kurtosis(Y, direction):
+def excess_kurtosis(Y: Array, direction: Array) -> float:
     r"""Kurtosis minus three along a direction: an index for projection pursuit in feature space.
 
     Zero for a Gaussian, negative for two separate clusters, positive for heavy tails.

@@ -1,15 +1,19 @@
-"""Checks at the door of geometry: a kernel that is known, points that are finite."""
+"""Checks of the arguments of geometry: a resolved kernel, finite points."""
+
+from collections.abc import Callable
 
 import numpy as np
 
 from preimage._arrays import as_points, from_numpy, is_sparse, to_numpy
+from preimage._typing import Array, Rows
 from preimage.kernels import Kernel
 
 
-def check_geometry(who, kernel, X):
-    """Validate a kernel and rows of inputs; returns X as NumPy's in double precision, and the way back.
+def check_geometry(who: str, kernel: Kernel, X: Rows) -> tuple[np.ndarray, Callable[[np.ndarray], Array]]:
+    """Validate a kernel and rows of inputs for the function named `who`.
 
-    The way back is a function that makes of NumPy's results arrays of the library, device and precision of X.
+    Returns X as a NumPy array in double precision, and a function that converts NumPy results to the array library,
+    device and precision of X.
     """
     if not isinstance(kernel, Kernel):
         raise TypeError(

@@ -2,15 +2,17 @@
 
 import numpy as np
 
+from preimage._typing import Array, Rows
 from preimage.geometry._checks import check_geometry
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
 from preimage.geometry._isotropic import is_radial
 from preimage.geometry._jet import CONNECTION
 from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
+from preimage.kernels import Kernel
 
 
-def christoffel_symbols(kernel, X):
+def christoffel_symbols(kernel: Kernel, X: Rows) -> Array:
     r"""Christoffel symbols :math:`\Gamma^c_{ab} = g^{cm}\,\partial_{x_a}\partial_{x_b}\partial_{y_m} k|_{y=x}`  (C2).
 
     They say how the metric changes: a geodesic, the straightest path on the surface φ(x), obeys
@@ -36,13 +38,13 @@ def christoffel_symbols(kernel, X):
     array([[[[0.5]]]])
     """
     who = "christoffel_symbols"
-    points, back = check_geometry(who, kernel, X)
+    points, restore = check_geometry(who, kernel, X)
     g = metric(kernel, points)
     require_regular(who, kernel, points, smallest_relative_eigenvalues(g))
-    return back(christoffel(kernel, points, g))
+    return restore(christoffel(kernel, points, g))
 
 
-def christoffel(kernel, X, g):
+def christoffel(kernel: Kernel, X: np.ndarray, g: np.ndarray) -> np.ndarray:
     """Γ of a checked kernel at points with the invertible metric g."""
     n, d = X.shape
     if is_radial(kernel):

@@ -1,7 +1,11 @@
 """Curvature of the mapped surface."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
+from preimage._typing import Array, Rows
 from preimage.geometry._checks import check_geometry
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
@@ -14,13 +18,18 @@ from preimage.geometry._isotropic import (
 )
 from preimage.geometry._jet import CURVATURE
 from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
+from preimage.kernels import Kernel
 
-# Numbers in the largest tensor to return (1 GiB), and in the largest to hold on the way to smaller results.
+# Numbers in the largest tensor to return (1 GiB), and in the largest intermediate tensor of smaller results (32 MiB,
+# several of which are held at a time).
 LARGEST_RESULT = 2**27
 LARGEST_BLOCK = 2**22
 
+# A function of Riemann's tensor and the inverse metric at some points, and of their rows.
+Contraction: TypeAlias = Callable[[np.ndarray, np.ndarray, slice], np.ndarray]
 
-def riemann_tensor(kernel, X):
+
+def riemann_tensor(kernel: Kernel, X: Rows) -> Array:
     r"""Riemann's curvature tensor :math:`R_{abcd}` of the surface φ(x), all indices down, by Gauss' equation  (C3).
 
     The sign is that of the sphere: :math:`R_{abab} > 0` where the surface is curved like one. Every kernel of dot
@@ -39,8 +48,8 @@ def riemann_tensor(kernel, X):
 
     See Also
     --------
-    plane_curvatures : Two numbers a point, which say all there is to say for dot-product kernels.
-    scalar_curvature : One number a point.
+    plane_curvatures : Two numbers per point, which describe the tensor completely for dot-product kernels.
+    scalar_curvature : One number per point.
 
     Examples
     --------
@@ -50,7 +59,7 @@ def riemann_tensor(kernel, X):
     -2.0
     """
     who = "riemann_tensor"
-    points, back = check_geometry(who, kernel, X)
+    points, restore = check_geometry(who, kernel, X)
     n, d = points.shape
     if n * d**4 > LARGEST_RESULT:
         raise ValueError(
@@ -58,17 +67,17 @@ def riemann_tensor(kernel, X):
             "fewer points, or scalar_curvature and sectional_curvatures, which need not store it."
         )
     require_regular(who, kernel, points, smallest_relative_eigenvalues(metric(kernel, points)))
-    return back(_riemann(kernel, points))
+    return restore(_riemann(kernel, points))
 
 
-def ricci_tensor(kernel, X):
+def ricci_tensor(kernel: Kernel, X: Rows) -> Array:
     r"""Ricci's tensor :math:`R_{bd} = g^{ac} R_{abcd}`: for a unit vector u, the sum of curvatures of planes with u.
 
     Parameters
     ----------
     kernel : Kernel
         As in `metric_tensor`. Kernels that no rotation changes (dot products, distances, and what is made of them)
-        take O(d²) a point; others O(d⁴).
+        take O(d²) per point; others O(d⁴).
     X : array of shape (n, d)
         Points where the metric is invertible.
 
@@ -85,27 +94,27 @@ def ricci_tensor(kernel, X):
             [ 0., -1.]]])
     """
     who = "ricci_tensor"
-    points, back = check_geometry(who, kernel, X)
+    points, restore = check_geometry(who, kernel, X)
     d = points.shape[1]
     chart = isotropic_chart(kernel, points)
     if chart is None:
         contract = lambda R, inverse, rows: np.einsum("nac,nabcd->nbd", inverse, R)
-        return back(curvature_by_blocks(who, kernel, points, contract))
+        return restore(curvature_by_blocks(who, kernel, points, contract))
     across, along = isotropic_curvatures(who, chart.kernel, chart.X)
     g = metric(chart.kernel, chart.X)
     radial, _ = radial_direction(chart.kernel, chart.X)
     others = (d - 2) * across + along if d > 1 else along
     ricci = others[:, None, None] * g
     ricci += ((d - 1) * along - others)[:, None, None] * radial[:, :, None] * radial[:, None, :]
-    return back(ricci if chart.matrix is None else chart.matrix.T @ ricci @ chart.matrix)
+    return restore(ricci if chart.matrix is None else chart.matrix.T @ ricci @ chart.matrix)
 
 
-def scalar_curvature(kernel, X):
+def scalar_curvature(kernel: Kernel, X: Rows) -> Array:
     r"""The scalar curvature :math:`R = g^{ac} g^{bd} R_{abcd}` of the surface φ(x).
 
     Twice Gauss' curvature for two inputs; d(d − 1)/ρ² on a sphere of radius ρ. Zero for radial kernels, whose surface
     is bent in feature space but flat in itself. Kernels that no rotation changes (dot products, distances, and sums,
-    products, powers and normalised forms of them, also on invertibly mapped inputs) take O(d) a point in any
+    products, powers and normalised forms of them, also on invertibly mapped inputs) take O(d) per point in any
     dimension; others go through Riemann's tensor, a few points at a time.
 
     Parameters
@@ -132,18 +141,18 @@ def scalar_curvature(kernel, X):
     array([0.])
     """
     who = "scalar_curvature"
-    points, back = check_geometry(who, kernel, X)
+    points, restore = check_geometry(who, kernel, X)
     d = points.shape[1]
     chart = isotropic_chart(kernel, points)
     if chart is None:
         contract = lambda R, inverse, rows: np.einsum("nac,nbd,nabcd->n", inverse, inverse, R, optimize=True)
-        return back(curvature_by_blocks(who, kernel, points, contract))
+        return restore(curvature_by_blocks(who, kernel, points, contract))
     across, along = isotropic_curvatures(who, chart.kernel, chart.X)
     # (C8); two inputs have no planes across x, whose curvature may be infinite where theirs is zero.
-    return back(2 * (d - 1) * along + ((d - 1) * (d - 2) * across if d > 2 else 0.0))
+    return restore(2 * (d - 1) * along + ((d - 1) * (d - 2) * across if d > 2 else 0.0))
 
 
-def _riemann(kernel, X):
+def _riemann(kernel: Kernel, X: np.ndarray) -> np.ndarray:
     n, d = X.shape
     if is_radial(kernel) or d == 1:
         return np.zeros((n, d, d, d, d))
@@ -151,7 +160,7 @@ def _riemann(kernel, X):
     return embedded_riemann(diagonal_jet(kernel, X, CURVATURE), d) if closed is None else closed.riemann()
 
 
-def curvature_by_blocks(who, kernel, X, contract):
+def curvature_by_blocks(who: str, kernel: Kernel, X: np.ndarray, contract: Contraction) -> np.ndarray:
     """A contraction of Riemann's tensor with the inverse metric, of a few points at a time."""
     n, d = X.shape
     if d**4 > LARGEST_BLOCK:

@@ -7,9 +7,10 @@ import numpy as np
 from preimage._arrays import to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._differences import difference_jet
-from preimage.geometry._jet import Jet, one_sided
+from preimage.geometry._jet import Degrees, Jet, one_sided
 from preimage.kernels import (
     InnerProduct,
+    Kernel,
     MappedInputs,
     Normalized,
     Power,
@@ -24,7 +25,7 @@ from preimage.kernels import (
 
 
 @singledispatch
-def diagonal_jet(kernel, X, degrees):
+def diagonal_jet(kernel: Kernel, X: np.ndarray, degrees: Degrees) -> Jet:
     """Derivatives of k(x, y) at y = x for the rows of a NumPy array X in double precision.
 
     Dispatches on the class of the kernel. A class registers a function that returns a `Jet`; others, which only have
@@ -34,7 +35,7 @@ def diagonal_jet(kernel, X, degrees):
 
 
 @diagonal_jet.register(ProfileKernel)
-def _(kernel, X, degrees):
+def _(kernel: ProfileKernel, X: np.ndarray, degrees: Degrees) -> Jet:
     if kernel.pairwise == SquaredDistance():
         return _radial_jet(kernel, X, degrees)
     if kernel.pairwise == InnerProduct():
@@ -45,7 +46,7 @@ def _(kernel, X, degrees):
     )
 
 
-def _dot_product_jet(kernel, X, degrees):
+def _dot_product_jet(kernel: ProfileKernel, X: np.ndarray, degrees: Degrees) -> Jet:
     n, d = X.shape
     s = np.einsum("ij,ij->i", X, X)
     try:
@@ -56,44 +57,44 @@ def _dot_product_jet(kernel, X, degrees):
     return quantity.compose(derivatives)
 
 
-def _radial_jet(kernel, X, degrees):
+def _radial_jet(kernel: ProfileKernel, X: np.ndarray, degrees: Degrees) -> Jet:
     n, d = X.shape
     s = np.zeros(n)
     try:
-        value, slope, bend = kernel.profile_derivatives(s, 2)
+        value, first, second = kernel.profile_derivatives(s, 2)
     except UnsupportedKernelError:
-        value, slope = kernel.profile_derivatives(s, 1)
-        bend = np.full(n, np.inf)
-    if not np.isfinite(slope).all():
+        value, first = kernel.profile_derivatives(s, 1)
+        second = np.full(n, np.inf)
+    if not np.isfinite(first).all():
         raise UnsupportedKernelError(
             "The geometry of feature space needs a kernel that is differentiable on the diagonal; the profile of "
-            f"{kernel!r} has an infinite slope at zero. Gaussian, or Matern(nu=1.5), have a finite one."
+            f"{kernel!r} has an infinite derivative at zero. Gaussian, or Matern(nu=1.5), have a finite one."
         )
     # f″(0) multiplies a totally symmetric tensor, which cancels in the curvature: where it is infinite or unknown,
     # zero in its place leaves every geometric quantity what the metric makes it.
-    bend = np.where(np.isfinite(bend), bend, 0.0)
+    second = np.where(np.isfinite(second), second, 0.0)
     identity = np.broadcast_to(np.eye(d), (n, d, d))
     quantity = Jet({(0, 0): s, (2, 0): 2 * identity, (1, 1): -2 * identity}, degrees)
-    return quantity.compose([value, slope, bend])
+    return quantity.compose([value, first, second])
 
 
 @diagonal_jet.register(Sum)
-def _(kernel, X, degrees):
+def _(kernel: Sum, X: np.ndarray, degrees: Degrees) -> Jet:
     return diagonal_jet(kernel.left, X, degrees) + diagonal_jet(kernel.right, X, degrees)
 
 
 @diagonal_jet.register(Product)
-def _(kernel, X, degrees):
+def _(kernel: Product, X: np.ndarray, degrees: Degrees) -> Jet:
     return diagonal_jet(kernel.left, X, degrees) * diagonal_jet(kernel.right, X, degrees)
 
 
 @diagonal_jet.register(Scaled)
-def _(kernel, X, degrees):
+def _(kernel: Scaled, X: np.ndarray, degrees: Degrees) -> Jet:
     return diagonal_jet(kernel.kernel, X, degrees) * float(kernel.factor)
 
 
 @diagonal_jet.register(Power)
-def _(kernel, X, degrees):
+def _(kernel: Power, X: np.ndarray, degrees: Degrees) -> Jet:
     base = diagonal_jet(kernel.kernel, X, degrees)
     result = base
     for _ in range(kernel.exponent - 1):
@@ -102,7 +103,7 @@ def _(kernel, X, degrees):
 
 
 @diagonal_jet.register(Normalized)
-def _(kernel, X, degrees):
+def _(kernel: Normalized, X: np.ndarray, degrees: Degrees) -> Jet:
     d = X.shape[1]
     base = diagonal_jet(kernel.kernel, X, degrees)
     squared = base.parts[0, 0]  # κ(x) = k(x, x), whose derivatives are 2∂ₓk and 2(∂ₓ∂ₓk + ∂ₓ∂ᵧk)
@@ -111,29 +112,29 @@ def _(kernel, X, degrees):
         raise ValueError(
             f"{kernel!r} has no direction, hence no geometry, where k(x, x) = 0: point {i} is {X[i]}. Leave it out."
         )
-    slope, bend = 2 * base.dense(1, 0, d), None
-    inverse_length = [squared**-0.5, -0.5 * squared[:, None] ** -1.5 * slope]
+    first = 2 * base.dense(1, 0, d)
+    inverse_length = [squared**-0.5, -0.5 * squared[:, None] ** -1.5 * first]
     if (2, 0) in degrees:
-        bend = 2 * (base.dense(2, 0, d) + base.dense(1, 1, d))
-        squares = slope[:, :, None] * slope[:, None, :]
-        curved = 0.75 * squared[:, None, None] ** -2.5 * squares - 0.5 * squared[:, None, None] ** -1.5 * bend
+        second = 2 * (base.dense(2, 0, d) + base.dense(1, 1, d))
+        squares = first[:, :, None] * first[:, None, :]
+        curved = 0.75 * squared[:, None, None] ** -2.5 * squares - 0.5 * squared[:, None, None] ** -1.5 * second
         inverse_length.append(curved)
     return base * one_sided(inverse_length, degrees)
 
 
 @diagonal_jet.register(ScaledInputs)
 @diagonal_jet.register(MappedInputs)
-def _(kernel, X, degrees):
+def _(kernel: ScaledInputs | MappedInputs, X: np.ndarray, degrees: Degrees) -> Jet:
     matrix = input_map(kernel)
     return diagonal_jet(kernel.kernel, X @ matrix.T, degrees).pull_back(matrix)
 
 
 @diagonal_jet.register(ShiftedInputs)
-def _(kernel, X, degrees):
+def _(kernel: ShiftedInputs, X: np.ndarray, degrees: Degrees) -> Jet:
     return diagonal_jet(kernel.kernel, X - np.asarray(to_numpy(kernel.origin), dtype=float), degrees)
 
 
-def input_map(kernel):
+def input_map(kernel: ScaledInputs | MappedInputs) -> np.ndarray:
     """The matrix A of a kernel k(Ax, Ay)."""
     if isinstance(kernel, ScaledInputs):
         return np.diag(np.sqrt(np.asarray(to_numpy(kernel.weights), dtype=float)))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import InnerProduct, ProfileKernel
+from preimage.kernels import InnerProduct, Kernel, ProfileKernel
 
 
 class DotProductGeometry(NamedTuple):
@@ -17,16 +17,16 @@ class DotProductGeometry(NamedTuple):
     second: np.ndarray
     third: np.ndarray
 
-    def metric(self):
+    def metric(self) -> np.ndarray:
         """g_ab = k′δ_ab + k″x_a x_b  (C4)."""
         squares = self.X[:, :, None] * self.X[:, None, :]
         return self.first[:, None, None] * np.eye(self.X.shape[1]) + self.second[:, None, None] * squares
 
-    def metric_eigenvalues(self):
+    def metric_eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:
         """k′, of directions across x, and k′ + s k″, of the direction of x; in one dimension there is only this."""
         return self.first, self.first + self.s * self.second
 
-    def christoffel(self):
+    def christoffel(self) -> np.ndarray:
         """Γ^a_bc = (k″/k′)(x_b δ_ac + x_c δ_ab) + x_a x_b x_c (k′k‴ − 2k″²)/(k′(k′ + s k″))  (C6)."""
         X, eye = self.X, np.eye(self.X.shape[1])
         across, along = self.metric_eigenvalues()
@@ -37,7 +37,7 @@ class DotProductGeometry(NamedTuple):
         ratio = (self.second / across)[:, None, None, None]
         return ratio * mixed + np.einsum("n,na,nb,nc->nabc", cubic, X, X, X)
 
-    def riemann(self):
+    def riemann(self) -> np.ndarray:
         """R_abcd of (C7): antisymmetric products of δ with −k″δ and with −(k‴ − k″²/k′) x xᵀ."""
         X, eye = self.X, np.eye(self.X.shape[1])
         if X.shape[1] == 1:
@@ -46,25 +46,25 @@ class DotProductGeometry(NamedTuple):
         squares = X[:, :, None] * X[:, None, :]
         radial = np.einsum("ac,nbd->nabcd", eye, squares) + np.einsum("bd,nac->nabcd", eye, squares)
         radial -= np.einsum("ad,nbc->nabcd", eye, squares) + np.einsum("bc,nad->nabcd", eye, squares)
-        bend = self.third - self.second**2 / self.first
-        return -self.second[:, None, None, None, None] * planes - bend[:, None, None, None, None] * radial
+        radial_part = self.third - self.second**2 / self.first
+        return -self.second[:, None, None, None, None] * planes - radial_part[:, None, None, None, None] * radial
 
-    def plane_curvatures(self):
+    def plane_curvatures(self) -> tuple[np.ndarray, np.ndarray]:
         """Sectional curvatures of planes across x and of planes that contain x  (C8)."""
         across, along = self.metric_eigenvalues()
-        bend = self.third - self.second**2 / across
+        radial_part = self.third - self.second**2 / across
         # One division after the other: squares of small eigenvalues would underflow.
         with np.errstate(over="ignore"):
-            return -self.second / across / across, (-self.second - self.s * bend) / across / along
+            return -self.second / across / across, (-self.second - self.s * radial_part) / across / along
 
 
-def dot_product_geometry(kernel, X):
+def dot_product_geometry(kernel: Kernel, X: np.ndarray) -> DotProductGeometry | None:
     """The closed forms of a profile kernel of the inner product, or None for other kernels."""
     if not (isinstance(kernel, ProfileKernel) and kernel.pairwise == InnerProduct()):
         return None
     s = np.einsum("ij,ij->i", X, X)
     try:
         _, *derivatives = kernel.profile_derivatives(s, 3)
-    except UnsupportedKernelError:  # a profile that somebody else wrote, with its first derivative alone
+    except UnsupportedKernelError:  # a profile of a user, with its first derivative alone
         return None
     return DotProductGeometry(X, s, *derivatives)

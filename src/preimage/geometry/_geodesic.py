@@ -6,9 +6,16 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from preimage._arrays import to_numpy
+from preimage._typing import Array, Rows
 from preimage.geometry._checks import check_geometry
 from preimage.geometry._christoffel import christoffel
 from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
+from preimage.kernels import Kernel
+
+# Absolute tolerance of the integration, relative to the size of the starting point: coordinates that are zero need one.
+ZERO_COORDINATE = 1e-3
+# Nodes of Gauss' rule on each straight piece of a path: exact where the speed is a polynomial of degree seven along it.
+GAUSS_NODES = 4
 
 
 @dataclass(frozen=True)
@@ -18,7 +25,7 @@ class Geodesic:
     Attributes
     ----------
     times : array of shape (m,)
-        From 0 to the time where the path was to end, or where it had to.
+        From 0 to the requested end of the path, or to where the integration stopped.
     points, velocities : arrays of shape (m, d)
     speed : float
         The length of the velocity in feature space, the same at all times; the length of the path is speed · time.
@@ -28,20 +35,22 @@ class Geodesic:
         Why it stopped.
     """
 
-    times: np.ndarray
-    points: np.ndarray
-    velocities: np.ndarray
+    times: Array
+    points: Array
+    velocities: Array
     speed: float
     converged: bool
     reason: str
 
     @property
-    def length(self):
+    def length(self) -> float:
         """The length of the path in feature space."""
         return self.speed * float(self.times[-1])
 
 
-def geodesic(kernel, x, velocity, *, time=1.0, n_points=101, tol=1e-9):
+def geodesic(
+    kernel: Kernel, x: Rows, velocity: Rows, *, time: float = 1.0, n_points: int = 101, tol: float = 1e-9
+) -> Geodesic:
     r"""The straightest path on the surface φ(x) from a point in a direction.
 
     Solves :math:`\ddot x^c = -\Gamma^c_{ab}\,\dot x^a \dot x^b` by a Runge–Kutta method of order eight.
@@ -76,7 +85,7 @@ def geodesic(kernel, x, velocity, *, time=1.0, n_points=101, tol=1e-9):
     True
     """
     who = "geodesic"
-    points, back = check_geometry(who, kernel, _as_row(x))
+    points, restore = check_geometry(who, kernel, _as_row(x))
     start, d = points[0], points.shape[1]
     velocity = np.asarray(to_numpy(velocity) if hasattr(velocity, "shape") else velocity, dtype=float)
     if velocity.shape != (d,) or not np.isfinite(velocity).all():
@@ -87,7 +96,7 @@ def geodesic(kernel, x, velocity, *, time=1.0, n_points=101, tol=1e-9):
     require_regular(who, kernel, points, smallest_relative_eigenvalues(g))
     speed = float(np.sqrt(velocity @ g[0] @ velocity))
 
-    def motion(_, state):
+    def motion(_: float, state: np.ndarray) -> np.ndarray:
         here, along = state[None, :d], state[d:]
         symbols = christoffel(kernel, here, metric(kernel, here))[0]
         return np.concatenate([along, -np.einsum("cab,a,b->c", symbols, along, along)])
@@ -101,21 +110,21 @@ def geodesic(kernel, x, velocity, *, time=1.0, n_points=101, tol=1e-9):
             method="DOP853",
             t_eval=times,
             rtol=tol,
-            atol=tol * (1e-3 + np.abs(start).max()),
+            atol=tol * (ZERO_COORDINATE + np.abs(start).max()),
         )
     ended = path.status == 0
     stuck = f"the integration came no further than time {path.t[-1]:.4g}, to a singular point perhaps: {path.message}"
     return Geodesic(
-        times=back(path.t),
-        points=back(path.y[:d].T),
-        velocities=back(path.y[d:].T),
+        times=restore(path.t),
+        points=restore(path.y[:d].T),
+        velocities=restore(path.y[d:].T),
         speed=speed,
         converged=ended,
         reason="the end of the path was reached" if ended else stuck,
     )
 
 
-def arc_length(kernel, points):
+def arc_length(kernel: Kernel, points: Rows) -> float:
     r"""The length in feature space of the path through `points`, :math:`\int \sqrt{\dot x^\top g(x)\,\dot x}\,dt`.
 
     Straight pieces between the points, the integral over each by Gauss' rule with four nodes.
@@ -141,7 +150,7 @@ def arc_length(kernel, points):
     corners, _ = check_geometry("arc_length", kernel, points)
     if len(corners) < 2:
         raise ValueError("arc_length needs a path of at least two points; got one.")
-    nodes, weights = np.polynomial.legendre.leggauss(4)
+    nodes, weights = np.polynomial.legendre.leggauss(GAUSS_NODES)
     steps = np.diff(corners, axis=0)
     places = corners[:-1, None] + (nodes[:, None] + 1) / 2 * steps[:, None]
     g = metric(kernel, places.reshape(-1, corners.shape[1])).reshape(*places.shape, -1)
@@ -149,7 +158,7 @@ def arc_length(kernel, points):
     return float(np.sum(np.sqrt(np.maximum(squared, 0.0)) @ weights) / 2)
 
 
-def _as_row(x):
+def _as_row(x: Rows) -> Array:
     if hasattr(x, "shape") and not isinstance(x, np.ndarray):
         return x[None, :]
     x = np.asarray(x)

@@ -1,4 +1,4 @@
-"""Kernels that look the same in all directions from the origin: two curvatures say everything, in any dimension."""
+"""Kernels that no rotation about the origin changes: two curvatures describe the surface in any dimension."""
 
 from typing import NamedTuple
 
@@ -6,10 +6,11 @@ import numpy as np
 
 from preimage.geometry._diagonal_jet import diagonal_jet, input_map
 from preimage.geometry._dot_product import dot_product_geometry
-from preimage.geometry._jet import CURVATURE, METRIC
+from preimage.geometry._jet import CURVATURE, METRIC, Jet
 from preimage.geometry._metric import require_regular
 from preimage.kernels import (
     InnerProduct,
+    Kernel,
     MappedInputs,
     Normalized,
     Power,
@@ -25,20 +26,20 @@ from preimage.kernels import (
 class Chart(NamedTuple):
     """A kernel without the linear maps around it, and the coordinates X Aᵀ in which it sees the points."""
 
-    kernel: object
+    kernel: Kernel
     X: np.ndarray
     matrix: np.ndarray | None
 
-    def directions(self, U):
+    def directions(self, U: np.ndarray) -> np.ndarray:
         """Tangent vectors in these coordinates."""
         return U if self.matrix is None else U @ self.matrix.T
 
-    def log_stretch(self):
+    def log_stretch(self) -> float:
         """log |det A|."""
         return 0.0 if self.matrix is None else float(np.linalg.slogdet(self.matrix)[1])
 
 
-def isotropic_chart(kernel, X):
+def isotropic_chart(kernel: Kernel, X: np.ndarray) -> Chart | None:
     """Coordinates, reached by an invertible linear map, in which the kernel is rotation invariant; None without."""
     matrix = None
     while isinstance(kernel, (ScaledInputs, MappedInputs)):
@@ -50,7 +51,7 @@ def isotropic_chart(kernel, X):
     return Chart(kernel, X, matrix) if is_isotropic(kernel) else None
 
 
-def is_isotropic(kernel):
+def is_isotropic(kernel: Kernel) -> bool:
     """Whether k(Qx, Qy) = k(x, y) for all rotations Q, as the structure of the kernel shows it."""
     if isinstance(kernel, ProfileKernel):
         return kernel.pairwise in (InnerProduct(), SquaredDistance())
@@ -59,12 +60,12 @@ def is_isotropic(kernel):
     return isinstance(kernel, (Scaled, Power, Normalized)) and is_isotropic(kernel.kernel)
 
 
-def is_radial(kernel):
+def is_radial(kernel: Kernel) -> bool:
     """Whether the kernel is a profile of the squared distance: the surface is flat."""
     return isinstance(kernel, ProfileKernel) and kernel.is_radial
 
 
-def metric_eigenvalues(kernel, X):
+def metric_eigenvalues(kernel: Kernel, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues of the metric of an isotropic kernel: across x, d − 1 times, and along x."""
     closed = dot_product_geometry(kernel, X)
     if closed is not None:
@@ -73,7 +74,7 @@ def metric_eigenvalues(kernel, X):
     return g[:, 1, 1], g[:, 0, 0]
 
 
-def isotropic_curvatures(who, kernel, X):
+def isotropic_curvatures(who: str, kernel: Kernel, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sectional curvatures of an isotropic kernel: of planes across x, and of planes that contain x."""
     across, along = metric_eigenvalues(kernel, X)
     smallest, largest = (along, along) if X.shape[1] == 1 else (np.minimum(across, along), np.maximum(across, along))
@@ -89,7 +90,7 @@ def isotropic_curvatures(who, kernel, X):
     return R[:, 1, 2, 1, 2] / g[:, 1, 1] / g[:, 1, 1], R[:, 0, 1, 0, 1] / g[:, 0, 0] / g[:, 1, 1]
 
 
-def embedded_riemann(jet, d):
+def embedded_riemann(jet: Jet, d: int) -> np.ndarray:
     """Gauss' equation (C3): R_abcd = S_ac,bd − S_ad,bc with S the inner products of normal accelerations."""
     g, connection, S = jet.dense(1, 1, d), jet.dense(2, 1, d), jet.dense(2, 2, d)
     # Γ_{m,ac} Γ^m_bd as squares of L⁻¹Γ for g = LLᵀ, with the diagonal of g scaled to one first.
@@ -101,8 +102,8 @@ def embedded_riemann(jet, d):
     return S.transpose(0, 1, 3, 2, 4) - S.transpose(0, 1, 3, 4, 2)
 
 
-def radial_direction(kernel, X):
-    """The unit covector g n and the unit vector n of the direction of x; zero at the origin, where all are alike."""
+def radial_direction(kernel: Kernel, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The unit covector g n and the unit vector n of the direction of x; zero at the origin, which has no direction."""
     _, along = metric_eigenvalues(kernel, X)
     lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
     directions = X / np.where(lengths > 0, lengths, 1.0)
@@ -110,7 +111,7 @@ def radial_direction(kernel, X):
     return directions * roots, directions / roots
 
 
-def _on_an_axis(X, dimension):
+def _on_an_axis(X: np.ndarray, dimension: int) -> np.ndarray:
     """Points at the same distances from the origin on the first axis of a space of few dimensions."""
     points = np.zeros((len(X), dimension))
     points[:, 0] = np.sqrt(np.einsum("ij,ij->i", X, X))

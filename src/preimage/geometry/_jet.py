@@ -2,14 +2,18 @@
 
 from itertools import product
 from math import factorial
-from numbers import Real
+from typing import TypeAlias
 
 import numpy as np
 
+# Numbers of derivatives in x and in y, one pair per part of a jet.
+Degrees: TypeAlias = tuple[tuple[int, int], ...]
+Parts: TypeAlias = dict[tuple[int, int], np.ndarray]
+
 #: Which derivatives (number in x, number in y) the metric, the connection and the curvature are made of.
-METRIC = ((0, 0), (1, 0), (1, 1))
-CONNECTION = (*METRIC, (2, 0), (2, 1))
-CURVATURE = (*CONNECTION, (2, 2))
+METRIC: Degrees = ((0, 0), (1, 0), (1, 1))
+CONNECTION: Degrees = (*METRIC, (2, 0), (2, 1))
+CURVATURE: Degrees = (*CONNECTION, (2, 2))
 
 
 class Jet:
@@ -17,7 +21,7 @@ class Jet:
 
     A polynomial in displacements u of x and v of y, truncated beyond second degree in either. Truncation is compatible
     with sums and products, so that jets of sums, products and functions of kernels follow exactly from jets of the
-    parts; only derivatives of one-dimensional profiles enter. Because k is symmetric, derivatives with i ≥ j say all.
+    parts; only derivatives of one-dimensional profiles enter. As k is symmetric, derivatives with i ≥ j are enough.
 
     Parameters
     ----------
@@ -27,11 +31,11 @@ class Jet:
         `METRIC`, `CONNECTION` or `CURVATURE`: what is kept.
     """
 
-    def __init__(self, parts, degrees):
+    def __init__(self, parts: Parts, degrees: Degrees) -> None:
         self.parts = {degree: part for degree, part in parts.items() if degree in degrees}
         self.degrees = degrees
 
-    def part(self, in_x, in_y):
+    def part(self, in_x: int, in_y: int) -> np.ndarray | None:
         """The derivatives of this degree, or None where all are zero."""
         if in_x >= in_y:
             return self.parts.get((in_x, in_y))
@@ -41,25 +45,25 @@ class Jet:
         x_slots, y_slots = range(1, in_y + 1), range(in_y + 1, in_x + in_y + 1)
         return mirrored.transpose(0, *y_slots, *x_slots)
 
-    def dense(self, in_x, in_y, dimension):
+    def dense(self, in_x: int, in_y: int, dimension: int) -> np.ndarray:
         """The derivatives of this degree, zeros written out."""
         part = self.part(in_x, in_y)
         shape = (len(self.parts[0, 0]),) + (in_x + in_y) * (dimension,)
         return np.zeros(shape) if part is None else part
 
-    def __add__(self, other):
-        degrees = self.parts.keys() | other.parts.keys()
-        return Jet({degree: _plus(self.parts.get(degree), other.parts.get(degree)) for degree in degrees}, self.degrees)
+    def __add__(self, other: "Jet") -> "Jet":
+        sums = {degree: _plus(self.parts.get(degree), part) for degree, part in other.parts.items()}
+        return Jet(self.parts | sums, self.degrees)
 
-    def __mul__(self, other):
-        if isinstance(other, Real):
+    def __mul__(self, other: "Jet | float") -> "Jet":
+        if not isinstance(other, Jet):
             return Jet({degree: other * part for degree, part in self.parts.items()}, self.degrees)
         return Jet(
             {d: part for d in self.degrees if (part := _leibniz(self, other, *d)) is not None},
             self.degrees,
         )
 
-    def compose(self, derivatives):
+    def compose(self, derivatives: list[np.ndarray]) -> "Jet":
         """The jet of f(s) from that of s and the list f(s), f′(s), … at the values of s."""
         displacement = Jet({degree: part for degree, part in self.parts.items() if degree != (0, 0)}, self.degrees)
         coefficients = [value / factorial(m) for m, value in enumerate(derivatives)]
@@ -68,12 +72,12 @@ class Jet:
             result = result * displacement + Jet({(0, 0): coefficient}, self.degrees)
         return result
 
-    def pull_back(self, matrix):
+    def pull_back(self, matrix: np.ndarray) -> "Jet":
         """The jet of k(Ax, Ay) from that of k at Ax, for A of shape (l, d)."""
         return Jet({degree: _along(part, matrix) for degree, part in self.parts.items()}, self.degrees)
 
 
-def one_sided(values, degrees):
+def one_sided(values: list[np.ndarray], degrees: Degrees) -> Jet:
     """The jet of q(x)q(y) from the derivatives [q, ∂q, ∂∂q] of a function of one point."""
     parts = {}
     for in_x, in_y in degrees:
@@ -82,32 +86,30 @@ def one_sided(values, degrees):
     return Jet(parts, degrees)
 
 
-def _leibniz(left, right, in_x, in_y):
+def _leibniz(left: Jet, right: Jet, in_x: int, in_y: int) -> np.ndarray | None:
     """A derivative of a product: each index falls on one of the factors."""
-    total = None
+    total: np.ndarray | None = None
     for of_left in product((True, False), repeat=in_x + in_y):
         slots = list(zip("abcd", of_left, strict=False))
         first, second = left.part(*_count(slots[:in_x], slots[in_x:], True)), None
         if first is not None:
             second = right.part(*_count(slots[:in_x], slots[in_x:], False))
-        if second is not None:
+        if first is not None and second is not None:
             own = "".join(name for name, taken in slots if taken)
             rest = "".join(name for name, taken in slots if not taken)
             total = _plus(total, np.einsum(f"n{own},n{rest}->n{'abcd'[: in_x + in_y]}", first, second))
     return total
 
 
-def _count(x_slots, y_slots, taken):
+def _count(x_slots: list[tuple[str, bool]], y_slots: list[tuple[str, bool]], taken: bool) -> tuple[int, int]:
     return sum(mine == taken for _, mine in x_slots), sum(mine == taken for _, mine in y_slots)
 
 
-def _plus(left, right):
-    if left is None or right is None:
-        return right if left is None else left
-    return left + right
+def _plus(left: np.ndarray | None, right: np.ndarray) -> np.ndarray:
+    return right if left is None else left + right
 
 
-def _along(part, matrix):
+def _along(part: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     for _ in range(part.ndim - 1):
         # The first index after the points goes, the new one comes last: after all of them the order is as before.
         part = np.tensordot(part, matrix, axes=(1, 0))

@@ -1,24 +1,26 @@
 """Necessary conditions for a kernel to be an inner product in some feature space."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import factorial
+from typing import TypeGuard
 
 import numpy as np
 
 from preimage._linalg import is_semidefinite, semidefinite_tolerance
+from preimage._typing import Rows
 from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._checks import check_geometry
 from preimage.geometry._metric import metric, smallest_relative_eigenvalues
-from preimage.kernels import InnerProduct, ProfileKernel, SquaredDistance
+from preimage.kernels import InnerProduct, Kernel, PairwiseQuantity, ProfileKernel, SquaredDistance
 
-# Steps of the scan over s for dot-product and radial profiles, and bisections that place a change of sign.
+# Steps of the scan over s for dot-product and radial profiles: a change of sign that is narrower than a two-thousandth
+# of the range may be missed. Bisections that find it within a step: 60 halve an interval to the last digit.
 SCAN = 2048
 BISECTIONS = 60
-
-# Relative size from which on a negative number is no rounding error.
+# Relative size from which on a negative value of a formula is no rounding error: profiles lose up to four digits.
 ROUNDING = 1e-12
-
-# Differences between k(x, y) and k(y, x), as a share of the largest value, that may be rounding in single precision.
+# Differences between k(x, y) and k(y, x), relative to the largest value, that may be rounding in single precision.
 LARGEST_ASYMMETRY = 1e-5
 
 
@@ -49,7 +51,7 @@ class MercerTest:
     where: object = None
     detail: str = ""
 
-    def __str__(self):
+    def __str__(self) -> str:
         word = {True: "passed", False: "FAILED", None: "—"}[self.passed]
         return f"{self.name}  {word:<6}  {self.condition}" + (f": {self.detail}" if self.detail else "")
 
@@ -64,31 +66,31 @@ class MercerReport:
     tests : tuple of MercerTest
     """
 
-    kernel: object
-    tests: tuple
+    kernel: Kernel
+    tests: tuple[MercerTest, ...]
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         """Whether no test failed. That proves nothing; one failure proves that the kernel is not admissible."""
         return not self.failures
 
     @property
-    def failures(self):
+    def failures(self) -> tuple[MercerTest, ...]:
         """The tests that failed."""
         return tuple(test for test in self.tests if test.passed is False)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> MercerTest:
         for test in self.tests:
             if test.name == name:
                 return test
         raise KeyError(f"The tests are {', '.join(test.name for test in self.tests)}; got {name!r}.")
 
-    def __str__(self):
+    def __str__(self) -> str:
         verdict = "no test failed, which proves nothing" if self.passed else "not a positive semidefinite kernel"
         return "\n".join([f"{self.kernel!r}: {verdict}", *map(str, self.tests)])
 
 
-def mercer_report(kernel, X, *, order=12, max_points=1000):
+def mercer_report(kernel: Kernel, X: Rows, *, order: int = 12, max_points: int = 1000) -> MercerReport:
     r"""Look for proofs that a kernel is *not* positive semidefinite.
 
     ==  ===========================================================================================================
@@ -98,7 +100,7 @@ def mercer_report(kernel, X, *, order=12, max_points=1000):
         :math:`0 \le s \le \max\|x\|^2`  (C14), at the points themselves for other kernels
     T4  in all dimensions at once: Taylor coefficients of :math:`k(x \cdot y)` are non-negative; profiles of the
         squared distance are completely monotone, :math:`(-1)^m f^{(m)}(s) \ge 0`
-    T5  the Gram matrix is symmetric, and none of its eigenvalues is negative
+    T5  the Gram matrix is symmetric, and no eigenvalue is negative beyond half of the digits
     ==  ===========================================================================================================
 
     A failure of T1, T2, T3 or T5 shows that the kernel is not admissible on these inputs, or for dot products in the
@@ -154,7 +156,7 @@ def mercer_report(kernel, X, *, order=12, max_points=1000):
     )
 
 
-def _lengths(kernel, X):
+def _lengths(kernel: Kernel, X: np.ndarray) -> MercerTest:
     values = np.asarray(kernel.diagonal(X), dtype=float)
     scale = np.abs(values).max() or 1.0
     margin = float(values.min() / scale)
@@ -164,11 +166,12 @@ def _lengths(kernel, X):
     return MercerTest("T1", "k(x, x) ≥ 0", not bad.any(), margin, where, detail)
 
 
-def _cauchy_schwarz(K, rows):
+def _cauchy_schwarz(K: np.ndarray, rows: np.ndarray) -> MercerTest:
     bounds = np.abs(np.multiply.outer(np.diagonal(K), np.diagonal(K)))
     scale = bounds.max() or 1.0
     slack = (bounds - K**2) / scale
-    # In terms of the pair where lengths differ much, in terms of the largest where the pair is all rounding.
+    # Relative to the pair, whose lengths may be far below the largest; relative to the largest where the pair itself is
+    # rounding.
     bad = slack < -np.maximum(ROUNDING * bounds / scale, ROUNDING * np.finfo(float).eps)
     detail, where = "", None
     if bad.any():
@@ -178,7 +181,7 @@ def _cauchy_schwarz(K, rows):
     return MercerTest("T2", "k(x, y)² ≤ k(x, x) k(y, y)", not bad.any(), float(slack.min()), where, detail)
 
 
-def _metric_test(kernel, X, rows):
+def _metric_test(kernel: Kernel, X: np.ndarray, rows: np.ndarray) -> MercerTest:
     if _is_profile_of(kernel, InnerProduct()):
         return _dot_product_metric(kernel, X)
     condition = "metric positive semidefinite"
@@ -192,8 +195,8 @@ def _metric_test(kernel, X, rows):
     return MercerTest("T3", condition, not bad.any(), float(smallest.min()), where, detail)
 
 
-def _dot_product_metric(kernel, X):
-    """(C14), scanned over s and placed by bisection."""
+def _dot_product_metric(kernel: ProfileKernel, X: np.ndarray) -> MercerTest:
+    """(C14), scanned over s; the first change of sign is found by bisection."""
     condition = "k, k′ and k′ + s k″ ≥ 0 up to s = max‖x‖²"
     largest = float(np.einsum("ij,ij->i", X, X).max())
     try:
@@ -201,7 +204,7 @@ def _dot_product_metric(kernel, X):
     except UnsupportedKernelError as error:
         return MercerTest("T3", condition, None, detail=str(error))
 
-    def conditions(s):
+    def conditions(s: np.ndarray | float) -> np.ndarray:
         value, first, second = kernel.profile_derivatives(np.atleast_1d(np.asarray(s, dtype=float)), 2)
         return np.stack([value, first, first + s * second])
 
@@ -220,14 +223,14 @@ def _dot_product_metric(kernel, X):
     return MercerTest("T3", condition, False, margin, where, f"{name} < 0 from s = {where:.4g} on")
 
 
-def _first_negative(function, lowest, highest):
+def _first_negative(function: Callable[[float], float], lowest: float, highest: float) -> float:
     for _ in range(BISECTIONS):
         middle = (lowest + highest) / 2
         lowest, highest = (lowest, middle) if function(middle) < 0 else (middle, highest)
     return float(highest)
 
 
-def _all_dimensions(kernel, X, order):
+def _all_dimensions(kernel: Kernel, X: np.ndarray, order: int) -> MercerTest:
     dot_product = _is_profile_of(kernel, InnerProduct())
     if not dot_product and not _is_profile_of(kernel, SquaredDistance()):
         return MercerTest("T4", "all dimensions", None, detail="for kernels of x·y or ‖x − y‖² alone")
@@ -256,7 +259,7 @@ def _all_dimensions(kernel, X, order):
     return MercerTest("T4", condition, False, float(relative.min()), m, detail)
 
 
-def _eigenvalues(K, asymmetry):
+def _eigenvalues(K: np.ndarray, asymmetry: float) -> MercerTest:
     values = np.linalg.eigvalsh(K)
     scale = np.abs(values).max() or 1.0
     margin = float(values[0] / scale)
@@ -268,5 +271,5 @@ def _eigenvalues(K, asymmetry):
     return MercerTest("T5", "eigenvalues of the Gram matrix ≥ 0", passed, margin, None, detail)
 
 
-def _is_profile_of(kernel, quantity):
+def _is_profile_of(kernel: Kernel, quantity: PairwiseQuantity) -> TypeGuard[ProfileKernel]:
     return isinstance(kernel, ProfileKernel) and kernel.pairwise == quantity

@@ -3,13 +3,19 @@
 import numpy as np
 
 from preimage._linalg import rank_tolerance
+from preimage._typing import Array, Rows
 from preimage.geometry._checks import check_geometry
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
 from preimage.geometry._jet import METRIC
+from preimage.kernels import Kernel
+
+# Rounding errors of sums and products of jets, in units of those of one sum over the inputs: a metric is made of some
+# ten such operations. Ten times more would call metrics degenerate that have two digits of their smallest eigenvalue.
+JET_ROUNDING = 100
 
 
-def metric_tensor(kernel, X):
+def metric_tensor(kernel: Kernel, X: Rows) -> Array:
     r"""The metric :math:`g_{ab} = \partial_{x_a} \partial_{y_b} k(x, y)|_{y=x}` of the surface φ(x)  (C1).
 
     A small step u in input space is a step of squared length :math:`u^\top g\,u` in feature space. Exact for all
@@ -46,11 +52,11 @@ def metric_tensor(kernel, X):
     array([[[6., 0.],
             [0., 4.]]])
     """
-    points, back = check_geometry("metric_tensor", kernel, X)
-    return back(metric(kernel, points))
+    points, restore = check_geometry("metric_tensor", kernel, X)
+    return restore(metric(kernel, points))
 
 
-def metric(kernel, X):
+def metric(kernel: Kernel, X: np.ndarray) -> np.ndarray:
     """g of a checked kernel at checked points."""
     closed = dot_product_geometry(kernel, X)
     if closed is not None:
@@ -59,7 +65,7 @@ def metric(kernel, X):
     return (g + g.transpose(0, 2, 1)) / 2  # symmetric to the last digit
 
 
-def smallest_relative_eigenvalues(g):
+def smallest_relative_eigenvalues(g: np.ndarray) -> np.ndarray:
     """Smallest eigenvalue of each metric with its diagonal scaled to one, so that units of inputs do not matter.
 
     Minus infinity where a diagonal entry is negative, zero where one is zero.
@@ -71,13 +77,13 @@ def smallest_relative_eigenvalues(g):
     return np.where((diagonal < 0).any(axis=1), -np.inf, values)
 
 
-def regularity_tolerance(d):
+def regularity_tolerance(d: int) -> float:
     """Relative eigenvalues of metrics of d inputs below this are rounding errors of sums and products of jets."""
-    return 100 * rank_tolerance(d, np.float64)
+    return JET_ROUNDING * rank_tolerance(d, np.float64)
 
 
-def require_regular(who, kernel, X, smallest):
-    """Refuse points where the metric is not positive definite; `smallest` are eigenvalues as shares of the largest."""
+def require_regular(who: str, kernel: Kernel, X: np.ndarray, smallest: np.ndarray) -> None:
+    """Refuse points where the metric is not positive definite; `smallest` are eigenvalues relative to the largest."""
     tolerance = regularity_tolerance(X.shape[1])
     regular = smallest > tolerance
     if regular.all():
@@ -96,5 +102,5 @@ def require_regular(who, kernel, X, smallest):
     )
 
 
-def _short(x):
+def _short(x: np.ndarray) -> str:
     return np.array2string(x, precision=3, threshold=6, edgeitems=2)

@@ -2,16 +2,18 @@
 
 import numpy as np
 
+from preimage._typing import Array, Rows
 from preimage.geometry._checks import check_geometry
-from preimage.geometry._isotropic import isotropic_chart, metric_eigenvalues
+from preimage.geometry._isotropic import Chart, isotropic_chart, metric_eigenvalues
 from preimage.geometry._metric import metric, regularity_tolerance, require_regular, smallest_relative_eigenvalues
+from preimage.kernels import Kernel
 
 
-def log_volume_element(kernel, X):
+def log_volume_element(kernel: Kernel, X: Rows) -> Array:
     r"""The logarithm of :math:`\sqrt{\det g}`: by how much φ magnifies volumes at x.
 
     A density p(x) of inputs is a density :math:`p(x)/\sqrt{\det g}` on the surface. The logarithm stays finite for
-    hundreds of inputs; it costs O(d) a point for kernels that no rotation changes  (C9), O(d³) for others.
+    hundreds of inputs; it costs O(d) per point for kernels that no rotation changes  (C9), O(d³) for others.
 
     Parameters
     ----------
@@ -36,17 +38,18 @@ def log_volume_element(kernel, X):
     array([-inf])
     """
     who = "log_volume_element"
-    points, back = check_geometry(who, kernel, X)
+    points, restore = check_geometry(who, kernel, X)
     chart = isotropic_chart(kernel, points)
     logs, smallest = _general(kernel, points) if chart is None else _isotropic(chart)
     tolerance = regularity_tolerance(points.shape[1])
-    # Indefinite metrics are refused; degenerate ones have no volume, however rounding puts it.
+    # Indefinite metrics are refused; degenerate ones have no volume, whatever sign rounding gives to their smallest
+    # eigenvalue.
     require_regular(who, kernel, points, np.where(np.abs(smallest) <= tolerance, 1.0, smallest))
-    return back(np.where(smallest > tolerance, logs, -np.inf))
+    return restore(np.where(smallest > tolerance, logs, -np.inf))
 
 
-def _isotropic(chart):
-    """Half the logarithm of the determinant by two eigenvalues, and the smallest as a share of the largest."""
+def _isotropic(chart: Chart) -> tuple[np.ndarray, np.ndarray]:
+    """Half the logarithm of the determinant by two eigenvalues, and the smallest relative to the largest."""
     d = chart.X.shape[1]
     across, along = metric_eigenvalues(chart.kernel, chart.X)
     across = along if d == 1 else across
@@ -56,7 +59,7 @@ def _isotropic(chart):
     return logs, smallest / positive(largest)
 
 
-def _general(kernel, X):
+def _general(kernel: Kernel, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same by the determinant of the metric with its diagonal scaled to one."""
     g = metric(kernel, X)
     diagonal = np.diagonal(g, axis1=1, axis2=2)
