@@ -1,9 +1,10 @@
-"""Pre-images under kernels bent along a graph: objective, gradient, fixed point, safeguards."""
+"""The distance to targets: models of kernels, their subclasses, and kernels warped along a graph."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
@@ -20,8 +21,49 @@ from preimage.kernels import (
     RationalQuadratic,
     Warped,
 )
-from preimage.solvers import DistanceConstraint, FixedPoint, Gradient, MultiStart, objective_at
+from preimage.solvers import DistanceConstraint, FixedPoint, Gradient, MultiStart, WeightedMean, objective_at
 from preimage.solvers._distance import TargetObjective, distance_model
+
+
+class _Rational(Gaussian):
+    """A Gaussian by name only."""
+
+    def profile(self, s):
+        return 1 / (1 + self.gamma * s)
+
+    def profile_derivative(self, s):
+        return -self.gamma * self.profile(s) ** 2
+
+
+class _ValuesOnly(Gaussian):
+    def profile(self, s):
+        return 1 / (1 + self.gamma * s)
+
+
+def test_a_subclass_with_another_profile_has_pre_images_of_its_own(rng):
+    X, W = rng.normal(size=(12, 3)), rng.random(size=(12, 4)) / 12
+    ours, theirs = (Expansion(kernel, X, W) for kernel in (_Rational(0.7), RationalQuadratic(0.7)))
+    for solver in (FixedPoint(tol=1e-10), Gradient(tol=1e-10), WeightedMean(), DistanceConstraint(5)):
+        if isinstance(
+            solver, (WeightedMean, DistanceConstraint)
+        ):  # which invert the profile; this class gives no inverse
+            with pytest.raises(UnsupportedKernelError, match="no inverse profile"):
+                solver.solve(ours)
+            continue
+        found = solver.solve(ours)
+        assert_allclose(found.points, solver.solve(theirs).points, atol=1e-6)
+        assert np.abs(ours.distance_gradient(found.points)).max() < 1e-6
+
+
+def test_a_subclass_without_a_derivative_of_its_profile_has_no_gradient(rng):
+    X = rng.normal(size=(30, 3))
+    assert Gaussian(0.5).has_gradient and not _ValuesOnly(0.5).has_gradient
+    model = KernelPCA(2, kernel=_ValuesOnly(0.5)).fit(X)
+    assert model.preimage_.projection is model.preimage_.reconstruction
+    assert np.isfinite(model.denoise(X)).all()
+    with pytest.raises(UnsupportedKernelError, match="derivative"):
+        _ValuesOnly(0.5).profile_derivative(np.ones(2))
+
 
 INNER = [
     Gaussian(0.5),

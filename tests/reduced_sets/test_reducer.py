@@ -1,4 +1,4 @@
-"""Laws that every reducer obeys."""
+"""Laws that every reducer obeys, and paths of nested ones."""
 
 import warnings
 
@@ -7,18 +7,26 @@ import pytest
 from numpy.testing import assert_allclose
 from random_targets import random_target
 from scipy import sparse
-from sklearn.base import clone
 
 from preimage._arrays import to_dense, to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
-from preimage.kernels import CallableKernel, Gaussian, Linear, Polynomial, Precomputed, Sigmoid
-from preimage.reduced_sets import Construct, Distill, Refine, Select, SelectL1, project, relative_error
+from preimage.kernels import CallableKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from preimage.reduced_sets import Construct, Distill, ReductionPath, Refine, Select, SelectL1, project, relative_error
+from preimage.reduced_sets._reducer import check_n_points
 
 SELECTORS = [Select(), Select("forward"), Select("eigenvectors"), SelectL1(), SelectL1(adaptive=False)]
+
+
 MOVERS = [Construct(), Refine(), Refine(Select()), Distill(), Distill(Select("forward"))]
+
+
 every = pytest.mark.parametrize("reducer", SELECTORS + MOVERS, ids=repr)
+
+
 selectors = pytest.mark.parametrize("reducer", SELECTORS, ids=repr)
+
+
 movers = pytest.mark.parametrize("reducer", MOVERS, ids=repr)
 
 
@@ -40,15 +48,6 @@ def test_returns_few_points_and_a_fair_approximation(reducer, k, rng):
     assert reduced.points.shape == (10, 3)
     assert reduced.coefficients.shape == (10, k)
     assert relative_error(target, reduced) < 0.3
-
-
-@every
-def test_is_a_value(reducer, rng):
-    target = random_target(rng)
-    before = repr(reducer)
-    first, second = reducer.reduce(target, 6), clone(reducer).reduce(target, 6)
-    assert repr(reducer) == before
-    assert_allclose(first.expansion.coefficients, second.expansion.coefficients)
 
 
 @selectors
@@ -207,13 +206,6 @@ def test_distillation_takes_indefinite_kernels(rng):
 
 
 @every
-@pytest.mark.parametrize("n_points", [0, -1, 2.5, None, True])
-def test_numbers_of_points_without_meaning_are_refused(reducer, n_points, rng):
-    with pytest.raises(ValueError, match=r"n_points must be an integer ≥ 1"):
-        reducer.reduce(random_target(rng), n_points)
-
-
-@every
 @pytest.mark.parametrize(
     "kernel",
     [Gaussian(0.3), Gaussian(1e8), Gaussian(1e-12), Linear(), Polynomial(2, coef0=0.0), Polynomial(2, gamma=1.0)],
@@ -241,3 +233,74 @@ def test_degenerate_targets_give_finite_answers(reducer, kernel, case, rng):
         assert 1 <= reduction.expansion.points.shape[0] <= min(5, target.points.shape[0])
         if not isinstance(reducer, Distill):
             assert relative_error(target[:k], reduction.expansion) <= 1 + 1e-9
+
+
+NESTED = [Select(), Select("forward"), Select("eigenvectors"), Construct()]
+
+
+nested = pytest.mark.parametrize("reducer", NESTED, ids=repr)
+
+
+@nested
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Laplacian(0.3), Polynomial(3)], ids=repr)
+@pytest.mark.parametrize("k", [1, 3])
+def test_errors_are_those_of_the_prefixes(reducer, kernel, k, rng):
+    target = random_target(rng, kernel, k=k)
+    path = reducer.path(target, 12)
+    assert len(path) == 12
+    assert path.errors.shape == (12,)
+    for n in (1, 2, 7, 12):
+        assert path[n].points.shape[0] == n
+        assert_allclose(relative_error(target, path[n]), path.errors[n - 1], rtol=1e-6, atol=1e-9)
+        assert_allclose(relative_error(target, project(target, path.points[:n])), path.errors[n - 1], atol=1e-9)
+    assert (np.diff(path.errors) <= 1e-12).all()
+
+
+@nested
+def test_paths_have_no_more_points_than_the_target(reducer, rng):
+    path = reducer.path(random_target(rng, m=6), 50)
+    assert len(path) <= 6
+
+
+@nested
+def test_dependent_points_add_nothing(reducer, rng):
+    target = random_target(rng, Polynomial(3, gamma=1.0, coef0=0.0), m=12, d=2)
+    errors = reducer.path(target, 12).errors
+    assert np.isfinite(errors).all()
+    assert (errors[3:] < 1e-9).all()
+
+
+@nested
+def test_a_target_of_length_zero_has_a_path(reducer, rng):
+    target = random_target(rng)
+    path = reducer.path(target @ np.zeros((2, 1)), 4)
+    assert (path.errors == 0).all()
+    assert not path[1].coefficients.any()
+
+
+@nested
+def test_paths_in_every_array_library(reducer, xp, rng):
+    target = random_target(rng)
+    foreign = Expansion(target.kernel, xp.asarray(target.points), xp.asarray(target.coefficients))
+    path, reference = reducer.path(foreign, 5), reducer.path(target, 5)
+    assert isinstance(path.errors, np.ndarray)
+    assert_allclose(path.errors, reference.errors, rtol=1e-2)
+    assert_allclose(to_numpy(path[3].points), reference[3].points, rtol=1e-2, atol=1e-2)
+
+
+@nested
+@pytest.mark.parametrize("n_points", [0, -3, 1.5])
+def test_paths_need_a_number_of_points(reducer, n_points, rng):
+    with pytest.raises(ValueError, match=r"n_points must be an integer ≥ 1"):
+        reducer.path(random_target(rng), n_points)
+
+
+def test_order_of_points_is_kept(rng):
+    target, Z = random_target(rng), rng.normal(size=(4, 3))
+    assert_allclose(ReductionPath(target, Z)[2].points, Z[:2])
+
+
+@pytest.mark.parametrize("n_points", [0, -1, 2.5, None, True])
+def test_numbers_of_points_without_meaning_are_refused(n_points):
+    with pytest.raises(ValueError, match=r"n_points must be an integer ≥ 1"):
+        check_n_points(n_points)
