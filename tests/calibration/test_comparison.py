@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from preimage.calibration import SCORINGS, compare_decisions, decision_score, margins_of, signal_of
+from preimage.calibration import compare_decisions, signal_of
+from preimage.calibration._comparison import SCORINGS, decision_score, margins_of
 
 rng = np.random.default_rng(0)
 

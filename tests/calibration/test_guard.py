@@ -6,15 +6,15 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from preimage.calibration import (
-    SCORINGS,
-    Guard,
-    Signal,
-    guard_correction,
-    leave_one_out_folds,
-    linear_leave_one_out,
-    renormalize,
-)
+from preimage.calibration import linear_leave_one_out, renormalize
+from preimage.calibration._comparison import SCORINGS, Signal
+from preimage.calibration._guard import Guard, guard_correction
+
+
+def leave_one_out_folds(scores):
+    n = len(scores.train)
+    for left in range(n):
+        yield np.delete(np.arange(n), left), scores.fold(left), np.array([left])
 
 
 def two_classes(separation, n=40, d=400, seed=0):

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from preimage.calibration import renormalize, specify_histogram
+from preimage.calibration import renormalize
+from preimage.calibration._histogram import specify_histogram
 
 rng = np.random.default_rng(0)
 finite = st.floats(-1e6, 1e6, width=32)

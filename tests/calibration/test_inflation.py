@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from preimage.calibration import inflation, is_inflated, is_resolved, steady_left_out
+from preimage.calibration import inflation
+from preimage.calibration._inflation import is_inflated, is_resolved, steady_left_out
 
 RNG = np.random.default_rng(0)
 

@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from preimage import KernelPCA
-from preimage.calibration import TrainingSpan, gaussian_gamma, left_out_distances, restore_lost_projection
+from preimage.calibration import TrainingSpan
+from preimage.calibration._orthogonal import gaussian_gamma, left_out_distances, restore_lost_projection
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Gaussian, Laplacian
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from preimage.calibration import Probabilities, Threshold
-from preimage.calibration._threshold import fit_logistic
+from preimage.calibration import Threshold
+from preimage.calibration._threshold import Probabilities, fit_logistic
 
 RNG = np.random.default_rng(0)
 

@@ -10,14 +10,9 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 from sklearn.isotonic import IsotonicRegression
 
-from preimage.calibration import (
-    IncreasingMap,
-    fit_affine,
-    fit_increasing,
-    fit_isotonic,
-    specify_histogram,
-    transfer_function,
-)
+from preimage.calibration import transfer_function
+from preimage.calibration._histogram import specify_histogram
+from preimage.calibration._transfer import IncreasingMap, fit_affine, fit_increasing, fit_isotonic
 
 rng = np.random.default_rng(0)
 FITS = [fit_increasing, fit_isotonic, fit_affine]

@@ -19,13 +19,8 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import SVC
 
 from preimage import KernelPCA, Renormalized
-from preimage.calibration import (
-    TrainingSpan,
-    linear_leave_one_out,
-    renormalize,
-    restore_lost_projection,
-    transfer_function,
-)
+from preimage.calibration import TrainingSpan, linear_leave_one_out, renormalize, transfer_function
+from preimage.calibration._orthogonal import restore_lost_projection
 from preimage.exceptions import UnsupportedKernelError
 from preimage.renormalization._left_out import left_out_scores
 

@@ -6,37 +6,30 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import norm, rankdata
 
-from preimage.calibration._weights import deviation, quantiles
+from preimage._typing import Array
+from preimage.calibration._samples import deviation, quantiles
 
-# Bandwidth of smoothed recalls: Silverman's, for normal data.
+# Bandwidth of smoothed recalls, in standard deviations times n^(−1/5): Silverman's rule for normal data. Ten times
+# larger would count every decision as half right.
 BANDWIDTH = 1.06
-# Measures of decisions; each is a function of the recalls of the classes (and of their proportions, for "accuracy").
+# Measures of decisions, functions of the recalls of the classes (and, for "accuracy", of their proportions).
 SCORINGS = ("balanced_accuracy", "geometric_mean", "accuracy")
 # Left-out decisions depend on each other: each model has seen all other rows. On data without signal (10 shapes, SVMs
 # of several kernels and costs, 60 draws each) areas under the curve vary 1.2 to 1.4 times as much as those of
 # independent decisions; the variance of two correlated halves is at most doubled.
 DEPENDENCE = np.sqrt(2.0)
+# The distance of the quartiles of a normal distribution, in standard deviations.
+NORMAL_QUARTILES = 1.349
 
 
-def predicted_codes(values):
-    """Places of the classes that decisions name, shape (n,); `values` as in `margins_of`."""
+def predicted_codes(values: Array) -> Array:
+    """Positions of the classes that decisions name, shape (n,); `values` as in `margins_of`."""
     return (values[:, 0] > 0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
 
 
-def recall_mean(codes, predicted):
-    """Geometric mean of the recalls of the classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from preimage.calibration import recall_mean
-    >>> recall_mean(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])) ** 2
-    0.6666
-    """
-    return decision_score(codes, predicted, scoring="geometric_mean")
-
-
-def decision_score(codes, predicted, weights=None, scoring="balanced_accuracy"):
+def decision_score(
+    codes: Array, predicted: Array, weights: Array | None = None, scoring: str = "balanced_accuracy"
+) -> float:
     """A measure of predictions, by counts.
 
     Parameters
@@ -48,7 +41,7 @@ def decision_score(codes, predicted, weights=None, scoring="balanced_accuracy"):
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.calibration import decision_score
+    >>> from preimage.calibration._comparison import decision_score
     >>> decision_score(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0])), decision_score(
     ...     np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]), scoring="accuracy")
     (0.5, 0.75)
@@ -62,12 +55,12 @@ def decision_score(codes, predicted, weights=None, scoring="balanced_accuracy"):
     return float(_measure(recalls, counts / counts.sum(), scoring)[0])
 
 
-def check_scoring(scoring):
+def check_scoring(scoring: str) -> None:
     if scoring not in SCORINGS:
         raise ValueError(f"scoring must be one of {', '.join(map(repr, SCORINGS))}; got {scoring!r}.")
 
 
-def margins_of(values, codes):
+def margins_of(values: Array, codes: Array) -> Array:
     """By how much decisions are right: shape (n,), negative where they are wrong.
 
     Parameters
@@ -84,7 +77,13 @@ def margins_of(values, codes):
     return values[rows, codes] - others.max(axis=1)
 
 
-def compare_decisions(candidates, baseline, codes, weights=None, scoring="balanced_accuracy"):
+def compare_decisions(
+    candidates: dict[str, Array],
+    baseline: Array,
+    codes: Array,
+    weights: Array | None = None,
+    scoring: str = "balanced_accuracy",
+) -> dict[str, tuple[float, float]]:
     r"""Gains in a measure of decisions, and their standard errors.
 
     Counts of right decisions are coarse in small classes. The recall of a class is smoothed here,
@@ -159,7 +158,7 @@ class Signal:
     p_value: float
 
 
-def signal_of(values, codes, weights=None):
+def signal_of(values: Array, codes: Array, weights: Array | None = None) -> Signal:
     r"""Test whether left-out decisions know anything of the classes (Wilcoxon, Mann and Whitney).
 
     The area under the curve does not depend on where thresholds are, which is what inflation spoils. Without signal and
@@ -207,8 +206,8 @@ def signal_of(values, codes, weights=None):
     return Signal(auc, error, float(norm.sf((auc - 0.5) / error)))
 
 
-def _smoothed_score(margins, codes, present, weights, scoring):
-    """The measure of smoothed recalls, and how much each row's chance of being right counts in it."""
+def _smoothed_score(margins: Array, codes: Array, present: Array, weights: Array, scoring: str) -> tuple[float, Array]:
+    """The measure of smoothed recalls, and the contribution of each row to its linearisation."""
     right = np.empty(len(codes))
     recalls, counts = np.empty(len(present)), np.empty(len(present))
     for k, code in enumerate(present):
@@ -220,7 +219,7 @@ def _smoothed_score(margins, codes, present, weights, scoring):
     return score, derivatives[np.searchsorted(present, codes)] * right
 
 
-def _measure(recalls, proportions, scoring):
+def _measure(recalls: Array, proportions: Array, scoring: str) -> tuple[float, Array]:
     """The measure of recalls, and its derivatives."""
     if scoring == "accuracy":
         return proportions @ recalls, proportions
@@ -231,11 +230,12 @@ def _measure(recalls, proportions, scoring):
     return mean, np.exp(np.log(safe).mean()) / (len(recalls) * safe)
 
 
-def _smoothed(margins, weights):
+def _smoothed(margins: Array, weights: Array) -> Array:
+    """The probability that each margin is positive, by a normal kernel of Silverman's bandwidth."""
     margins = margins / (np.abs(margins).max() or 1.0)  # squares of the largest numbers would overflow
     low, high = quantiles(margins, [0.25, 0.75], weights)
     spread = deviation(margins, weights)
-    spread = min(spread, (high - low) / 1.349) or spread
+    spread = min(spread, (high - low) / NORMAL_QUARTILES) or spread
     if spread == 0:
         return (margins > 0).astype(float)
     return ndtr(margins / (BANDWIDTH * spread * weights.sum() ** -0.2))

@@ -5,8 +5,10 @@ from itertools import combinations
 import numpy as np
 from scipy.special import xlogy
 
-# Counts of this many permutations of one pair are held at once.
-PERMUTATIONS_A_BLOCK = 256
+from preimage._typing import Array
+
+# Counts of this many permutations of one pair are held at once: a few MB for a thousand rows.
+PERMUTATIONS_PER_BLOCK = 256
 
 
 class DependenceTest:
@@ -17,39 +19,41 @@ class DependenceTest:
     information : array of shape (q, q)
         Mutual information in nats, from histograms; NaN on the diagonal.
     p_values : array of shape (q, q)
-        Share of permutations with at least as much; NaN on the diagonal.
+        Fraction of permutations with at least as much; NaN on the diagonal.
     level : float
     n_pairs, n_rejected : int
         Pairs, and those whose p-value is at most `level`.
     """
 
-    def __init__(self, information, p_values, level):
+    def __init__(self, information: Array, p_values: Array, level: float) -> None:
         self.information = information
         self.p_values = p_values
         self.level = level
 
     @property
-    def n_pairs(self):
+    def n_pairs(self) -> int:
         return len(self.p_values) * (len(self.p_values) - 1) // 2
 
     @property
-    def n_rejected(self):
+    def n_rejected(self) -> int:
         return int((self.p_values[np.triu_indices(len(self.p_values), 1)] <= self.level).sum())
 
-    @property
-    def rejected_share(self):
-        """Share of pairs whose independence is rejected; about `level` under independence, 0 without pairs."""
-        return self.n_rejected / self.n_pairs if self.n_pairs else 0.0
-
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"DependenceTest({self.n_rejected} of {self.n_pairs} pairs rejected at level {self.level:g})"
 
 
-def dependence_test(scores, n_permutations=1000, *, level=0.05, bins=None, rng=None):
+def dependence_test(
+    scores: Array,
+    n_permutations: int = 1000,
+    *,
+    level: float = 0.05,
+    bins: int | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> DependenceTest:
     r"""Test every pair of columns for independence, which correction coordinate by coordinate assumes.
 
     The statistic is the mutual information :math:`\sum p_{ab} \log \frac{p_{ab}}{p_a p_b}` of the joint histogram with
-    bins of equal width; under independence the order of one column is of no account, so p-values come from random
+    bins of equal width; under independence the order of one column does not matter, so p-values come from random
     permutations, (1 + #{permuted ≥ observed}) / (1 + n_permutations).
 
     Parameters
@@ -58,7 +62,7 @@ def dependence_test(scores, n_permutations=1000, *, level=0.05, bins=None, rng=N
     n_permutations : int, default=1000
     level : float, default=0.05
     bins : int or None, default=None
-        Bins a column; None is √(n/5), at least 2.
+        Bins per column; None is √(n/5), at least 2.
     rng : Generator, int or None, default=None
 
     Returns
@@ -94,11 +98,11 @@ def dependence_test(scores, n_permutations=1000, *, level=0.05, bins=None, rng=N
         observed = _joint_term(codes[i], codes[j][None], bins)[0]
         permuted = np.concatenate(
             [
-                _joint_term(codes[i], codes[j][orders[start : start + PERMUTATIONS_A_BLOCK]], bins)
-                for start in range(0, n_permutations, PERMUTATIONS_A_BLOCK)
+                _joint_term(codes[i], codes[j][orders[start : start + PERMUTATIONS_PER_BLOCK]], bins)
+                for start in range(0, n_permutations, PERMUTATIONS_PER_BLOCK)
             ]
         )
-        # Sums of equal terms in another order differ by rounding.
+        # Sums of equal terms in another order differ by rounding, a few thousand ε at most.
         exceeding = int((permuted >= observed - 1e-12 * (1 + abs(observed))).sum())
         p_values[i, j] = p_values[j, i] = (1 + exceeding) / (1 + n_permutations)
         margins = sum(_entropy_term(np.bincount(code, minlength=bins)) for code in (codes[i], codes[j]))
@@ -106,7 +110,7 @@ def dependence_test(scores, n_permutations=1000, *, level=0.05, bins=None, rng=N
     return DependenceTest(information, p_values, level)
 
 
-def _equal_width_codes(column, bins):
+def _equal_width_codes(column: Array, bins: int) -> Array:
     """The bin of each value, bins of equal width from the smallest to the largest."""
     low, span = column.min(), np.ptp(column)
     if not span > 0:
@@ -114,7 +118,7 @@ def _equal_width_codes(column, bins):
     return np.minimum((bins * ((column - low) / span)).astype(np.intp), bins - 1)
 
 
-def _joint_term(a, B, bins):
+def _joint_term(a: Array, B: Array, bins: int) -> Array:
     """Σ c log c over the joint counts c of a with every row of B: what permutations change of the information."""
     cells = bins * bins
     offsets = cells * np.arange(len(B))[:, None]
@@ -123,5 +127,5 @@ def _joint_term(a, B, bins):
     return logs[counts].reshape(len(B), cells).sum(axis=1)
 
 
-def _entropy_term(counts):
+def _entropy_term(counts: Array) -> float:
     return float(xlogy(counts, counts).sum())

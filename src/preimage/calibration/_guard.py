@@ -1,5 +1,6 @@
 """Is correction worth it? A classifier judges left-out scores, with and without."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,7 +8,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import label_binarize
 
-from preimage.calibration._comparison import compare_decisions, decision_score, margins_of, predicted_codes, signal_of
+from preimage._typing import Array, Targets
+from preimage.calibration._comparison import (
+    Signal,
+    compare_decisions,
+    decision_score,
+    margins_of,
+    predicted_codes,
+    signal_of,
+)
 
 # Decisions for corrected scores must order the classes better than chance does once in five times: without that,
 # correction of pure noise, which no measure of both classes notices, is accepted half of the time. (Asking for a gain
@@ -43,17 +52,17 @@ class Guard:
     chance: float
     gain: float
     standard_error: float
-    signal: Any
+    signal: Signal
     scoring: str
-    plain: Any = field(default=None, repr=False)
-    corrected: Any = field(default=None, repr=False)
-    codes: Any = field(default=None, repr=False)
+    plain: Array = field(default=None, repr=False)
+    corrected: Array = field(default=None, repr=False)
+    codes: Array = field(default=None, repr=False)
 
     @property
-    def accepted(self):
+    def accepted(self) -> bool:
         return bool(self.gain > 0 and self.signal.p_value < LEAST_EVIDENCE)
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         return {
             "scoring": self.scoring,
             "plain": self.plain_score,
@@ -66,12 +75,20 @@ class Guard:
         }
 
 
-def guard_correction(classifier, folds, left_out, corrected, y, weights=None, scoring="balanced_accuracy"):
+def guard_correction(
+    classifier: Any,
+    folds: Iterable[tuple[Array, Array, Array]],
+    left_out: Array,
+    corrected: Array,
+    y: Targets,
+    weights: Array | None = None,
+    scoring: str = "balanced_accuracy",
+) -> Guard:
     r"""Compare classification of left-out scores with that of corrected ones.
 
-    The classifier is fitted again in every fold, on the training scores of the points of this fold: with the one of all
-    points, which knows the point, the comparison is useless [1]_. Classifiers without decisions are judged by counts of
-    right predictions.
+    The classifier is fitted again in every fold, on the training scores of the points of this fold: the classifier of
+    all points has seen the point that is judged, which makes the comparison useless [1]_. Classifiers without decisions
+    are judged by counts of right predictions.
 
     Parameters
     ----------
@@ -122,7 +139,9 @@ def guard_correction(classifier, folds, left_out, corrected, y, weights=None, sc
     )
 
 
-def _decisions(classifier, scores, codes, weights, queries, n_classes):
+def _decisions(
+    classifier: Any, scores: Array, codes: Array, weights: Array | None, queries: Array, n_classes: int
+) -> Array:
     """One column for two classes, else one per class; classes that the fold does not have get the lowest value."""
     n_columns = 1 if n_classes == 2 else n_classes
     present = np.unique(codes)
@@ -141,15 +160,8 @@ def _decisions(classifier, scores, codes, weights, queries, n_classes):
     return values if values.shape[1] == n_columns else _as_columns(model.predict(queries), n_columns)
 
 
-def _as_columns(predicted, n_columns):
+def _as_columns(predicted: Array, n_columns: int) -> Array:
     """±1 for the classes that are predicted and those that are not."""
     if n_columns == 1:
         return np.where(predicted == 1, 1.0, -1.0)[:, None]
     return 2.0 * label_binarize(predicted, classes=np.arange(n_columns)) - 1
-
-
-def leave_one_out_folds(scores):
-    """The folds of a `LeaveOneOut` for `guard_correction`."""
-    n = len(scores.train)
-    for left in range(n):
-        yield np.delete(np.arange(n), left), scores.fold(left), np.array([left])

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from preimage._typing import Array
 from preimage.calibration._samples import check_sample
 
 
-def specify_histogram(train, test):
+def specify_histogram(train: Array, test: Array) -> Array:
     r"""Relabel test values, in their order, so that they follow the distribution of training values.
 
     The m-th smallest test value becomes the m-th smallest training value,
@@ -35,7 +36,7 @@ def specify_histogram(train, test):
 
     Examples
     --------
-    >>> from preimage.calibration import specify_histogram
+    >>> from preimage.calibration._histogram import specify_histogram
     >>> specify_histogram([-3.0, 0.0, 3.0], [0.2, 0.1, 0.3])
     array([ 0., -3.,  3.])
     """
@@ -53,7 +54,7 @@ def specify_histogram(train, test):
     return (quantiles[first] + excess / sizes)[group]
 
 
-def renormalize(train, test):
+def renormalize(train: Array, test: Array) -> Array:
     """Specify histograms coordinate by coordinate.
 
     Parameters
@@ -82,13 +83,13 @@ def renormalize(train, test):
     return np.stack(columns, axis=1) if columns else np.empty(test.shape)
 
 
-def histogram_overlap(first, second):
+def histogram_overlap(first: Array, second: Array) -> float:
     """Common area of the histograms of two samples, with the same bins: 1 for the same, 0 for nothing in common.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.calibration import histogram_overlap
+    >>> from preimage.calibration._histogram import histogram_overlap
     >>> histogram_overlap(np.arange(10), np.arange(10)), histogram_overlap(np.arange(10), np.arange(10) + 100)
     (1.0, 0.0)
     """

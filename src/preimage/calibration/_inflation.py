@@ -2,20 +2,23 @@
 
 import numpy as np
 
-from preimage.calibration._weights import count, deviation, mean
+from preimage._typing import Array
+from preimage.calibration._samples import count, deviation, mean
 
-# Inflation below this factor, or within this many of its standard errors, is none.
+# Inflation counts from this factor on, and beyond this many of its standard errors: one in forty components without
+# inflation would pass the second test alone.
 SMALLEST_INFLATION = 1.1
 STANDARD_ERRORS = 2.0
 # Ratios that differ from the mean of this many neighbours by no more than so many standard errors are taken as that
 # mean. Standard errors take points as independent, which left-out values are not: hence more than the usual two.
 N_NEIGHBORS = 4
 STEADY_ERRORS = 3.0
-# Left-out values that vary by no more than this share of the largest training value are rounding errors.
+# Left-out values that vary by no more than this fraction of the largest training value are rounding errors of sums over
+# a hundred points.
 ROUNDING = 100 * float(np.finfo(float).eps)
 
 
-def inflation(train, left_out, weights=None):
+def inflation(train: Array, left_out: Array, weights: Array | None = None) -> Array:
     """Standard deviations of training values over those of left-out values, one per column; 1 for constant columns.
 
     Parameters
@@ -42,7 +45,7 @@ def inflation(train, left_out, weights=None):
     return np.where(spread > 0, ratio, 1.0)
 
 
-def is_inflated(train, left_out, weights=None):
+def is_inflated(train: Array, left_out: Array, weights: Array | None = None) -> Array:
     """Which columns have training values that vary too much, beyond doubt: shape (q,).
 
     Where the logarithm of the ratio of standard deviations exceeds log 1.1, and twice its own standard error.
@@ -56,7 +59,7 @@ def is_inflated(train, left_out, weights=None):
     return np.where(varies, large, deviation(train, weights) > deviation(left_out, weights))
 
 
-def inflation_interval(train, left_out, weights=None):
+def inflation_interval(train: Array, left_out: Array, weights: Array | None = None) -> tuple[Array, Array]:
     """Ratios of standard deviations, two standard errors below and above: two arrays of shape (q,).
 
     Parameters
@@ -66,7 +69,7 @@ def inflation_interval(train, left_out, weights=None):
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.calibration import inflation_interval
+    >>> from preimage.calibration._inflation import inflation_interval
     >>> values, noise = np.random.default_rng(0).normal(size=(2, 200, 1))
     >>> low, high = inflation_interval(3 * values, values + 0.1 * noise)
     >>> bool(low < 3 < high < 3.2)
@@ -78,11 +81,11 @@ def inflation_interval(train, left_out, weights=None):
     return np.where(varies, low, ratio), np.where(varies, high, ratio)
 
 
-def is_resolved(train, left_out):
+def is_resolved(train: Array, left_out: Array) -> Array:
     """Which columns have left-out values that vary by more than rounding errors of training values: shape (q,).
 
-    Others tell nothing of scales. What would make them as large as training values turns noise into numbers of any
-    size.
+    Other columns say nothing about scales: a correction that made them as large as training values would enlarge
+    rounding errors.
 
     Parameters
     ----------
@@ -91,7 +94,7 @@ def is_resolved(train, left_out):
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.calibration import is_resolved
+    >>> from preimage.calibration._inflation import is_resolved
     >>> values = np.array([-1.0, 1.0])
     >>> bool(is_resolved(values, 1e-9 * values)), bool(is_resolved(values, 1e-17 * values))
     (True, False)
@@ -99,7 +102,7 @@ def is_resolved(train, left_out):
     return np.std(left_out, axis=0) > ROUNDING * np.max(np.abs(train), axis=0, initial=0.0)
 
 
-def steady_left_out(train, left_out, weights=None):
+def steady_left_out(train: Array, left_out: Array, weights: Array | None = None) -> Array:
     r"""Left-out values with standard deviations that profit from those of neighbouring components.
 
     Components of similar eigenvalues shrink by similar factors, and the factor of a single one, measured on a few dozen
@@ -129,7 +132,7 @@ def steady_left_out(train, left_out, weights=None):
     return means + (left_out - means) * np.exp(log_ratio - steady)
 
 
-def _log_ratios(train, left_out, weights=None):
+def _log_ratios(train: Array, left_out: Array, weights: Array | None = None) -> tuple[Array, Array, Array]:
     """Columns with two deviations, the logarithms of their ratios (0 for others), and the standard errors of these."""
     spread, left_spread = deviation(train, weights), deviation(left_out, weights)
     varies = (spread > 0) & (left_spread > 0)
@@ -140,7 +143,7 @@ def _log_ratios(train, left_out, weights=None):
     return varies, log_ratio, deviation(difference, weights) / (2 * np.sqrt(count(train, weights)))
 
 
-def _neighborhood_means(values):
+def _neighborhood_means(values: Array) -> Array:
     """Mean of each value and its neighbours to either side, mirrored at the ends."""
     reach = min(N_NEIGHBORS, len(values) - 1)
     padded = np.pad(values, reach, mode="reflect")

@@ -4,13 +4,15 @@ import numpy as np
 
 from preimage._arrays import to_dense
 from preimage._linalg import match, matched, numerical_rank, rank_tolerance
+from preimage._typing import Array, Rows
 from preimage.calibration._downdate import Downdate
 from preimage.calibration._inflation import inflation
 from preimage.calibration._orthogonal import heights, is_needed, spectrum
-from preimage.calibration._weights import mean
+from preimage.calibration._samples import mean
 
 METHODS = ("exact", "first_order", "refit")
-# Components of the others beyond those asked for, among which the last ones may find the axis they resemble.
+# Components of the others beyond those asked for, among which the last ones may find the axis they resemble. Without
+# spare ones the deviation of the last component is biased.
 SPARE_COMPONENTS = 3
 
 
@@ -33,7 +35,15 @@ class LeaveOneOut:
     weights : array of shape (n,) or None
     """
 
-    def __init__(self, train, left_out, eigenvalues, left_out_eigenvalues, folds=None, weights=None):
+    def __init__(
+        self,
+        train: Array,
+        left_out: Array,
+        eigenvalues: Array,
+        left_out_eigenvalues: Array,
+        folds: "_Folds | None" = None,
+        weights: Array | None = None,
+    ) -> None:
         self.weights = weights
         self.train = train
         self.left_out = left_out
@@ -42,17 +52,24 @@ class LeaveOneOut:
         self._folds = folds
 
     @property
-    def inflation(self):
+    def inflation(self) -> Array:
         return inflation(self.train, self.left_out, self.weights)
 
-    def fold(self, n):
+    def fold(self, n: int) -> Array:
         """Training scores of the other points in the model without point n, shape (n_points - 1, q)."""
         if self._folds is None:
             raise ValueError("The training scores of folds are known for method='exact' alone.")
         return self._folds.scores(n)
 
 
-def leave_one_out(gram, n_components=None, *, centered=True, method="exact", sample_weight=None):
+def leave_one_out(
+    gram: Array,
+    n_components: int | None = None,
+    *,
+    centered: bool = True,
+    method: str = "exact",
+    sample_weight: Array | None = None,
+) -> LeaveOneOut:
     r"""Leave-one-out scores of kernel PCA, from the kernel matrix.
 
     "exact" needs one eigendecomposition :math:`K_c = U \Lambda U^\top` for all points together. In the coordinates
@@ -116,7 +133,9 @@ def leave_one_out(gram, n_components=None, *, centered=True, method="exact", sam
     return _from_spectrum(values, vectors, n_components, centered, method, weights)
 
 
-def linear_leave_one_out(X, n_components=None, *, centered=True, method="exact"):
+def linear_leave_one_out(
+    X: Rows, n_components: int | None = None, *, centered: bool = True, method: str = "exact"
+) -> LeaveOneOut:
     """Leave-one-out scores of linear PCA; see `leave_one_out`.
 
     Parameters
@@ -136,26 +155,26 @@ def linear_leave_one_out(X, n_components=None, *, centered=True, method="exact")
         raise ValueError(f"linear_leave_one_out needs 3 rows at least, in an array of shape (n, d); got {X.shape}.")
     if not np.isfinite(X).all():
         raise ValueError("linear_leave_one_out needs finite numbers; X contains NaN or infinity.")
-    size = np.linalg.norm(X)  # of what was subtracted too: its rounding errors are no axis
+    size = float(np.linalg.norm(X))  # of what was subtracted too: its rounding errors are no axis
     X = X - X.mean(axis=0) if centered else X
     if method == "refit":
         return leave_one_out(X @ X.T, n_components, centered=centered, method=method)
     # The triangular factor of the columns has the same scores, without axes of length d that nobody needs. (The Gram
     # matrix would be three times cheaper still, and lose singular values below 1e-8 of the largest.)
-    small = np.linalg.qr(X.T, mode="r").T if X.shape[1] > len(X) else X
-    vectors, sizes, _ = np.linalg.svd(small, full_matrices=False)
+    triangular: Array = np.linalg.qr(X.T, mode="r") if X.shape[1] > len(X) else X.T
+    vectors, sizes, _ = np.linalg.svd(triangular.T, full_matrices=False)
     rank = numerical_rank(sizes, max(X.shape), size)
     return _from_spectrum(sizes[:rank] ** 2, vectors[:, :rank], n_components, centered, method)
 
 
-def _check(method, n_components):
+def _check(method: str, n_components: int | None) -> None:
     if method not in METHODS:
         raise ValueError(f"Leave-one-out scores have the methods {', '.join(METHODS)}; got {method!r}.")
     if n_components is not None and n_components < 1:
         raise ValueError(f"n_components must be at least 1; got {n_components!r}.")
 
 
-def _check_weights(weights, n, method):
+def _check_weights(weights: Array | None, n: int, method: str) -> Array | None:
     if weights is None:
         return None
     weights = np.asarray(weights, dtype=np.float64)
@@ -166,7 +185,14 @@ def _check_weights(weights, n, method):
     return weights
 
 
-def _from_spectrum(values, vectors, n_components, centered, method, weights=None):
+def _from_spectrum(
+    values: Array,
+    vectors: Array,
+    n_components: int | None,
+    centered: bool,
+    method: str,
+    weights: Array | None = None,
+) -> LeaveOneOut:
     count = len(values) if n_components is None else min(n_components, len(values))
     n = len(vectors)
     mass = np.ones(n) if weights is None else weights
@@ -195,22 +221,22 @@ def _from_spectrum(values, vectors, n_components, centered, method, weights=None
 class _Folds:
     """Training scores in the models without one point."""
 
-    def __init__(self, coordinates, downdate, order, signs, mass):
+    def __init__(self, coordinates: Array, downdate: Downdate, order: Array, signs: Array, mass: Array | None) -> None:
         self.coordinates = coordinates
         self.downdate = downdate
         self.order = order
         self.signs = signs
         self.mass = mass  # None: scores are not about the mean
 
-    def scores(self, n):
+    def scores(self, n: int) -> Array:
         # Few columns first: the coordinates of all points are n × n.
         scores = self.coordinates @ (self.downdate.eigenvectors_of(n)[:, self.order[n]] * self.signs[n])
         others = np.delete(scores, n, axis=0)
-        # The mean of the others is −w tₙ / (W − w), which `others` carry already.
+        # Subtract the mean of the others, −w tₙ / (W − w), which is contained in their coordinates.
         return others - mean(others, np.delete(self.mass, n)) if self.mass is not None else others
 
 
-def _refitted(gram, values, vectors, n_components, centered):
+def _refitted(gram: Array, values: Array, vectors: Array, n_components: int | None, centered: bool) -> LeaveOneOut:
     """A decomposition for every point left out: the definition."""
     count = len(values) if n_components is None else min(n_components, len(values))
     train = vectors[:, :count] * np.sqrt(values[:count])

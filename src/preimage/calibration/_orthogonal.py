@@ -5,15 +5,16 @@ import numpy as np
 from preimage._arrays import to_dense
 from preimage._linalg import numerical_rank, top_eigh
 from preimage._rows import map_rows
-from preimage.calibration._weights import mean
+from preimage._typing import Array, Rows
+from preimage.calibration._samples import mean
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, Kernel
 
-# exp(700) is the largest power with room for a factor below one; kernel values of farther points have underflowed.
+# exp(700) is the largest power that leaves room for a factor; kernel values of more distant points have underflowed.
 LARGEST_EXPONENT = 700.0
-# Differences from the constant up to this share of it are rounding errors, which no factor should enlarge.
+# Differences from the constant up to this fraction of it are rounding errors, which no factor should enlarge.
 ROUNDING = 16 * float(np.finfo(float).eps)
-# A point is needed to span the data when its leverage is one up to rounding errors.
+# A point is needed to span the data when its leverage is one up to the rounding errors of eigenvectors.
 LEVERAGE_TOLERANCE = 1e-8
 
 
@@ -35,7 +36,7 @@ class TrainingSpan:
     array([9.])
     """
 
-    def __init__(self, points, affine=False):
+    def __init__(self, points: Rows, affine: bool = False) -> None:
         points = np.asarray(to_dense(points), dtype=np.float64)
         if points.ndim != 2:
             raise ValueError(f"TrainingSpan needs points of shape (n, d); got shape {points.shape}.")
@@ -44,19 +45,19 @@ class TrainingSpan:
         _, sizes, axes = np.linalg.svd(points - self.origin, full_matrices=False)
         self.axes = axes[: numerical_rank(sizes, max(points.shape))]
 
-    def squared_distances(self, X):
+    def squared_distances(self, X: Rows) -> Array:
         """‖x⊥‖² of every row, shape (m,)."""
         if X.shape[1] != self.origin.size:
             raise ValueError(f"X has {X.shape[1]} columns; the training points have {self.origin.size}.")
         return map_rows(self._squared_distances, X)
 
-    def _squared_distances(self, rows):
+    def _squared_distances(self, rows: Rows) -> Array:
         rows = np.asarray(to_dense(rows), dtype=np.float64) - self.origin
         # The residual itself: differences of squared lengths would lose what is small beside them.
         return ((rows - (rows @ self.axes.T) @ self.axes) ** 2).sum(axis=1)
 
 
-def left_out_distances(gram, affine=False):
+def left_out_distances(gram: Array, affine: bool = False) -> Array:
     r"""Squared distance of every point to the span of the others, from their Gram matrix.
 
     :math:`\|x_n^\perp\|^2 = 1 / (G^{-1})_{nn}`; for the affine hull :math:`1 / (K_c^+)_{nn}` with the centred Gram
@@ -77,7 +78,7 @@ def left_out_distances(gram, affine=False):
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.calibration import left_out_distances
+    >>> from preimage.calibration._orthogonal import left_out_distances
     >>> X = np.array([[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 5.0, 0.0]])
     >>> left_out_distances(X @ X.T)
     array([9., 0., 0.])
@@ -86,7 +87,9 @@ def left_out_distances(gram, affine=False):
     return heights(values, vectors, centered=affine)
 
 
-def spectrum(gram, centered, count=None, weights=None):
+def spectrum(
+    gram: Array, centered: bool, count: int | None = None, weights: Array | None = None
+) -> tuple[Array, Array]:
     """Positive eigenvalues, descending, and eigenvectors of a Gram matrix or of its centred form; all, or the first.
 
     With weights, of D^½ K_c D^½, with the weighted mean for the origin.
@@ -108,21 +111,21 @@ def spectrum(gram, centered, count=None, weights=None):
     return values[:rank], vectors[:, :rank]
 
 
-def heights(values, vectors, centered):
+def heights(values: Array, vectors: Array, centered: bool) -> Array:
     """Squared distances of points to the span of the others, from `spectrum`."""
     inverse = (vectors**2 / values).sum(axis=1)
     counts = is_needed(vectors, centered) & (inverse > 0)
     return np.where(counts, 1 / np.where(counts, inverse, 1), 0.0)
 
 
-def is_needed(vectors, centered, weights=None):
+def is_needed(vectors: Array, centered: bool, weights: Array | None = None) -> Array:
     """Which points lie outside the span of the others, from the eigenvectors of `spectrum`: their leverage is one."""
     fractions = 1 / len(vectors) if weights is None else weights / weights.sum()
     leverage = (vectors**2).sum(axis=1) + (fractions if centered else 0.0)
     return leverage > 1 - LEVERAGE_TOLERANCE
 
 
-def restore_lost_projection(values, constant, squared_distances, gamma):
+def restore_lost_projection(values: Array, constant: float | Array, squared_distances: Array, gamma: float) -> Array:
     r"""Undo what values of a Gaussian kernel expansion lose because points lie outside the training span.
 
     For training points :math:`\|x_n - x\|^2 = \|x_n - x^\parallel\|^2 + \|x^\perp\|^2`, so that an expansion with a
@@ -159,7 +162,7 @@ def restore_lost_projection(values, constant, squared_distances, gamma):
     return factor * np.where(np.abs(lost) > ROUNDING * np.abs(constant), lost, 0.0) + constant
 
 
-def gaussian_gamma(who, kernel):
+def gaussian_gamma(who: str, kernel: Kernel) -> float:
     """γ of a Gaussian kernel; other kernels do not split into a factor along the span and one across it."""
     if type(kernel) is Gaussian:
         return float(kernel.gamma)

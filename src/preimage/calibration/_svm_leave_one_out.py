@@ -1,49 +1,64 @@
 """Decisions of support vector machines at points they were not fitted on, by changes of their solution."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC
 
+from preimage._typing import Array
 from preimage.calibration._samples import check_sample
 
-# Conditions of optimality count as met within these shares of the largest bound and of the largest decision.
+# Conditions of optimality count as met within these fractions of the largest bound and of the largest decision: above
+# what the ridge below changes, and far below the tolerance of libsvm (1e-3), which leaves the states undecided.
 COEFFICIENT_TOLERANCE = 1e-7
 DECISION_TOLERANCE = 1e-7
-# Added to the diagonal, as a share of its largest entry: singular Gram matrices (duplicates, linear kernels) then have
-# inverses, and decisions move by no more than this times the largest cost.
+# Added to the diagonal, as a fraction of its largest entry: singular Gram matrices (duplicates, linear kernels) then
+# have inverses, and decisions move by no more than this times the largest cost.
 RIDGE = 1e-8
-# Block pivots: most rows need less than six; where few rows are free they may go in circles.
+# Coefficients within this fraction of a bound start at the bound; libsvm sets bounds exactly.
+AT_BOUND = 1e-6
+# Block pivots: most rows need less than six; where few rows are free, pivots may cycle. The machine on all rows, which
+# starts at libsvm's states, may take more. Steps change one state each; the limit ends cycles.
 MOST_PIVOTS = 12
 MOST_FIRST_PIVOTS = 100
 MOST_STEPS = 60
+# Tolerance of libsvm where it has to fit a machine: a thousand times below its default, because results are compared
+# with exact ones.
 REFIT_TOLERANCE = 1e-6
-# Rows whose first answers are computed together: a few arrays of this many rows of length n are held.
+# Rows whose first answers are computed together: a few arrays of this many rows of length n are held, 4 MB each for
+# 2,000 rows.
 BLOCK = 256
 
 ZERO, FREE, BOUND = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class LeftOutDecisions:
-    """Decisions of machines that were fitted without the row they judge.
+class SVMLeaveOneOut:
+    """Decisions of support vector machines that were fitted without the row they judge.
 
     Attributes
     ----------
     values : array of shape (n,)
     levels : array of shape (n,)
-        Mean decision of each of these machines over all rows. It moves with the class of the row left out.
+        Mean decision of each of these machines over all rows. It moves away from the class of the row left out.
     refitted : integer array
-        Rows whose machine libsvm had to solve for, because changes of states came to no end, or left no row free.
+        Rows whose machine libsvm had to fit, because changes of states did not end, or left no row free.
     """
 
-    values: Any
-    levels: Any
-    refitted: Any
+    values: Array
+    levels: Array
+    refitted: Array
 
 
-def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None, weights=None):
+def svm_leave_one_out(
+    K: Array,
+    signs: Array,
+    coefficients: Array,
+    costs: Array,
+    decisions: Array,
+    units: Array | None = None,
+    weights: Array | None = None,
+) -> SVMLeaveOneOut:
     r"""Decisions of a two-class support vector machine at each training point, were it fitted without that point.
 
     A machine has rows at zero, free rows (on the margin) and rows at their bound :math:`C_i`. Rows with zero
@@ -55,8 +70,8 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None, weig
 
     If no other row changes its state, this is the span rule [1]_ for a free row,
     :math:`y_p f_{-p}(x_p) = 1 - \alpha_p / (M^{-1})_{pp}`. Rows that violate the conditions of optimality change their
-    state, all at once, and a system of the size of these changes is solved again. Where this goes in circles, the
-    coefficient goes to zero step by step, from one change of state to the next [2]_. Both end when all conditions hold:
+    state, all at once, and a system of the size of these changes is solved again. Where this cycles, the coefficient
+    goes to zero step by step, from one change of state to the next [2]_. Both end when all conditions hold:
     the result is exact. Rows for which both fail (no free row is left) are left out by libsvm. The first answers, which
     are final for a third of the rows or more, are computed for all rows together.
 
@@ -78,7 +93,7 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None, weig
 
     Returns
     -------
-    LeftOutDecisions
+    SVMLeaveOneOut
         Rows without which a class would be empty keep their decisions: there is no machine without them.
 
     References
@@ -120,10 +135,10 @@ def svm_leave_one_out(K, signs, coefficients, costs, decisions, units=None, weig
             failed.extend(rows)
             others = _refitted(K, signs, costs, rows)
         values[rows], levels[rows] = others[rows], fractions @ others
-    return LeftOutDecisions(values, levels, np.array(sorted(failed), dtype=int))
+    return SVMLeaveOneOut(values, levels, np.array(sorted(failed), dtype=int))
 
 
-def _left_out_rows(signs, coefficients, costs, units):
+def _left_out_rows(signs: Array, coefficients: Array, costs: Array, units: Array | None) -> tuple[Array, list[Array]]:
     """Rows that are left out alone, and arrays of rows that are left out together, where that changes the machine."""
     active = costs > 0
     n_of = {side: np.sum((signs == side) & active) for side in (-1, 1)}
@@ -137,9 +152,25 @@ def _left_out_rows(signs, coefficients, costs, units):
 
 
 class _Base:
-    """A machine on all rows, solved to rounding errors, and all that does not depend on who is left out."""
+    """A machine on all rows, solved to rounding errors, and everything that does not depend on the row left out.
 
-    def __init__(self, K, signs, costs, states, coefficients, intercept):
+    Attributes
+    ----------
+    free : integer array of shape (f,)
+        The free rows.
+    place : integer array of shape (n,)
+        The position of each row among the free ones, or −1.
+    inverse : array of shape (f + 1, f + 1)
+        Of the Gram matrix of the free rows, bordered for the intercept.
+    answers : array of shape (f + 1, n)
+        Minus the change of free coefficients and intercept when the coefficient of a row grows by one.
+    rest : array of shape (n, n)
+        The change of all decisions then, after the free rows have answered.
+    """
+
+    def __init__(
+        self, K: Array, signs: Array, costs: Array, states: Array, coefficients: Array, intercept: float
+    ) -> None:
         self.signs, self.costs, self.states = signs, costs, states
         self.coefficients = coefficients
         self.free = np.flatnonzero(states == FREE)
@@ -147,40 +178,40 @@ class _Base:
         self.place[self.free] = np.arange(self.free.size)
         self.decisions = K @ coefficients + intercept
         self.inverse = np.linalg.inv(_bordered(K[np.ix_(self.free, self.free)]))
-        # Answer of the free rows and the intercept to a coefficient of any row, and what is left of its kernel values.
         columns = np.concatenate([K[self.free], np.ones((1, len(signs)))])
         self.answers = self.inverse @ columns
         self.rest = K - columns.T @ self.answers
 
     @classmethod
-    def of(cls, K, signs, coefficients, costs):
-        """None where no states with a free row are optimal."""
+    def of(cls, K: Array, signs: Array, coefficients: Array, costs: Array) -> "_Base | None":
+        """The machine that libsvm found, made exact; None where no states with a free row are optimal."""
         K = K + RIDGE * np.diagonal(K).max() * np.eye(len(K))
         alpha = signs * coefficients
-        nearly = 1e-6 * costs  # libsvm sets bounds exactly; rows of weight zero count as zero
+        nearly = AT_BOUND * costs  # rows of weight zero count as zero
         states = np.where(alpha <= nearly, ZERO, np.where(alpha >= costs - nearly, BOUND, FREE))
         for _ in range(MOST_FIRST_PIVOTS):
-            if not (states == FREE).any():
+            if not np.any(states == FREE):
                 return None
             try:
                 coefficients, intercept = _solve(K, signs, costs, states)
             except np.linalg.LinAlgError:  # of an indefinite kernel
                 return None
             wrong, changed = _violations(states, coefficients, K @ coefficients + intercept, signs, costs)
-            wrong &= costs > 0
+            wrong = wrong & (costs > 0)
             if not wrong.any():
                 return cls(K, signs, costs, states, coefficients, intercept)
             states = np.where(wrong, changed, states)
         return None
 
-    def first_answers(self, rows, fractions):
+    def first_answers(self, rows: Array, fractions: Array) -> tuple[list[Array | None], Array, Array]:
         """What leaving out each row alone leads to, if no other row changes its state.
 
         Returns a list with None for rows where that is all, and the states to try next for others, and decisions and
         mean decisions of the former. One row of `answers` or `rest` is all that changes; blocks of rows are checked
         together.
         """
-        following, values, levels = [], np.empty(rows.size), np.empty(rows.size)
+        following: list[Array | None] = []
+        values, levels = np.empty(rows.size), np.empty(rows.size)
         movable = self.costs > 0
         for start in range(0, rows.size, BLOCK):
             p = rows[start : start + BLOCK]
@@ -205,7 +236,7 @@ class _Base:
             values[here], levels[here] = decisions[np.arange(p.size), p], decisions @ fractions
         return following, values, levels
 
-    def without(self, rows, states=None):
+    def without(self, rows: Array, states: Array | None = None) -> Array | None:
         """Decisions for all rows by the machine without some of them; None if no optimal one was found.
 
         `states` are those to begin with, for which `first_answers` has done the first pivot.
@@ -216,69 +247,98 @@ class _Base:
         except np.linalg.LinAlgError:
             return None
 
-    def _by_pivots(self, rows, states=None):
+    def _by_pivots(self, rows: Array, states: Array | None = None) -> Array | None:
         """All rows that violate a condition change their states together, until none does."""
-        states, movable = self.states.copy() if states is None else states, self.costs > 0
+        states = self.states.copy() if states is None else states
+        movable: Array = self.costs > 0
         states[rows], movable[rows] = ZERO, False
         for _ in range(MOST_PIVOTS):
-            if not (states == FREE).any():
+            if not np.any(states == FREE):
                 return None
             coefficients, decisions = self._changed(states, rows, 0.0)
             wrong, changed = _violations(states, coefficients, decisions, self.signs, self.costs)
-            wrong &= movable
+            wrong = wrong & movable
             if not wrong.any():
                 return decisions
             states = np.where(wrong, changed, states)
         return None
 
-    def _by_steps(self, rows):
-        """The coefficients of the rows go to zero; one other row at a time changes its state, where it meets a
-        condition."""
+    def _by_steps(self, rows: Array) -> Array | None:
+        """The coefficients of the rows go to zero; on the way, one other row at a time changes its state.
+
+        Invariant: all conditions of optimality hold at the fraction `reached` of the way.
+        """
         states, movable = self.states.copy(), self.costs > 0
         states[rows], movable[rows] = ZERO, False
         start, reached = self.coefficients[rows], 0.0
         for _ in range(MOST_STEPS):
-            if not (states == FREE).any():
+            if not np.any(states == FREE):
                 return None
             here, there = (self._changed(states, rows, (1 - t) * start) for t in (reached, 1.0))
-            share, row, state = _first_event(states, here, there, self.signs, self.costs, movable)
+            fraction, row, state = _first_event(states, here, there, self.signs, self.costs, movable)
             if row is None:
                 return there[1]
-            reached += share * (1 - reached)
+            reached += fraction * (1 - reached)
             states[row] = state
         return None
 
-    def _changed(self, states, rows, value):
-        """Coefficients and decisions where some rows are in other states than on all rows, and `rows` have given
-        coefficients."""
-        bounds = np.where(states == BOUND, self.signs * self.costs, 0.0)
-        bounds[rows] = value
-        was_free, is_free = self.place >= 0, states == FREE
-        fixed = np.flatnonzero(was_free & ~is_free)
-        freed = np.flatnonzero(~was_free & is_free)
-        moved = np.flatnonzero(~was_free & ~is_free & (bounds != self.coefficients))
-        shift = bounds[moved] - self.coefficients[moved]
-        r = self.place[fixed]
-        cross = self.answers[np.ix_(r, freed)]
-        system = np.block([[self.rest[np.ix_(freed, freed)], cross.T], [-cross, self.inverse[np.ix_(r, r)]]])
-        right = np.concatenate(
-            [
-                self.signs[freed] - self.decisions[freed] - self.rest[np.ix_(freed, moved)] @ shift,
-                bounds[fixed] - self.coefficients[fixed] + self.answers[np.ix_(r, moved)] @ shift,
-            ]
-        )
-        solution = np.linalg.solve(system, right) if right.size else right
-        pushed, slack = solution[: freed.size], solution[freed.size :]
-        answer = self.inverse[:, r] @ slack - self.answers[:, freed] @ pushed - self.answers[:, moved] @ shift
-        coefficients = self.coefficients.copy()
-        coefficients[self.free] += answer[:-1]
-        coefficients[freed] += pushed
-        coefficients[~is_free] = bounds[~is_free]
-        change = self.rest[:, freed] @ pushed + self.rest[:, moved] @ shift + self.answers[r].T @ slack
-        return coefficients, self.decisions + change
+    def _changed(self, states: Array, rows: Array, value: float | Array) -> tuple[Array, Array]:
+        """Coefficients and decisions with other states than on all rows, and given coefficients of `rows`."""
+        targets = np.where(states == BOUND, self.signs * self.costs, 0.0)
+        targets[rows] = value
+        return _StateChange(self, states == FREE, targets).solution()
 
 
-def _violations(states, coefficients, decisions, signs, costs):
+class _StateChange:
+    """The rows whose states differ from those of a `_Base`, in three sets, and the small system that they solve.
+
+    Attributes
+    ----------
+    fixed : rows that were free, and now have a given coefficient
+    freed : rows that had a given coefficient, and now have a given decision: their margin is one
+    moved : rows that had a given coefficient, and now have another one
+    targets : array of shape (n,)
+        The given coefficients.
+    """
+
+    def __init__(self, base: _Base, is_free: Array, targets: Array) -> None:
+        self.base, self.is_free, self.targets = base, is_free, targets
+        was_free = base.place >= 0
+        self.fixed = np.flatnonzero(was_free & ~is_free)
+        self.freed = np.flatnonzero(~was_free & is_free)
+        self.moved = np.flatnonzero(~was_free & ~is_free & (targets != base.coefficients))
+
+    def solution(self) -> tuple[Array, Array]:
+        """Coefficients and decisions of all rows.
+
+        Unknown are the coefficients p of the freed rows and the multipliers s that hold the fixed ones at their
+        targets. The freed rows demand a decision, the fixed ones a coefficient:
+        R p + Aᵀ s = y − f − R′δ and −A p + M s = t − c + A′δ, with the steps δ of the moved rows.
+        """
+        base, fixed, freed, moved = self.base, self.fixed, self.freed, self.moved
+        place = base.place[fixed]
+        steps = self.targets[moved] - base.coefficients[moved]
+        cross = base.answers[np.ix_(place, freed)]
+        system = np.block([[base.rest[np.ix_(freed, freed)], cross.T], [-cross, base.inverse[np.ix_(place, place)]]])
+        missing_decisions = base.signs[freed] - base.decisions[freed] - base.rest[np.ix_(freed, moved)] @ steps
+        missing_coefficients = self.targets[fixed] - base.coefficients[fixed]
+        missing_coefficients = missing_coefficients + base.answers[np.ix_(place, moved)] @ steps
+        right = np.concatenate([missing_decisions, missing_coefficients])
+        unknown = np.linalg.solve(system, right) if right.size else right
+        pushes, multipliers = unknown[: freed.size], unknown[freed.size :]
+        # What the rows that stay free answer; the last entry is the intercept, which decisions contain.
+        answer = base.inverse[:, place] @ multipliers - base.answers[:, freed] @ pushes - base.answers[:, moved] @ steps
+        coefficients = base.coefficients.copy()
+        coefficients[base.free] += answer[:-1]
+        coefficients[freed] += pushes
+        coefficients[~self.is_free] = self.targets[~self.is_free]
+        change = base.rest[:, freed] @ pushes + base.rest[:, moved] @ steps + base.answers[place].T @ multipliers
+        return coefficients, base.decisions + change
+
+
+def _violations(
+    states: Array, coefficients: Array, decisions: Array, signs: Array, costs: Array
+) -> tuple[Array, Array]:
     """Rows that violate a condition of optimality, and the states they should rather have."""
     alpha, margins = signs * coefficients, signs * decisions
     slack = COEFFICIENT_TOLERANCE * costs.max()
@@ -291,8 +351,15 @@ def _violations(states, coefficients, decisions, signs, costs):
     return too_low | too_high | inside | outside, changed
 
 
-def _first_event(states, here, there, signs, costs, movable):
-    """Share of the way from `here` to `there` at which a row first violates a condition, the row, and its new state."""
+def _first_event(
+    states: Array,
+    here: tuple[Array, Array],
+    there: tuple[Array, Array],
+    signs: Array,
+    costs: Array,
+    movable: Array,
+) -> tuple[float, Array | None, Array | None]:
+    """At which fraction of the way from `here` to `there` a row first violates a condition, the row, its new state."""
     wrong, changed = _violations(states, *there, signs, costs)
     rows = np.flatnonzero(wrong & movable)
     if not rows.size:
@@ -302,12 +369,12 @@ def _first_event(states, here, there, signs, costs, movable):
     first, last = (signs[rows] * np.where(is_free, each[0][rows], each[1][rows]) for each in (here, there))
     bound = np.where(is_free, np.where(changed[rows] == BOUND, costs[rows], 0.0), 1.0)
     way = last - first
-    shares = np.clip(np.divide(bound - first, way, out=np.zeros_like(way), where=way != 0), 0, 1)
-    best = int(np.argmin(shares))
-    return float(shares[best]), rows[best], changed[rows[best]]
+    fractions = np.clip(np.divide(bound - first, way, out=np.zeros_like(way), where=way != 0), 0, 1)
+    best = int(np.argmin(fractions))
+    return float(fractions[best]), rows[best], changed[rows[best]]
 
 
-def _solve(K, signs, costs, states):
+def _solve(K: Array, signs: Array, costs: Array, states: Array) -> tuple[Array, float]:
     """Coefficients and intercept for given states of all rows."""
     free, bound = np.flatnonzero(states == FREE), np.flatnonzero(states == BOUND)
     at_bound = signs[bound] * costs[bound]
@@ -319,14 +386,14 @@ def _solve(K, signs, costs, states):
     return coefficients, solution[-1]
 
 
-def _bordered(K):
+def _bordered(K: Array) -> Array:
     return np.block([[K, np.ones((len(K), 1))], [np.ones((1, len(K))), np.zeros((1, 1))]])
 
 
-def _refitted(K, signs, costs, rows):
+def _refitted(K: Array, signs: Array, costs: Array, rows: Array) -> Array:
     """Decisions for all rows by libsvm's machine without some of them."""
-    # Rows go themselves, not only their weight: scikit-learn's `support_` skips rows of weight zero, which precomputed
-    # kernels do not survive.
+    # Rows are removed rather than given weight zero: scikit-learn's `support_` skips rows of weight zero, which makes
+    # indices of precomputed kernels wrong.
     others = np.setdiff1d(np.flatnonzero(costs > 0), rows)
     machine = SVC(kernel="precomputed", C=1.0, tol=REFIT_TOLERANCE, cache_size=500)
     machine.fit(K[np.ix_(others, others)], signs[others], sample_weight=costs[others])

@@ -3,16 +3,18 @@
 import numpy as np
 from scipy.special import expit
 
-from preimage.calibration._weights import deviation, mean, quantiles
+from preimage._typing import Array, Rows
+from preimage.calibration._samples import deviation, mean, quantiles
 
 # Newton's method for two parameters ends after about six steps; separable classes, kept finite by the targets below,
-# need a few more. Longer steps than this overshoot where the curve is flat.
+# need a few more. Steps longer than the second number, in logits per deviation, overshoot where the curve is flat. The
+# last number ends the iteration four digits above rounding: quadratic convergence has then settled the rest.
 MOST_STEPS = 50
 LONGEST_STEP = 3.0
 STEP_TOLERANCE = 1e-10
 
 
-def fit_logistic(values, is_second, weights):
+def fit_logistic(values: Array, is_second: Array, weights: Array) -> tuple[float, float]:
     r"""Slope a and offset b of the probability :math:`1 / (1 + e^{-(a x + b)})` of the second class.
 
     Maximum likelihood with Platt's targets :math:`(n_1 + 1) / (n_1 + 2)` and :math:`1 / (n_0 + 2)` instead of 1 and 0,
@@ -51,7 +53,7 @@ def fit_logistic(values, is_second, weights):
     return solution[0] / spread, solution[1] - solution[0] * center / spread
 
 
-def class_weights(is_second, weights, scoring):
+def class_weights(is_second: Array, weights: Array, scoring: str) -> Array:
     """Weights with which both classes count alike, unless the measure is accuracy; they sum to the number of rows."""
     if scoring == "accuracy":
         return weights
@@ -88,12 +90,19 @@ class Threshold:
     array([ True])
     """
 
-    def __init__(self, levels, slopes):
+    def __init__(self, levels: Array, slopes: Array) -> None:
         self.levels = np.asarray(levels, dtype=np.float64)
         self.slopes = np.asarray(slopes, dtype=np.float64)
 
     @classmethod
-    def learned(cls, train, left_out, codes, weights=None, scoring="balanced_accuracy"):
+    def learned(
+        cls,
+        train: Array,
+        left_out: Array,
+        codes: Array,
+        weights: Array | None = None,
+        scoring: str = "balanced_accuracy",
+    ) -> "Threshold":
         """From training and left-out decisions, shape (n, k), with k = 1 for two classes."""
         weights = np.ones(len(codes)) if weights is None else weights
         count = left_out.shape[1]
@@ -112,7 +121,7 @@ class Threshold:
             slopes[k] = 1.0 if count == 1 else max(slope, 0.0) or 1.0
         return cls(levels, slopes)
 
-    def __call__(self, values, X=None):
+    def __call__(self, values: Array, X: Rows = None) -> Array:
         return self.slopes * (values - self.levels)
 
 
@@ -123,12 +132,12 @@ class Probabilities:
     by their sum.
     """
 
-    def __init__(self, slopes, offsets):
+    def __init__(self, slopes: Array, offsets: Array) -> None:
         self.slopes = slopes
         self.offsets = offsets
 
     @classmethod
-    def learned(cls, left_out, codes, weights=None):
+    def learned(cls, left_out: Array, codes: Array, weights: Array | None = None) -> "Probabilities":
         """From left-out decisions, shape (n, k), with k = 1 for two classes."""
         weights = np.ones(len(codes)) if weights is None else weights
         pairs = [
@@ -145,7 +154,7 @@ class Probabilities:
                 slopes[k], offsets[k] = 0.0, np.log(fraction / (1 - fraction))
         return cls(slopes, offsets)
 
-    def __call__(self, values):
+    def __call__(self, values: Array) -> Array:
         """Shape (m, 2) for one column of decisions, else one column per class."""
         chances = expit(self.slopes * values + self.offsets)
         if values.shape[1] == 1:

@@ -6,12 +6,12 @@ from scipy.linalg import qr
 from scipy.optimize import lsq_linear
 from sklearn.isotonic import isotonic_regression
 
+from preimage._typing import Array
 from preimage.calibration._histogram import specify_histogram
-from preimage.calibration._samples import check_pairs, check_sample
-from preimage.calibration._weights import deviation, matched, mean
+from preimage.calibration._samples import check_pairs, check_sample, deviation, matched_by_rank, mean
 
-# Weight of second differences beside data. Knots without data near them lie on a line between their neighbours;
-# where data decide, its square is far below their noise.
+# Weight of second differences relative to data. Knots without data near them lie on a line between their neighbours;
+# where data decide, the square of this weight is far below their noise.
 SMOOTHNESS = 1e-4
 
 
@@ -34,13 +34,13 @@ class IncreasingMap:
 
     Examples
     --------
-    >>> from preimage.calibration import IncreasingMap
+    >>> from preimage.calibration._transfer import IncreasingMap
     >>> curve = IncreasingMap([0.0, 1.0, 2.0], [0.0, 0.0, 4.0])
     >>> curve([-1.0, 0.5, 1.5, 3.0])
     array([-2.,  0.,  2.,  6.])
     """
 
-    def __init__(self, knots, values, *, smooth=False, slope=None):
+    def __init__(self, knots: Array, values: Array, *, smooth: bool = False, slope: float | None = None) -> None:
         knots = check_sample("IncreasingMap", "knots", knots, least=1)
         values = check_sample("IncreasingMap", "values", values, least=1)
         if knots.size != values.size or (np.diff(knots) <= 0).any() or (np.diff(values) < 0).any():
@@ -57,7 +57,7 @@ class IncreasingMap:
         self.smooth = bool(smooth)
         self.slope = float(slope)
 
-    def __call__(self, x):
+    def __call__(self, x: Array) -> Array:
         """Values at x, of the shape of x."""
         x = np.asarray(x, dtype=np.float64)
         inside = np.clip(x, self.knots[0], self.knots[-1])
@@ -68,7 +68,7 @@ class IncreasingMap:
             middle = np.interp(inside, self.knots, self.values)
         return middle + self.slope * (x - inside)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         first, last = (self.knots[0], self.values[0]), (self.knots[-1], self.values[-1])
         return (
             f"IncreasingMap({self.knots.size} knots from {first[0]:.4g} to {last[0]:.4g}, values from {first[1]:.4g} "
@@ -76,7 +76,7 @@ class IncreasingMap:
         )
 
 
-def fit_increasing(x, y, n_knots=10, weights=None):
+def fit_increasing(x: Array, y: Array, n_knots: int = 10, weights: Array | None = None) -> IncreasingMap:
     r"""Fit a smooth increasing function: monotone least squares on equidistant knots, PCHIP between them.
 
     Minimises :math:`\sum_i (y_i - \sum_j v_j h_j(x_i))^2` over :math:`v_1 \le v_2 \le \dots`, with the hat functions h
@@ -86,7 +86,7 @@ def fit_increasing(x, y, n_knots=10, weights=None):
     ----------
     x, y : array of shape (n,)
     n_knots : int, default=10
-        At most so many; never more than there are different x.
+        At most this many; never more than there are different x.
     weights : array of shape (n,), optional
         Weight 2 counts as two equal pairs.
 
@@ -97,7 +97,7 @@ def fit_increasing(x, y, n_knots=10, weights=None):
     Examples
     --------
     >>> import numpy as np
-    >>> from preimage.calibration import fit_increasing
+    >>> from preimage.calibration._transfer import fit_increasing
     >>> x = np.linspace(0, 9, 50)
     >>> bool(abs(fit_increasing(x, 3 * x)(4.2) - 12.6) < 1e-6)
     True
@@ -125,7 +125,7 @@ def fit_increasing(x, y, n_knots=10, weights=None):
     return IncreasingMap(knots, values, smooth=True)
 
 
-def fit_isotonic(x, y, weights=None):
+def fit_isotonic(x: Array, y: Array, weights: Array | None = None) -> IncreasingMap:
     """Fit the increasing function with the least squared error, straight between the x.
 
     Parameters
@@ -140,7 +140,7 @@ def fit_isotonic(x, y, weights=None):
 
     Examples
     --------
-    >>> from preimage.calibration import fit_isotonic
+    >>> from preimage.calibration._transfer import fit_isotonic
     >>> fit_isotonic([0.0, 1.0, 2.0], [0.0, 3.0, 1.0])([1.0, 2.0])
     array([2., 2.])
     """
@@ -155,11 +155,11 @@ def fit_isotonic(x, y, weights=None):
     return IncreasingMap(knots, np.maximum.accumulate(values))
 
 
-def fit_affine(x, y, x_weights=None, y_weights=None):
+def fit_affine(x: Array, y: Array, x_weights: Array | None = None, y_weights: Array | None = None) -> IncreasingMap:
     r"""The line that gives x the mean and standard deviation of y.
 
     :math:`t \mapsto (t - \bar x)\, s_y / s_x + \bar y` [1]_, enough where values are roughly normal. The pairing of x
-    and y is of no account, nor need their numbers agree.
+    and y does not matter, and their numbers may differ.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def fit_affine(x, y, x_weights=None, y_weights=None):
 
     Examples
     --------
-    >>> from preimage.calibration import fit_affine
+    >>> from preimage.calibration._transfer import fit_affine
     >>> fit_affine([-1.0, 1.0], [0.0, 4.0])([0.0, 2.0])
     array([2., 6.])
     """
@@ -191,7 +191,9 @@ def fit_affine(x, y, x_weights=None, y_weights=None):
 KINDS = ("pchip", "isotonic", "affine")
 
 
-def transfer_function(train, left_out, kind="pchip", n_knots=10, weights=None):
+def transfer_function(
+    train: Array, left_out: Array, kind: str = "pchip", n_knots: int = 10, weights: Array | None = None
+) -> IncreasingMap:
     r"""Learn the function that gives left-out values the distribution of training values.
 
     New values come from the law of left-out values, not from that of the training values they are compared with. The
@@ -231,7 +233,7 @@ def transfer_function(train, left_out, kind="pchip", n_knots=10, weights=None):
     """
     if kind == "affine":
         return fit_affine(left_out, train, weights, weights)
-    target = specify_histogram(train, left_out) if weights is None else matched(train, left_out, weights)
+    target = specify_histogram(train, left_out) if weights is None else matched_by_rank(train, left_out, weights)
     if kind == "isotonic":
         return fit_isotonic(left_out, target, weights)
     if kind == "pchip":
@@ -239,6 +241,6 @@ def transfer_function(train, left_out, kind="pchip", n_knots=10, weights=None):
     raise ValueError(f"transfer_function knows the kinds {', '.join(KINDS)}; got {kind!r}.")
 
 
-def _shift(x, y):
-    """All x equal: nothing is known of scales, so new values keep theirs."""
+def _shift(x: Array, y: Array) -> IncreasingMap:
+    """Where all x are equal nothing is known about scales, so that new values keep theirs."""
     return IncreasingMap(x[:1], [np.median(y)], slope=1.0)

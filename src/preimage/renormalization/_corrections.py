@@ -8,15 +8,9 @@ import numpy as np
 
 from preimage._typing import Array, Rows
 from preimage._warnings import warn_user
-from preimage.calibration import (
-    TrainingSpan,
-    inflation,
-    left_out_distances,
-    renormalize,
-    restore_lost_projection,
-    transfer_function,
-)
-from preimage.calibration._weights import quantiles
+from preimage.calibration import TrainingSpan, inflation, renormalize, transfer_function
+from preimage.calibration._orthogonal import left_out_distances, restore_lost_projection
+from preimage.calibration._samples import quantiles
 from preimage.renormalization._inputs import as_inputs
 
 METHODS = ("auto", "threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none")

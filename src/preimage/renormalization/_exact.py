@@ -15,7 +15,7 @@ from sklearn.svm import SVC, NuSVC
 from preimage._arrays import is_foreign, take_rows, to_dense
 from preimage._typing import Array, Rows
 from preimage.calibration import LeaveOneOut, leave_one_out, linear_leave_one_out, svm_leave_one_out
-from preimage.calibration._weights import mean
+from preimage.calibration._samples import mean
 from preimage.discriminants import GramFisher
 from preimage.discriminants._problem import gram_matrix
 from preimage.estimators._fisher_data import with_class_weights

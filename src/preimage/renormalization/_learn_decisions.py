@@ -8,19 +8,10 @@ import numpy as np
 from preimage._arrays import to_dense
 from preimage._typing import Array, Rows, Targets
 from preimage._warnings import warn_user
-from preimage.calibration import (
-    Threshold,
-    compare_decisions,
-    decision_score,
-    gaussian_gamma,
-    inflation,
-    is_inflated,
-    is_resolved,
-    margins_of,
-    predicted_codes,
-    renormalize,
-    signal_of,
-)
+from preimage.calibration import Threshold, compare_decisions, inflation, renormalize, signal_of
+from preimage.calibration._comparison import decision_score, margins_of, predicted_codes
+from preimage.calibration._inflation import is_inflated, is_resolved
+from preimage.calibration._orthogonal import gaussian_gamma
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
 from preimage.machines import Binary, OneVsRest

@@ -8,14 +8,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from preimage._arrays import to_dense
 from preimage._typing import Array, Rows, Targets
-from preimage.calibration import (
-    gaussian_gamma,
-    guard_correction,
-    is_inflated,
-    is_resolved,
-    renormalize,
-    steady_left_out,
-)
+from preimage.calibration import renormalize
+from preimage.calibration._guard import guard_correction
+from preimage.calibration._inflation import is_inflated, is_resolved, steady_left_out
+from preimage.calibration._orthogonal import gaussian_gamma
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.exceptions import UnsupportedKernelError
 from preimage.renormalization._corrections import Calibration, Columns, Histogram, Orthogonal

@@ -25,7 +25,7 @@ from preimage._linalg import match, matched
 from preimage._typing import Array, Folds, Rows, Targets
 from preimage._validation import count_rows, require_in_memory
 from preimage.calibration import LeaveOneOut
-from preimage.calibration._weights import mean
+from preimage.calibration._samples import mean
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant
 from preimage.estimators._training_rows import same_rows
 from preimage.renormalization._exact import TrainingSet, exact_decisions, exact_scores, has_free_intercepts

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import describe_device, is_foreign, is_sparse
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import StrOptions, check_parameters, count_rows, generator
-from preimage.calibration import SCORINGS, Probabilities, predicted_codes
+from preimage.calibration._comparison import SCORINGS, predicted_codes
+from preimage.calibration._threshold import Probabilities
 from preimage.estimators._training_rows import TrainingRows
 from preimage.persistence import Saved
 from preimage.renormalization._corrections import METHODS, Calibration

@@ -10,22 +10,11 @@ from sklearn.pipeline import Pipeline
 
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import count_rows, generator
-from preimage.calibration import (
-    SCORINGS,
-    DependenceTest,
-    compare_decisions,
-    decision_score,
-    dependence_test,
-    histogram_overlap,
-    inflation_interval,
-    is_inflated,
-    is_resolved,
-    margins_of,
-    predicted_codes,
-    signal_of,
-)
-from preimage.calibration._comparison import check_scoring
-from preimage.calibration._inflation import SMALLEST_INFLATION
+from preimage.calibration import compare_decisions, dependence_test, signal_of
+from preimage.calibration._comparison import SCORINGS, check_scoring, decision_score, margins_of, predicted_codes
+from preimage.calibration._dependence import DependenceTest
+from preimage.calibration._histogram import histogram_overlap
+from preimage.calibration._inflation import SMALLEST_INFLATION, inflation_interval, is_inflated, is_resolved
 from preimage.renormalization._corrections import Calibration
 from preimage.renormalization._inputs import fitted_on
 from preimage.renormalization._learn_scores import learn_score_calibration

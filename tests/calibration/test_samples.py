@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from preimage.calibration import fit_affine, fit_increasing, fit_isotonic, specify_histogram, transfer_function
-from preimage.calibration._weights import count, deviation, matched, mean, quantiles
+from preimage.calibration import transfer_function
+from preimage.calibration._histogram import specify_histogram
+from preimage.calibration._samples import count, deviation, matched_by_rank, mean, quantiles
+from preimage.calibration._transfer import fit_affine, fit_increasing, fit_isotonic
 
 RNG = np.random.default_rng(0)
 VALUES, OTHERS, WEIGHTS = RNG.normal(size=20), RNG.normal(size=20), RNG.integers(1, 6, size=20)
@@ -26,8 +28,8 @@ def test_moments_and_quantiles():
 def test_values_are_matched_by_rank():
     weights = WEIGHTS.astype(float)
     expected = specify_histogram(repeated(VALUES), repeated(OTHERS))
-    np.testing.assert_allclose(repeated(matched(VALUES, OTHERS, weights)), expected)
-    np.testing.assert_allclose(matched(VALUES, OTHERS), specify_histogram(VALUES, OTHERS))
+    np.testing.assert_allclose(repeated(matched_by_rank(VALUES, OTHERS, weights)), expected)
+    np.testing.assert_allclose(matched_by_rank(VALUES, OTHERS), specify_histogram(VALUES, OTHERS))
 
 
 @pytest.mark.parametrize("kind", ["pchip", "isotonic", "affine"])
