@@ -1,15 +1,21 @@
 """Pairwise quantities as ONNX nodes, with distances that survive single precision."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from preimage.kernels import InnerProduct, ManhattanDistance, SquaredDistance
+from preimage.interop.onnx._graph import Graph, Tensor
+from preimage.kernels import InnerProduct, ManhattanDistance, PairwiseQuantity, ProfileKernel, SquaredDistance
 
-# Numbers in a difference of one query with a block of points.
+# Entries in the difference of one query with a block of points, 16 kB in single precision: runtimes hold it for every
+# query of a batch at once, so that ten times more would take 160 MB for a batch of a thousand.
 BLOCK = 4096
+# Points on which rounding errors are measured: the error of the worst of them stands for all.
+SAMPLE = 256
 
 
-def quantity_values(graph, kernel, X, points):
+def quantity_values(graph: Graph, kernel: ProfileKernel, X: Tensor, points: np.ndarray) -> Tensor:
     """s(x, p) of the quantity of a profile kernel, shape (N, n)."""
     if kernel.pairwise == InnerProduct():
         return graph.add("MatMul", X, points.T)
@@ -20,17 +26,17 @@ def quantity_values(graph, kernel, X, points):
     return _by_product(graph, X, points)
 
 
-def quantity_diagonal(graph, kernel, X):
+def quantity_diagonal(graph: Graph, kernel: ProfileKernel, X: Tensor) -> Tensor:
     """s(x, x), shape (N, 1)."""
     squared = graph.add("ReduceSum", graph.add("Mul", X, X), np.array([1]), keepdims=1)
     return squared if kernel.pairwise == InnerProduct() else graph.add("Expand", 0.0, graph.add("Shape", squared))
 
 
-def is_known_quantity(quantity):
+def is_known_quantity(quantity: PairwiseQuantity) -> bool:
     return quantity in (InnerProduct(), ManhattanDistance(), SquaredDistance())
 
 
-def _by_product(graph, X, points):
+def _by_product(graph: Graph, X: Tensor, points: np.ndarray) -> Tensor:
     """‖x‖² − 2x·p + ‖p‖² after a shift by the median point, as `SquaredDistance` does."""
     shift = _middle(points)
     points = points - shift
@@ -41,7 +47,7 @@ def _by_product(graph, X, points):
     return graph.add("Relu", total)
 
 
-def _by_differences(graph, X, points, magnitude):
+def _by_differences(graph: Graph, X: Tensor, points: np.ndarray, magnitude: Callable[[Tensor], Tensor]) -> Tensor:
     """Σ_f |x_f − p_f| or Σ_f (x_f − p_f)² without cancellation; points in blocks, which bounds the memory."""
     X = graph.add("Unsqueeze", X, np.array([1]))  # (N, 1, d)
     size = max(1, BLOCK // points.shape[1])
@@ -52,9 +58,9 @@ def _by_differences(graph, X, points, magnitude):
     return parts[0] if len(parts) == 1 else graph.add("Concat", *parts, axis=1)
 
 
-def _rounding_shows(kernel, points, tolerance):
+def _rounding_shows(kernel: ProfileKernel, points: np.ndarray, tolerance: float) -> bool:
     """Whether the product in single precision moves kernel values, near the points and between them, too far."""
-    points = points[:: max(1, points.shape[0] // 256)]
+    points = points[:: max(1, points.shape[0] // SAMPLE)]
     queries = np.concatenate([points, (points + np.roll(points, 1, axis=0)) / 2]).astype(np.float32)
     shift = _middle(points).astype(np.float32)
     left, right = queries - shift, points.astype(np.float32) - shift
@@ -62,8 +68,8 @@ def _rounding_shows(kernel, points, tolerance):
     exact = cdist(queries.astype(float), points.astype(np.float32).astype(float), "sqeuclidean")
     with np.errstate(all="ignore"):
         error = np.abs(kernel.profile(rounded.astype(float)) - kernel.profile(exact))
-    return not np.max(error) <= tolerance
+    return not bool(np.max(error) <= tolerance)
 
 
-def _middle(points):
+def _middle(points: np.ndarray) -> np.ndarray:
     return np.sort(points, axis=0)[points.shape[0] // 2]

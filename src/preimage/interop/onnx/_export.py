@@ -1,5 +1,7 @@
 """From kernel machines to ONNX models."""
 
+from typing import Any
+
 import numpy as np
 
 from preimage._arrays import to_dense, to_numpy
@@ -7,14 +9,21 @@ from preimage.feature_space import Expansion
 from preimage.interop._sklearn import machine_of
 from preimage.interop.onnx._graph import IR_VERSION, OPSET, Graph, element_type, onnx
 from preimage.interop.onnx._kernels import kernel_values
-from preimage.interop.onnx._outputs import output_tensors
-from preimage.machines._machine import KernelMachine
+from preimage.interop.onnx._outputs import Described, output_tensors
+from preimage.kernels import Kernel
+from preimage.machines import Coordinates, KernelMachine
 
-# What outputs of a graph may differ from the model's; where they exceed 100, by this share of a hundredth of them.
+# What outputs of a graph may differ from the model's; where they exceed 100, by this fraction of a hundredth of them.
+# The rounding of single precision is 1.2e-7: ten times less would send most machines to double precision.
 ACCURACY = 1e-5
+# Fractions of ACCURACY that rounding of sums, and errors of kernel values, may take by estimate: twice the estimate was
+# seen in the worst of many rows.
+OF_SUMS, OF_VALUES = 0.4, 0.2
+# Points on which sizes are measured: function values of a machine vary little from one sample of its points to another.
+SAMPLE = 256
 
 
-def to_onnx(model, *, dtype="float32", compute_dtype=None, probabilities=True):
+def to_onnx(model: Any, *, dtype: str = "float32", compute_dtype: str | None = None, probabilities: bool = True) -> Any:
     """A kernel machine as an ONNX model of standard operators, for onnxruntime and other runtimes.
 
     The input "X" has shape (N, d). Outputs of classifiers are "label" (int64 or string) and, where the original has
@@ -30,7 +39,7 @@ def to_onnx(model, *, dtype="float32", compute_dtype=None, probabilities=True):
         Type of the input and of the outputs.
     compute_dtype : {"float32", "float64"} or None, default=None
         Type of the numbers in between. None is `dtype`, or float64 where coefficients of both signs are so large that
-        single precision would lose the fifth digit behind the point. Say "float32" for hardware without the other.
+        single precision would lose the fifth decimal place. Say "float32" for hardware without the other.
     probabilities : bool, default=True
         Whether to export probabilities where the model has them: those of support vector machines are coupled by a
         loop in double precision, several times the work of the rest.
@@ -72,44 +81,46 @@ def to_onnx(model, *, dtype="float32", compute_dtype=None, probabilities=True):
     K = kernel_values(graph, kernel, X, points)
     F = graph.add("Add", graph.add("MatMul", K, coefficients), intercept[None, :])
     if machine is None:
-        tensors = {"values": (F, graph.dtype, len(model))}
+        tensors: dict[str, Described] = {"values": (F, graph.dtype, len(model))}
     else:
         tensors = output_tensors(graph, machine.output, F, probabilities)
     d = points.shape[1] if machine is None else machine.n_features_in
     return _model(package, graph, tensors, d, np.dtype(dtype))
 
 
-def _numbers(model):
+def _numbers(model: KernelMachine | Expansion) -> tuple[Kernel, np.ndarray, np.ndarray, np.ndarray]:
     """Kernel, points, coefficients and intercepts, in NumPy and double precision."""
-    is_machine = isinstance(model, KernelMachine)
-    expansion = model.expansion if is_machine else model
+    machine = model if isinstance(model, KernelMachine) else None
+    expansion = model.expansion if isinstance(model, KernelMachine) else model
     coefficients = to_numpy(expansion.coefficients).astype(np.float64)
     points = to_numpy(to_dense(expansion.points))
     points = points if expansion.kernel.points_are_row_numbers else points.astype(np.float64)
-    intercept = to_numpy(model.intercept).astype(np.float64) if is_machine else np.zeros(len(expansion))
-    if is_machine and model.output.kind == "transformer":
-        k = model.output.n_components  # the mean, which comes after the axes, is for the way back only
+    intercept = np.zeros(len(expansion)) if machine is None else to_numpy(machine.intercept).astype(np.float64)
+    if machine is not None and isinstance(machine.output, Coordinates):
+        k = machine.output.n_components  # the mean, which comes after the axes, is for pre-images only
         coefficients, intercept = coefficients[:, :k], intercept[:k]
     return expansion.kernel, points, coefficients, intercept
 
 
-def _precision(kernel, points, coefficients, intercept, dtype):
+def _precision(
+    kernel: Kernel, points: np.ndarray, coefficients: np.ndarray, intercept: np.ndarray, dtype: str
+) -> tuple[str, float]:
     """The type to compute in, and the error of a single kernel value that does not show in function values."""
     if dtype == "float64" or kernel.points_are_row_numbers:
         return dtype, np.inf
-    some = points[:: max(1, points.shape[0] // 256)]
+    some = points[:: max(1, points.shape[0] // SAMPLE)]
     with np.errstate(all="ignore"):
         K = kernel(some, points)
         # Not the size itself: decisions are about zero, however large they are elsewhere.
         scale = max(1.0, 0.01 * float(np.max(np.abs(K @ coefficients + intercept))))
         rounding = float(np.max((K * K) @ coefficients**2)) ** 0.5 * np.finfo(np.float32).eps
-    if not rounding <= 0.4 * ACCURACY * scale:  # twice this was seen in the worst of many rows
+    if not rounding <= OF_SUMS * ACCURACY * scale:
         return "float64", np.inf
     length = float(np.max(np.sum(coefficients**2, axis=0))) ** 0.5
-    return dtype, 0.2 * ACCURACY * scale / length if length > 0 else np.inf
+    return dtype, OF_VALUES * ACCURACY * scale / length if length > 0 else np.inf
 
 
-def _model(package, graph, tensors, d, dtype):
+def _model(package: Any, graph: Graph, tensors: dict[str, Described], d: int, dtype: np.dtype) -> Any:
     helper = package.helper
     outputs = []
     for name, (tensor, kind, columns) in tensors.items():

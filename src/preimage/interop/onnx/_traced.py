@@ -1,8 +1,12 @@
 """Formulas of the library as ONNX nodes: an array that writes down what is done to it."""
 
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import numpy as np
+
+from preimage.interop.onnx._graph import Graph, Tensor
 
 
 class Traced:
@@ -13,83 +17,83 @@ class Traced:
 
     __array_ufunc__ = None  # so that NumPy's numbers leave products to us
 
-    def __init__(self, graph, name, width):
+    def __init__(self, graph: Graph, name: Tensor, width: int):
         self.graph, self.name, self.width = graph, name, width  # of shape (N, width)
 
-    def __array_namespace__(self, api_version=None):
+    def __array_namespace__(self, api_version: str | None = None) -> ModuleType:
         return _NAMESPACE
 
-    def apply(self, operator, *others, reverse=False):
+    def apply(self, operator: str, *others: Any, reverse: bool = False) -> "Traced":
         """The result of an operator on this tensor and others, or numbers."""
         operands = [self, *others][::-1] if reverse else [self, *others]
         names = [each.name if isinstance(each, Traced) else self._number(each) for each in operands]
         return Traced(self.graph, self.graph.add(operator, *names), self.width)
 
-    def _number(self, value):
+    def _number(self, value: float) -> Tensor:
         # In double precision no scalar: onnxruntime merges those into matrix products, as numbers of single precision.
         width = self.width if self.graph.dtype == np.float64 else 1
         return self.graph.constant(np.full((1, width), float(value)))
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> "Traced":
         return self.apply("Add", other)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> "Traced":
         return self.apply("Sub", other)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Any) -> "Traced":
         return self.apply("Sub", other, reverse=True)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> "Traced":
         return self.apply("Mul", other)
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: Any) -> "Traced":
         return self.apply("Div", other)
 
-    def __rtruediv__(self, other):
+    def __rtruediv__(self, other: Any) -> "Traced":
         return self.apply("Div", other, reverse=True)
 
-    def __pow__(self, other):
+    def __pow__(self, other: Any) -> "Traced":
         return self.apply("Pow", other)
 
-    def __rpow__(self, other):
+    def __rpow__(self, other: Any) -> "Traced":
         return self.apply("Pow", other, reverse=True)
 
-    def __neg__(self):
+    def __neg__(self) -> "Traced":
         return self.apply("Neg")
 
-    def __abs__(self):
+    def __abs__(self) -> "Traced":
         return self.apply("Abs")
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> "Traced":
         return self.apply("Less", other)
 
-    def __le__(self, other):
+    def __le__(self, other: Any) -> "Traced":
         return self.apply("LessOrEqual", other)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Any) -> "Traced":
         return self.apply("Greater", other)
 
-    def __ge__(self, other):
+    def __ge__(self, other: Any) -> "Traced":
         return self.apply("GreaterOrEqual", other)
 
     __radd__, __rmul__ = __add__, __mul__
 
 
-def _full_like(x, value, **_):
+def _full_like(x: Traced, value: float, **_: Any) -> Traced:
     # Not 0·x + value, which is no number where x is infinite.
     shape = x.graph.add("Shape", x.name)
     return Traced(x.graph, x.graph.add("Expand", float(value), shape), x.width)
 
 
-def _where(condition, x, y):
+def _where(condition: Traced, x: Any, y: Any) -> Traced:
     return condition.apply("Where", x, y)
 
 
-def _unary(operator):
+def _unary(operator: str) -> Callable[[Traced], Traced]:
     return lambda x: x.apply(operator)
 
 
-def _binary(operator):
+def _binary(operator: str) -> Callable[[Any, Any], Traced]:
     return lambda x, y: x.apply(operator, y) if isinstance(x, Traced) else y.apply(operator, x, reverse=True)
 
 

@@ -6,10 +6,14 @@ from scipy.special import expit
 from preimage._rows import map_rows
 from preimage._typing import Array
 
-# libsvm keeps pairwise probabilities this far from zero and one.
+# Constants of libsvm, whose numbers these are: pairwise probabilities stay MARGIN away from zero and one, and
+# the coupling of n classes stops when derivatives agree to STOPPING_GAP/n, or after so many sweeps (n if more).
 MARGIN = 1e-7
+STOPPING_GAP = 0.005
+MOST_SWEEPS = 100
 
-# Coupling holds a matrix of the classes for each row: blocks bound the memory.
+# Coupling holds a matrix of classes by classes for each row, 1.6 MB for ten classes and this many rows. Ten times more
+# would only take more memory.
 BLOCK_ROWS = 2048
 
 
@@ -38,10 +42,10 @@ def couple(first_wins: np.ndarray, n_classes: int) -> np.ndarray:
     p = np.full((first_wins.shape[0], n_classes), 1 / n_classes)
     Q = _quadratic_form(first_wins, n_classes)
     rows = np.arange(p.shape[0])  # those that have not converged
-    for _ in range(max(100, n_classes)):
+    for _ in range(max(MOST_SWEEPS, n_classes)):
         Qp = np.einsum("qtj,qj->qt", Q[rows], p[rows])
         pQp = np.sum(p[rows] * Qp, axis=1)
-        unfinished = np.max(np.abs(Qp - pQp[:, None]), axis=1) >= 0.005 / n_classes
+        unfinished = np.max(np.abs(Qp - pQp[:, None]), axis=1) >= STOPPING_GAP / n_classes
         if not unfinished.any():
             break
         rows = rows[unfinished]
