@@ -528,3 +528,18 @@ def test_headers_of_every_length_are_read(start):
     data = to_bytes([padding])
     assert data[:2] == start
     assert from_bytes(data) == [padding]
+
+
+def test_a_file_does_not_choose_where_pipelines_cache(tmp_path):
+    model = make_pipeline(StandardScaler(), LogisticRegression(), memory=str(tmp_path))
+    assert again(model).memory is None
+    data = to_bytes(model)
+    with pytest.raises(ValueError, match=r"pipeline\.Pipeline"):
+        from_bytes(changed(data, ("value", "state", "memory"), str(tmp_path))).fit(POINTS, np.arange(6) % 2)
+
+
+@pytest.mark.parametrize("name", ["sklearn.pipeline.defaultdict", "sklearn.pipeline.Bunch", "sklearn.svm.Bounds"])
+def test_what_scikit_learn_imports_is_no_model(name):
+    data = to_bytes(machine())
+    with pytest.raises(ValueError, match="does not store"):
+        from_bytes(changed(data, KERNEL, {"class": name, "state": {}}))

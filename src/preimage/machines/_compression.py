@@ -13,11 +13,11 @@ from preimage.feature_space import Expansion
 from preimage.machines._machine import KernelMachine
 from preimage.reduced_sets import NestedReducer, Reducer, Reduction, relative_error
 
-# Fraction of the examples of a class, on average over classes, that a size within the tolerance may decide otherwise.
-# The score alone cannot say this: at a tolerance of half a percent a class of that frequency could vanish.
+# Fraction of the examples of a class, averaged over classes, whose decision may change at a size within the tolerance.
+# The score alone is not enough: with a tolerance of half a percent, a class of that frequency could disappear.
 RARE_LOSS = 0.05
-# Where every size is a computation of its own, the search for the size stops this near to the best one: exact sizes of
-# large machines would double the number of reductions and save a twentieth of the points at most.
+# Where every size needs its own reduction, the search stops when the size is known to this fraction: going on would
+# double the number of reductions and save a twentieth of the points at most.
 RESOLUTION = 0.05
 # Smallest size that the search tries. Doubling from here meets the size of any machine in a few steps.
 FIRST_SIZE = 4

@@ -18,20 +18,17 @@ MOST_PIXELS = 2**14
 MOST_GRAPH_POINTS = 2**14
 
 
-def check_loaded(name: str, value: Any) -> None:
-    """Raise ValueError if an object of a file is not what its class promises."""
-    try:
-        for kind, check in _CHECKS.items():
-            if isinstance(value, kind):
-                check(value)
-        if name.startswith("sklearn.svm.") and hasattr(value, "_n_support"):
-            _check_libsvm(value)
-        if hasattr(value, "n_features_in_"):
-            _check_features(value)
-        if hasattr(value, "compression_"):
-            _check_compressed(value)
-    except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
-        raise ValueError(f"{name} of the file has parts that do not fit: {error}") from error
+def check_loaded(value: Any) -> None:
+    """Raise ValueError, or another error, if an object of a file is not what its class promises."""
+    for kind, check in _CHECKS.items():
+        if isinstance(value, kind):
+            check(value)
+    if hasattr(value, "_n_support"):
+        _check_libsvm(value)
+    if hasattr(value, "n_features_in_"):
+        _check_features(value)
+    if hasattr(value, "compression_"):
+        _check_compressed(value)
 
 
 def _check_expansion(expansion: Expansion) -> None:
@@ -146,6 +143,7 @@ def _check_features(estimator: Any) -> None:
 
 def _check_libsvm(svm: Any) -> None:
     """libsvm trusts its arrays: sizes that do not agree would make it read beyond them."""
+    _require("_impl" not in vars(svm), "a support vector machine of the kind that its class says")
     n, counts = len(svm.support_), np.asarray(svm._n_support)
     classes = 2 if isinstance(svm, OneClassSVM) or not hasattr(svm, "classes_") else len(svm.classes_)
     pairs = classes * (classes - 1) // 2
@@ -155,6 +153,8 @@ def _check_libsvm(svm: Any) -> None:
     _require(counts.shape == (max(classes, 2),), f"counts of support vectors of {classes} classes")
     _require(svm.dual_coef_.shape == (classes - 1, n), f"coefficients of {n} support vectors")
     _require(svm._dual_coef_.shape == (classes - 1, n), f"coefficients of {n} support vectors")
+    stored = svm._dual_coef_.data if is_sparse(svm._dual_coef_) else svm._dual_coef_
+    _require(stored.size == (classes - 1) * n, f"coefficients of {n} support vectors, zeros included")
     _require(svm.intercept_.shape == svm._intercept_.shape == (pairs,), f"{pairs} intercepts")
     if svm.kernel != "precomputed" and not callable(svm.kernel):
         _require(svm.support_vectors_.shape == (n, svm.n_features_in_), f"{n} support vectors as rows")

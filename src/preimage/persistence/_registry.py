@@ -91,7 +91,7 @@ def class_named(name: object) -> type:
             return _classes_of(module)[attribute]
         if module in SKLEARN_MODULES or name in SKLEARN_PARTS:
             found = getattr(import_module(module), attribute, None)
-            if isclass(found) and (name in SKLEARN_PARTS or not attribute.startswith("_")):
+            if isclass(found) and (name in SKLEARN_PARTS or _is_model_of_sklearn(found, attribute)):
                 return found
     raise ValueError(f"The file names a class that this library does not store: {name!r:.80}.")
 
@@ -145,6 +145,12 @@ def _classes_of(room: str) -> dict[str, type]:
                 # Two of one name would be read as each other.
                 assert found.setdefault(each.__name__, each) is each, f"{room} has two classes {each.__name__}"
     return found
+
+
+def _is_model_of_sklearn(cls: type, name: str) -> bool:
+    """Whether a class is an estimator, a kernel or a splitter: modules of scikit-learn import others as well."""
+    is_theirs = cls.__module__.startswith("sklearn.") and not name.startswith("_") and not isabstract(cls)
+    return is_theirs and (hasattr(cls, "get_params") or hasattr(cls, "get_n_splits"))
 
 
 def _is_storable(cls: type) -> bool:

@@ -1,7 +1,7 @@
 """Fitted models as trees of plain values, arrays and registered objects, and back, trusting nothing.
 
-In the JSON of a file, numbers, words, flags, None and lists stand for themselves. Everything else is an object with one
-telling key:
+In the JSON of a file, numbers, words, flags, None and lists stand for themselves. Everything else is an object whose
+keys say what it is:
 
 ============================================  ==========================================================
 ``{"class": "kernels.Gaussian", "state": …}``   an object of a registered class, by its fields
@@ -26,6 +26,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from preimage._arrays import is_foreign, is_sparse
 from preimage._validation import check_parameters
@@ -37,8 +38,8 @@ from preimage.persistence._tensors import Tensors
 # A pipeline in a search in a pipeline, whose kernel is a sum of sums, is 30 levels deep. Each level takes four frames
 # of Python's stack, which has 1000: a file nested ten times deeper would exhaust it.
 DEEPEST = 100
-# Classes of these packages keep what they learned as attributes beside their parameters. All others with parameters
-# (kernels, solvers, selectors, ...) are values, and their parameters are all they are.
+# Classes of these packages keep what they learned as attributes, in addition to their parameters. All others with
+# parameters (kernels, solvers, selectors, ...) are values, which consist of their parameters.
 _LEARNING = ("estimators.", "renormalization.", "model_selection.", "sklearn.")
 _NUMBERS = {
     "bool": np.bool_,
@@ -169,8 +170,11 @@ class Decoder:
         for name in item["state"]:
             _check_field(made, name)
         state = {name: self.decode(part, depth + 1) for name, part in item["state"].items()}
-        value = _from_state(made, item["class"], state)
-        check_loaded(item["class"], value)
+        try:
+            value = _from_state(made, item["class"], state)
+            check_loaded(value)
+        except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
+            raise ValueError(f"{item['class']} of the file has parts that do not fit: {error}") from error
         self._made.append(value)
         return value
 
@@ -279,7 +283,7 @@ def _state_of(value: Any, name: str) -> dict[str, Any]:
     """The fields that make up an object; what can be computed from them again is left out."""
     cls = type(value)
     if hasattr(value, "get_params"):
-        unsaved = getattr(cls, "_unsaved_parameters", ())
+        unsaved = _unsaved_parameters(cls)
         parameters = {key: item for key, item in value.get_params(deep=False).items() if key not in unsaved}
         if not name.startswith(_LEARNING):
             return parameters
@@ -291,6 +295,11 @@ def _state_of(value: Any, name: str) -> dict[str, Any]:
     if not hasattr(value, "__dict__"):
         raise TypeError(f"{cls.__name__} has no fields that could be stored: {value!r:.100}.")
     return _attributes(value)
+
+
+def _unsaved_parameters(cls: type) -> tuple[str, ...]:
+    # Pipelines read pickles from the folder `memory` when they are fitted again: a file must not choose it.
+    return ("memory",) if issubclass(cls, Pipeline) else getattr(cls, "_unsaved_parameters", ())
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -305,11 +314,11 @@ def _attributes(value: Any) -> dict[str, Any]:
 def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
     """An object of its fields. Constructors that only store and check their arguments are called, no others."""
     if hasattr(cls, "get_params"):
-        unsaved = getattr(cls, "_unsaved_parameters", ())
-        wanted = {key for key in _parameters_of(cls) if key not in unsaved}
+        parameters = set(_parameters_of(cls))
+        wanted = parameters - set(_unsaved_parameters(cls))
         given = {key: item for key, item in state.items() if key in wanted}
         learned = {key: item for key, item in state.items() if key not in wanted}
-        if set(given) != wanted or (learned and not name.startswith(_LEARNING)):
+        if set(given) != wanted or parameters & set(learned) or (learned and not name.startswith(_LEARNING)):
             raise _misfit(name, wanted, state)
         value = cls(**given)
         if hasattr(value, "_parameter_constraints"):

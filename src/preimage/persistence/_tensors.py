@@ -1,4 +1,4 @@
-"""Arrays under names in safetensors bytes, with one JSON document beside them."""
+"""Arrays by name and one JSON document, as safetensors bytes."""
 
 import json
 from typing import Any
