@@ -464,6 +464,7 @@ def places(node, path=()):
         yield from places(part, (*path, key))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 @settings(max_examples=400, deadline=None)
 @given(st.sampled_from(SAMPLES), st.integers(0, 10**6), JSON, st.booleans())
 def test_descriptions_with_anything_in_them_load_or_raise_value_error(data, number, value, drop):
