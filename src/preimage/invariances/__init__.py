@@ -1,4 +1,4 @@
-"""Transformations that are known not to matter: of images, of signals, any; their tangents, and virtual examples."""
+"""Transformations of images, signals or any inputs that models should ignore; their tangents, and virtual examples."""
 
 from preimage.invariances._function import FunctionTransformation
 from preimage.invariances._tangent_covariance import TangentCovariance, as_tangent_covariance, directional_derivatives

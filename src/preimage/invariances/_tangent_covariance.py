@@ -1,19 +1,23 @@
 """The covariance of tangents in feature space: what transformations of the inputs change there."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, concat_rows, from_numpy, in_double, to_dense
 from preimage._rows import sum_rows
+from preimage._typing import Array, Rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.feature_space import Expansion
 from preimage.invariances._function import as_transformations
 from preimage.invariances._transformation import Transformation
-from preimage.kernels import InnerProduct, ProfileKernel, SquaredDistance
+from preimage.kernels import InnerProduct, Kernel, ProfileKernel, SquaredDistance
 
-# Rows that are transformed and compared with the expansion points together.
+# Rows that are transformed and compared with the expansion points together: their kernel values with a thousand points
+# take 4 MB per transformation.
 BLOCK = 512
 
 
@@ -67,12 +71,12 @@ class TangentCovariance(BaseEstimator):
         "method": [StrOptions({"central", "forward", "analytic"})],
     }
 
-    def __init__(self, transformations, step=0.01, method="central"):
+    def __init__(self, transformations: Any, step: float = 0.01, method: str = "central") -> None:
         self.transformations = transformations
         self.step = step
         self.method = method
 
-    def tangent_factor(self, kernel, points, X):
+    def tangent_factor(self, kernel: Kernel, points: Array, X: Array) -> Array:
         """G with T = G Gᵀ on the expansion points, shape (m, n · number of transformations).
 
         Parameters
@@ -87,14 +91,14 @@ class TangentCovariance(BaseEstimator):
         changes = self._changes(kernel, in_double(points))
         return (concat_rows(*changes(X)) / float(np.sqrt(X.shape[0] * len(as_transformations(self))))).T
 
-    def tangent_moment(self, kernel, points, X, sample_weight=None):
+    def tangent_moment(self, kernel: Kernel, points: Array, X: Array, sample_weight: np.ndarray | None = None) -> Array:
         """T = G Gᵀ on the expansion points, shape (m, m), without ever holding G; parameters as `tangent_factor`.
 
         With sample weights, a NumPy array of shape (n,), it is a weighted mean over patterns.
         """
         return self._moment(self._changes(kernel, in_double(points)), X, sample_weight)
 
-    def moment_of(self, vectors, X, sample_weight=None):
+    def moment_of(self, vectors: Expansion, X: Array, sample_weight: np.ndarray | None = None) -> Array:
         """⟨vᵢ, T vⱼ⟩ for the vectors of an `Expansion`, shape (k, k).
 
         The diagonal is the mean squared change of each function along the transformations; with sample weights, a
@@ -104,13 +108,13 @@ class TangentCovariance(BaseEstimator):
         changes = self._changes(vectors.kernel, vectors.points)
         return self._moment(lambda rows: [change @ vectors.coefficients for change in changes(rows)], X, sample_weight)
 
-    def displaced(self, X):
+    def displaced(self, X: Rows) -> Array:
         """L_t x for every row of X and every transformation: with X, what an expansion needs to represent T."""
         check_parameters(self)
         return concat_rows(*[part.apply(X, self.step) for part in as_transformations(self)])
 
-    def _moment(self, changes, X, weights=None):
-        def second_moment(rows, weights):
+    def _moment(self, changes: Callable[[Array], list[Array]], X: Array, weights: np.ndarray | None = None) -> Array:
+        def second_moment(rows: Array, weights: np.ndarray | None) -> Array:
             terms = [
                 change.T @ (change if weights is None else from_numpy(weights, change)[:, None] * change)
                 for change in changes(rows)
@@ -120,8 +124,8 @@ class TangentCovariance(BaseEstimator):
         count = X.shape[0] if weights is None else float(np.sum(weights))
         return sum_rows(second_moment, X, weights, rows=BLOCK) / (count * len(as_transformations(self)))
 
-    def _changes(self, kernel, points):
-        """Function of rows: derivatives of their kernel values with the points, one (q, m) array a transformation."""
+    def _changes(self, kernel: Kernel, points: Array) -> Callable[[Array], list[Array]]:
+        """Function of rows: derivatives of their kernel values with the points, one (q, m) array per transformation."""
         check_parameters(self)
         parts, t = as_transformations(self), float(self.step)
         if self.method == "analytic":
@@ -134,12 +138,12 @@ class TangentCovariance(BaseEstimator):
         return lambda rows: [one(in_double(to_dense(rows)), part) for part in parts]
 
 
-def as_tangent_covariance(invariances):
+def as_tangent_covariance(invariances: Any) -> TangentCovariance:
     """The tangent covariance that an `invariances` or `noise` parameter means; one given is returned as it is."""
     return invariances if isinstance(invariances, TangentCovariance) else TangentCovariance(invariances)
 
 
-def directional_derivatives(kernel, X, directions, points):
+def directional_derivatives(kernel: Kernel, X: Rows, directions: Rows, points: Array) -> Array:
     r"""Derivatives of kernel values along directions of x, :math:`\nabla_1 k(x_j, z_i) \cdot \tau_j`, shape (q, m).
 
     Parameters

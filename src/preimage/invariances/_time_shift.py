@@ -4,9 +4,10 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from preimage._typing import Array, Rows
 from preimage._validation import Interval, check_parameters
 from preimage.invariances._grid import as_images, as_rows, centered_coordinates, derivatives, moved_along, sampled
-from preimage.invariances._transformation import Transformation, check_amount, check_rows
+from preimage.invariances._transformation import Amount, Transformation, check_amount, check_rows
 from preimage.invariances._warps import SPLINE_STEP
 
 
@@ -16,12 +17,12 @@ class TimeShift(Transformation):
     Parameters
     ----------
     n_channels : int, default=1
-        A row is so many signals of equal length, one after the other, which move together.
+        A row consists of this many signals of equal length, one after the other, which move together.
     smoothing : float, default=0.9
         Standard deviation, in samples, of the Gaussian that smooths signals before they are differentiated.
     exact : bool, default=False
-        False moves along the tangent, :math:`x + t\tau(x)`; True shifts by cubic splines, where `smoothing` has no
-        part. Before the first and after the last sample a signal keeps its value.
+        False moves along the tangent, :math:`x + t\tau(x)`; True shifts by cubic splines, where `smoothing` is not
+        used. Before the first and after the last sample a signal keeps its value.
 
     Examples
     --------
@@ -37,19 +38,19 @@ class TimeShift(Transformation):
         "exact": ["boolean"],
     }
 
-    def __init__(self, n_channels=1, smoothing=0.9, exact=False):
+    def __init__(self, n_channels: int = 1, smoothing: float = 0.9, exact: bool = False) -> None:
         self.n_channels = n_channels
         self.smoothing = smoothing
         self.exact = exact
 
-    def apply(self, X, t):
+    def apply(self, X: Rows, t: Amount) -> Array:
         check_parameters(self)
         if not self.exact:
             return moved_along(self, X, t, self.tangents(X))
         signals = self._signals(X)
         return as_rows(_delayed(signals, check_amount(self, t, len(signals))), X)
 
-    def tangents(self, X):
+    def tangents(self, X: Rows) -> Array:
         check_parameters(self)
         signals = self._signals(X)
         if self.exact:
@@ -57,7 +58,7 @@ class TimeShift(Transformation):
             return as_rows((ahead - behind) / (2 * SPLINE_STEP), X)
         return as_rows(-derivatives(signals, (0, self.smoothing))[0], X)
 
-    def _signals(self, X):
+    def _signals(self, X: Rows) -> np.ndarray:
         """Signals as images with a line for each channel: shape (n, n_channels, length)."""
         X = check_rows(self, X)
         length, rest = divmod(X.shape[1], self.n_channels)
@@ -69,6 +70,6 @@ class TimeShift(Transformation):
         return as_images(self, X, (self.n_channels, length))
 
 
-def _delayed(signals, t):
+def _delayed(signals: np.ndarray, t: Amount) -> np.ndarray:
     u, v = centered_coordinates(signals.shape[1:])
     return sampled(signals, *np.broadcast_arrays(u - np.asarray(t)[..., None, None], v))

@@ -1,12 +1,15 @@
-"""Virtual examples: data enlarged by what is known not to matter."""
+"""Virtual examples: data enlarged by transformations that do not change labels."""
 
+from collections.abc import Sequence
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
 from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, to_numpy
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import check_parameters
 from preimage.invariances._function import as_transformations
 from preimage.invariances._transformation import Transformation
@@ -45,12 +48,14 @@ class VirtualExamples(BaseEstimator):
         "keep_original": ["boolean"],
     }
 
-    def __init__(self, transformations, amounts=(-1.0, 1.0), keep_original=True):
+    def __init__(
+        self, transformations: Any, amounts: Sequence[float] = (-1.0, 1.0), keep_original: bool = True
+    ) -> None:
         self.transformations = transformations
         self.amounts = amounts
         self.keep_original = keep_original
 
-    def augment(self, X, y=None):
+    def augment(self, X: Rows, y: Targets | None = None) -> Any:
         """The rows of X and their virtual examples, with labels.
 
         Parameters
@@ -77,11 +82,11 @@ class VirtualExamples(BaseEstimator):
             raise ValueError(f"There are {y.shape[0]} labels for {X.shape[0]} rows; one each is needed.")
         return X_more, array_namespace(y).concat([y] * (len(parts) + len(moves)), axis=0)
 
-    def fit_resample(self, X, y):
+    def fit_resample(self, X: Rows, y: Targets) -> tuple[Array, Array]:
         """`augment`, as samplers of imbalanced-learn are called."""
         return self.augment(X, y)
 
-    def points(self, X, n_points, *, max_iter=10, random_state=0):
+    def points(self, X: Rows, n_points: int, *, max_iter: int = 10, random_state: Seed = 0) -> Array:
         """Centres of clusters of X and its virtual examples, shape (n_points, d): expansion points.
 
         Expansions on them can represent what transformations change, without a point for each virtual example.
@@ -103,7 +108,7 @@ class VirtualExamples(BaseEstimator):
         clusters = KMeans(n_points, init="random", n_init=1, max_iter=max_iter, random_state=random_state)
         return from_numpy(clusters.fit(to_numpy(X_more)).cluster_centers_, X_more)
 
-    def _moves(self):
+    def _moves(self) -> list[tuple[Transformation, float]]:
         moves = [(part, float(t)) for part in as_transformations(self) for t in self.amounts]
         if not moves:
             raise ValueError("VirtualExamples needs at least one amount; got none.")

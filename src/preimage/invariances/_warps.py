@@ -5,6 +5,7 @@ from numbers import Real
 
 import numpy as np
 
+from preimage._typing import Array, Rows
 from preimage._validation import Interval, check_parameters
 from preimage.invariances._grid import (
     as_images,
@@ -15,9 +16,9 @@ from preimage.invariances._grid import (
     radius,
     sampled,
 )
-from preimage.invariances._transformation import Transformation, check_amount
+from preimage.invariances._transformation import Amount, Transformation, check_amount
 
-# Step of the derivative of a spline warp: central differences then err by about a millionth.
+# Step of the derivative of a spline warp, in pixels: central differences then err by its square, about a millionth.
 SPLINE_STEP = 1e-3
 
 IMAGE_CONSTRAINTS = {
@@ -36,28 +37,28 @@ class Warp(Transformation):
 
     _parameter_constraints = {**IMAGE_CONSTRAINTS, "exact": ["boolean"]}
 
-    image_shape: tuple
+    image_shape: tuple[int, int]
     smoothing: float
     exact: bool
 
     @abstractmethod
-    def flow(self, u, v, t):
+    def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
         """Where the image is read: coordinates F_t(u, v)."""
 
     @abstractmethod
-    def velocity(self, u, v):
+    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
         """The derivative of `flow` at t = 0."""
 
-    def apply(self, X, t):
+    def apply(self, X: Rows, t: Amount) -> Array:
         """The images moved by t pixels, as rows: along the tangent, or warped when `exact`."""
         check_parameters(self)
         if not self.exact:
             return moved_along(self, X, t, self.tangents(X))
         images = as_images(self, X, self.image_shape)
-        t = np.asarray(check_amount(self, t, len(images)))[..., None, None]
-        return as_rows(sampled(images, *self._flow(t)), X)
+        amounts = np.asarray(check_amount(self, t, len(images)))[..., None, None]
+        return as_rows(sampled(images, *self._flow(amounts)), X)
 
-    def tangents(self, X):
+    def tangents(self, X: Rows) -> Array:
         """The tangents τ(x), shape (n, d): derivatives of smoothed images, or of spline warps when `exact`."""
         check_parameters(self)
         images = as_images(self, X, self.image_shape)
@@ -68,9 +69,9 @@ class Warp(Transformation):
         a, b = self.velocity(*centered_coordinates(images.shape[1:]))
         return as_rows(a * du + b * dv, X)
 
-    def _flow(self, t):
+    def _flow(self, t: Amount) -> list[np.ndarray]:
         u, v = centered_coordinates(self.image_shape)
-        return np.broadcast_arrays(*self.flow(u, v, t))
+        return list(np.broadcast_arrays(*self.flow(u, v, t)))
 
 
 class TranslateX(Warp):
@@ -84,7 +85,7 @@ class TranslateX(Warp):
         Standard deviation, in pixels, of the Gaussian that smooths images before they are differentiated.
     exact : bool, default=False
         False moves along the tangent, :math:`L_t x = x + t\tau(x)`: right for t up to about a pixel. True resamples
-        the image by cubic splines: right for any t, slower, and `smoothing` has no part in it. Pixels from outside
+        the image by cubic splines: right for any t, slower, and without `smoothing`. Pixels from outside
         the image have the value of the nearest one inside.
 
     Examples
@@ -96,15 +97,15 @@ class TranslateX(Warp):
     array([[0., 0., 0., 1., 0.]])
     """
 
-    def __init__(self, image_shape, smoothing=0.9, exact=False):
+    def __init__(self, image_shape: tuple[int, int], smoothing: float = 0.9, exact: bool = False) -> None:
         self.image_shape = image_shape
         self.smoothing = smoothing
         self.exact = exact
 
-    def flow(self, u, v, t):
+    def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
         return u - t, v
 
-    def velocity(self, u, v):
+    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
         return -np.ones_like(u), np.zeros_like(v)
 
 
@@ -125,23 +126,23 @@ class TranslateY(Warp):
     array([[0., 0., 0., 1., 0.]])
     """
 
-    def __init__(self, image_shape, smoothing=0.9, exact=False):
+    def __init__(self, image_shape: tuple[int, int], smoothing: float = 0.9, exact: bool = False) -> None:
         self.image_shape = image_shape
         self.smoothing = smoothing
         self.exact = exact
 
-    def flow(self, u, v, t):
+    def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
         return u, v - t
 
-    def velocity(self, u, v):
+    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
         return np.zeros_like(u), -np.ones_like(v)
 
 
 class Rotate(Warp):
     r"""Turn images clockwise: :math:`\tau = (v\,\partial_u I - u\,\partial_v I) / r`.
 
-    The amount t is the way, in pixels, of a point at a distance r from the middle, half the longer side, so that t
-    means as much as for translations: the angle is t/r radians.
+    The amount t is the path, in pixels, of a point at the distance r from the middle, half the longer side, so that t
+    means the same as for translations: the angle is t/r radians.
 
     Parameters
     ----------
@@ -163,20 +164,20 @@ class Rotate(Warp):
            [0., 0., 0.]])
     """
 
-    def __init__(self, image_shape, smoothing=0.9, exact=False):
+    def __init__(self, image_shape: tuple[int, int], smoothing: float = 0.9, exact: bool = False) -> None:
         self.image_shape = image_shape
         self.smoothing = smoothing
         self.exact = exact
 
-    def amount(self, degrees):
-        """The t that turns by so many degrees."""
+    def amount(self, degrees: float) -> float:
+        """The t that rotates by an angle in degrees."""
         return np.deg2rad(degrees) * radius(self.image_shape)
 
-    def flow(self, u, v, t):
+    def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
         angle = t / radius(self.image_shape)
         return u * np.cos(angle) + v * np.sin(angle), v * np.cos(angle) - u * np.sin(angle)
 
-    def velocity(self, u, v):
+    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
         return v / radius(self.image_shape), -u / radius(self.image_shape)
 
 
@@ -200,14 +201,14 @@ class Scale(Warp):
     True
     """
 
-    def __init__(self, image_shape, smoothing=0.9, exact=False):
+    def __init__(self, image_shape: tuple[int, int], smoothing: float = 0.9, exact: bool = False) -> None:
         self.image_shape = image_shape
         self.smoothing = smoothing
         self.exact = exact
 
-    def flow(self, u, v, t):
+    def flow(self, u: Array, v: Array, t: Array) -> tuple[Array, Array]:
         factor = np.exp(-t / radius(self.image_shape))
         return u * factor, v * factor
 
-    def velocity(self, u, v):
+    def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
         return -u / radius(self.image_shape), -v / radius(self.image_shape)
