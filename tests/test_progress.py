@@ -5,8 +5,24 @@ from threading import Thread
 
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.datasets import make_moons
+from sklearn.svm import SVC
 
-from preimage import report_progress
+from preimage import (
+    CompressedClassifier,
+    KernelFisherDiscriminant,
+    KernelFisherDiscriminantCV,
+    KernelKMeans,
+    KernelPCA,
+    OrientedKernelPCA,
+    Renormalized,
+    SemiSupervisedKernelPCA,
+    SparseGreedyClassifier,
+    SparseGreedyRegressor,
+    compress,
+    load,
+    report_progress,
+)
 from preimage._progress import (
     MOST_SUBTASKS,
     ProgressBar,
@@ -15,6 +31,9 @@ from preimage._progress import (
     reports_progress,
     stage,
 )
+from preimage.eigensolvers import BlockKrylov
+from preimage.landmarks import SparseGreedy
+from preimage.model_selection import DenoisingSearch, WidthSearch
 
 
 class Walker(ReportsProgress, BaseEstimator):
@@ -166,3 +185,51 @@ def test_scikit_learns_searches_hand_their_bar_down():
     assert isinstance(recorder, callback.AutoPropagatedCallback)
     search.set_callbacks(recorder).fit([[0.0]] * 4)
     assert recorder.events.count("setup") == 1 and recorder.events.count(("begin", "Walking", 2)) == 3
+
+
+X, Y = make_moons(120, noise=0.2, random_state=0)
+STAGES = {
+    "KernelPCA": (lambda: KernelPCA(3, gamma=1.0, eigensolver=BlockKrylov()), "Finding components"),
+    "KernelPCA on landmarks": (lambda: KernelPCA(3, gamma=1.0, landmarks=SparseGreedy(20)), "Selecting landmarks"),
+    "KernelKMeans": (lambda: KernelKMeans(2, gamma=1.0), "Kernel k-means"),
+    "KernelKMeans on landmarks": (lambda: KernelKMeans(2, gamma=1.0, landmarks=20), "k-means on landmarks"),
+    "KernelFisherDiscriminantCV": (lambda: KernelFisherDiscriminantCV(gammas=[1.0, 2.0]), "Choosing the width"),
+    "KernelFisherDiscriminant": (lambda: KernelFisherDiscriminant(landmarks=SparseGreedy(20)), "Selecting landmarks"),
+    "OrientedKernelPCA": (lambda: OrientedKernelPCA(1, landmarks=SparseGreedy(20)), "Selecting landmarks"),
+    "SemiSupervisedKernelPCA": (lambda: SemiSupervisedKernelPCA(1, landmarks=SparseGreedy(20)), "Selecting landmarks"),
+    "SparseGreedyClassifier": (lambda: SparseGreedyClassifier(10), "Selecting landmarks"),
+    "SparseGreedyRegressor": (lambda: SparseGreedyRegressor(10), "Selecting landmarks"),
+    "CompressedClassifier": (lambda: CompressedClassifier(SVC(gamma=1.0), method="select"), "Sizes tried"),
+    "Renormalized": (lambda: Renormalized(KernelPCA(2, gamma=1.0), cv=3), "Leaving out samples"),
+    "WidthSearch": (lambda: WidthSearch(SVC()), "Pairs of points"),
+    "DenoisingSearch": (lambda: DenoisingSearch(0.1, gammas=[1.0, 2.0], n_components=[4]), "Choosing the model"),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), STAGES.values(), ids=STAGES)
+def test_long_fits_report_their_stages(make, message, capsys):
+    calls = calls_of(lambda: make().fit(X, Y))
+    of_stage = [call for call in calls if call[2] == message]
+    assert of_stage[0][0] == 0 and of_stage[-1][0] == of_stage[-1][1] > 0
+    make().set_params(verbose=True).fit(X, Y)
+    assert f"{message}: " in capsys.readouterr().err
+
+
+def test_passes_over_rows_count_them(block_shape):
+    calls = calls_of(lambda: KernelPCA(2, gamma=1.0, landmarks=20).fit(X))
+    assert [call for call in calls if call[2] == "Learning from rows"][-1][:2] == (120, 120)
+
+
+def test_functions_report_their_stages(capsys):
+    svc = SVC(gamma=1.0).fit(X, Y)
+    assert calls_of(lambda: compress(svc, X=X, method="select"))[-1][2] == "Sizes tried"
+    compress(svc, X=X, method="select", verbose=True)
+    assert "Sizes tried: " in capsys.readouterr().err
+
+
+def test_models_with_callbacks_can_be_saved(tmp_path):
+    pytest.importorskip("sklearn.callback")
+    pytest.importorskip("safetensors")
+    model = KernelPCA(2, gamma=1.0).set_callbacks(Recorder()).fit(X)
+    model.save(tmp_path / "model.safetensors")
+    assert (load(tmp_path / "model.safetensors").transform(X) == model.transform(X)).all()

@@ -8,6 +8,7 @@ from typing import Any
 from preimage._arrays import array_namespace, device_kwargs, is_dask, is_host, itemsize
 from preimage._dask import map_chunks, sum_chunks
 from preimage._memory import free_memory
+from preimage._progress import stage
 from preimage._threads import available_threads, run_parallel
 from preimage._typing import Array, Rows
 
@@ -61,14 +62,29 @@ def map_rows(
 
 
 def sum_rows(
-    function: Callable[..., Any], X: Rows, *others: Array | None, rows: int | None = None, device_of: Array = None
+    function: Callable[..., Any],
+    X: Rows,
+    *others: Array | None,
+    rows: int | None = None,
+    device_of: Array = None,
+    message: str | None = None,
 ) -> Any:
     """Add `function(block, *blocks of others)` over consecutive blocks of rows; the terms need only know `+`.
 
-    Parameters are those of `map_rows`. Chunks of a Dask array are summed where they are, and their sums by a tree.
+    Parameters are those of `map_rows`. Chunks of a Dask array are summed where they are, and their sums by a tree. A
+    pass over an array reports its progress under the name `message`; that of a Dask array is for its scheduler to show.
     """
     if is_dask(X):
         return sum_chunks(lambda *parts: sum_rows(function, *parts, rows=rows, device_of=device_of), X, *others)
+    if message is not None:
+        with stage(message, _length(X)) as advance:
+
+            def counted(block: Array, *parts: Array) -> Any:
+                found = function(block, *parts)
+                advance(_length(block))
+                return found
+
+            return sum_rows(counted, X, *others, rows=rows, device_of=device_of)
     arrays, blocks = (X, *others), _cut(X, rows)
     device_of = X if device_of is None else device_of
     # One partial sum per thread, not one per block, as sums may be large. Each thread takes every stride-th block,

@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows
 from preimage._linalg import eigh_descending, orthogonalize
+from preimage._progress import stage
 from preimage._typing import Array
 from preimage._validation import Interval
 from preimage.eigensolvers._eigensolver import (
@@ -92,22 +93,24 @@ class BlockKrylov(Eigensolver):
         block = orthogonalize(_start(operator, width, rng), krylov.vectors)
 
         # Invariant: `block` is orthonormal and orthogonal to the basis, which holds every Ritz vector seen so far.
-        for step in range(1, max_products + 1):
-            if block.shape[1] == 0:  # the basis is invariant: go on in its complement until there are k pairs
-                block = orthogonalize(_random_block(operator, width, rng), krylov.vectors)[:, : n - krylov.size]
-            if krylov.size + block.shape[1] > krylov.capacity:
-                krylov.restart(krylov.ritz(k + width, by_modulus)[1])
-            krylov.append(block)
-            last = step == max_products or krylov.size == n
-            if krylov.size >= k and (last or step >= next_look):
-                result = krylov.result(*krylov.ritz(k, by_modulus), tolerance)
-                if result.converged:
-                    return replace(result, reason="converged")
-                if last:
-                    return result
-                excess, before = result.excess, excess
-                next_look = step + _steps_to_wait(excess, before)
-            block = krylov.next_block()
+        with stage("Finding components") as advance:
+            for step in range(1, max_products + 1):
+                if block.shape[1] == 0:  # the basis is invariant: go on in its complement until there are k pairs
+                    block = orthogonalize(_random_block(operator, width, rng), krylov.vectors)[:, : n - krylov.size]
+                if krylov.size + block.shape[1] > krylov.capacity:
+                    krylov.restart(krylov.ritz(k + width, by_modulus)[1])
+                krylov.append(block)
+                advance(block.shape[1])
+                last = step == max_products or krylov.size == n
+                if krylov.size >= k and (last or step >= next_look):
+                    result = krylov.result(*krylov.ritz(k, by_modulus), tolerance)
+                    if result.converged:
+                        return replace(result, reason="converged")
+                    if last:
+                        return result
+                    excess, before = result.excess, excess
+                    next_look = step + _steps_to_wait(excess, before)
+                block = krylov.next_block()
         raise ValueError(
             f"BlockKrylov needs {k} basis vectors for {k} eigenpairs, but max_iter={max_products} blocks of {width} "
             "columns end earlier. Raise max_iter or block_size."

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, in_precision, to_numpy
+from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
@@ -60,6 +61,7 @@ FISHER_CONSTRAINTS = {
     "invariances": "no_validation",
     "invariance_weight": [Interval(Real, 0, None, closed="left")],
     "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
+    "verbose": ["verbose"],
     "random_state": ["random_state", np.random.Generator],
 }
 
@@ -82,7 +84,7 @@ def _learns_from_streams(estimator: "KernelFisherDiscriminant") -> bool:
 
 
 class KernelFisherDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator
+    ReportsProgress, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator
 ):
     r"""Fisher's linear discriminant in feature space: a classifier, and a transformer to few features.
 
@@ -144,6 +146,8 @@ class KernelFisherDiscriminant(
         λ, the weight of T relative to the covariance within classes (both are means over the data).
     max_memory : int, str or None, default=None
         Memory for the Gram matrix when all points are kept.
+    verbose : bool, default=False
+        Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
         For landmarks; selectors given as objects have their own seed.
 
@@ -210,6 +214,7 @@ class KernelFisherDiscriminant(
         invariances: Any = None,
         invariance_weight: float = 1.0,
         max_memory: int | str | None = None,
+        verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
         self.n_components = n_components
@@ -229,8 +234,10 @@ class KernelFisherDiscriminant(
         self.invariances = invariances
         self.invariance_weight = invariance_weight
         self.max_memory = max_memory
+        self.verbose = verbose
         self.random_state = random_state
 
+    @reports_progress
     def fit(self, X: Rows, y: Targets = None, sample_weight: Targets = None) -> "KernelFisherDiscriminant":
         """Find the discriminants of the classes.
 

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import to_dense, to_numpy
+from preimage._progress import ReportsProgress, reports_progress, stage
 from preimage._typing import Array, Folds, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, refuse_stream, require_in_memory
 from preimage.discriminants import FisherOptions, KernelTable, LabelledData, select_points
@@ -40,7 +41,7 @@ WITHOUT_WIDTH = ("linear", "cosine", "precomputed")
 
 
 class KernelFisherDiscriminantCV(
-    ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator
+    ReportsProgress, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator
 ):
     r"""`KernelFisherDiscriminant` with `gamma` and `alpha` chosen by cross-validation.
 
@@ -51,7 +52,7 @@ class KernelFisherDiscriminantCV(
     Parameters
     ----------
     n_components, kernel, degree, coef0, kernel_params, landmarks, regularizer, alpha_scale, multiclass, threshold, \
-    sparsity, class_weight, invariances, invariance_weight, max_memory, random_state
+    sparsity, class_weight, invariances, invariance_weight, max_memory, verbose, random_state
         As in `KernelFisherDiscriminant`. Landmarks are chosen once per width, on all rows; their kernel values with
         all rows are held.
     gammas : list of floats and rules as for `gamma`, or None, default=None
@@ -116,6 +117,7 @@ class KernelFisherDiscriminantCV(
         invariances: Any = None,
         invariance_weight: float = 1.0,
         max_memory: int | str | None = None,
+        verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
         self.n_components = n_components
@@ -136,8 +138,10 @@ class KernelFisherDiscriminantCV(
         self.invariances = invariances
         self.invariance_weight = invariance_weight
         self.max_memory = max_memory
+        self.verbose = verbose
         self.random_state = random_state
 
+    @reports_progress
     def fit(self, X: Rows, y: Targets, sample_weight: Targets = None) -> "KernelFisherDiscriminantCV":
         """Choose the parameters, and fit on all rows.
 
@@ -165,11 +169,13 @@ class KernelFisherDiscriminantCV(
         # The kernel values of the best width so far are kept for the final fit where memory allows.
         keeps_values = self.landmarks is not None or fits_in_memory(data.X, self.max_memory, n_more=1)
         scores, best_score, best = [], -np.inf, None
-        for gamma in gammas:
-            candidate = self._candidate(gamma, rows, data, options)
-            scores.append(_accuracies(candidate.table, folds, alphas))
-            if (score := scores[-1].mean(axis=1).max()) > best_score:
-                best_score, best = score, candidate if keeps_values else None
+        with stage("Choosing the width", len(gammas)) as advance:
+            for gamma in gammas:
+                candidate = self._candidate(gamma, rows, data, options)
+                scores.append(_accuracies(candidate.table, folds, alphas))
+                if (score := scores[-1].mean(axis=1).max()) > best_score:
+                    best_score, best = score, candidate if keeps_values else None
+                advance()
         self._store(gammas, alphas, np.concatenate(scores))
         best = self._candidate(self.best_params_["gamma"], rows, data, options) if best is None else best
         self.best_estimator_ = self._fitted_model(best)

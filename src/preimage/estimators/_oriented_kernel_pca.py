@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, in_precision, take_rows
+from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, check_points, check_same_device, check_weights, with_weight
 from preimage.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
@@ -31,7 +32,9 @@ from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 
-class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator):
+class OrientedKernelPCA(
+    ReportsProgress, PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator
+):
     r"""Features of feature space that vary with the data, and not with what is known to be noise.
 
     Maximises [1]_
@@ -71,6 +74,8 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         How `inverse_transform` and `denoise` find pre-images; names as in `KernelPCA`, but "auto" denoises by
         descent. "fixed_point" is slow here: invariant features have large coefficients of both signs, which make its
         steps short.
+    verbose : bool, default=False
+        Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the choice of landmarks. Selectors given as objects have their own seed.
 
@@ -131,6 +136,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         "invariances": [TangentCovariance, Transformation, callable, list, tuple, None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "preimage": [str, Preimage],
+        "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -147,6 +153,7 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         invariances: Any = None,
         alpha: float = 1e-3,
         preimage: str | Preimage = "auto",
+        verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
         self.n_components = n_components
@@ -159,8 +166,10 @@ class OrientedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Transfor
         self.invariances = invariances
         self.alpha = alpha
         self.preimage = preimage
+        self.verbose = verbose
         self.random_state = random_state
 
+    @reports_progress
     def fit(
         self,
         X: Rows,

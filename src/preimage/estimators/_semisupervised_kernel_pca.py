@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 
 from preimage._arrays import in_precision, take_rows
+from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_weights, with_weight
 from preimage.components import FeatureSample, SemiSupervisedSubspace, semi_supervised_subspace
@@ -27,7 +28,9 @@ from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 
-class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator):
+class SemiSupervisedKernelPCA(
+    ReportsProgress, PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator
+):
     r"""Kernel PCA whose axes are biased towards the labels of a part of the points.
 
     Component n minimises [1]_
@@ -75,6 +78,8 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
         How `inverse_transform` and `denoise` find pre-images; names as in `KernelPCA`, but "auto" denoises by
         descent. "fixed_point" works as well, but takes many steps where coefficients have both signs, and with
         `Warped` kernels.
+    verbose : bool, default=False
+        Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the choice of landmarks. Selectors given as objects have their own seed.
 
@@ -140,6 +145,7 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
         "first_class": "no_validation",
         "center_codes": ["boolean"],
         "preimage": [str, Preimage],
+        "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -159,6 +165,7 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
         first_class: Any = None,
         center_codes: bool = False,
         preimage: str | Preimage = "auto",
+        verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
         self.n_components = n_components
@@ -174,8 +181,10 @@ class SemiSupervisedKernelPCA(PreimageMixin, ClassNamePrefixFeaturesOutMixin, Tr
         self.first_class = first_class
         self.center_codes = center_codes
         self.preimage = preimage
+        self.verbose = verbose
         self.random_state = random_state
 
+    @reports_progress
     def fit(self, X: Rows, y: Targets = None, sample_weight: Targets = None) -> "SemiSupervisedKernelPCA":
         """Find axes that follow the labels where there are any.
 

@@ -5,6 +5,7 @@ from typing import Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from preimage._progress import reports_progress
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import check_labels
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
@@ -20,7 +21,7 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
 
     Parameters
     ----------
-    landmarks, kernel, gamma, degree, coef0, kernel_params, alpha, fit_intercept, random_state
+    landmarks, kernel, gamma, degree, coef0, kernel_params, alpha, fit_intercept, verbose, random_state
         As in `SparseGreedyRegressor`.
 
     Attributes
@@ -39,6 +40,7 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
     True
     """
 
+    @reports_progress
     def fit(self, X: Rows, y: Targets, sample_weight: Targets | None = None) -> Self:
         """Choose landmarks among the rows of X, and fit functions that tell the classes apart.
 

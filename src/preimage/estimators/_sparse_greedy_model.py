@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import take_rows, to_numpy
+from preimage._progress import ReportsProgress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_model_inputs, check_weights, generator
 from preimage.estimators._kernel_input import (
@@ -51,7 +52,7 @@ class SparseGreedyPath:
     test_error: np.ndarray | None
 
 
-class SparseGreedyModel(Saved, BaseEstimator, ABC):
+class SparseGreedyModel(ReportsProgress, Saved, BaseEstimator, ABC):
     """Least squares on landmarks; subclasses give the targets and what is made of function values."""
 
     landmarks_: Landmarks
@@ -64,6 +65,7 @@ class SparseGreedyModel(Saved, BaseEstimator, ABC):
         **KERNEL_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],
         "fit_intercept": ["boolean"],
+        "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -78,6 +80,7 @@ class SparseGreedyModel(Saved, BaseEstimator, ABC):
         kernel_params: dict | None = None,
         alpha: Any = 1.0,
         fit_intercept: bool = True,
+        verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
         self.landmarks = landmarks
@@ -88,6 +91,7 @@ class SparseGreedyModel(Saved, BaseEstimator, ABC):
         self.kernel_params = kernel_params
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.verbose = verbose
         self.random_state = random_state
 
     def path(self, X: Rows | None = None, y: Targets | None = None) -> SparseGreedyPath:

@@ -7,6 +7,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
 from preimage._arrays import to_numpy
+from preimage._progress import reports_progress
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import check_targets
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
@@ -41,6 +42,8 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
         Zero is least squares.
     fit_intercept : bool, default=True
         Whether to add a constant b that is not penalised; `KernelRidge` has none.
+    verbose : bool, default=False
+        Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
         For the choice of landmarks. A selector object has its own.
 
@@ -85,6 +88,7 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
     True
     """
 
+    @reports_progress
     def fit(self, X: Rows, y: Targets, sample_weight: Targets | None = None) -> Self:
         """Choose landmarks among the rows of X, and fit the coefficients to y.
 

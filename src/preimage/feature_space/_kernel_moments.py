@@ -82,7 +82,8 @@ class KernelMoments:
                 advance(rows.shape[0])
             return sums
 
-        sums = sum_rows(block, X, weights, rows=BLOCK if to_device is None else DEVICE_BLOCK, device_of=points)
+        n_rows = BLOCK if to_device is None else DEVICE_BLOCK
+        sums = sum_rows(block, X, weights, rows=n_rows, device_of=points, message="Learning from rows")
         xp = array_namespace(sums.values.mean)
         if not bool(xp.all(xp.isfinite(sums.values.mean))):
             raise ValueError(

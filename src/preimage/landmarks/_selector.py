@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, take_rows
+from preimage._progress import stage
 from preimage._typing import Array, Rows, Seed
 from preimage._validation import Interval, check_parameters, generator
 from preimage.exceptions import UnsupportedKernelError
@@ -143,19 +144,22 @@ class LandmarkSelector(BaseEstimator, ABC):
 
     def _grow(self, span: GrowingSpan, limit: int, goal: float, rng: np.random.Generator) -> None:
         """Let rows join that `propose` names, until there are enough, little is left, or all others depend on them."""
-        while len(span) < limit and span.residual_trace > goal:
-            open_rows = span.open_rows()[0]
-            if not open_rows.size:
-                break
-            proposal = self.propose(span, limit - len(span), rng)
-            if not isinstance(proposal, Proposal):
-                proposal = Proposal(np.asarray(proposal))
-                if not np.isin(proposal.numbers, open_rows).any():
-                    raise ValueError(
-                        f"{type(self).__name__}.propose must name at least one open row; it returned "
-                        f"{proposal.numbers!r}. `span.open_rows()` has those to choose from."
-                    )
-            span.extend(proposal, limit - len(span), goal)
+        with stage("Selecting landmarks", limit, len(span)) as advance:
+            while len(span) < limit and span.residual_trace > goal:
+                open_rows = span.open_rows()[0]
+                if not open_rows.size:
+                    break
+                proposal = self.propose(span, limit - len(span), rng)
+                if not isinstance(proposal, Proposal):
+                    proposal = Proposal(np.asarray(proposal))
+                    if not np.isin(proposal.numbers, open_rows).any():
+                        raise ValueError(
+                            f"{type(self).__name__}.propose must name at least one open row; it returned "
+                            f"{proposal.numbers!r}. `span.open_rows()` has those to choose from."
+                        )
+                before = len(span)
+                span.extend(proposal, limit - before, goal)
+                advance(len(span) - before)
 
     def _limit(self, view: View) -> int:
         return min(view.n_candidates, self.n_landmarks or view.n_candidates)

@@ -8,6 +8,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from preimage._arrays import array_namespace, from_numpy, to_numpy
 from preimage._linalg import rank_tolerance
+from preimage._progress import stage
 from preimage._typing import Array, Targets
 from preimage.feature_space import Expansion
 from preimage.machines._machine import KernelMachine
@@ -268,19 +269,26 @@ def _smallest(
     make: Callable[[int], _Candidate], accepts: Callable[[_Candidate], bool], largest: int, resolution: float
 ) -> _Candidate | None:
     """The smallest acceptable candidate, by doubling and bisection; None where not even the largest is."""
-    size, refused = min(FIRST_SIZE, largest), 0
-    best = make(size)
-    while not accepts(best):
-        if size == largest:
-            return None
-        size, refused = min(2 * size, largest), size
-        best = make(size)
-    # `best` has `size` points and is acceptable; `refused` points, where more than zero, are too few.
-    while size - refused > max(1, resolution * size):
-        middle = (size + refused) // 2
-        candidate = make(middle)
-        if accepts(candidate):
-            size, best = middle, candidate
-        else:
-            refused = middle
-    return best
+    with stage("Sizes tried") as advance:
+
+        def tried(size: int) -> tuple[_Candidate, bool]:
+            candidate = make(size)
+            advance()
+            return candidate, accepts(candidate)
+
+        size, refused = min(FIRST_SIZE, largest), 0
+        best, is_enough = tried(size)
+        while not is_enough:
+            if size == largest:
+                return None
+            size, refused = min(2 * size, largest), size
+            best, is_enough = tried(size)
+        # `best` has `size` points and is acceptable; `refused` points, where more than zero, are too few.
+        while size - refused > max(1, resolution * size):
+            middle = (size + refused) // 2
+            candidate, is_enough = tried(middle)
+            if is_enough:
+                size, best = middle, candidate
+            else:
+                refused = middle
+        return best

@@ -22,6 +22,7 @@ from sklearn.utils import get_tags
 
 from preimage._arrays import is_foreign, is_sparse, take_rows, to_numpy
 from preimage._linalg import match, matched
+from preimage._progress import stage
 from preimage._typing import Array, Folds, Rows, Targets
 from preimage._validation import count_rows, require_in_memory
 from preimage.calibration import LeaveOneOut
@@ -246,8 +247,7 @@ def _whitening_sizes(scores: LeaveOneOut) -> tuple[Array, Array]:
 def _refitted_scores(
     estimator: Any, X: Rows, y: Targets, train: Array, weights: Array | None, splits: Folds, n_jobs: int | None
 ) -> LeftOutScores:
-    work = delayed(_scores_of_fold)
-    results = Parallel(n_jobs=n_jobs)(work(estimator, X, y, train, weights, *split) for split in splits)
+    results = _for_splits(_scores_of_fold, splits, n_jobs, estimator, X, y, train, weights)
     left_out = np.zeros_like(train)
     for (_, test), (_, scores) in zip(splits, results, strict=True):
         left_out[test] = scores
@@ -259,6 +259,16 @@ def _refitted_scores(
                 yield others, fold, test
 
     return LeftOutScores(train, left_out, REFITS, folds, weights)
+
+
+def _for_splits(work: Callable[..., Any], splits: Folds, n_jobs: int | None, *data: Any) -> list[Any]:
+    """`work(*data, *split)` for each split, `n_jobs` at a time."""
+    results = []
+    with stage("Leaving out samples", len(splits)) as advance:
+        for found in Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*data, *split) for split in splits):
+            results.append(found)
+            advance()
+    return results
 
 
 def _scores_of_fold(
@@ -282,8 +292,7 @@ def _refitted_decisions(
     n_jobs: int | None,
 ) -> LeftOutDecisions:
     """Decisions of models without each row, their mean over the folds that leave it out."""
-    work = delayed(_decisions_of_fold)
-    results = Parallel(n_jobs=n_jobs)(work(estimator, X, y, weights, *split) for split in splits)
+    results = _for_splits(_decisions_of_fold, splits, n_jobs, estimator, X, y, weights)
     level = mean(train, weights)
     decisions, levels, counts = np.zeros(train.shape), np.zeros(train.shape), np.zeros((len(train), 1))
     for (_, left), (values, of_model) in zip(splits, results, strict=True):

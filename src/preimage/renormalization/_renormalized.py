@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import describe_device, is_foreign, is_sparse
+from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import StrOptions, check_parameters, count_rows, generator
 from preimage.calibration._comparison import SCORINGS, predicted_codes
@@ -56,7 +57,7 @@ def _inner_has(name: str) -> Callable[["Renormalized"], bool]:
     return check
 
 
-class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
+class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
     r"""A transformer or classifier whose values for new points follow the law of those for training points.
 
     With more variables than samples, principal components, kernel principal components and decision functions are
@@ -108,6 +109,8 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         Splitters such as ``GroupKFold(5)`` get the `groups` that `fit` is given.
     n_jobs : int or None, default=None
         Refits at a time.
+    verbose : bool, default=False
+        Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the folds.
 
@@ -160,6 +163,7 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         "scoring": [StrOptions(set(SCORINGS))],
         "cv": ["cv_object"],
         "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -172,6 +176,7 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         scoring: str = "balanced_accuracy",
         cv: Any = None,
         n_jobs: int | None = None,
+        verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
         self.estimator = estimator
@@ -180,8 +185,10 @@ class Renormalized(MetaEstimatorMixin, Saved, BaseEstimator):
         self.scoring = scoring
         self.cv = cv
         self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
+    @reports_progress
     def fit(self, X: Rows, y: Targets = None, sample_weight: Targets = None, groups: Targets = None) -> "Renormalized":
         """Fit the estimator, and learn the correction from models without some of the points.
 

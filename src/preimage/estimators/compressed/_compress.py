@@ -5,6 +5,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from preimage._progress import progress_bar
 from preimage._typing import Rows, Seed, Targets
 from preimage.estimators.compressed._models import (
     Compressed,
@@ -33,6 +34,7 @@ def compress(
     tolerance: float | None = None,
     shared: bool = True,
     dtype: str | None = None,
+    verbose: bool = False,
     random_state: Seed = 0,
 ) -> Any:
     r"""The same kernel machine with a few dozen points: smaller, faster, with the original's methods.
@@ -67,6 +69,8 @@ def compress(
         Whether all functions (classes, pairs, outputs) share all points; otherwise each has `n_points` of its own.
     dtype : {"float32", "float64"} or None, default=None
         Precision of the result.
+    verbose : bool, default=False
+        Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
 
     Returns
@@ -114,10 +118,12 @@ def compress(
         tolerance=tolerance,
         shared=shared,
         dtype=dtype,
+        verbose=verbose,
         random_state=random_state,
         **({"preimage": _solver(folded.template)} if kind == "transformer" else {}),
     )
-    model._compress(folded, X, y)
+    with progress_bar(verbose):
+        model._compress(folded, X, y)
     if not folded.front:
         return model
     outer = estimator if isinstance(estimator, Pipeline) else Pipeline([])

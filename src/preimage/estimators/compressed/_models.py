@@ -24,6 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, is_foreign, is_sparse, to_dense
+from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
@@ -49,7 +50,7 @@ from preimage.solvers import Preimage, PreimageResult, TargetSolver, as_preimage
 DEFAULT_TOLERANCE = 0.005
 
 
-class Compressed(Saved, BaseEstimator):
+class Compressed(ReportsProgress, Saved, BaseEstimator):
     """What compressed machines of all kinds share.
 
     `fit` trains the original and compresses it; `compress` does the same to a model that is fitted already.
@@ -67,6 +68,7 @@ class Compressed(Saved, BaseEstimator):
         "tolerance": [Interval(Real, 0, None, closed="left"), None],
         "shared": ["boolean"],
         "dtype": [StrOptions({"float32", "float64"}), None],
+        "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -79,6 +81,7 @@ class Compressed(Saved, BaseEstimator):
         tolerance: float | None = None,
         shared: bool = True,
         dtype: str | None = None,
+        verbose: bool = False,
         random_state: Seed = 0,
     ):
         self.estimator = estimator
@@ -87,8 +90,10 @@ class Compressed(Saved, BaseEstimator):
         self.tolerance = tolerance
         self.shared = shared
         self.dtype = dtype
+        self.verbose = verbose
         self.random_state = random_state
 
+    @reports_progress
     def fit(self, X: Rows, y: Targets | None = None, **fit_params: Any) -> Self:
         """Fit the original on X and y, and compress it on the same data.
 
@@ -302,6 +307,8 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         Whether all functions of the machine share all points; otherwise each has `n_points` of its own.
     dtype : {"float32", "float64"} or None, default=None
         Precision of the result; None keeps that of the original.
+    verbose : bool, default=False
+        Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
 
     Attributes
@@ -458,6 +465,7 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         tolerance: float | None = None,
         shared: bool = True,
         dtype: str | None = None,
+        verbose: bool = False,
         random_state: Seed = 0,
         preimage: str | Preimage = "auto",
     ):
@@ -468,6 +476,7 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             tolerance=tolerance,
             shared=shared,
             dtype=dtype,
+            verbose=verbose,
             random_state=random_state,
         )
         self.preimage = preimage
