@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, in_double, is_chunked, is_foreign, on_device, to_numpy
+from preimage._arrays import array_namespace, epsilon, in_double, is_foreign, on_device, to_numpy
 from preimage._linalg import (
     determined_count,
     fix_signs,
@@ -15,7 +15,6 @@ from preimage._linalg import (
     top_eigh,
     whitening_factor,
 )
-from preimage._progress import stage
 from preimage._typing import Array, Rows
 from preimage._warnings import warn_user
 from preimage.components._principal import PrincipalSubspace, Wanted
@@ -80,9 +79,7 @@ class LandmarkModel:
         device : str, optional
             Where moments of NumPy data are computed.
         """
-        with stage("Selecting landmarks", 1) as advance:
-            landmarks = select_landmarks(selector, kernel, X, rng)
-            advance()
+        landmarks = select_landmarks(selector, kernel, X, rng)
         moments = _moments(kernel, landmarks.points, X, weights, device)
         return cls.of(landmarks, moments, wanted)
 
@@ -271,12 +268,9 @@ def select_landmarks(selector: LandmarkSelector, kernel: Kernel, X: Rows, rng: n
 
 def _moments(kernel: Kernel, points: Array, X: Rows, weights: np.ndarray | None, device: str | None) -> KernelMoments:
     """Moments of X, which is read once; NumPy data go through the device block by block, and the sums come back."""
-    with stage("Learning from rows", X.shape[0]) as advance:
-        # Chunks of a Dask array may be summed in other processes, where nobody listens.
-        told = None if is_chunked(X) else advance
-        if device is None or is_foreign(X):
-            return KernelMoments.of(kernel, points, X, weights=weights, advance=told)
-        to_device = lambda rows: on_device(rows, device)
-        there = KernelMoments.of(kernel, to_device(points), X, weights=weights, to_device=to_device, advance=told)
+    if device is None or is_foreign(X):
+        return KernelMoments.of(kernel, points, X, weights=weights)
+    to_device = lambda rows: on_device(rows, device)
+    there = KernelMoments.of(kernel, to_device(points), X, weights=weights, to_device=to_device)
     values = replace(there.values, mean=to_numpy(there.values.mean), scatter=to_numpy(there.values.scatter))
     return replace(there, points=points, values=values)

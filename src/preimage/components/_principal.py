@@ -8,7 +8,6 @@ import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy
 from preimage._linalg import determined_count, fix_signs, require_variance
-from preimage._progress import stage
 from preimage._typing import Array
 from preimage._warnings import warn_user
 from preimage.eigensolvers._dense import Dense
@@ -158,9 +157,7 @@ def principal_subspace(
     if weights is not None:
         weights = from_numpy(weights / unit, gram.X, dtype=gram.dtype)
     centered = gram.centered(weights)
-    with stage("Finding eigenvectors", 1) as advance:
-        eigen = _leading_pairs(centered, wanted, rng, options)
-        advance()
+    eigen = _leading_pairs(centered, wanted, rng, options)
     _warn_if_diagonal(centered)
     keep = _kept(eigen, wanted, centered)
 

@@ -93,7 +93,7 @@ class BlockKrylov(Eigensolver):
         block = orthogonalize(_start(operator, width, rng), krylov.vectors)
 
         # Invariant: `block` is orthonormal and orthogonal to the basis, which holds every Ritz vector seen so far.
-        with stage("Finding components") as advance:
+        with stage("Finding eigenvectors") as advance:
             for step in range(1, max_products + 1):
                 if block.shape[1] == 0:  # the basis is invariant: go on in its complement until there are k pairs
                     block = orthogonalize(_random_block(operator, width, rng), krylov.vectors)[:, : n - krylov.size]

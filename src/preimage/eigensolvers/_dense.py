@@ -6,6 +6,7 @@ import numpy as np
 
 from preimage._arrays import take_rows
 from preimage._linalg import eigh_descending, top_eigh
+from preimage._progress import stage
 from preimage._threads import small_matrices
 from preimage._typing import Array
 from preimage.eigensolvers._eigensolver import (
@@ -34,8 +35,9 @@ class Dense(Eigensolver):
 
     def solve(self, operator: Operator, k: int, rng: np.random.Generator, *, by_modulus: bool = False) -> EigenResult:
         matrix = operator.dense() if hasattr(operator, "dense") else operator
-        with small_matrices(matrix.shape[0]):
+        with stage("Finding eigenvectors", 1) as advance, small_matrices(matrix.shape[0]):
             values, vectors = _leading_pairs(matrix, k, by_modulus)
+            advance()
         tolerance = relative_tolerance(None, vectors.dtype)
         # Residuals by the matrix that was decomposed: products with one that is not centred have errors of their own.
         result = measured_result(values, vectors, matrix @ vectors, tolerance, matrix.shape[0], "direct method")

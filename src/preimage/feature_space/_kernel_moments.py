@@ -55,7 +55,6 @@ class KernelMoments:
         *,
         weights: Array | None = None,
         to_device: Callable[[Array], Array] | None = None,
-        advance: Callable[[int], None] | None = None,
     ) -> KernelMoments:
         """One pass over X: an array, a memory map, a Dask array.
 
@@ -69,18 +68,13 @@ class KernelMoments:
             How often each row counts; once by default.
         to_device : callable, optional
             Moves a block of rows of X to that device.
-        advance : callable, optional
-            Told the number of rows of every block that is done, in the process that computes it.
         """
         values_of, from_disk, as_numbers = kernel.against(points), is_lazy(X), kernel.points_are_row_numbers
 
         def block(rows: Array, weights: Array | None) -> _Sums:
             rows = check_finite_block("KernelPCA", as_points(rows)) if from_disk else rows
             rows = rows if to_device is None else to_device(rows)
-            sums = _Sums.of(kernel, values_of, rows if as_numbers else as_points(rows), weights)
-            if advance is not None:
-                advance(rows.shape[0])
-            return sums
+            return _Sums.of(kernel, values_of, rows if as_numbers else as_points(rows), weights)
 
         n_rows = BLOCK if to_device is None else DEVICE_BLOCK
         sums = sum_rows(block, X, weights, rows=n_rows, device_of=points, message="Learning from rows")
