@@ -1,12 +1,15 @@
 """Fisher's discriminant with a ridge, for scans and genes: many more variables than samples."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, in_double, in_precision, to_numpy
+from preimage._typing import Array, Rows, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
@@ -24,18 +27,19 @@ from preimage.persistence import Saved
 class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator):
     r"""Canonical variates with a ridge, and the nearest class mean among them.
 
-    Solves :math:`\Sigma_B w = \theta (\Sigma_W + \alpha I) w` with the covariances between and within classes, by one
-    singular value decomposition of the n × d data whatever d is; C classes have C − 1 variates. In the space of the
-    variates, where the regularised covariance within classes is the identity, a point belongs to the class whose mean
-    is nearest, with posterior probabilities :math:`p_c(x) \propto \pi_c \exp(-\tfrac12 \|W^\top x - \mu_c\|^2)`. For
-    two classes the map of weights is :math:`w \propto (\Sigma_W + \alpha I)^{-1} (m_2 - m_1)`: between that of Fisher
-    (α = 0) and the difference of the class means (α → ∞).
+    Solves (F12), :math:`\Sigma_B w = \theta (\Sigma_W + \alpha I) w`, with the covariances between and within classes,
+    by one singular value decomposition of the n × d data whatever d is; C classes have C − 1 variates. In the space of
+    the variates, where the regularised covariance within classes is the identity, a point is assigned to the class
+    whose mean is nearest, with posterior probabilities
+    :math:`p_c(x) \propto \pi_c \exp(-\tfrac12 \|W^\top x - \mu_c\|^2)`. For two classes the map of weights is
+    :math:`w \propto (\Sigma_W + \alpha I)^{-1} (m_2 - m_1)`: between that of Fisher (α = 0) and the difference of the
+    class means (α → ∞).
 
     Parameters
     ----------
     alpha : float, default=1.0
-        The ridge α ≥ 0, in units of the variance of a variable: 1 is a natural scale for standardised ones. Zero wants
-        more samples than variables.
+        The ridge α ≥ 0, in units of the variance of a variable: 1 is a natural scale for standardised variables. Zero
+        needs more samples than variables.
     n_components : int or None, default=None
         Variates to keep of at most C − 1; None is all.
     priors : {"equal", "empirical"} or array of shape (n_classes,), default="equal"
@@ -86,12 +90,14 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
         "priors": [StrOptions({"equal", "empirical"}), "array-like"],
     }
 
-    def __init__(self, alpha=1.0, *, n_components=None, priors="equal"):
+    def __init__(
+        self, alpha: float = 1.0, *, n_components: int | None = None, priors: str | Sequence[float] = "equal"
+    ) -> None:
         self.alpha = alpha
         self.n_components = n_components
         self.priors = priors
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Rows, y: Targets, sample_weight: Targets = None) -> "PenalizedDiscriminant":
         """Find the variates of the classes.
 
         Parameters
@@ -101,7 +107,7 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
         y : array of shape (n,)
             Class labels.
         sample_weight : array of shape (n,), optional
-            Like repetitions of rows: in means, covariances and empirical priors.
+            Weight 2 counts as two equal rows: in means, covariances and empirical priors.
 
         Returns
         -------
@@ -111,19 +117,21 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
         X = self._check_training(X)
         y = check_labels(self, y, X.shape[0])
         weights = check_weights(self, sample_weight, X.shape[0])
-        if weights is not None:  # rows of weight zero have no part in anything
+        if weights is not None:  # rows of weight zero are left out
             kept = np.flatnonzero(weights)
             X, y, weights = X[kept], y[kept], weights[kept]
         classes, codes = np.unique(y, return_inverse=True)
         require_classes(self, classes)
         return self._store(PenalizedFisher(X, weights), classes, codes, self.alpha)
 
-    def decompose(self, X):
-        """What `fit_path` needs of X and not of labels, to be shared between labels."""
+    def decompose(self, X: Rows) -> PenalizedFisher:
+        """The decomposition of X that `fit_path` needs; it does not depend on labels, so that many can share it."""
         return PenalizedFisher(self._check_training(X))
 
-    def fit_path(self, X, y, alphas, *, decomposition=None):
-        """Models for many ridges at little more than the price of one.
+    def fit_path(
+        self, X: Rows, y: Targets, alphas: Sequence[float], *, decomposition: PenalizedFisher | None = None
+    ) -> list["PenalizedDiscriminant"]:
+        """Models for many ridges, which cost little more than one.
 
         Parameters
         ----------
@@ -131,12 +139,12 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
         y : array of shape (n,)
         alphas : sequence of float
         decomposition : optional
-            Of X, by `decompose`, where other labels have needed it already.
+            Of X, by `decompose`, where it is known already.
 
         Returns
         -------
         list of PenalizedDiscriminant
-            Fitted, one for each ridge.
+            Fitted, one per ridge.
         """
         decomposition = self.decompose(X) if decomposition is None else decomposition
         y = check_labels(self, y, decomposition.scores.shape[0])
@@ -144,33 +152,35 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
         require_classes(self, classes)
         return [self._with_ridge(alpha, decomposition, classes, codes) for alpha in alphas]
 
-    def transform(self, X):
+    def transform(self, X: Rows) -> Array:
         """Values of the variates, shape (q, n_components_); zero at the mean of the training data."""
         X = self._check_inputs(X)
         return in_precision(self._along(X, self.scalings_), X.dtype)
 
-    def decision_function(self, X):
-        """Log-odds of the second of two classes, shape (q,); of more, log posteriors up to a constant, (q, C)."""
+    def decision_function(self, X: Rows) -> Array:
+        """Log-odds of the second of two classes, shape (q,); else log posteriors up to a constant, shape (q, C)."""
         X = self._check_inputs(X)
         decisions = in_precision(self._decisions(X), X.dtype)
         return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """Class labels."""
         X = self._check_inputs(X)
         return self.classes_[self._rule.chosen(to_numpy(self._decisions(X)))]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Array:
         """Probabilities of the classes, shape (q, n_classes)."""
         X = self._check_inputs(X)
         return self._rule.probabilities(to_numpy(self._decisions(X)))
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Rows) -> Array:
         """Logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _with_ridge(self, alpha, decomposition, classes, codes):
+    def _with_ridge(
+        self, alpha: float, decomposition: PenalizedFisher, classes: Array, codes: Array
+    ) -> "PenalizedDiscriminant":
         model = clone(self).set_params(alpha=alpha)
         check_parameters(model)
         model.n_features_in_ = decomposition.mean.size
@@ -178,7 +188,9 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
             model.feature_names_in_ = self.feature_names_in_
         return model._store(decomposition, classes, codes, alpha)
 
-    def _store(self, decomposition, classes, codes, alpha):
+    def _store(
+        self, decomposition: PenalizedFisher, classes: Array, codes: Array, alpha: float
+    ) -> "PenalizedDiscriminant":
         self.classes_ = classes
         self.mean_ = decomposition.mean
         self.ratios_, self.scalings_, self.means_ = decomposition.directions(
@@ -192,48 +204,49 @@ class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, Tr
         self.intercept_ = self._rule.intercept - self.coef_ @ self.mean_
         return self
 
-    def _probabilities(self, shares):
+    def _probabilities(self, fractions: Array) -> Array:
+        """Prior probabilities of the classes, of which the training data have the given fractions."""
         if isinstance(self.priors, str):
-            return shares if self.priors == "empirical" else np.full(shares.size, 1 / shares.size)
+            return fractions if self.priors == "empirical" else np.full(fractions.size, 1 / fractions.size)
         priors = np.asarray(self.priors, dtype=float)
-        if priors.shape != shares.shape or not np.all(priors > 0) or not np.isfinite(priors).all():
+        if priors.shape != fractions.shape or not np.all(priors > 0) or not np.isfinite(priors).all():
             raise ValueError(
-                f"{type(self).__name__} needs a positive prior probability for each of {shares.size} classes; got "
+                f"{type(self).__name__} needs a positive prior probability for each of {fractions.size} classes; got "
                 f"{self.priors!r}."
             )
         return priors / priors.sum()
 
-    def _decisions(self, X):
+    def _decisions(self, X: Array) -> Array:
         decisions = self._along(X, self.coef_.T)
         return decisions + from_numpy(self._rule.intercept, decisions)
 
-    def _along(self, X, directions):
-        """Inner products of centred rows with directions in NumPy, in the library of X and in double precision."""
+    def _along(self, X: Array, directions: Array) -> Array:
+        """Inner products of centred rows with directions (in NumPy), in the library of X and in double precision."""
         X = in_double(X)
-        # Centred first: means of scans are large against differences.
+        # Centred first: the means of scans are large relative to their differences.
         return (X - from_numpy(self.mean_, X)) @ from_numpy(directions, X)
 
-    def _check_training(self, X):
+    def _check_training(self, X: Rows) -> Array:
         refuse_stream(self, X, "fit", "It needs all rows at once: join the blocks, or use KernelFisherDiscriminant.")
         return to_numpy(check_points(self, X, reset=True, min_samples=2, accept_sparse=False))
 
-    def _check_inputs(self, X):
+    def _check_inputs(self, X: Rows) -> Array:
         check_is_fitted(self)
         refuse_stream(self, X, "predict", "Pass its blocks one by one.")
         return check_points(self, X, reset=False, accept_sparse=False)
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return self.n_components_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def _nearest_mean_rule(means, priors):
-    """Decisions in the space of the variates: log πc − ‖z − μc‖²/2 without what all classes share."""
+def _nearest_mean_rule(means: Array, priors: Array) -> LinearRule:
+    """Decisions in the space of the variates: log πc − ‖z − μc‖²/2 up to what all classes share."""
     weights, intercept = means.T, np.log(priors) - np.sum(means**2, axis=1) / 2
     if priors.size == 2:
         weights, intercept = weights[:, 1:] - weights[:, :1], intercept[1:] - intercept[:1]

@@ -1,9 +1,13 @@
 """Training scores, those of samples left out, and what correction makes of them, drawn."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
+from preimage._typing import Array, Rows, Targets
 from preimage.plotting._matplotlib import panels
-from preimage.renormalization._report import inflation_report
+from preimage.renormalization._report import InflationReport, inflation_report
 
 # Of Okabe and Ito; with markers, so that classes can be told apart without colours.
 STYLES = [("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#56B4E9", "P")]
@@ -47,14 +51,25 @@ class InflationDisplay:
     (['training', 'left out', 'corrected'], 3)
     """
 
-    def __init__(self, *, rows, labels=None, names, ratios):
+    def __init__(
+        self, *, rows: dict[str, Array], labels: dict[str, Array] | None = None, names: list[str], ratios: Array
+    ) -> None:
         self.rows = rows
         self.labels = labels
         self.names = names
         self.ratios = ratios
 
     @classmethod
-    def from_report(cls, report, *, X_test=None, y_test=None, n_components=4, ax=None, **scatter_kw):
+    def from_report(
+        cls,
+        report: InflationReport,
+        *,
+        X_test: Rows = None,
+        y_test: Targets = None,
+        n_components: int = 4,
+        ax: Any = None,
+        **scatter_kw: Any,
+    ) -> "InflationDisplay":
         """Draw what `inflation_report` measured.
 
         Parameters
@@ -94,8 +109,18 @@ class InflationDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y=None, *, X_test=None, y_test=None, n_components=4, ax=None, scatter_kw=None, **report_kw
-    ):
+        cls,
+        estimator: Any,
+        X: Rows,
+        y: Targets = None,
+        *,
+        X_test: Rows = None,
+        y_test: Targets = None,
+        n_components: int = 4,
+        ax: Any = None,
+        scatter_kw: dict[str, Any] | None = None,
+        **report_kw: Any,
+    ) -> "InflationDisplay":
         """Measure inflation, and draw it.
 
         Parameters
@@ -115,8 +140,8 @@ class InflationDisplay:
         options = {"X_test": X_test, "y_test": y_test, "n_components": n_components, "ax": ax}
         return cls.from_report(report, **options, **(scatter_kw or {}))
 
-    def plot(self, ax=None, **scatter_kw):
-        """Draw one panel a component.
+    def plot(self, ax: Any = None, **scatter_kw: Any) -> "InflationDisplay":
+        """Draw one panel per component.
 
         Parameters
         ----------
@@ -131,18 +156,18 @@ class InflationDisplay:
         """
         size = (3.4, 0.9 + ROW_HEIGHT * len(self.rows))
         self.axes_ = panels("InflationDisplay", ax, len(self.names), n_columns=2, panel_size=size, sharey=True)
-        self.figure_ = self.axes_[0].figure if len(self.axes_) else None
-        self.legend_ = None
+        self.figure_: Any = self.axes_[0].figure if len(self.axes_) else None
+        self.legend_: Any = None
         for k, panel in enumerate(self.axes_):
             self._draw(panel, k, scatter_kw)
         self._add_legend(outside=ax is None)
         return self
 
-    def _draw(self, ax, k, scatter_kw):
+    def _draw(self, ax: Any, k: int, scatter_kw: dict[str, Any]) -> None:
         for place, (name, values) in enumerate(self.rows.items()):
             column = values[:, k]
             for style, members in self._groups(name, len(column)):
-                # Heights that only keep points apart: always the same, so that pictures are.
+                # Heights only keep points apart; a fixed seed makes pictures repeatable.
                 heights = place - 0.28 + 0.44 * np.random.default_rng([SEED, place]).uniform(size=len(column))[members]
                 ax.scatter(column[members], heights, **(style | scatter_kw))
             bar = {"color": "black", "linewidth": 1.4, "capsize": 3, "marker": "|", "markersize": 7}
@@ -153,7 +178,7 @@ class InflationDisplay:
         ax.set_title(f"{self.names[k]}, inflation {self.ratios[k]:.3g}", fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
 
-    def _groups(self, name, count):
+    def _groups(self, name: str, count: int) -> Iterable[tuple[dict[str, Any], Array]]:
         """Style and members of each class of a row; one group where classes are not known."""
         base = {"s": 14, "alpha": 0.75, "linewidths": 0.3, "edgecolors": "white"}
         if self.labels is None or name not in self.labels:
@@ -163,10 +188,10 @@ class InflationDisplay:
             for each, (color, marker) in zip(self._classes(), STYLES, strict=False)
         ]
 
-    def _classes(self):
-        return np.unique(np.concatenate([np.asarray(labels) for labels in self.labels.values()]))
+    def _classes(self) -> Array:
+        return np.unique(np.concatenate([np.asarray(labels) for labels in (self.labels or {}).values()]))
 
-    def _add_legend(self, outside):
+    def _add_legend(self, outside: bool) -> None:
         if self.labels is None or not len(self.axes_):
             return
         handles, names = self.axes_[0].get_legend_handles_labels()
@@ -181,5 +206,5 @@ class InflationDisplay:
         )
 
 
-def _n_classes(y):
+def _n_classes(y: Targets) -> int:
     return len(np.unique(y))
