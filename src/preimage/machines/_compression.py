@@ -13,6 +13,7 @@ from preimage._typing import Array, Targets
 from preimage.feature_space import Expansion
 from preimage.machines._machine import KernelMachine
 from preimage.reduced_sets import NestedReducer, Reducer, Reduction, relative_error
+from preimage.solvers import Reason
 
 # Fraction of the examples of a class, averaged over classes, whose decision may change at a size within the tolerance.
 # The score alone is not enough: with a tolerance of half a percent, a class of that frequency could disappear.
@@ -102,7 +103,7 @@ def compress_machine(
     machine = _with_output_weights(machine, X)
     judge = _Judge(machine, X, y)
     merged = machine.expansion.merged()
-    whole = _Candidate(machine.with_expansion(merged), Reduction(merged, reason="all points are kept"))
+    whole = _Candidate(machine.with_expansion(merged), Reduction(merged, reason=Reason.ALL_POINTS_KEPT))
     size = merged.points.shape[0]
     if n_points is not None and shared and n_points >= size:
         # As many points as there are: the machine itself, where a search for better points could only lose digits.
@@ -117,7 +118,7 @@ def compress_machine(
         is_nested = shared and isinstance(reducer, NestedReducer)
         accepts = lambda candidate: judge.accepts(candidate.machine, tolerance)
         found = _smallest(make, accepts, size, 0.0 if is_nested else RESOLUTION) or replace(
-            whole, reduction=replace(whole.reduction, reason="no smaller machine is within the tolerance")
+            whole, reduction=replace(whole.reduction, reason=Reason.NOTHING_SMALLER)
         )
     return judge.compared(found, size)
 

@@ -25,8 +25,7 @@ from preimage.reduced_sets._projection import require_euclidean
 from preimage.reduced_sets._quadratic import eigen_points
 from preimage.reduced_sets._reducer import NestedReducer
 from preimage.solvers import Box, QuasiNewton, minimize_rows
-from preimage.solvers._descent import SameFunction
-from preimage.solvers._starts import spread
+from preimage.solvers._descent import SameFunction, spread
 
 # Fraction of k(z, z) below which an image counts as a combination of those already chosen. The gain (R4) is divided by
 # what is new: with this, six of the digits of kernel values are lost, which single precision just bears.

@@ -27,15 +27,15 @@ class Reduction:
     shift : array of shape (k,), or None
         Constants to add to the functions, where the reduction fitted function values; None is zero.
     converged : bool
-    reason : Reason or str
-        Why the iteration stopped, as a string that says so in words.
+    reason : Reason
+        Why the iteration stopped; also a string that says so in words.
     n_iter : int
     """
 
     expansion: Expansion
     shift: Array | None = None
     converged: bool = True
-    reason: str = Reason.DIRECT
+    reason: Reason = Reason.DIRECT
     n_iter: int = 0
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_numpy
+from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage._typing import Array
 from preimage.kernels import Kernel
 from preimage.solvers._batch import Batched
@@ -142,6 +142,17 @@ class SameFunction(Objective):
 
     def take(self, rows: np.ndarray) -> "SameFunction":
         return self
+
+
+def spread(points: Array) -> float:
+    """Root mean squared distance of the points from their mean; one when they coincide.
+
+    The length scale of a problem: steps and tolerances of rules are relative to it.
+    """
+    points = to_dense(points)
+    xp = array_namespace(points)
+    squared = float(xp.mean(xp.sum((points - xp.mean(points, axis=0)) ** 2, axis=1)))
+    return squared**0.5 if squared > 0 else 1.0
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance
+from preimage.solvers._descent import spread
 from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, about_origin, objective_at
-from preimage.solvers._starts import nearest_points, spread
+from preimage.solvers._starts import nearest_points
 
 
 class ExactInverse(TargetSolver):

@@ -9,12 +9,11 @@ from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.solvers._batch import Batched
-from preimage.solvers._descent import Box, Evaluation, StepRule, Verdict
+from preimage.solvers._descent import Box, Evaluation, StepRule, Verdict, spread
 from preimage.solvers._distance import has_fixed_point
 from preimage.solvers._nearest_image import NearestImage
 from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origin
 from preimage.solvers._quasi_newton import QuasiNewton
-from preimage.solvers._starts import spread
 
 # A fixed-point step divides by a sum with terms of both signs. When cancellation leaves less than this fraction of the
 # sum of moduli, the step divides by the sum of moduli instead, which also points downhill. At a tenth of the fraction
@@ -40,7 +39,7 @@ class FixedPoint(TargetSolver):
     the denominator cancels; problems that start where the kernel vanishes start again from the nearest training
     point. All problems are iterated together, two matrix products a step, and leave the batch when they are done.
 
-    Under a kernel that `Warped` bends along a graph the weights :math:`\alpha` are those of (W4), which change with z
+    Under a kernel that `Warped` fits to a graph the weights :math:`\alpha` are those of (W4), which change with z
     and have both signs: many steps are needed, and `Gradient` is faster.
 
     Parameters

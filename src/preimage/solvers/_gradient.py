@@ -6,11 +6,10 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
-from preimage.solvers._descent import Box
+from preimage.solvers._descent import Box, spread
 from preimage.solvers._nearest_image import NearestImage
 from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origin
 from preimage.solvers._quasi_newton import MEMORY, QuasiNewton
-from preimage.solvers._starts import spread
 
 
 class Gradient(TargetSolver):
@@ -18,7 +17,7 @@ class Gradient(TargetSolver):
 
     Minimises :math:`\rho(z) + \lambda \|z - x_0\|^2` over the box :math:`l \le z \le u`, with the gradient (P14). The
     first step is that of `FixedPoint` where the kernel has one. All problems run together, each with its own memory
-    and step length; a step must bring a decrease in proportion to its slope, so the objective never rises.
+    and step length; a step must lower the objective in proportion to what the gradient promises, so it never rises.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class LearnedMap(Preimage):
     def postponed(self, subspace: Subspace, X: Array) -> "FittedMap":
         """The map with its training rows, learned when it is first asked."""
         check_parameters(self)
-        # The points of the model are its own; other inputs may change under it.
+        # Points that the model keeps may be shared; other arrays may be changed by their owner.
         same = X is subspace.frame.points and training_rows(X.shape, self.max_rows).size == X.shape[0]
         return FittedMap(self, X if same else training_sample(X, self.max_rows))
 

@@ -17,8 +17,8 @@ from preimage.solvers._ridge_map import leave_one_out_errors, sound_ridges
 # Rows that judge candidates, and folds. Five folds of 500 rows choose as well as all of 800, and take a second.
 JUDGED_ROWS = 500
 FOLDS = 5
-# Squared widths of Gaussians on coordinates, as multiples of their median squared distance: narrow ones for coordinates
-# that bend strongly, wide ones with a small ridge for smooth maps, which they approximate by polynomials.
+# Squared widths of Gaussians on coordinates, as multiples of their median squared distance: narrow ones for maps that
+# are strongly curved, wide ones with a small ridge for smooth maps, which they approximate by polynomials.
 WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 4096.0)
 # Ridges as multiples of the mean of l(β, β). A wide Gaussian carries its curvature in eigenvalues of (1/width)², far
 # below one; below 1e-15 nothing is left of the ridge in double precision.
@@ -93,7 +93,7 @@ def choose_map(
         for number, kernel in enumerate(candidates):
             held_errors = held_out_errors(kernel, learn, X[position[kept]], ask, X[position[held]], center)
             by_row[number][:, position[held]] = held_errors
-    # Coordinates in single precision have errors of their own, which a smaller ridge would amplify.
+    # Coordinates in single precision have rounding errors that a smaller ridge would amplify.
     sound = 10 * epsilon(rows.dtype) <= RIDGES
     errors = _trimmed_means(by_row)
     errors = np.where(np.isfinite(errors) & sound, errors, np.inf)

@@ -9,10 +9,10 @@ from preimage._rows import for_blocks
 from preimage._typing import Array
 from preimage.feature_space import Expansion
 from preimage.solvers._batch import query_blocks
-from preimage.solvers._descent import Box, StepRule, minimize_rows
+from preimage.solvers._descent import Box, StepRule, minimize_rows, spread
 from preimage.solvers._distance import TargetModel, TargetObjective, distance_model
 from preimage.solvers._preimage import PreimageResult, Reason
-from preimage.solvers._starts import nearest_points, range_of, spread
+from preimage.solvers._starts import nearest_points
 
 # Points farther from the middle of the data than this many times the farthest data point, and than their start, are
 # lost: kernel PCA knows nothing of what lies beyond the data. At ten times as much, answers of sigmoid kernels leave
@@ -82,7 +82,7 @@ class NearestImage:
         lost = beyond_reach(result.points, self.target.points, self.start)
         if not lost.size:
             return result
-        again = self.take(lost).solve(rule, box.within(*range_of(self.target.points)), max_iter)
+        again = self.take(lost).solve(rule, box.within(*_range_of(self.target.points)), max_iter)
         again = replace(again, reason=Reason.array(lost.size, Reason.RESTRICTED), converged=np.zeros(lost.size, bool))
         return result.replaced(lost, again)
 
@@ -107,6 +107,13 @@ def enclosing_sphere(points: Array) -> tuple[Array, float]:
     points = to_dense(points)
     middle = array_namespace(points).mean(points, axis=0)
     return middle, float(_distances(points, middle).max())
+
+
+def _range_of(points: Array) -> tuple[Array, Array]:
+    """The smallest and the largest value of each column, two arrays of shape (d,)."""
+    points = to_dense(points)
+    xp = array_namespace(points)
+    return xp.min(points, axis=0), xp.max(points, axis=0)
 
 
 def _distances(Z: Array, middle: Array) -> np.ndarray:

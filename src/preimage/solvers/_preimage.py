@@ -33,6 +33,8 @@ class Reason(StrEnum):
     LEARNED = "no nearest image lies near the data; the learned map answered instead"
     NO_DESCENT = "the descent did not lower the error, and its start was kept"
     DEPENDENT_IMAGES = "images of the points are linearly dependent"
+    ALL_POINTS_KEPT = "all points are kept"
+    NOTHING_SMALLER = "no smaller machine is within the tolerance"
 
     @staticmethod
     def array(size: int, reason: "Reason") -> np.ndarray:

@@ -7,9 +7,8 @@ from preimage._arrays import array_namespace, epsilon
 from preimage._typing import Array
 from preimage.kernels import Kernel
 from preimage.solvers._batch import Batched
-from preimage.solvers._descent import Box, Evaluation, SameFunction, StepRule, Verdict, minimize_rows
+from preimage.solvers._descent import Box, Evaluation, SameFunction, StepRule, Verdict, minimize_rows, spread
 from preimage.solvers._preimage import Reason
-from preimage.solvers._starts import spread
 
 # Fraction of the decrease promised by the gradient that a step must bring (Armijo's rule, with the usual constant).
 # Near one hardly any step would be accepted; at zero a sequence of steps may stop short of a minimum.
@@ -58,8 +57,8 @@ class QuasiNewton(StepRule):
 
     def propose(self, state: "_State", Z: Array, here: Evaluation, box: Box) -> Array:
         free = box.free(Z, here.gradient)
-        slope = here.gradient * free
-        move = state.downhill(state.direction(slope) * free, slope)
+        gradient = here.gradient * free  # zero along bounds that it would cross
+        move = state.downhill(state.direction(gradient) * free, gradient)
         return box.clip(Z + state.length[:, None] * move)
 
     def judge(

@@ -12,10 +12,9 @@ from preimage._arrays import array_namespace, epsilon, from_numpy, to_numpy
 from preimage._typing import Array
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.feature_space import Expansion
-from preimage.solvers._descent import Evaluation, Objective
+from preimage.solvers._descent import Evaluation, Objective, spread
 from preimage.solvers._distance import TargetObjective, distance_model
 from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
-from preimage.solvers._starts import spread
 
 # A walk of path seeking rests where no derivative is larger than this: values of kernels are of the order of one, and
 # smaller derivatives are rounding errors of their sums. With ten times more, walks end visibly before the minimum.

@@ -10,21 +10,6 @@ from preimage._typing import Array
 from preimage.feature_space import Expansion, Gram, Subspace
 
 
-def spread(points: Array) -> float:
-    """Root mean squared distance of the points from their mean; one when they coincide."""
-    points = to_dense(points)
-    xp = array_namespace(points)
-    squared = float(xp.mean(xp.sum((points - xp.mean(points, axis=0)) ** 2, axis=1)))
-    return squared**0.5 if squared > 0 else 1.0
-
-
-def range_of(points: Array) -> tuple[Array, Array]:
-    """The smallest and the largest value of each column, two arrays of shape (d,)."""
-    points = to_dense(points)
-    xp = array_namespace(points)
-    return xp.min(points, axis=0), xp.max(points, axis=0)
-
-
 def nearest_in_subspace(subspace: Subspace, Y: Array) -> Array:
     """The training points whose images are nearest to the points of `subspace` with coordinates Y."""
     return to_dense(take_rows(subspace.frame.points, ranked_in_subspace(subspace, Y, 1)[:, 0]))

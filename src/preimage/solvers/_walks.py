@@ -8,7 +8,7 @@ from preimage._arrays import array_namespace, concat_rows, epsilon, from_numpy, 
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel, Scaled, Sum
-from preimage.solvers._descent import Box, Evaluation
+from preimage.solvers._descent import Box, Evaluation, spread
 from preimage.solvers._distance import TargetModel
 from preimage.solvers._exact import values_at_basis
 from preimage.solvers._fixed_point import FixedPoint
@@ -16,7 +16,6 @@ from preimage.solvers._gradient import Gradient
 from preimage.solvers._nearest_image import NearestImage, beyond_reach, enclosing_sphere
 from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver, values_at
 from preimage.solvers._quasi_newton import MEMORY, QuasiNewton
-from preimage.solvers._starts import spread
 
 # Turns that other solvers take with the factor β. They gain a constant factor per turn, and what twenty do not settle
 # (to SETTLED) is a slow drift that no picture shows.
