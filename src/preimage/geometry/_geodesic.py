@@ -71,7 +71,7 @@ def geodesic(
     Returns
     -------
     Geodesic
-        A path that runs into a point without an invertible metric ends there, and says so.
+        A path that reaches a point without an invertible metric ends there; `reason` says so.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from preimage._typing import Array, Block
 from preimage._validation import StrOptions, check_parameters
 from preimage.kernels._kernel import Kernel
 
-# Rows on whose pairs symmetry is tried: 16² calls of a function of rows, little beside the n² of a fit.
+# Rows on whose pairs symmetry is tried: 16² calls of a function of rows, few compared with the n² of a fit.
 SYMMETRY_ROWS = 16
 # Values of one pair that differ by more than this multiple of the root of the machine precision, relative to the
 # largest value, are two values and not one with rounding errors (1.5e-7 in float64, 3.5e-3 in float32). Functions of
@@ -39,8 +39,8 @@ class CallableKernel(Kernel):
         Say True to promise that no eigenvalue is negative.
     takes : {"auto", "rows", "matrices"}, default="auto"
         What `function` is called with. "auto" tries it on a few rows: it takes matrices if it answers different
-        numbers of rows and columns with a matrix whose entries are what it says of these rows one by one, and rows
-        otherwise. A function that says one thing of rows and another of matrices is refused.
+        numbers of rows and columns with a matrix whose entries are its values for these rows one by one, and rows
+        otherwise. A function with different values for rows and for matrices is refused.
 
     Examples
     --------
@@ -159,8 +159,8 @@ class CallableKernel(Kernel):
         """ "rows" or "matrices", by trying the function on a few rows of X and Y.
 
         The numbers of rows differ from each other and from the number of columns, so that no product of matrices of
-        the wrong sides fits by accident; and a matrix must agree with what the function says of its rows alone, which
-        one that normalises by the whole matrix does not.
+        the wrong sides fits by accident. A matrix must agree with the values of the function for single pairs of its
+        rows, which fails for functions that normalise by the whole matrix.
         """
         X, Y = (X if X.shape[0] else Y), (Y if Y.shape[0] else X)
         if X.shape[0] == 0:

@@ -236,11 +236,11 @@ def _sparse_distances(X: Array, Y: Array) -> Block:
 
 def _without_diagonal(s: Array, rows: slice, columns: slice, n: int) -> Array:
     """Exactly zero for pairs of a point with itself, in a block of all pairs of n points."""
-    above, beside = range(n)[rows], range(n)[columns]
-    if above.start >= beside.stop or beside.start >= above.stop:
+    first, second = range(n)[rows], range(n)[columns]
+    if first.start >= second.stop or second.start >= first.stop:
         return s
     xp, device = array_namespace(s), device_kwargs(s)
-    same = xp.arange(above.start, above.stop, **device)[:, None] == xp.arange(beside.start, beside.stop, **device)
+    same = xp.arange(first.start, first.stop, **device)[:, None] == xp.arange(second.start, second.stop, **device)
     return xp.where(same, xp.zeros_like(s), s)
 
 

@@ -1,4 +1,4 @@
-"""Kernels whose values are a matrix."""
+"""Kernels that are known through a matrix of values."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ class Precomputed(Kernel):
     """A kernel known only through its values with the training points.
 
     "Inputs" of fitted models are rows of kernel values k(z, x₁) … k(z, xₙ); the training points themselves are known
-    by their numbers, a column of integers. What needs k(z, z) of new points says so.
+    by their row numbers, a column of integers. Methods that need k(z, z) of new points raise an error.
 
     Parameters
     ----------
     gram : array of shape (n, n) or None
         Values among the training points; `resolve(K)` fills it in. Without them (a fitted SVC keeps none) rows of
-        values can still be evaluated; what needs values among training points says so.
+        values can still be evaluated; methods that need values among training points raise an error.
     """
 
     has_gradient = False

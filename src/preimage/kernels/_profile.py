@@ -115,12 +115,12 @@ def _unknown_derivative(kernel: ProfileKernel, s: Array) -> Array:
     )
 
 
-def affine_power_derivatives(base: Array, slope: float, exponent: float, order: int) -> list[Array]:
-    """Derivatives 0 … order of (slope·s + c)^p in s, where `base` = slope·s + c; p is an integer or base > 0."""
-    derivatives, factor = [], 1.0
+def affine_power_derivatives(base: Array, factor: float, exponent: float, order: int) -> list[Array]:
+    """Derivatives 0 … order in s of base^p with base = a·s + c and `factor` a; p is an integer, or base > 0."""
+    derivatives, scale = [], 1.0
     for m in range(order + 1):
-        derivatives.append(factor * _power(base, exponent - m) if factor else 0 * base)
-        factor *= slope * (exponent - m)  # zero from p + 1 on where p is an integer
+        derivatives.append(scale * _power(base, exponent - m) if scale else 0 * base)
+        scale *= factor * (exponent - m)  # zero from p + 1 on where p is an integer
     return derivatives
 
 

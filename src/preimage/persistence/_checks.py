@@ -9,7 +9,7 @@ from sklearn.svm import OneClassSVM
 from preimage._arrays import is_sparse
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Subspace
-from preimage.kernels import Kernel, Patches, Precomputed, Warped
+from preimage.kernels import Kernel, Patches, Warped
 from preimage.machines import Compression, KernelMachine, Output
 
 # Patches build a matrix of pixels by pixels, 2 GB at this number: a small file must not fill the memory when loaded.
@@ -42,7 +42,7 @@ def _check_expansion(expansion: Expansion) -> None:
         points.shape[0] == coefficients.shape[0],
         f"{coefficients.shape[0]} points, one for each row of coefficients; got {_describe(points)}",
     )
-    if isinstance(kernel, Precomputed):
+    if kernel.points_are_row_numbers:
         are_numbers = points.dtype.kind == "i" and not is_sparse(points) and points.shape[1] == 1
         _require(are_numbers and (not points.size or points.min() >= 0), f"numbers of points; got {_describe(points)}")
         return
@@ -106,7 +106,7 @@ def _check_machine(machine: KernelMachine) -> None:
         array = getattr(machine.expansion, name)
         finite = np.isfinite(array.data if is_sparse(array) else array)
         _require(bool(np.all(finite)), f"finite numbers as `{name}`")
-    if isinstance(machine.expansion.kernel, Precomputed):
+    if machine.expansion.kernel.points_are_row_numbers:
         _require(points.max() < d, f"numbers of points below {d}; got {points.max()}")
     else:
         _require(points.shape[1] == d, f"points of {d} columns; got {_describe(points)}")

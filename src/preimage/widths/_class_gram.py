@@ -30,8 +30,8 @@ class ClassGram:
     r"""Inner products :math:`G_{mn} = \langle m_m, m_n \rangle` of class means in feature space, for L widths.
 
     :math:`G_{mn} = \frac{1}{N_m N_n} \sum_{i \in m} \sum_{j \in n} k(x_i, x_j)`, which includes pairs of a point with
-    itself: as the kernel narrows, these are all that remains, and :math:`\|m_m - m_n\|^2 \to 1/N_m + 1/N_n` says
-    nothing but the sizes of the classes. `unbiased` leaves these pairs out.
+    itself: as the kernel narrows, these are all that remains, and :math:`\|m_m - m_n\|^2 \to 1/N_m + 1/N_n` depends on
+    the sizes of the classes alone. `unbiased` leaves these pairs out.
 
     Parameters
     ----------
@@ -251,9 +251,9 @@ class ClassPairs:
         row_step, column_step = block_shape(self.X, self.X.shape[0])
         moved = lambda part, by: slice(part.start + by.start, part.stop + by.start)
         return [
-            (moved(above, rows), moved(beside, columns))
-            for above in cut(rows.stop - rows.start, row_step)
-            for beside in cut(columns.stop - columns.start, column_step)
+            (moved(part, rows), moved(other, columns))
+            for part in cut(rows.stop - rows.start, row_step)
+            for other in cut(columns.stop - columns.start, column_step)
         ]
 
     def _values(self, rows: slice, columns: slice) -> Iterator[Array]:

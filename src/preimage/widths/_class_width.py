@@ -84,7 +84,7 @@ def class_width(
     kernel : Kernel or None, default=None
         A kernel of a distance with a parameter `gamma`; None is Gaussian.
     unbiased : bool, default=True
-        Leave out pairs of a point with itself, by which small classes seem far from all others in narrow kernels.
+        Leave out pairs of a point with itself, which make small classes seem far from all others in narrow kernels.
         Needs two members of each class.
     n_samples : int or None, default=4000
         Most points to look at, of all classes in proportion; None is all.
@@ -191,7 +191,8 @@ def randomized_curves(
 ) -> WidthCurves:
     """Radii of balls from the rows of the class Gram matrix that `randomized_balls` draws, and their peak.
 
-    The grid does not grow. Without pairs of a point with itself, radii are certain up to what these take away only.
+    The grid does not grow. Without pairs of a point with itself, radii are certain only up to the contribution of these
+    pairs.
     """
     kernel = Gaussian() if kernel is None else kernel
     require_width(kernel)
