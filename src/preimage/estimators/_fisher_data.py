@@ -11,6 +11,7 @@ from preimage._typing import Array, Rows, Targets
 from preimage._validation import check_gram, check_labels, check_lazy_points, check_points, check_weights
 from preimage.discriminants import LabelledData
 from preimage.estimators._kernel_input import about_data, kernel_on_sample, repeated
+from preimage.estimators._landmark_fit import decided_landmarks
 from preimage.kernels import Kernel
 
 
@@ -27,6 +28,8 @@ class CheckedRows:
         Numbers of these rows among those given.
     given_labels : array
         Labels of all rows that were given.
+    landmarks : object
+        The parameter of that name, or None where all rows are expansion points.
     """
 
     X: Array
@@ -34,6 +37,7 @@ class CheckedRows:
     weights: Array | None
     kept: Array
     given_labels: Array
+    landmarks: Any
 
 
 def check_rows(
@@ -43,7 +47,10 @@ def check_rows(
 
     Where all points are expansion points, rows in memory are copied: the model keeps them.
     """
-    keeps_all_points = estimator.landmarks is None
+    landmarks = estimator.landmarks
+    if landmarks is not None:
+        landmarks = decided_landmarks("A discriminant on all points", landmarks, X, estimator.max_memory)
+    keeps_all_points = landmarks is None
     if keeps_all_points and isinstance(X, np.memmap):
         X = np.asarray(X)  # all rows are needed at once
     given, X = X, _check_inputs(estimator, X, reset=True)
@@ -53,7 +60,7 @@ def check_rows(
         X = kernel.inputs(X)
     elif keeps_all_points and not is_lazy(X):
         X = own_copy(X, given)
-    rows = CheckedRows(X, y, weights, np.arange(y.size), y)
+    rows = CheckedRows(X, y, weights, np.arange(y.size), y, landmarks)
     if weights is None or weights.all() or is_lazy(X):
         return rows, kernel
     kept = np.flatnonzero(weights)
@@ -68,7 +75,7 @@ def resolve_kernel(estimator: Any, kernel: Kernel, rows: CheckedRows, *, centers
     """
     if kernel.points_are_row_numbers:
         return kernel  # resolved by `check_rows`
-    on_all_points = estimator.landmarks is None and not is_lazy(rows.X)
+    on_all_points = rows.landmarks is None and not is_lazy(rows.X)
     X, y = rows.X, rows.labels
     if on_all_points and rows.weights is not None and not kernel.is_resolved:
         numbers = repeated(np.arange(X.shape[0]), rows.weights)

@@ -40,7 +40,7 @@ from preimage.discriminants._rule import NEED_VALUES, THRESHOLDS
 from preimage.discriminants._sparse_fisher import sparse_paths
 from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_kernel_tags
-from preimage.estimators._landmark_fit import as_selector
+from preimage.estimators._landmark_fit import as_selector, decided_landmarks
 from preimage.estimators._queries import check_queries, map_queries
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
@@ -108,8 +108,8 @@ class KernelFisherDiscriminant(
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`.
     landmarks : None, int, str, LandmarkSelector or array of shape (m, d), default=None
-        Expansion points z: None is all training points; otherwise a number, a selector or its name as in `KernelPCA`,
-        or the points themselves, such as cluster centres of virtual examples.
+        Expansion points z: None is all training points; otherwise "auto", a number, a selector or its name as in
+        `KernelPCA`, or the points themselves, such as cluster centres of virtual examples.
     regularizer : {"norm", "identity", "both"}, default="norm"
         P(w) is ‖w‖², ‖α‖², or their sum. The norm does not depend on coordinates: a repeated point among the z changes
         nothing. "identity" is the penalty of the experiments in [1]_.
@@ -260,7 +260,7 @@ class KernelFisherDiscriminant(
             return self._fit_stream(X, y, sample_weight)
         data = self._labelled(X, y, sample_weight)
         options = self._checked_options(data)
-        points, landmarks = select_points(data, *self._landmark_choice())
+        points, landmarks = select_points(data, *self._landmark_choice(X))
         self.__dict__.pop("_stream", None)
         if options.sparsity != "cv":
             return self._store(fisher_problem(data, points, options), options, data, points, landmarks)
@@ -298,7 +298,8 @@ class KernelFisherDiscriminant(
         if not hasattr(self, "_stream"):
             data = self._labelled(X, y, sample_weight, classes)
             options = self._checked_options(data)
-            points, landmarks = select_points(data, *self._landmark_choice(default="auto"))
+            chosen = "auto" if self.landmarks is None else self.landmarks  # a stream is never on all points
+            points, landmarks = select_points(data, *landmark_choice(chosen, self.random_state))
             scatters = ClassScatters.of(data, points, options)
         else:
             first, landmarks, scatters = self._stream
@@ -362,7 +363,7 @@ class KernelFisherDiscriminant(
             One for two classes, else one per class against the rest; rows of coefficients belong to expansion points.
         """
         data = self._labelled(X, y, sample_weight)
-        points, _ = select_points(data, *self._landmark_choice())
+        points, _ = select_points(data, *self._landmark_choice(X))
         sparse = replace(fisher_options(self), sparsity=0.0)  # any penalty: the path has all of them
         problem, m = cast(ScatterFisher, fisher_problem(data, points, sparse)), points.shape[0]
         return [path.on(first, m) for path, _, _, first in sparse_paths(problem, float(self.alpha))]
@@ -379,8 +380,10 @@ class KernelFisherDiscriminant(
         options.check(type(self).__name__, data.n_classes)
         return options
 
-    def _landmark_choice(self, default: str | None = None) -> tuple[Any, np.random.Generator | None]:
-        return landmark_choice(default if self.landmarks is None else self.landmarks, self.random_state)
+    def _landmark_choice(self, X: Rows) -> tuple[Any, np.random.Generator | None]:
+        """How expansion points for a fit on X are chosen."""
+        chosen = decided_landmarks("A discriminant on all points", self.landmarks, X, self.max_memory)
+        return landmark_choice(chosen, self.random_state)
 
     def _fit_stream(self, blocks: Iterator, y: Targets, sample_weight: Targets) -> "KernelFisherDiscriminant":
         """Learn from an iterator of labelled blocks, from the start."""

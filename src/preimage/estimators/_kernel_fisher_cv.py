@@ -162,12 +162,12 @@ class KernelFisherDiscriminantCV(
         rows, kernel = check_rows(self, self._kernel(None), X, y, sample_weight)
         data, options = code_rows(self, kernel, rows), fisher_options(self)
         options.check(type(self).__name__, data.n_classes)
-        self._check_search(data, options)
+        self._check_search(rows, data, options)
         alphas = _positive_numbers(self, "alphas", DEFAULT_ALPHAS if self.alphas is None else self.alphas)
         gammas = self._gammas(rows)
         folds = None if isinstance(self.cv, str) else self._folds(rows, data)
         # The kernel values of the best width so far are kept for the final fit where memory allows.
-        keeps_values = self.landmarks is not None or fits_in_memory(data.X, self.max_memory, n_more=1)
+        keeps_values = rows.landmarks is not None or fits_in_memory(data.X, self.max_memory, n_more=1)
         scores, best_score, best = [], -np.inf, None
         with stage("Choosing the width", len(gammas)) as advance:
             for gamma in gammas:
@@ -202,7 +202,7 @@ class KernelFisherDiscriminantCV(
         """The kernel of one width, resolved on the rows, its expansion points and its kernel values."""
         kernel = data.kernel if data.kernel.points_are_row_numbers else self._kernel(gamma)
         data = replace(data, kernel=resolve_kernel(self, kernel, rows, centers=options.solves_by_gram))
-        points, landmarks = select_points(data, *landmark_choice(self.landmarks, self.random_state))
+        points, landmarks = select_points(data, *landmark_choice(rows.landmarks, self.random_state))
         return _Candidate(KernelTable.of(data, points, options), landmarks)
 
     def _fitted_model(self, candidate: "_Candidate") -> KernelFisherDiscriminant:
@@ -259,11 +259,11 @@ class KernelFisherDiscriminantCV(
         folds = [tuple(part[part >= 0] for part in (position[fitted], position[held])) for fitted, held in splits]
         return [fold for fold in folds if fold[1].size]  # a fold without held-out rows has no score
 
-    def _check_search(self, data: LabelledData, options: FisherOptions) -> None:
+    def _check_search(self, rows: CheckedRows, data: LabelledData, options: FisherOptions) -> None:
         name = type(self).__name__
         advice = "Choose parameters on some rows, then fit KernelFisherDiscriminant(landmarks=...) on all of them."
         require_in_memory(data.X, f"{name} needs X", advice)
-        if isinstance(self.cv, str) and not (self.landmarks is None and options.solves_by_gram):
+        if isinstance(self.cv, str) and not (rows.landmarks is None and options.solves_by_gram):
             raise ValueError(
                 f"{name} with cv='loo' needs landmarks=None, regularizer='norm', and neither sparsity nor invariances: "
                 "the closed form holds for them alone. Use cv=5."

@@ -71,6 +71,11 @@ def uses_landmarks(method: str, landmarks: Any, X: Rows, max_memory: int | str |
     return is_chunked(X) or too_large_for_exact(count_rows(X), memory_budget(max_memory, X))
 
 
+def decided_landmarks(method: str, landmarks: Any, X: Rows, max_memory: int | str | None = None) -> Any:
+    """The `landmarks` parameter, or None where a fit on X uses all rows."""
+    return landmarks if uses_landmarks(method, landmarks, X, max_memory) else None
+
+
 def is_auto(landmarks: Any) -> bool:
     return isinstance(landmarks, str) and landmarks == "auto"
 
