@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import ShuffleSplit, cross_val_score
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, compress
 from preimage.exceptions import RankWarning, UnsupportedKernelError
@@ -409,57 +408,6 @@ def test_single_precision(moons):
     )
 
 
-@pytest.mark.parametrize("landmarks", [None, Uniform(300)])
-@pytest.mark.parametrize("regularizer", ["norm", "identity"])
-@pytest.mark.parametrize("threshold", ["gaussian", "margin"])
-def test_cross_validation_equals_refitting(moons, landmarks, regularizer, threshold):
-    X, y = moons
-    if landmarks is not None and regularizer == "identity":
-        pytest.skip("landmarks are chosen on all rows there")
-    options = {"landmarks": landmarks, "regularizer": regularizer, "threshold": threshold, "alpha_scale": "absolute"}
-    search = KernelFisherDiscriminantCV(gammas=[0.5, 2], alphas=[0.01, 1.0], **options).fit(X, y)
-    results = search.cv_results_
-    for params, score in zip(results["params"], results["mean_test_score"], strict=True):
-        model = KernelFisherDiscriminant(**params, **options)
-        if landmarks is None:
-            assert_allclose(cross_val_score(model, X, y, cv=5).mean(), score)
-    assert search.best_score_ == results["mean_test_score"].max()
-    assert_allclose(search.best_estimator_.decision_function(X), search.decision_function(X))
-
-
-def test_many_ridges_share_eigenvectors(moons):
-    X, y = moons
-    many = KernelFisherDiscriminantCV(gammas=[2], alphas=np.geomspace(1e-3, 10, 30)).fit(X, y)
-    for i in (0, 15, 29):
-        few = KernelFisherDiscriminantCV(gammas=[2], alphas=many.cv_results_["param_alpha"][[i]]).fit(X, y)
-        assert_allclose(few.best_score_, many.cv_results_["mean_test_score"][i], atol=0.005)
-
-
-def test_leave_one_out_is_close_to_cross_validation(blobs):
-    X, y = blobs
-    loo = KernelFisherDiscriminantCV(cv="loo").fit(X, y)
-    folds = KernelFisherDiscriminantCV(cv=10).fit(X, y)
-    assert abs(loo.best_score_ - folds.best_score_) < 0.05
-    with pytest.raises(ValueError, match="cv=5"):
-        KernelFisherDiscriminantCV(cv="loo", landmarks=10).fit(X, y)
-
-
-def test_searches_refuse_empty_grids(moons):
-    with pytest.raises(ValueError, match="alphas"):
-        KernelFisherDiscriminantCV(alphas=[]).fit(*moons)
-    with pytest.raises(ValueError, match="gammas"):
-        KernelFisherDiscriminantCV(gammas=[]).fit(*moons)
-
-
-def test_searches_need_no_width(blobs):
-    X, y = blobs
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        search = KernelFisherDiscriminantCV(kernel="linear").fit(X, y)
-    assert search.best_params_["gamma"] is None
-    assert search.score(X, y) > 0.7
-
-
 def test_a_far_class_does_not_hide_the_difference_of_the_others():
     rng = np.random.default_rng(0)
     centers = np.array([[0.0, 0.0], [3.0, 0.0]])
@@ -479,26 +427,6 @@ def test_points_as_landmarks_are_copied_and_searched_with(moons):
     before = model.decision_function(X)
     points[:] = 0
     assert_array_equal(model.decision_function(X), before)
-
-
-def test_no_cv_is_five_stratified_folds(moons):
-    order = np.argsort(moons[1], kind="stable")
-    X, y = moons[0][order], moons[1][order]
-    scores = [
-        KernelFisherDiscriminantCV(gammas=[2], cv=cv).fit(X, y).cv_results_["mean_test_score"] for cv in (None, 5)
-    ]
-    assert_array_equal(*scores)
-
-
-def test_splitters_cut_the_rows_that_were_given(moons):
-    X, y = moons
-    weights = (np.arange(len(y)) >= 50).astype(float)
-    splitter = ShuffleSplit(3, random_state=0)
-    results = [
-        KernelFisherDiscriminantCV(gammas=[2], cv=cv).fit(X, y, weights).cv_results_["mean_test_score"]
-        for cv in (splitter, list(splitter.split(X)))
-    ]
-    assert_array_equal(*results)
 
 
 def test_invariances_are_weighted_like_the_data(moons, rng):
@@ -588,19 +516,3 @@ def test_probabilities_against_the_rest_are_scaled_logistic_functions(blobs):
     probabilities = model.predict_proba(X)
     assert_allclose(probabilities, odds / odds.sum(axis=1, keepdims=True))
     assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
-
-
-@pytest.mark.parametrize("cv", ["folds", "loo"])
-def test_searches_fit_weights_like_repetitions(moons, rng, cv):
-    X, y = moons[0][:60], moons[1][:60]
-    times = rng.integers(1, 4, size=60)
-    number = np.repeat(np.arange(60), times)
-    folds = lambda rows: [(np.flatnonzero(rows % 3 != f), np.flatnonzero(rows % 3 == f)) for f in range(3)]
-    options = {"gammas": [0.5, 5.0], "alphas": [0.01, 1.0]}
-    weighted = KernelFisherDiscriminantCV(**options, cv=folds(np.arange(60)) if cv == "folds" else cv).fit(X, y, times)
-    if cv == "folds":  # copies of a row in one fold
-        repeated = KernelFisherDiscriminantCV(**options, cv=folds(number)).fit(X[number], y[number])
-        assert_allclose(weighted.cv_results_["mean_test_score"], repeated.cv_results_["mean_test_score"])
-        assert weighted.best_params_ == repeated.best_params_
-    again = KernelFisherDiscriminant(**weighted.best_params_).fit(X[number], y[number])
-    assert_allclose(weighted.decision_function(X), again.decision_function(X), atol=1e-8)
