@@ -1,12 +1,12 @@
-"""How far samples can be trusted: the best of a few candidates, and sums over a few rows."""
+"""What samples guarantee: the best of a few candidates, and sums over a few rows."""
 
 import math
 
 
-def candidates_needed(share=0.05, confidence=0.95):
-    r"""How many random candidates contain one of the best `share` of all with the given confidence.
+def candidates_needed(fraction: float = 0.05, confidence: float = 0.95) -> int:
+    r"""How many random candidates contain one of the best `fraction` of all with the given confidence.
 
-    The best of κ independent draws misses the top share q with probability :math:`(1 - q)^\kappa`, so
+    The best of κ independent draws misses the top fraction q with probability :math:`(1 - q)^\kappa`, so
     :math:`\kappa = \lceil \log(1 - c) / \log(1 - q) \rceil` for confidence c; draws without replacement do better. It
     is a statement about ranks: where few candidates are far better than all others, it says little about values.
 
@@ -16,12 +16,12 @@ def candidates_needed(share=0.05, confidence=0.95):
     >>> candidates_needed()
     59
     """
-    _require_share("share", share)
-    _require_share("confidence", confidence)
-    return math.ceil(math.log(1 - confidence) / math.log(1 - share))
+    _require_fraction("fraction", fraction)
+    _require_fraction("confidence", confidence)
+    return math.ceil(math.log(1 - confidence) / math.log(1 - fraction))
 
 
-def sampling_deviation(n_rows, n_sampled, spread, confidence=0.95):
+def sampling_deviation(n_rows: int, n_sampled: int, spread: float, confidence: float = 0.95) -> float:
     r"""How much the mean of n numbers may exceed the mean of a random sample of them, without replacement.
 
     .. math:: \varepsilon = b \sqrt{\Bigl(1 - \frac{n' - 1}{n}\Bigr) \frac{\ln(1/\delta)}{2 n'}}
@@ -44,17 +44,17 @@ def sampling_deviation(n_rows, n_sampled, spread, confidence=0.95):
     >>> round(sampling_deviation(10_000, 1_000, spread=1.0), 4)
     0.0367
     """
-    _require_share("confidence", confidence)
+    _require_fraction("confidence", confidence)
     if not 1 <= n_sampled <= n_rows:
         raise ValueError(
             f"sampling_deviation needs 1 ≤ n_sampled ≤ n_rows; got n_sampled={n_sampled} and n_rows={n_rows}."
         )
     if n_sampled == n_rows:
-        return 0.0  # nothing is left to chance, which the inequality does not notice
+        return 0.0  # the mean of all rows is exact; the inequality would give a positive number
     remaining = 1 - (n_sampled - 1) / n_rows
     return spread * math.sqrt(remaining * math.log(1 / (1 - confidence)) / (2 * n_sampled))
 
 
-def _require_share(name, value):
+def _require_fraction(name: str, value: float) -> None:
     if not 0 < value < 1:
         raise ValueError(f"`{name}` must lie between 0 and 1; got {value!r}. For five per cent, give 0.05.")

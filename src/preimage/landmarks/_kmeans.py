@@ -1,11 +1,13 @@
 """Landmarks as centres of clusters."""
 
+from collections.abc import Iterator
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 
 from preimage._arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
+from preimage._typing import Array, Seed
 from preimage._validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, Proposal
@@ -13,11 +15,12 @@ from preimage.kernels import Kernel
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 from preimage.landmarks._view import View
 
+# Clusters to begin with where only the tolerance decides; doubling from here wastes at most as much as the last run.
 FIRST_NUMBER = 32
-# Part of the rows to start from that is drawn with equal probability. With one half or less, outliers take so many that
+# Fraction of the starting rows that is drawn with equal probability. With one half or less, outliers take so many that
 # random rows do better; with all, tails are missed, and wide kernels lose ten times more of their small components.
 RANDOM = 3 / 4
-# The others are drawn by eighths of all: one after another would be slow, all at once would not be spread.
+# The others are drawn in rounds of an eighth of all: one after another would be slow, all at once would not be spread.
 ROUND = 8
 # Rows that are assigned to centres together: their distances to a thousand centres stay in the cache.
 TILE = 512
@@ -26,10 +29,10 @@ TILE = 512
 class KMeans(LandmarkSelector):
     """Means of the clusters that k-means finds in input space.
 
-    Where the kernel is smooth, k(x, ·) hardly changes inside a cluster, so its mean stands for all its points; and
-    there are many clusters where there are many points, which is what the leading components ask for. The kernel is
-    not asked. Centres are no rows of the data, so `Landmarks.indices` is None. Kernels with a kink, such as
-    `Laplacian`, are better served by rows.
+    Where the kernel is smooth, k(x, ·) hardly changes inside a cluster, so its mean represents all its points; and
+    there are many clusters where there are many points, which is what the leading components need. The kernel has no
+    part in the clustering. Centres are no rows of the data, so `Landmarks.indices` is None. For kernels with a kink,
+    such as `Laplacian`, rows are better.
 
     Lloyd's algorithm in single precision, on the host. Three quarters of the rows it starts from are random, the others
     drawn with probability proportional to their squared distance from those before (k-means++, in two rounds): the
@@ -66,7 +69,14 @@ class KMeans(LandmarkSelector):
     }
     _rows_per_landmark = 5  # means need fewer rows than a choice of rows
 
-    def __init__(self, n_landmarks=100, tol=None, max_iter=5, sample_size=5_000, random_state=0):
+    def __init__(
+        self,
+        n_landmarks: int | None = 100,
+        tol: float | None = None,
+        max_iter: int = 5,
+        sample_size: int | None = 5_000,
+        random_state: Seed = 0,
+    ) -> None:
         self.n_landmarks = n_landmarks
         self.tol = tol
         self.max_iter = max_iter
@@ -93,7 +103,7 @@ class KMeans(LandmarkSelector):
             number = min(2 * number, largest)
 
 
-def _centers(rows, number, max_iter, rng):
+def _centers(rows: Array, number: int, max_iter: int, rng: np.random.Generator) -> Array:
     """Means of clusters of the rows, where the rows are."""
     X = rows if is_sparse(rows) else to_numpy(rows)
     single = _in_single(X)
@@ -105,7 +115,7 @@ def _centers(rows, number, max_iter, rng):
     return type(rows)(centers.astype(rows.dtype)) if is_sparse(rows) else from_numpy(centers, rows)
 
 
-def _lloyd(X, start, max_iter):
+def _lloyd(X: Array, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, np.ndarray]:
     """Labels of the rows after some iterations of Lloyd's algorithm from centres at the rows `start`, and counts."""
     centers = to_numpy(X[start])
     for _ in range(max_iter):
@@ -120,31 +130,31 @@ def _lloyd(X, start, max_iter):
     return labels, counts
 
 
-def _nearest(X, centers):
+def _nearest(X: Array, centers: np.ndarray) -> np.ndarray:
     """Number of the nearest centre of every row."""
     return np.concatenate([np.argmax(values, axis=1) for values in _closeness(X, centers)])
 
 
-def _closest(X, centers):
+def _closest(X: Array, centers: np.ndarray) -> np.ndarray:
     """x·c − ‖c‖²/2 for the nearest centre c of every row x: half of ‖x‖² minus the squared distance."""
     return np.concatenate([np.max(values, axis=1) for values in _closeness(X, centers)])
 
 
-def _closeness(X, centers):
-    """x·c − ‖c‖²/2 for all centres c, for a tile of rows after another."""
+def _closeness(X: Array, centers: np.ndarray) -> Iterator[np.ndarray]:
+    """x·c − ‖c‖²/2 for all centres c, one tile of rows after another."""
     half_norms = 0.5 * np.einsum("ij,ij->i", centers, centers)
     for begin in range(0, X.shape[0], TILE):
         yield to_numpy(X[begin : begin + TILE] @ centers.T) - half_norms
 
 
-def _sums(X, labels, number):
+def _sums(X: Array, labels: np.ndarray, number: int) -> np.ndarray:
     """Sum of the rows with each label, shape (number, d)."""
     n = labels.size
     members = sparse.csr_matrix((np.ones(n, dtype=X.dtype), labels, np.arange(n + 1)), shape=(n, number)).T
     return to_numpy(members @ X)
 
 
-def _in_single(X):
+def _in_single(X: Array) -> Array:
     """The rows in single precision, about their mean and of moderate size: enough to say which centre is nearest."""
     if is_sparse(X):
         return X.astype(np.float32)
@@ -152,16 +162,18 @@ def _in_single(X):
     return (X / (np.abs(X).max(initial=0.0) or 1.0)).astype(np.float32)
 
 
-def _start(X, number, rng):
+def _start(X: Array, number: int, rng: np.random.Generator) -> np.ndarray:
     """Numbers of rows to start from, no two of them equal."""
     norms = squared_row_norms(X)
-    floor = 16 * np.finfo(np.float32).eps * norms  # equal rows have distances of this size, and are not drawn twice
+    # Squared distances of equal rows are rounding errors of a few units of ‖x‖². With this floor such rows are not
+    # drawn twice, and rows that differ in their fourth digit still are.
+    floor = 16 * np.finfo(np.float32).eps * norms
     chosen = recent = _distinct_rows(X, max(1, round(RANDOM * number)), rng)
-    left = np.full(X.shape[0], np.inf, dtype=np.float32)
+    distances = np.full(X.shape[0], np.inf, dtype=np.float32)  # squared, to the nearest chosen row
     while chosen.size < number:
-        left = np.minimum(left, norms - 2 * _closest(X, to_numpy(X[recent])))
-        weights = np.where(left > floor, left, 0.0).astype(np.float64)
-        count = min(-(-number // ROUND), number - chosen.size, np.count_nonzero(weights))
+        distances = np.minimum(distances, norms - 2 * _closest(X, to_numpy(X[recent])))
+        weights = np.where(distances > floor, distances, 0.0).astype(np.float64)
+        count = min(-(-number // ROUND), number - chosen.size, int(np.count_nonzero(weights)))
         if count == 0:  # all other rows are among those chosen
             break
         recent = rng.choice(X.shape[0], count, replace=False, p=weights / weights.sum())
@@ -169,8 +181,8 @@ def _start(X, number, rng):
     return chosen
 
 
-def _distinct_rows(X, number, rng):
-    """Numbers of random rows that differ: equal starts would make clusters without rows."""
+def _distinct_rows(X: Array, number: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of random rows that differ. Identical starting points create clusters without rows."""
     order = rng.permutation(X.shape[0])
     for few in (
         order[:number],

@@ -1,9 +1,12 @@
 """Matrices D + GGᵀ of a diagonal and a thin factor: solves, determinants, preconditioners."""
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from preimage._arrays import array_namespace, as_points, device_kwargs, is_foreign, to_numpy
+from preimage._typing import Array, Rows
 
 
 class LowRankPlusDiagonal:
@@ -16,7 +19,7 @@ class LowRankPlusDiagonal:
 
     which is Woodbury's formula (G17) without the product :math:`I + S^\top S`, whose condition number is the square of
     that of S. One step of iterative refinement restores the digits that entries of D from many decades cost, as at the
-    end of interior point methods; it is kept where it lowers the residual. O(nm²) once, O(nm) a solve.
+    end of interior point methods; it is kept where it lowers the residual. O(nm²) once, O(nm) per solve.
 
     Parameters
     ----------
@@ -36,7 +39,7 @@ class LowRankPlusDiagonal:
     True
     """
 
-    def __init__(self, factor, diagonal):
+    def __init__(self, factor: Rows, diagonal: Any) -> None:
         self.factor = _checked_factor(factor)
         self.diagonal = _checked_diagonal(diagonal, self.factor)
         xp = array_namespace(self.factor)
@@ -49,19 +52,19 @@ class LowRankPlusDiagonal:
         self._log_determinant = float(xp.sum(xp.log(xp.abs(xp.linalg.diagonal(R)))))
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         return (self.factor.shape[0], self.factor.shape[0])
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         return self.factor.dtype
 
-    def __matmul__(self, v):
+    def __matmul__(self, v: Array) -> Array:
         """(D + GGᵀ)v for a vector or the columns of a matrix."""
         D = self.diagonal if v.ndim == 1 else self.diagonal[:, None]
         return D * v + self.factor @ (self.factor.T @ v)
 
-    def solve(self, v):
+    def solve(self, v: Array) -> Array:
         """(D + GGᵀ)⁻¹v for a vector of shape (n,) or the columns of an array of shape (n, k)."""
         v = self._checked_sides(v)
         xp = array_namespace(self.factor)
@@ -72,27 +75,27 @@ class LowRankPlusDiagonal:
         lengths = lambda r: xp.sum(r * r, axis=0)
         return xp.where(lengths(v - self @ refined) < lengths(residual), refined, x)
 
-    def logdet(self):
+    def logdet(self) -> float:
         """log det(D + GGᵀ)."""
         xp = array_namespace(self.diagonal)
         return float(xp.sum(xp.log(self.diagonal))) + 2 * self._log_determinant
 
-    def preconditioner(self):
+    def preconditioner(self) -> LinearOperator:
         """(D + GGᵀ)⁻¹ as a SciPy operator, the `M` of `scipy.sparse.linalg.cg`."""
         if is_foreign(self.factor):
             raise TypeError("SciPy's solvers take NumPy arrays; make the factor one, or call `solve` directly.")
         # An approximate inverse needs no refinement.
         return LinearOperator(self.shape, matvec=self._apply, matmat=self._apply, rmatvec=self._apply, dtype=self.dtype)
 
-    def _apply(self, v):
+    def _apply(self, v: Array) -> np.ndarray:
         return self._project(np.asarray(v))
 
-    def _project(self, v):
+    def _project(self, v: Array) -> Array:
         roots = self._roots if v.ndim == 1 else self._roots[:, None]
         u = v / roots
         return (u - self._Q @ (self._Q.T @ u)) / roots
 
-    def _checked_sides(self, v):
+    def _checked_sides(self, v: Array) -> Array:
         v = as_points(v)
         if v.ndim not in (1, 2) or v.shape[0] != self.factor.shape[0]:
             raise ValueError(
@@ -102,10 +105,10 @@ class LowRankPlusDiagonal:
         return v
 
 
-def lowrank_plus_diagonal(factor, diagonal):
+def lowrank_plus_diagonal(factor: Rows, diagonal: Any) -> LowRankPlusDiagonal:
     r"""Factorise :math:`D + G G^\top` for solves, products and its determinant.
 
-    With the factor of `LandmarkSelector.select` this stands in for K + D wherever that is solved again and again:
+    With the factor of `LandmarkSelector.select` this replaces K + D wherever many systems are solved with it:
     interior point methods, Gaussian processes, ridge regression.
 
     Parameters
@@ -133,7 +136,7 @@ def lowrank_plus_diagonal(factor, diagonal):
     return LowRankPlusDiagonal(factor, diagonal)
 
 
-def preconditioner(factor, mu):
+def preconditioner(factor: Rows, mu: float) -> LinearOperator:
     r"""An approximate inverse of K + µI for conjugate gradients, :math:`P^{-1} = (G G^\top + \mu I)^{-1}`.
 
     With the residual R = K − GGᵀ of the factor, the eigenvalues of :math:`P^{-1}(K + \mu I)` lie between 1 and
@@ -167,7 +170,7 @@ def preconditioner(factor, mu):
     return LowRankPlusDiagonal(factor, mu).preconditioner()
 
 
-def _checked_factor(factor):
+def _checked_factor(factor: Rows) -> Array:
     # Integers would truncate D and all that is computed with it.
     factor = as_points(factor)
     if factor.ndim != 2:
@@ -175,7 +178,7 @@ def _checked_factor(factor):
     return factor
 
 
-def _checked_diagonal(diagonal, factor):
+def _checked_diagonal(diagonal: Any, factor: Array) -> Array:
     xp = array_namespace(factor)
     D = np.asarray(to_numpy(diagonal) if hasattr(diagonal, "shape") else diagonal, dtype=float)
     n = factor.shape[0]

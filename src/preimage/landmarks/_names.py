@@ -10,7 +10,7 @@ from preimage.landmarks._selector import LandmarkSelector
 from preimage.landmarks._sparse_greedy import SparseGreedy
 from preimage.landmarks._uniform import Uniform
 
-_NAMED = {
+_NAMED: dict[str, type[LandmarkSelector]] = {
     "uniform": Uniform,
     "kmeans": KMeans,
     "pivoted_cholesky": PivotedCholesky,
@@ -21,7 +21,7 @@ _NAMED = {
 LANDMARK_NAMES = tuple(_NAMED)
 
 
-def as_landmarks(landmarks):
+def as_landmarks(landmarks: "int | str | LandmarkSelector") -> LandmarkSelector:
     """The selector that a name means, with its default parameters; a selector is returned as it is.
 
     A number m stands for ``AutoLandmarks(m)``.
@@ -36,7 +36,7 @@ def as_landmarks(landmarks):
         return landmarks
     if isinstance(landmarks, str) and landmarks in _NAMED:
         return _NAMED[landmarks]()
-    if isinstance(landmarks, Integral) and not isinstance(landmarks, bool) and landmarks > 0:
+    if isinstance(landmarks, Integral) and not isinstance(landmarks, bool) and int(landmarks) > 0:
         return AutoLandmarks(int(landmarks))
     raise ValueError(
         f"Unknown landmarks {landmarks!r}; known: a positive number, {', '.join(map(repr, _NAMED))}, or a selector "

@@ -4,6 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
+from preimage._typing import Seed
 from preimage._validation import Interval
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
@@ -46,7 +47,14 @@ class PivotedCholesky(LandmarkSelector):
 
     _parameter_constraints = {**COMMON_CONSTRAINTS, "block_size": [Interval(Integral, 1, None, closed="left")]}
 
-    def __init__(self, n_landmarks=100, tol=None, block_size=64, sample_size=5_000, random_state=0):
+    def __init__(
+        self,
+        n_landmarks: int | None = 100,
+        tol: float | None = None,
+        block_size: int = 64,
+        sample_size: int | None = 5_000,
+        random_state: Seed = 0,
+    ) -> None:
         self.n_landmarks = n_landmarks
         self.tol = tol
         self.block_size = block_size

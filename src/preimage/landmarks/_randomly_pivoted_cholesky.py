@@ -4,6 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
+from preimage._typing import Seed
 from preimage._validation import Interval, StrOptions
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._elimination import by_rejection, in_order
@@ -61,13 +62,13 @@ class RandomlyPivotedCholesky(LandmarkSelector):
 
     def __init__(
         self,
-        n_landmarks=100,
-        tol=None,
-        method="accelerated",
-        block_size=128,
-        sample_size=5_000,
-        random_state=0,
-    ):
+        n_landmarks: int | None = 100,
+        tol: float | None = None,
+        method: str = "accelerated",
+        block_size: int = 128,
+        sample_size: int | None = 5_000,
+        random_state: Seed = 0,
+    ) -> None:
         self.n_landmarks = n_landmarks
         self.tol = tol
         self.method = method

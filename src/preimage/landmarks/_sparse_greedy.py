@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, to_numpy
+from preimage._typing import Seed
 from preimage._validation import Interval, StrOptions
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._elimination import (
@@ -38,10 +39,10 @@ class SparseGreedy(LandmarkSelector):
     projected on the columns of the landmarks, and candidate i lowers :math:`\|R\|_F^2` by
     :math:`\sum_j (r_j \cdot r_i)^2 / \|r_i\|^2` (G6). The best of 59 candidates is among the best twentieth of all with
     95 % confidence, see `candidates_needed`. Both spaces end in the same kind of approximation
-    :math:`\tilde K = C W^{-1} C^\top`, whose residual trace is what is reported and what `tolerance` means.
+    :math:`\tilde K = C W^{-1} C^\top`, whose residual trace is what is reported and what `tol` refers to.
 
-    With ``block_size=1`` the gains are sums over all rows, as in [1]_, at the price of `n_candidates` kernel columns a
-    landmark. Larger blocks draw ``n_candidates · block_size`` candidates, estimate gains with the candidates
+    With ``block_size=1`` the gains are sums over all rows, as in [1]_, at the price of `n_candidates` kernel columns
+    per landmark. Larger blocks draw ``n_candidates · block_size`` candidates, estimate gains with the candidates
     themselves as the sample of rows, and choose `block_size` landmarks, each the best of all that are left: every step
     has as many fresh candidates as before, at a fraction of the price.
 
@@ -52,7 +53,7 @@ class SparseGreedy(LandmarkSelector):
     tol : float or None, default=None
         Stop when the residual trace is at most this fraction of the trace of the kernel.
     n_candidates : int, default=59
-        Fresh candidates a landmark; the number of rows or more considers all.
+        Fresh candidates per landmark; the number of rows or more considers all.
     space : {"function", "column"}, default="function"
         Where residuals live. Column space needs whole kernel columns of all candidates.
     rule : {"gain", "residual"}, default="gain"
@@ -89,15 +90,15 @@ class SparseGreedy(LandmarkSelector):
 
     def __init__(
         self,
-        n_landmarks=100,
-        tol=None,
-        n_candidates=59,
-        space="function",
-        rule="gain",
-        block_size=8,
-        sample_size=5_000,
-        random_state=0,
-    ):
+        n_landmarks: int | None = 100,
+        tol: float | None = None,
+        n_candidates: int = 59,
+        space: str = "function",
+        rule: str = "gain",
+        block_size: int = 8,
+        sample_size: int | None = 5_000,
+        random_state: Seed = 0,
+    ) -> None:
         self.n_landmarks = n_landmarks
         self.tol = tol
         self.n_candidates = n_candidates

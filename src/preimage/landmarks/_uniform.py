@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from preimage._typing import Seed
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._elimination import by_largest
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
@@ -41,7 +42,13 @@ class Uniform(LandmarkSelector):
     _parameter_constraints = COMMON_CONSTRAINTS
     _rows_per_landmark = 2
 
-    def __init__(self, n_landmarks=100, tol=None, sample_size=2_000, random_state=0):
+    def __init__(
+        self,
+        n_landmarks: int | None = 100,
+        tol: float | None = None,
+        sample_size: int | None = 2_000,
+        random_state: Seed = 0,
+    ) -> None:
         self.n_landmarks = n_landmarks
         self.tol = tol
         self.sample_size = sample_size

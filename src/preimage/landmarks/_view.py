@@ -1,20 +1,24 @@
-"""The rows a selection looks at: all of them, or a sample with further rows to judge it."""
+"""The rows that a selection looks at: all of them, or a sample and further rows that judge it."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from preimage._arrays import as_points, concat_rows, in_memory, is_lazy, is_sparse, take_rows, to_numpy
 from preimage._rows import sum_rows
+from preimage._typing import Array, Rows
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, require_finite
 from preimage.kernels import Kernel
 from preimage.landmarks._bounds import sampling_deviation
 
-# Unseen rows on which a selection from a sample is judged: their mean residual is settled to a few per cent.
+# Unseen rows on which a selection from a sample is judged: residuals vary about as much as their mean, so the mean of
+# 2,000 has a standard error of some two per cent. Ten times more would cost more than the selection.
 JUDGES = 2000
-# Rows of a block when only the diagonal of the kernel is summed: the work on each is small.
+# Rows per block when only the diagonal of the kernel is summed: so little work per row that small blocks would be
+# mostly overhead.
 DIAGONAL_ROWS = 2**16
 
 
@@ -30,26 +34,26 @@ class View:
         Row numbers in the data.
     n_candidates : int
     weights : array of shape (s + c,)
-        One for candidates; judges share the number of rows that are no candidates.
+        One for candidates; judges divide the number of rows that are no candidates evenly.
     trace, largest : float
         Sum and largest of k(x, x) over all data.
     judged : bool
-        Whether anybody wants to know what is left of the kernel.
+        Whether the residual trace is wanted.
     """
 
-    rows: Any
-    numbers: Any
+    rows: Array
+    numbers: np.ndarray
     n_candidates: int
-    weights: Any
+    weights: np.ndarray
     trace: float
     largest: float
     judged: bool = True
 
     @classmethod
-    def of(cls, kernel, X, size, rng, judged=True):
+    def of(cls, kernel: Kernel, X: Array, size: int | None, rng: np.random.Generator, judged: bool = True) -> View:
         """All rows of X when there are at most `size` (or it is None), else a sample of them.
 
-        Without judges, candidates stand for all rows, and what they leave is too small an estimate.
+        Without judges, candidates represent all rows, and the estimate of what is left is too small.
         """
         n = X.shape[0]
         trace, largest = _diagonal_sums(kernel, X)
@@ -64,15 +68,16 @@ class View:
         return cls(_points(take_rows(X, numbers), kernel), numbers, size, weights, trace, largest, judged)
 
     @property
-    def n_rows(self):
-        """Rows of the data, which those here stand for."""
+    def n_rows(self) -> int:
+        """Number of rows of the data that the rows here represent."""
         return round(float(self.weights.sum()))
 
     @property
-    def is_complete(self):
+    def is_complete(self) -> bool:
+        """Whether all rows of the data are here."""
         return bool(np.all(self.weights == 1))
 
-    def with_candidates(self, points):
+    def with_candidates(self, points: Array) -> View:
         """New candidates, which are no rows of the data, with the same rows as judges, or alone if not judged."""
         m = points.shape[0]
         if not self.judged:
@@ -92,19 +97,19 @@ class View:
             capacity=capacity,
         )
 
-    def uncertainty(self, residuals):
+    def uncertainty(self, residuals: np.ndarray) -> tuple[float, float]:
         """Standard error of the sum of all residuals, and how far it may lie above the estimate at 95 %."""
         heavy = self.weights > 1
         if not heavy.any():
             return 0.0, 0.0
         judged, represented = residuals[heavy], self.weights[heavy].sum()
-        left = 1 - judged.size / represented
-        error = represented * float(np.std(judged)) * np.sqrt(left / judged.size)
+        unseen = 1 - judged.size / represented  # a sample of all rows has no error
+        error = represented * float(np.std(judged)) * np.sqrt(unseen / judged.size)
         deviation = sampling_deviation(round(represented), judged.size, self.largest)
         return float(error), float(represented * deviation)
 
 
-def stored_points(kernel, X):
+def stored_points(kernel: Kernel, X: Rows) -> Array:
     """Rows of X as the kernel keeps them: floating, or row numbers for precomputed values."""
     if is_sparse(X):
         return kernel.inputs(as_points(X.tocsr()))
@@ -117,7 +122,7 @@ def stored_points(kernel, X):
     return kernel.inputs(X)
 
 
-def _points(rows, kernel):
+def _points(rows: Array, kernel: Kernel) -> Array:
     """Floating rows, checked; the row numbers of a precomputed kernel stay what they are."""
     if kernel.points_are_row_numbers:
         return rows
@@ -127,8 +132,8 @@ def _points(rows, kernel):
     return rows
 
 
-def _diagonal_sums(kernel, X):
-    """Sum and largest of k(x, x), which a kernel of the distance knows without the data."""
+def _diagonal_sums(kernel: Kernel, X: Array) -> tuple[float, float]:
+    """Sum and largest of k(x, x); radial kernels know them without a pass over the data."""
     if getattr(kernel, "is_radial", False):
         value = float(to_numpy(kernel.diagonal(np.zeros((1, 1))))[0])
         sums = _DiagonalSums(X.shape[0] * value, value, value)
@@ -151,13 +156,13 @@ class _DiagonalSums:
     smallest: float
 
     @classmethod
-    def of(cls, kernel, rows):
+    def of(cls, kernel: Kernel, rows: Array) -> _DiagonalSums:
         diagonal = kernel.diagonal(rows)
         require_finite(diagonal, kernel)
         diagonal = to_numpy(diagonal).astype(np.float64)
         return cls(float(diagonal.sum()), float(diagonal.max()), float(diagonal.min()))
 
-    def __add__(self, other):
+    def __add__(self, other: _DiagonalSums) -> _DiagonalSums:
         return _DiagonalSums(
             self.total + other.total, max(self.largest, other.largest), min(self.smallest, other.smallest)
         )
