@@ -78,8 +78,8 @@ class KernelPCA(
     ----------
     n_components : int, float in (0, 1) or None, default=None
         Number of components; or the fraction of the variance they must explain; or None for all. In each case only
-        components whose coordinates the data determine: rounding errors move those of new points by at most about
-        1e-6 of their standard deviation (1e-2 in float32).
+        components are kept whose coordinates the data determine: rounding errors change those of new points by at most
+        about 1e-6 of their standard deviation (1e-2 in float32).
     kernel : str, callable or Kernel, default="rbf"
         A name ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed", ...), a function
         ``k(x, y)``, or a `Kernel` of `preimage.kernels`, which carries its own parameters.
@@ -94,30 +94,30 @@ class KernelPCA(
     kernel_params : dict or None, default=None
         Keyword arguments of a kernel given as a function.
     landmarks : None, int, str or LandmarkSelector, default=None
-        None is exact. A number m means ``AutoLandmarks(m)``: centres of m clusters, or rows where inputs cannot be
+        None uses all rows. A number m means ``AutoLandmarks(m)``: centres of m clusters, or rows where inputs cannot be
         averaged. "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky" and selectors of
-        `preimage.landmarks` choose otherwise, and may stop at a tolerance on what is left. "auto" is exact up to
-        20,000 rows if the Gram matrix fits `max_memory`, and 1,000 landmarks otherwise; `route_` says which.
+        `preimage.landmarks` choose otherwise, and may stop at a tolerance on what is left. "auto" uses all rows up
+        to 20,000 if their Gram matrix fits `max_memory`, and 1,000 landmarks otherwise; `route_` says which.
     eigensolver : {"auto", "dense", "block_krylov", "arpack"} or Eigensolver, default="auto"
-        "auto" takes the dense solver for small matrices and for a large part of all components.
+        "auto" takes the dense solver for small matrices and for a large fraction of all components.
     eigen_solver : {"auto", "dense", "arpack", "randomized"} or None, default=None
         scikit-learn's spelling; "randomized" is block Krylov iteration, which goes on to its tolerance.
     iterated_power : int or "auto", default="auto"
-        Understood for scikit-learn's sake: power iterations of its randomized solver, which has no need of them here.
+        Accepted for compatibility with scikit-learn: its randomized solver needs power iterations, ours does not.
     remove_zero_eig : bool or None, default=None
         Components that the data do not determine are left out, with a warning when a larger number was asked for.
         False keeps `n_components` columns all the same, filled with zeros.
     copy_X : bool, default=True
         Whether the model keeps a copy of X. With False it may keep X itself, which must not be changed then.
     fit_inverse_transform : bool or None, default=None
-        None goes back by `preimage`, which needs no fitting in advance. True learns a map from coordinates to inputs:
-        ``preimage="learned"``, or, when `alpha` is given, exactly scikit-learn's estimate. With False
+        None finds pre-images by `preimage`, which needs no fitting in advance. True learns a map from coordinates to
+        inputs: ``preimage="learned"``, or, when `alpha` is given, exactly scikit-learn's estimate. With False
         `inverse_transform` raises `NotFittedError`, as there.
     alpha : float or None, default=None
-        Ridge of the learned map of ``fit_inverse_transform=True``, with the kernel of the model on coordinates, which
-        must be one for any number of columns; None chooses both.
+        Ridge of the learned map of ``fit_inverse_transform=True``, which then uses the kernel of the model on
+        coordinates: it must accept any number of columns. None chooses ridge and kernel.
     preimage : str or Preimage, default="auto"
-        How `inverse_transform` and `denoise` go back to input space. "auto" works for every kernel that has inputs:
+        How `inverse_transform` and `denoise` find pre-images. "auto" works for every kernel that has inputs:
         reconstruction by a learned map, denoising by the fixed point where the kernel has one, by descent where it has
         a gradient, by the learned map otherwise. Or one solver for both: "fixed_point", "gradient",
         "distance_constraint", "weighted_mean", "conformal", "learned", "sparse", "exact", or a solver of
@@ -138,7 +138,7 @@ class KernelPCA(
         Whether fits show their progress.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the start vectors of iterative solvers, on which results depend to the tolerance only, and of the
-        choice of landmarks. Selectors given as objects have a seed of their own.
+        choice of landmarks. Selectors given as objects have their own seed.
 
     Attributes
     ----------
@@ -147,11 +147,11 @@ class KernelPCA(
     explained_variance_ : array of shape (n_components_,)
         Variance λ/n of each component on the training set.
     explained_variance_ratio_ : array of shape (n_components_,)
-        Share of the total variance in feature space, from the exact trace.
+        Fraction of the total variance in feature space, from the exact trace.
     n_components_ : int
         Components kept: those asked for, or fewer when the data have a lower rank.
     eigenvectors_ : array of shape (n, n_components_)
-        Unit eigenvectors of the centred Gram matrix; exact route only.
+        Unit eigenvectors of the centred Gram matrix; only where all rows are used.
     X_fit_ : array of shape (n, d)
         The points that the axes are made of: the training set, or the landmarks.
     dual_coef_ : array of shape (n, d)
@@ -167,7 +167,7 @@ class KernelPCA(
         `projection` say which solver answers which question.
     route_ : {"exact", "landmarks"}
     landmarks_ : Landmarks or None
-        The landmarks and what they leave of the kernel; None for the exact route.
+        The landmarks and what they leave of the kernel; None where all rows are used.
     n_samples_seen_ : int
         Rows that went into the model.
     eigen_result_ : EigenResult
@@ -283,8 +283,9 @@ class KernelPCA(
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
         sample_weight : array of shape (n,), optional
-            How often each row counts: a row of weight two is as good as two of it, one of weight zero as none. Without
-            weights are: the map that `inverse_transform` learns, and on landmarks rules for `gamma` and selectors.
+            How often each row counts: a row of weight two counts as two copies of it, one of weight zero is left out.
+            The map that `inverse_transform` learns ignores weights, as do selectors of landmarks and, on landmarks,
+            rules for `gamma`.
 
         Returns
         -------
@@ -303,12 +304,11 @@ class KernelPCA(
         """Learn from a further batch of rows, on landmarks.
 
         The first batch fixes the width of the kernel and gives the first landmarks; later ones add landmarks while they
-        are fewer than the selector's `n_landmarks` and leave more of the kernel on the batch than its `tolerance`
-        (0.001 if it has none). What earlier batches had along later landmarks alone is not known any more and counts
-        as zero: shuffle a sorted stream, or begin with a large batch. Where landmarks do not change, any split of the
-        data gives the same model. Once all landmarks are in use, a batch that they leave out to a large part brings a
-        warning. After an exact `fit` it begins anew, with a warning. Pre-image solvers that learn do so on the
-        landmarks.
+        are fewer than the selector's `n_landmarks` and leave more of the kernel on the batch than its `tol`
+        (0.001 if it has none). The part of earlier batches along later landmarks is unknown and counts as zero, so
+        shuffle a sorted stream, or begin with a large batch. Where landmarks do not change, any split of the data gives
+        the same model. Once all landmarks are in use, a batch of which they leave a large fraction causes a warning.
+        After a `fit` on all rows it begins anew, with a warning. Pre-image solvers that learn do so on the landmarks.
 
         Parameters
         ----------
@@ -360,13 +360,14 @@ class KernelPCA(
 
     @within_n_jobs
     def denoise(self, X: Rows, *, n_components: int | None = None, cross_fit: Any = None) -> Array:
-        r"""Project X on the subspace, through the mean, and go back to input space, starting at X.
+        r"""Project X on the subspace, through the mean, and find pre-images of the projections, starting at X.
 
-        Rows of the training set have their own noise in the subspace, and the more components there are, the less of it
-        goes: with all of them, rows come back as they are. ``cross_fit=5`` denoises those rows by five models with the
-        same kernel and parameters, each fitted to the other four fifths; other rows are new to the model, and their
-        results do not change. With components that are many for the number of rows this is much better, with few it is
-        worse, because models of fewer rows are: `preimage.model_selection.DenoisingSearch` estimates which.
+        The subspace contains some of the noise of the rows that it was fitted to. The more components there are, the
+        less of that noise is removed: with all of them, training rows come back unchanged. ``cross_fit=5`` denoises
+        training rows by five models with the same kernel and parameters, each fitted to the other four fifths of the
+        rows; results of new rows do not change. With many components relative to the number of rows this is much
+        better, with few it is worse, because the models are fitted to fewer rows:
+        `preimage.model_selection.DenoisingSearch` estimates which.
 
         Parameters
         ----------
@@ -376,11 +377,11 @@ class KernelPCA(
         cross_fit : int, "auto", array of shape (n,) or None, default=None
             Number of folds, drawn with `random_state`; "auto" is five where there are more components than a twelfth of
             the rows, and None otherwise; or a label for each row of the training set, such as the run of a scan, and
-            each label is a fold. Copies of a row are in one fold. Models of folds are fitted anew at each
-            call, those that X needs. None projects all rows on the same subspace.
+            each label is a fold. Copies of a row are in one fold. Each call fits the models of the folds that X
+            needs. None projects all rows on the same subspace.
 
-            On landmarks the model has no rows to recognise: X must then be the whole training set, in memory or lazy,
-            is read once more, and `cross_fit` is a number.
+            A model on landmarks does not keep the training rows and cannot recognise them: X must then be the whole
+            training set, in memory or lazy, which is read once more, and `cross_fit` must be a number.
 
         Returns
         -------

@@ -189,8 +189,8 @@ class OrientedKernelPCA(
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
         sample_weight : array of shape (n,), optional
-            How often each row of X counts, with its partner where pairs are partners of X: a row of weight two is as
-            good as two of it. Selectors of landmarks look at rows without weights.
+            How often each row of X counts, with its partner where pairs are partners of X: a row of weight two counts
+            as two copies of it. Selectors of landmarks look at rows without weights.
         noise_samples : array of shape (p, d), optional
             Points that vary like the noise alone: measurements of one object, or of nothing.
         pairs : array of shape (n, d), or two arrays of shape (p, d), optional

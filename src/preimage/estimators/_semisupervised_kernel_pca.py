@@ -195,7 +195,7 @@ class SemiSupervisedKernelPCA(
         y : array of shape (n,), optional
             Class labels; −1, NaN, None or "" for points without one, as in scikit-learn's semi-supervised models.
         sample_weight : array of shape (n,), optional
-            How often each row counts, its label included: a row of weight two is as good as two of it. Selectors of
+            How often each row counts, its label included: a row of weight two counts as two copies of it. Selectors of
             landmarks look at rows without weights.
 
         Returns
