@@ -6,117 +6,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
+from renormalization_data import high_dimensional, overlapping
 from scipy.spatial.distance import pdist
-from sklearn.base import clone
-from sklearn.datasets import make_classification
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import RidgeClassifier
-from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, ShuffleSplit, StratifiedKFold, train_test_split
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC, NuSVC
+from sklearn.svm import SVC
 
 from preimage import KernelFisherDiscriminant
 from preimage.calibration import TrainingSpan
 from preimage.datasets import data_directory, load_gene_expression
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import Gaussian
 from preimage.renormalization._learn_decisions import learn_decision_calibration
 from preimage.renormalization._left_out import LeftOutDecisions, left_out_decisions
 
 METHODS = ["threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none", "auto"]
 
 
-def high_dimensional(n=60, share=0.25, d=400, seed=0, n_new=400):
-    """A small class, signal in few of many columns: (X, y), (X_new, y_new)."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n + n_new) % round(1 / share) == 0
-    X = rng.normal(size=(n + n_new, d))
-    X[y, :10] += 1.5
-    return (X[:n], y[:n].astype(int)), (X[n:], y[n:].astype(int))
-
-
-def overlapping(n=120, seed=0, n_classes=2):
-    X, y = make_classification(
-        n, 5, n_informative=4, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1, random_state=seed
-    )
-    return X, y
-
-
 def g_mean(decisions, y):
     return np.sqrt(np.mean(decisions[y == 1] > 0) * np.mean(decisions[y == 0] <= 0))
-
-
-def brute_force(estimator, X, y):
-    out = []
-    for p in range(len(y)):
-        rows = np.arange(len(y)) != p
-        out.append(clone(estimator).fit(X[rows], y[rows]).decision_function(X[p : p + 1])[0])
-    return np.array(out)
-
-
-@pytest.mark.parametrize(
-    "svm",
-    [
-        SVC(gamma=0.2, tol=1e-6),
-        SVC(gamma=0.2, C=10, class_weight={0: 1, 1: 5}, tol=1e-6),
-        SVC(kernel="poly", degree=2, gamma=0.3, coef0=1, tol=1e-6),
-        SVC(kernel=Gaussian(0.1), tol=1e-6),
-    ],
-    ids=["rbf", "class weights", "poly", "our kernel"],
-)
-def test_left_out_decisions_of_svc_equal_brute_force(svm):
-    X, y = overlapping(50)
-    values = left_out_decisions(svm.fit(X, y), X, y)
-    assert values.route == "exact leave-one-out"
-    np.testing.assert_allclose(values.left_out[:, 0], brute_force(svm, X, y), atol=2e-3)
-    np.testing.assert_allclose(values.train[:, 0], svm.decision_function(X))
-
-
-@pytest.mark.parametrize(
-    "model",
-    [NuSVC(nu=0.3, gamma=0.2), LinearSVC(), RidgeClassifier(), LinearDiscriminantAnalysis()],
-    ids=lambda model: type(model).__name__,
-)
-def test_left_out_decisions_of_others_are_refits(model):
-    X, y = overlapping(40)
-    values = left_out_decisions(model.fit(X, y), X, y)
-    assert values.route == "refits"
-    np.testing.assert_allclose(values.left_out[:, 0], brute_force(model, X, y), atol=1e-6)
-
-
-def test_precomputed_kernels_leave_out_rows_and_columns():
-    X, y = overlapping(40)
-    K = Gaussian(0.2)(X)
-    inside = left_out_decisions(SVC(gamma=0.2).fit(X, y), X, y)
-    precomputed = SVC(kernel="precomputed").fit(K, y)
-    np.testing.assert_allclose(left_out_decisions(precomputed, K, y).left_out, inside.left_out, atol=2e-3)
-    folds = left_out_decisions(precomputed, K, y, cv=LeaveOneOut())
-    np.testing.assert_allclose(folds.left_out, inside.left_out, atol=5e-3)
-
-
-def test_sparse_inputs_are_dense_ones():
-    X, y = overlapping(40)
-    dense = left_out_decisions(SVC(gamma=0.2).fit(X, y), X, y)
-    thin = sparse.csr_matrix(X)
-    thin_values = left_out_decisions(SVC(gamma=0.2).fit(thin, y), thin, y)
-    np.testing.assert_allclose(thin_values.left_out, dense.left_out, atol=5e-3)
-
-
-def test_scalers_keep_the_fast_route_and_selection_does_not():
-    (X, y), _ = high_dimensional()
-    scaled = make_pipeline(StandardScaler(), SVC(gamma=1e-3)).fit(X, y)
-    assert left_out_decisions(scaled, X, y).route == "exact leave-one-out"
-    X = np.random.default_rng(1).normal(size=X.shape)  # nothing to learn
-    selected = make_pipeline(SelectKBest(k=20), SVC(gamma=0.02)).fit(X, y)
-    values = left_out_decisions(selected, X, y)
-    assert values.route == "refits"
-    # Selection of columns has seen the labels: left-out decisions must not profit from that.
-    cheating = left_out_decisions(selected[-1], selected[:-1].transform(X), y)
-    assert np.mean((cheating.left_out[:, 0] > 0) == y) > np.mean((values.left_out[:, 0] > 0) == y)
 
 
 def test_a_search_stands_for_its_best_model():
@@ -128,24 +38,6 @@ def test_a_search_stands_for_its_best_model():
     assert calibration.apply(search.decision_function(X), X).shape == (60,)
 
 
-@pytest.mark.parametrize("cv", [5, StratifiedKFold(4), KFold(6, shuffle=True, random_state=0)])
-def test_folds_leave_out_every_row_once(cv):
-    X, y = overlapping(60)
-    values = left_out_decisions(SVC(gamma=0.2).fit(X, y), X, y, cv=cv)
-    assert values.route == "refits" and np.isfinite(values.left_out).all()
-    assert not np.allclose(values.left_out, values.train)
-
-
-def test_folds_that_forget_rows_or_classes_are_refused():
-    X, y = overlapping(60)
-    model = SVC(gamma=0.2).fit(X, y)
-    with pytest.raises(ValueError, match="left out once"):
-        left_out_decisions(model, X, y, cv=ShuffleSplit(2, test_size=0.2, random_state=0))
-    ordered = np.argsort(y, kind="stable")
-    with pytest.raises(ValueError, match="rows of a class"):
-        left_out_decisions(model.fit(X[ordered], y[ordered]), X[ordered], y[ordered], cv=KFold(2))
-
-
 @pytest.mark.parametrize("model", [SVC(gamma=0.5), RidgeClassifier()], ids=["fast", "refits"])
 def test_the_only_row_of_a_class_keeps_its_decision(model):
     rng = np.random.default_rng(0)
@@ -154,40 +46,6 @@ def test_the_only_row_of_a_class_keeps_its_decision(model):
     assert values.left_out[0, 0] == values.train[0, 0]
     assert np.isfinite(values.left_out).all()
     assert learn_decision_calibration(model, X, y).method in ("none", "threshold")
-
-
-def test_sample_weights_reach_the_machines():
-    X, y = overlapping(50)
-    weights = np.random.default_rng(0).uniform(0.2, 3, size=50)
-    for model in (SVC(gamma=0.2, tol=1e-6), make_pipeline(StandardScaler(), SVC(gamma=0.2, tol=1e-6))):
-        name = "svc__sample_weight" if hasattr(model, "steps") else "sample_weight"
-        model.fit(X, y, **{name: weights})
-        fast = left_out_decisions(model, X, y, sample_weight=weights)
-        slow = left_out_decisions(model, X, y, sample_weight=weights, cv=LeaveOneOut())
-        # Refitted scalers differ a little from that of all rows.
-        np.testing.assert_allclose(fast.left_out, slow.left_out, atol=0.15 if hasattr(model, "steps") else 2e-3)
-
-
-def test_rows_of_weight_zero_have_no_part():
-    X, y = overlapping(50)
-    weights = np.r_[np.zeros(10), np.ones(40)]
-    model = SVC(gamma=0.2, tol=1e-6).fit(X, y, sample_weight=weights)
-    values = left_out_decisions(model, X, y, sample_weight=weights)
-    alone = left_out_decisions(SVC(gamma=0.2, tol=1e-6).fit(X[10:], y[10:]), X[10:], y[10:])
-    np.testing.assert_allclose(values.left_out[10:], alone.left_out, atol=2e-3)
-    np.testing.assert_allclose(values.left_out[:10], values.train[:10], atol=1e-6)
-
-
-@pytest.mark.parametrize("threshold", ["gaussian", "midpoint"])
-def test_kernel_fisher_discriminants_have_a_closed_form(threshold):
-    X, y = overlapping(60)
-    model = KernelFisherDiscriminant(gamma=0.2, alpha=0.05, threshold=threshold).fit(X, y)
-    values = left_out_decisions(model, X, y)
-    assert values.route == "exact leave-one-out"
-    truth = brute_force(model, X, y)
-    # Ridge and threshold keep their places here; refits move both a little.
-    assert np.abs(values.left_out[:, 0] - truth).max() < 0.1 * truth.std()
-    assert np.corrcoef(values.left_out[:, 0], truth)[0, 1] > 0.999
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -398,40 +256,6 @@ def test_extreme_inflation_is_not_hidden_by_intercepts_that_move(model, method):
     assert g_mean(calibration.apply(values, X_new), y_new) > 0.95
 
 
-@pytest.mark.parametrize("model", [SVC(gamma=0.02), KernelFisherDiscriminant(gamma=0.02)], ids=["svm", "fisher"])
-def test_left_out_decisions_of_noise_know_nothing_of_classes(model):
-    """Neither against the class that was left out, which intercepts do, nor for it."""
-    correlations = []
-    for seed in range(15):
-        rng = np.random.default_rng(seed)
-        X, y = rng.normal(size=(60, 500)), (np.arange(60) % 3 == 0).astype(int)
-        values = left_out_decisions(model.fit(X, y), X, y)
-        assert np.corrcoef(values.left_out[:, 0], y)[0, 1] < -0.99
-        correlations.append(np.corrcoef(values.leveled[:, 0], y)[0, 1])
-    assert abs(np.mean(correlations)) < 3 * np.std(correlations) / np.sqrt(15)
-
-
-def test_levels_of_kernel_fisher_discriminants_are_those_of_least_squares():
-    X, y = overlapping(40)
-    weights = np.random.default_rng(0).uniform(0.5, 2, size=40)
-    model = KernelFisherDiscriminant(gamma=0.2, alpha=0.05).fit(X, y, sample_weight=weights)
-    values = left_out_decisions(model, X, y, sample_weight=weights)
-    K = Gaussian(0.2)(X)
-    ridge = 0.05 * (weights @ np.diagonal(K) - weights @ K @ weights / weights.sum()) / weights.sum()
-    differences = []
-    for p in range(40):
-        rows = np.flatnonzero(np.arange(40) != p)
-        system = np.block(
-            [[K[np.ix_(rows, rows)] + np.diag(ridge / weights[rows]), np.ones((39, 1))], [np.ones(39), 0]]
-        )
-        solution = np.linalg.solve(system, np.append(2.0 * y[rows] - 1, 0))
-        fitted = K[:, rows] @ solution[:-1] + solution[-1]
-        differences.append(fitted[p] - weights @ fitted / weights.sum())
-    differences, found = np.array(differences), (values.left_out - values.levels)[:, 0]
-    slope = found @ differences / (differences @ differences)
-    np.testing.assert_allclose(found, slope * differences, atol=1e-6 * np.abs(found).max())
-
-
 @pytest.mark.parametrize("gamma", [1.0, 1e6])
 def test_auto_does_nothing_and_says_so_where_kernels_vanish(gamma):
     (X, y), (X_new, _) = high_dimensional(n_new=30)
@@ -477,22 +301,3 @@ def test_extreme_inflation_of_several_classes_is_undone(model):
     values = model.decision_function(X_new)
     assert np.mean(values.argmax(axis=1) == y_new) < 0.6
     assert np.mean(calibration.apply(values, X_new).argmax(axis=1) == y_new) > 0.95
-
-
-@pytest.mark.parametrize("model", SEVERAL, ids=["fisher", "one against the rest"])
-def test_levels_of_refits_do_not_tell_classes_of_noise(model):
-    correlations = []
-    for seed in range(6):
-        X, y = 0.05 * np.random.default_rng(seed).normal(size=(45, 300)), np.arange(45) % 3
-        values = left_out_decisions(model.fit(X, y), X, y)
-        for k in range(3):
-            assert np.corrcoef(values.left_out[:, k], y == k)[0, 1] < -0.9
-            correlations.append(np.corrcoef(values.leveled[:, k], y == k)[0, 1])
-    assert abs(np.mean(correlations)) < 0.1
-
-
-def test_models_without_a_free_intercept_have_no_levels_of_their_own():
-    (X, y), _ = high_dimensional(40)
-    for model in (LinearSVC(), RidgeClassifier(fit_intercept=False)):
-        values = left_out_decisions(model.fit(X, y), X, y)
-        np.testing.assert_allclose(values.leveled, values.left_out)

@@ -1,7 +1,6 @@
 """Corrected scores follow the law of training scores, and nothing changes where nothing is wrong."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.decomposition import KernelPCA as SklearnKernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -132,58 +130,6 @@ def test_left_out_scores_get_the_orthogonal_factor_of_the_others():
     constant = -model.estimator_.subspace_.offset
     expected = restore_lost_projection(calibration.left_out[n : n + 1], constant, distance, 1e-3)
     np.testing.assert_allclose(calibration.corrected[n], expected[0])
-
-
-def test_refits_agree_with_exact_leave_one_out():
-    X = WIDE[:, :60] * np.r_[20, 10, np.ones(58)]  # components that keep their places
-    for inner in (PCA(2), PCA(2, whiten=True), KernelPCA(2, gamma=1e-5), SklearnKernelPCA(2, kernel="rbf", gamma=1e-5)):
-        model = clone(inner).fit(X)
-        exact = left_out_scores(model, X)
-        slow = left_out_scores(model, X, cv=30)
-        assert exact.route == "exact leave-one-out" and slow.route == "refits"
-        np.testing.assert_allclose(np.abs(exact.left_out), np.abs(slow.left_out), atol=1e-6)
-        for (others, fold, left), (others_slow, fold_slow, left_slow) in zip(exact.folds(), slow.folds(), strict=True):
-            np.testing.assert_array_equal(others, others_slow)
-            np.testing.assert_array_equal(left, left_slow)
-            np.testing.assert_allclose(np.abs(fold), np.abs(fold_slow), atol=1e-6)
-
-
-def test_refits_of_wide_tables_do_not_depend_on_the_basis():
-    X = WIDE * np.r_[20, 10, np.ones(398)]
-    model, groups = PCA(2).fit(X), np.arange(30) // 3
-    fast = left_out_scores(model, X, groups=groups)
-    for fold in range(10):
-        out = groups == fold
-        truth = PCA(2).fit(X[~out]).transform(X[out])
-        np.testing.assert_allclose(np.abs(fast.left_out[out]), np.abs(truth), atol=1e-9)
-
-
-def test_precomputed_kernels_are_left_out_by_row_and_column():
-    X = WIDE[:, :20] * np.r_[20, 10, np.ones(18)]
-    K = np.exp(-1e-5 * ((X[:, None] - X) ** 2).sum(axis=2))
-    direct = left_out_scores(KernelPCA(2, gamma=1e-5).fit(X), X)
-    for cv in (None, 30):
-        given = left_out_scores(KernelPCA(2, kernel="precomputed").fit(K), K, cv=cv)
-        np.testing.assert_allclose(np.abs(given.left_out), np.abs(direct.left_out), atol=1e-7)
-
-
-def test_supervised_steps_are_fitted_again():
-    y = (np.arange(30) % 2).astype(int)
-    pipeline = make_pipeline(SelectKBest(k=20), PCA(1)).fit(WIDE, y)
-    scores = left_out_scores(pipeline, WIDE, y)
-    assert scores.route == "refits"
-    others = np.arange(1, 30)
-    alone = make_pipeline(SelectKBest(k=20), PCA(1)).fit(WIDE[others], y[others]).transform(WIDE[:1])
-    np.testing.assert_allclose(np.abs(scores.left_out[:1]), np.abs(alone))
-
-
-def test_landmarks_and_indefinite_kernels_take_the_route_of_refits():
-    assert left_out_scores(KernelPCA(2, landmarks=10).fit(WIDE), WIDE, cv=3).route == "refits"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = KernelPCA(2, kernel="sigmoid", gamma=1.0).fit(WIDE[:, :3])
-    if model.subspace_.signature is not None:
-        assert left_out_scores(model, WIDE[:, :3], cv=3).route == "refits"
 
 
 def test_a_classifier_after_it_no_longer_names_the_majority_alone():

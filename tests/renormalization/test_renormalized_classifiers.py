@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss
-from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneGroupOut, LeaveOneOut, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, LeaveOneGroupOut, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,7 +16,6 @@ from sklearn.svm import SVC, LinearSVC
 
 from preimage import KernelFisherDiscriminant, Renormalized
 from preimage.model_selection import sensitivity_map, split_half
-from preimage.renormalization._left_out import left_out_decisions
 from preimage.renormalization._one_vs_rest import OneVsRestSVC
 
 RNG = np.random.default_rng(0)
@@ -37,36 +36,6 @@ def two(n, seed, d=300):
 
 
 # Several classes
-
-
-def test_left_out_votes_of_pairs_equal_brute_force():
-    X, y = several(40, 0, d=4, separation=1.5)
-    svm = SVC(gamma=0.3, tol=1e-8).fit(X, y)
-    values = left_out_decisions(svm, X, y)
-    assert values.route == "exact leave-one-out"
-    np.testing.assert_allclose(values.train, svm.decision_function(X), atol=1e-6)
-    for p in range(40):
-        rows = np.arange(40) != p
-        if len(np.unique(y[rows])) == 3:
-            truth = clone(svm).fit(X[rows], y[rows]).decision_function(X[p : p + 1])[0]
-            np.testing.assert_allclose(values.left_out[p], truth, atol=1e-4)
-
-
-@pytest.mark.parametrize("kind", [OneVsRestClassifier, OneVsRestSVC])
-def test_left_out_decisions_of_one_class_against_the_rest_equal_brute_force(kind):
-    X, y = several(36, 1, d=4, separation=1.5)
-    model = kind(SVC(gamma=0.3, C=2, tol=1e-8, class_weight="balanced")).fit(X, y)
-    values = left_out_decisions(model, X, y)
-    assert values.route == "exact leave-one-out"
-    truth = left_out_decisions(model, X, y, cv=LeaveOneOut())
-    assert truth.route == "refits"
-    alone = np.bincount(y)[y] == 1
-    fixed = OneVsRestSVC(SVC(gamma=0.3, C=2, tol=1e-8)).fit(X, y)
-    fast, slow = left_out_decisions(fixed, X, y), left_out_decisions(fixed, X, y, cv=LeaveOneOut())
-    # Balanced weights are those of all rows in the fast way, and move a little when a row is left out.
-    np.testing.assert_allclose(values.left_out[~alone], truth.left_out[~alone], atol=0.2)
-    np.testing.assert_allclose(fast.left_out, slow.left_out, atol=1e-4)
-    np.testing.assert_allclose(fast.levels, slow.levels, atol=1e-4)
 
 
 def test_machines_of_one_class_take_weights_of_rows_and_classes():
@@ -274,12 +243,3 @@ def test_precomputed_kernels_may_be_lists():
     np.testing.assert_allclose(found.decision_function(K.tolist()), expected.decision_function(K))
     thin = Renormalized(SVC()).fit(sparse.csr_array(X), y)
     assert thin.predict_proba(sparse.csr_array(X[:3] * 2)).shape == (3, 2)
-
-
-def test_copies_of_a_row_are_left_out_together():
-    X, y = two(40, 0)
-    doubled, labels = np.concatenate([X, X]), np.concatenate([y, y])
-    values = left_out_decisions(SVC(C=0.5, tol=1e-8).fit(doubled, labels), doubled, labels)
-    single = left_out_decisions(SVC(C=1.0, tol=1e-8).fit(X, y), X, y)
-    np.testing.assert_allclose(values.left_out[:40], single.left_out, atol=1e-4)
-    np.testing.assert_allclose(values.left_out[40:], values.left_out[:40])
