@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 import preimage
-from preimage import KernelPCA, Renormalized
+from preimage import KernelFisherDiscriminant, KernelPCA, Renormalized
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.invariances import FunctionTransformation
@@ -245,6 +246,14 @@ def test_scikit_learn_models_come_back_beside_ours():
     for last in (SVC(), LogisticRegression()):
         model = make_pipeline(StandardScaler(), KernelPCA(3, gamma=0.1), last).fit(X, y)
         np.testing.assert_array_equal(again(model).decision_function(X), model.decision_function(X))
+
+
+def test_searches_come_back_with_what_they_tried():
+    X, y = RNG.normal(size=(30, 4)), np.arange(30) % 2
+    search = GridSearchCV(KernelFisherDiscriminant(), {"gamma": [0.1, 1.0]}, cv=2).fit(X, y)
+    loaded = again(search)
+    np.testing.assert_array_equal(loaded.decision_function(X), search.decision_function(X))
+    assert loaded.cv_results_["param_gamma"].tolist() == [0.1, 1.0] and loaded.best_params_ == search.best_params_
 
 
 def test_another_version_of_scikit_learn_is_told():

@@ -9,6 +9,7 @@ keys say what it is:
 ``{"class": …, "member": "NAME"}``              a member of an enumeration
 ``{"array": "name", …}``, ``{"sparse": …}``       an array in the file, see `Tensors`
 ``{"strings": […], …}``, ``{"objects": […], …}``  arrays of text, or of anything in this table
+``{"masked": …, "mask": …}``                  an array with missing entries
 ``{"tuple": […]}``, ``{"dict": [[key, value]]}``  containers of Python that JSON does not have
 ``{"float": "nan"}``                          a number that JSON does not have
 ``{"scalar": "float32", "value": 0.5}``       a number of NumPy's
@@ -106,8 +107,9 @@ class Encoder:
         return {"class": name, "state": encoded}
 
     def _array(self, value: Any, path: str, depth: int) -> dict[str, Any]:
-        if isinstance(value, np.ma.MaskedArray):
-            raise _refusal(value, path)
+        if isinstance(value, np.ma.MaskedArray):  # as searches of scikit-learn keep the parameters that they tried
+            parts = {"masked": value.data, "mask": np.ma.getmaskarray(value)}
+            return {name: self._array(part, f"{path}.{name}", depth + 1) for name, part in parts.items()}
         if isinstance(value, np.ndarray) and value.dtype.kind in "UO":
             kind = "strings" if all(isinstance(each, str) for each in value.flat) else "objects"
             if value.dtype.kind == "O" or kind == "strings":
@@ -202,6 +204,15 @@ class Decoder:
         array[:] = items
         return array.reshape(shape).astype(str) if item["type"] == "U" else array.reshape(shape)
 
+    def _masked(self, item: dict[str, Any], depth: int) -> np.ndarray:
+        if set(item) != {"masked", "mask"}:
+            raise ValueError(f"The file has a masked array of an unknown kind: {item!r:.100}.")
+        data, mask = (self.decode(item[name], depth + 1) for name in ("masked", "mask"))
+        is_right = isinstance(data, np.ndarray) and isinstance(mask, np.ndarray) and mask.dtype == bool
+        if not is_right or mask.shape != data.shape:
+            raise ValueError("A masked array of the file has a mask that does not fit it.")
+        return np.ma.MaskedArray(data, mask)
+
     def _tuple(self, item: dict[str, Any], depth: int) -> tuple:
         if set(item) != {"tuple"} or not isinstance(item["tuple"], list):
             raise ValueError(f"The file has a tuple of an unknown kind: {item!r:.100}.")
@@ -269,6 +280,7 @@ class Decoder:
         "sparse": _array,
         "strings": _items,
         "objects": _items,
+        "masked": _masked,
         "tuple": _tuple,
         "dict": _dict,
         "float": _float,
