@@ -8,12 +8,12 @@ from preimage import CompressedClassifier, CompressedDetector, CompressedRegress
 
 @parametrize_with_checks(
     [
-        CompressedClassifier(n_points=20),
+        CompressedClassifier(n_points=6),
         # Without break_ties, predictions of SVC itself differ from the largest decision where votes are equal.
         CompressedClassifier(SVC(kernel="linear", break_ties=True), method="select"),
-        CompressedRegressor(n_points=20),
-        CompressedDetector(n_points=20, method="construct"),
-        CompressedTransformer(n_points=20),
+        CompressedRegressor(n_points=6),
+        CompressedDetector(n_points=6, method="construct"),
+        CompressedTransformer(n_points=6),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
