@@ -1,7 +1,7 @@
-"""The two passes over data: map rows to rows, and sum over rows; block by block, on all cores."""
+"""The two passes over data: map rows to rows, and sum over rows, block by block, on all cores."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -14,8 +14,12 @@ from preimage._typing import Array, Rows
 
 # A host tile of 256 × 256 entries is half a MiB in float64: block, temporaries and operands stay in
 # a second-level cache, where an elementwise profile costs a fraction of what it costs in main memory.
+# Ten times larger goes through main memory at every step; ten times smaller spends its time in calls.
 HOST_ROWS = 256
 HOST_COLUMNS = 256
+# A device works on all columns, and as many rows as memory allows. Beyond 16,384 rows it is busy anyway; below 64 it
+# would wait for calls, and running out of memory is then the clearer answer.
+FEWEST_DEVICE_ROWS, MOST_DEVICE_ROWS = 64, 2**14
 
 _forced: ContextVar[tuple[int, int] | None] = ContextVar("forced_block_shape", default=None)
 
@@ -46,8 +50,8 @@ def map_rows(
     """
     if is_dask(X):
         return map_chunks(lambda *parts: map_rows(function, *parts, rows=rows, device_of=device_of), X, *others)
-    arrays, blocks = (X, *others), _cut(X, rows)
-    first = function(*_take(arrays, blocks[0]))
+    work, blocks = _on_blocks(function, (X, *others)), _cut(X, rows)
+    first = work(blocks[0])
     if len(blocks) == 1:
         return first
     xp = array_namespace(first)
@@ -55,7 +59,7 @@ def map_rows(
     out[blocks[0], ...] = first
 
     def fill(block: slice) -> None:
-        out[block, ...] = function(*_take(arrays, block))
+        out[block, ...] = work(block)
 
     for_blocks(fill, blocks[1:], X if device_of is None else device_of, out)
     return out
@@ -85,7 +89,7 @@ def sum_rows(
                 return found
 
             return sum_rows(counted, X, *others, rows=rows, device_of=device_of)
-    arrays, blocks = (X, *others), _cut(X, rows)
+    work, blocks = _on_blocks(function, (X, *others)), _cut(X, rows)
     device_of = X if device_of is None else device_of
     # One partial sum per thread, not one per block, as sums may be large. Each thread takes every stride-th block,
     # which balances blocks of growing cost.
@@ -93,9 +97,9 @@ def sum_rows(
     groups = [blocks[start::stride] for start in range(stride)]
 
     def add_group(group: list[slice]) -> Any:
-        total = function(*_take(arrays, group[0]))
+        total = work(group[0])
         for block in group[1:]:
-            total = total + function(*_take(arrays, block))
+            total = total + work(block)
         return total
 
     partial = for_blocks(add_group, groups, device_of)
@@ -123,9 +127,9 @@ def block_shape(array: Array, n_columns: int) -> tuple[int, int]:
         return forced
     if is_host(array):
         return HOST_ROWS, HOST_COLUMNS
-    # A profile needs about four temporaries of the block's size; use an eighth of what is free.
+    # A profile needs about four temporaries of the block's size; an eighth of what is free is left for them.
     rows = free_memory(array) // (8 * 4 * itemsize(array.dtype) * max(n_columns, 1))
-    return max(64, min(int(rows), 2**14)), max(n_columns, 1)
+    return max(FEWEST_DEVICE_ROWS, min(int(rows), MOST_DEVICE_ROWS)), max(n_columns, 1)
 
 
 @contextlib.contextmanager
@@ -147,14 +151,18 @@ def _length(X: Rows) -> int:
     return len(X) if isinstance(X, range) else X.shape[0]
 
 
-def _take(arrays: tuple[Rows, ...], block: slice) -> list[Any]:
-    return [_part(array, block) for array in arrays]
+def _on_blocks(function: Callable[..., Any], arrays: Sequence[Rows]) -> Callable[[slice], Any]:
+    """`function` of the rows of a block, for all arrays that travel together."""
+    first, *others = map(_part, arrays)
+    if not others:
+        return lambda block: function(first(block))
+    return lambda block: function(first(block), *[part(block) for part in others])
 
 
-def _part(array: Rows, block: slice) -> Any:
+def _part(array: Rows) -> Callable[[slice], Any]:
+    """A function from blocks to their rows of `array`."""
     if array is None:
-        return None
+        return lambda block: None
     if isinstance(array, range):
-        part = array[block]
-        return slice(part.start, part.stop)
-    return array[block] if array.ndim == 1 else array[block, :]
+        return lambda block: slice(array[block].start, array[block].stop)
+    return (lambda block: array[block]) if array.ndim == 1 else (lambda block: array[block, :])

@@ -50,7 +50,7 @@ def test_a_point_that_is_a_center_has_distance_zero_and_ties_go_to_the_first(X, 
 def test_clusters_of_a_subspace_are_vectors_and_learn(X, rng):
     space = Subspace.span(Gaussian(0.2), X[:8])
     clusters = Clusters(space, rng.normal(size=(2, 8)), np.array([3.0, 5.0]))
-    assert_allclose(space.coordinates_of(clusters.vectors), clusters.centers, atol=1e-9)
+    assert_allclose(space.frame.inner(clusters.vectors).T, clusters.centers, atol=1e-9)
     assert_allclose(clusters.vectors.squared_norms(), np.sum(clusters.centers**2, axis=1))
     Y = space.coordinates(X)
     centers, sizes = coordinate_online(clusters.centers, clusters.sizes, Y, np.ones(30))
