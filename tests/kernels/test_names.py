@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels import KERNEL_NAMES, CallableKernel, Gaussian, as_kernel
+from preimage.kernels import CallableKernel, Gaussian, as_kernel
+from preimage.kernels._names import KERNEL_NAMES
 
 
 @pytest.mark.parametrize("name", sorted(PAIRWISE_KERNEL_FUNCTIONS))

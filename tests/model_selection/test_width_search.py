@@ -20,7 +20,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from preimage import KernelFisherDiscriminant, KernelPCA
-from preimage.kernels import CLASS_RULES, Gaussian, Laplacian, Linear, ScaledInputs
+from preimage.kernels import Gaussian, Laplacian, Linear, ScaledInputs
+from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.model_selection._width_search import WidthSearch, class_mean_radius
 from preimage.widths import class_gram, class_width, with_class_widths
 from preimage.widths._dispersion import class_balls, dispersion

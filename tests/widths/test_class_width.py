@@ -9,7 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import (
-    CLASS_RULES,
     Gaussian,
     InverseMultiquadric,
     Iterated,
@@ -25,6 +24,7 @@ from preimage.kernels import (
     Warped,
     resolve_gamma,
 )
+from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.widths import class_gram, class_width, with_class_widths
 from preimage.widths._class_width import needs_labels, randomized_curves, settled_gamma, width_curves
 from preimage.widths._dispersion import dispersion

@@ -1,7 +1,6 @@
 """Kernels: value, diagonal and contracted gradient of each, and ways to combine them."""
 
 from preimage.kernels._bandwidth import (
-    CLASS_RULES,
     gamma_from_width,
     resolve_gamma,
     squared_distance_percentile,
@@ -24,7 +23,7 @@ from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmo
 from preimage.kernels._from_data import DataParameter, KeptRows, Width
 from preimage.kernels._iterated import Iterated
 from preimage.kernels._kernel import Kernel
-from preimage.kernels._names import KERNEL_NAMES, as_kernel
+from preimage.kernels._names import as_kernel
 from preimage.kernels._normalized import Cosine, Normalized
 from preimage.kernels._pairwise import (
     ChiSquaredDistance,
@@ -48,8 +47,6 @@ from preimage.kernels._transformed import MappedInputs, ScaledInputs, ShiftedInp
 from preimage.kernels._warped import Warped
 
 __all__ = [
-    "CLASS_RULES",
-    "KERNEL_NAMES",
     "AdditiveChi2",
     "CallableKernel",
     "Chi2",

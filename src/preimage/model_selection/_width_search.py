@@ -21,7 +21,8 @@ from preimage._validation import (
     check_weights,
     generator,
 )
-from preimage.kernels import CLASS_RULES, Gaussian, Kernel, as_kernel
+from preimage.kernels import Gaussian, Kernel, as_kernel
+from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.persistence import Saved
 from preimage.widths import class_gram
 from preimage.widths._class_gram import has_width, stratified_rows
