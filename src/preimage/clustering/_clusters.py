@@ -71,11 +71,10 @@ def nearest_centers(centers: Expansion, rows: Array) -> np.ndarray:
 def distances_to_centers(centers: Expansion, rows: Array) -> Array:
     """‖φ(x) − m_ν‖ of each row and centre, shape (q, k)  (S19)."""
     rows = rows_in_double(centers.kernel, rows)
-    lengths, norms = centers.kernel.diagonal(rows)[:, None], centers.squared_norms()
-    squared = lengths - 2 * centers(rows) + norms
+    squared, norms = centers.squared_distances(rows), centers.squared_norms()
     xp = array_namespace(squared)
     # A centre that is the image of a point has distance zero to it, not the square root of a rounding error.
-    rounding = ROUNDING * epsilon(squared.dtype) * (xp.abs(lengths) + norms)
+    rounding = ROUNDING * epsilon(squared.dtype) * (xp.abs(centers.kernel.diagonal(rows))[:, None] + norms)
     return xp.sqrt(xp.where(squared > rounding, squared, xp.zeros_like(squared)))
 
 
