@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._arrays import array_namespace, epsilon, from_numpy, itemsize, take_rows, to_dense, to_numpy
 from preimage._typing import Array
 from preimage.kernels import Kernel
 from preimage.solvers._batch import Batched
@@ -114,7 +114,7 @@ class Evaluation(Batched):
         xp = array_namespace(self.value)
         if self.safe_curvature is None:
             return xp.zeros_like(self.value, dtype=xp.bool)
-        single = epsilon(self.value.dtype) > epsilon(np.float64)
+        single = itemsize(self.value.dtype) == 4
         return self.safe_curvature <= (VANISHING_SINGLE if single else VANISHING_DOUBLE)
 
 
