@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, own_copy
 from preimage._typing import Array, Rows, Targets
-from preimage._validation import check_model_inputs, check_points
+from preimage._validation import check_model_inputs, check_parameters, check_points
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -94,6 +94,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
         """
+        check_parameters(self)
         if is_precomputed(self.kernel) and self.points is not None:
             raise ValueError("A precomputed kernel knows the training points only; leave `points` out.")
         self.kernel_, X = kernel_and_inputs(self, X, y)

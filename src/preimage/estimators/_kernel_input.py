@@ -20,7 +20,7 @@ from preimage._arrays import (
     to_numpy,
 )
 from preimage._typing import Array, Rows, Targets
-from preimage._validation import Interval, check_gram, check_parameters, check_points, check_weights, generator
+from preimage._validation import Interval, check_gram, check_points, check_weights, generator
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths
@@ -66,6 +66,7 @@ def kernel_and_inputs(
     Parameters
     ----------
     estimator : estimator with the parameters of `KERNEL_CONSTRAINTS`
+        Its parameters have been checked.
     X : array of shape (n, d), or (n, n) for precomputed kernels
     y : array of shape (n,), optional
         Class labels, used only where the width of the kernel is found from class means (`gamma="enclosing_ball"`).
@@ -80,7 +81,6 @@ def kernel_and_inputs(
     copy : bool, default=True
         Whether X must be copied; otherwise the model may keep the caller's array.
     """
-    check_parameters(estimator)
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
     kernel = named_kernel(estimator)
     # A precomputed matrix is n × n: checked, but not copied.

@@ -503,7 +503,7 @@ class KernelPCA(
     def _store(self, result: PrincipalSubspace, X: Rows, n_rows: int) -> None:
         solver = self._preimage_solver()
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(result.subspace, X)
+        self.preimage_ = solver if self.kernel_.points_are_row_numbers else solver.fit(result.subspace, X)
         self.subspace_ = result.subspace
         self.eigenvalues_ = result.eigenvalues
         self.explained_variance_ = result.variances

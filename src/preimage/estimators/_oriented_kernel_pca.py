@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import array_namespace, in_precision, take_rows
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, check_points, check_same_device, check_weights, with_weight
+from preimage._validation import Interval, check_parameters, check_points, check_same_device, check_weights, with_weight
 from preimage.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -201,6 +201,7 @@ class OrientedKernelPCA(
         -------
         self
         """
+        check_parameters(self)
         if is_precomputed(self.kernel):
             raise UnsupportedKernelError(
                 "OrientedKernelPCA compares the data with noise and with transformed data, for which a precomputed "

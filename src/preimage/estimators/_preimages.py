@@ -11,7 +11,6 @@ from preimage._arrays import array_namespace, is_chunked, is_lazy, to_numpy
 from preimage._typing import Array, Rows
 from preimage._validation import check_coordinate_shape, check_coordinates, require_in_memory
 from preimage._warnings import warn_user
-from preimage.estimators._kernel_input import is_precomputed
 from preimage.estimators._queries import check_queries, map_queries
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
@@ -160,7 +159,7 @@ class PreimageMixin:
         return map_queries(self, function, X, self.subspace_.frame.coefficients)
 
     def _require_inputs(self) -> None:
-        if is_precomputed(self.kernel_):
+        if self.kernel_.points_are_row_numbers:
             raise UnsupportedKernelError(
                 f"A precomputed kernel has no inputs to go back to. Give {type(self).__name__} the kernel itself and "
                 "the inputs."
@@ -187,7 +186,7 @@ def axes_machine(estimator: Any) -> KernelMachine:
     frame, xp = space.frame, array_namespace(estimator.explained_variance_)
     weights = xp.sqrt(xp.abs(estimator.explained_variance_))
     expansion, intercept = frame, xp.zeros_like(weights) if space.offset is None else -space.offset
-    if space.signature is None and not is_precomputed(estimator.kernel_):  # pre-images need the mean as well
+    if space.signature is None and not estimator.kernel_.points_are_row_numbers:  # pre-images need the mean as well
         mean = xp.zeros_like(frame.coefficients[:, :1]) if space.origin is None else space.origin.coefficients
         expansion = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, mean], axis=1))
         one = xp.ones_like(weights[:1])

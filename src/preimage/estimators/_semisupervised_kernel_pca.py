@@ -10,11 +10,10 @@ from sklearn.utils import Tags
 from preimage._arrays import in_precision, take_rows
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_weights, with_weight
+from preimage._validation import Interval, StrOptions, check_parameters, check_weights, with_weight
 from preimage.components import FeatureSample, SemiSupervisedSubspace, semi_supervised_subspace
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
-    is_precomputed,
     kernel_and_inputs,
     with_kernel_tags,
 )
@@ -202,6 +201,7 @@ class SemiSupervisedKernelPCA(
         -------
         self
         """
+        check_parameters(self)
         self.kernel_, X = kernel_and_inputs(
             self, X, min_samples=2, labelled_rows=lambda n: self._labelled(y, n), sample_weight=sample_weight
         )
@@ -230,12 +230,13 @@ class SemiSupervisedKernelPCA(
         return labels.rows, labels.classes[labels.numbers] if labels.rows.size else None
 
     def _select(self, X: Array) -> Landmarks | None:
-        if is_precomputed(self.kernel_) and self.landmarks is not None and not is_auto(self.landmarks):
+        if self.kernel_.points_are_row_numbers:
+            if self.landmarks is None or is_auto(self.landmarks):
+                return None
             raise UnsupportedKernelError(
                 "Landmarks save the Gram matrix, which a precomputed kernel has already. Use landmarks=None."
             )
-        is_exact = is_precomputed(self.kernel_) or not uses_landmarks("Semi-supervised kernel PCA", self.landmarks, X)
-        if is_exact:
+        if not uses_landmarks("Semi-supervised kernel PCA", self.landmarks, X):
             return None
         rng = selection_rng(self.landmarks, self.random_state)
         return as_selector(self.landmarks).select(self.kernel_, X, rng=rng).required()
@@ -270,7 +271,7 @@ class SemiSupervisedKernelPCA(
         self.n_components_ = len(self.subspace_)
         solver = as_preimage(self.preimage, Auto(Gradient()))
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        self.preimage_ = solver if is_precomputed(self.kernel_) else solver.fit(self.subspace_, X)
+        self.preimage_ = solver if self.kernel_.points_are_row_numbers else solver.fit(self.subspace_, X)
 
     def _kernel_machine(self) -> KernelMachine:
         return axes_machine(self)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import take_rows, to_numpy
 from preimage._progress import ReportsProgress
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_model_inputs, check_weights, generator
+from preimage._validation import Interval, StrOptions, check_model_inputs, check_parameters, check_weights, generator
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -142,6 +142,7 @@ class SparseGreedyModel(ReportsProgress, Saved, BaseEstimator, ABC):
         """Errors on test data for 1, …, m landmarks."""
 
     def _fit(self, X: Rows, y: Targets, sample_weight: Targets | None) -> Self:
+        check_parameters(self)
         kernel, X = kernel_and_inputs(self, X, y)
         kernel, inputs, y, weights, kept = self._weighted_rows(kernel, X, y, sample_weight)
         Y = self._targets(y)
