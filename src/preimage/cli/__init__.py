@@ -5,7 +5,7 @@ import signal
 __all__ = ["main"]
 
 
-def main():
+def main() -> None:
     """Run the command line, or say what to install."""
     try:
         from preimage.cli._app import app

@@ -1,11 +1,16 @@
 """A picture of data before and after."""
 
+from typing import Any
+
 import numpy as np
+
+from preimage._typing import Array
+from preimage.cli.tables._files import Dataset
 
 GREY, BLUE = "0.6", "#0072B2"
 
 
-def draw(before, after, n_samples=8):
+def draw(before: Dataset, after: Dataset, n_samples: int = 8) -> Any:
     """A figure of a few samples: a grid of pictures, a cloud of points, or lines over the columns.
 
     Parameters
@@ -25,7 +30,7 @@ def draw(before, after, n_samples=8):
     return _lines(Figure, before, after, n_samples // 2)
 
 
-def draw_compression(model, small, X, y):
+def draw_compression(model: Any, small: Any, X: Array, y: Array) -> Any:
     """A figure of error and score against the number of points, around the number of the small model.
 
     Returns
@@ -37,17 +42,19 @@ def draw_compression(model, small, X, y):
     from preimage.plotting import CompressionDisplay
 
     last = small[-1] if hasattr(small, "steps") else small
-    sizes = {max(1, int(last.n_points_ * share)) for share in (0.25, 0.5, 1, 2)}
-    sizes = sorted(size for size in sizes if size <= last.n_original_points_)
+    around = {max(1, int(last.n_points_ * factor)) for factor in (0.25, 0.5, 1, 2)}
+    sizes = sorted(size for size in around if size <= last.n_original_points_)
     kernel = last.machine_.expansion.kernel
-    methods = ("select", "construct", "distill") if kernel.has_gradient else ("select",)
-    methods = methods if kernel.is_positive_semidefinite else ("distill",)
+    methods: tuple[str, ...] = ("distill",)
+    if kernel.is_positive_semidefinite:
+        methods = ("select", "construct", "distill") if kernel.has_gradient else ("select",)
     axes = Figure(figsize=(9.2, 3.4), layout="constrained").subplots(1, 2)
     return CompressionDisplay.from_estimator(model, X, y, sizes=sizes, methods=methods, ax=axes).figure_
 
 
-def _pictures(Figure, before, after, n_samples):
+def _pictures(Figure: Any, before: Dataset, after: Dataset, n_samples: int) -> Any:
     chosen = _spread(len(before.values), n_samples)
+    assert before.image_shape is not None  # rows are pictures
     height, width = before.image_shape
     figure = Figure(figsize=(len(chosen) * width / height + 0.8, 2.1), layout="constrained")
     axes = figure.subplots(2, len(chosen), squeeze=False)
@@ -60,7 +67,7 @@ def _pictures(Figure, before, after, n_samples):
     return figure
 
 
-def _cloud(Figure, before, after):
+def _cloud(Figure: Any, before: Dataset, after: Dataset) -> Any:
     figure = Figure(figsize=(5, 5), layout="constrained")
     ax = figure.subplots()
     ax.scatter(*before.values.T, s=10, color=GREY, linewidths=0, label="before")
@@ -71,7 +78,7 @@ def _cloud(Figure, before, after):
     return figure
 
 
-def _lines(Figure, before, after, n_samples):
+def _lines(Figure: Any, before: Dataset, after: Dataset, n_samples: int) -> Any:
     chosen = _spread(len(before.values), n_samples)
     figure = Figure(figsize=(7, 1.5 * len(chosen) + 0.6), layout="constrained")
     axes = figure.subplots(len(chosen), 1, sharex=True, squeeze=False)[:, 0]
@@ -90,6 +97,6 @@ def _lines(Figure, before, after, n_samples):
     return figure
 
 
-def _spread(n, count):
+def _spread(n: int, count: int) -> Array:
     """Indices of `count` samples from the first to the last."""
     return np.unique(np.linspace(0, n - 1, min(n, count)).astype(int))

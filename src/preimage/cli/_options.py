@@ -8,12 +8,12 @@ import typer
 AUTO: Literal["auto"] = "auto"
 
 
-def components(text):
+def components(text: str) -> int | float | str:
     """A count, a share of the variance, or "auto"."""
     return AUTO if text == AUTO else components_number(text, "auto, ")
 
 
-def components_number(text, also=""):
+def components_number(text: str, also: str = "") -> int | float:
     """A count or a share of the variance."""
     number = _number(text, f"{also}a number of components, or a share of the variance such as 0.95")
     if 0 < number < 1:
@@ -23,21 +23,21 @@ def components_number(text, also=""):
     raise typer.BadParameter(f"{text!r} is neither a count of components nor a share between 0 and 1.")
 
 
-def width(text):
+def width(text: str) -> float | str:
     """A width of the Gaussian kernel, or a rule for it."""
     if text in (AUTO, "median") or _is_percentile(text):
         return text
     return positive(text, "auto, median, a percentile such as p5, or a number")
 
 
-def gamma(text):
+def gamma(text: str) -> float | str:
     """γ of a kernel, or a rule for it."""
     if text in ("median", "scale", AUTO) or _is_percentile(text):
         return text
     return positive(text, "median, scale, auto, a percentile such as p5, or a number")
 
 
-def penalty(text):
+def penalty(text: str) -> float | str:
     """A number that is not negative, or "auto"."""
     if text == AUTO:
         return AUTO
@@ -47,7 +47,7 @@ def penalty(text):
     return number
 
 
-def landmarks(text):
+def landmarks(text: str) -> int | str:
     """A count, "auto", or "none"."""
     if text in (AUTO, "none"):
         return text
@@ -56,7 +56,7 @@ def landmarks(text):
     return int(text)
 
 
-def cross_fit(text):
+def cross_fit(text: str) -> int | str | None:
     """A number of folds, "auto", or None for "none"."""
     if text in (AUTO, "none"):
         return AUTO if text == AUTO else None
@@ -65,7 +65,7 @@ def cross_fit(text):
     return int(text)
 
 
-def names(text):
+def names(text: str) -> list[str]:
     """Names between commas."""
     found = [name.strip() for name in text.split(",")]
     if "" in found:
@@ -73,7 +73,7 @@ def names(text):
     return found
 
 
-def positive(text, expected="a number"):
+def positive(text: str, expected: str = "a number") -> float:
     """A positive number."""
     number = _number(text, expected)
     if not 0 < number < float("inf"):
@@ -81,11 +81,11 @@ def positive(text, expected="a number"):
     return number
 
 
-def _is_percentile(text):
+def _is_percentile(text: str) -> bool:
     return text[:1] == "p" and text[1:].isdigit() and int(text[1:]) <= 100
 
 
-def _number(text, expected):
+def _number(text: str, expected: str) -> float:
     try:
         return float(text)
     except ValueError:

@@ -1,9 +1,11 @@
 """Objects on a turntable."""
 
+from sklearn.utils import Bunch
+
 from preimage.datasets._files import load
 
 
-def load_coil20():
+def load_coil20() -> Bunch:
     """COIL-20: 20 objects, 72 views of each in steps of five degrees, 32 × 32 grey pixels.
 
     Returns

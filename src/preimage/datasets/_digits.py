@@ -1,13 +1,16 @@
 """Handwritten digits with their official split in training and test part."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import Bunch
 
+from preimage._typing import Array
 from preimage.datasets._files import load
 from preimage.datasets._openml import fetch_images
 
 
-def load_usps():
+def load_usps() -> Bunch:
     """USPS zip-code digits: 7,291 for training, 2,007 for testing, 16 × 16 pixels in [−1, 1].
 
     Returns
@@ -29,7 +32,7 @@ def load_usps():
     return load("usps", _download_usps)
 
 
-def load_mnist():
+def load_mnist() -> Bunch:
     """MNIST digits: 60,000 for training, 10,000 for testing, 28 × 28 pixels in 0 … 255.
 
     Returns
@@ -45,16 +48,16 @@ def load_mnist():
     return load("mnist", _download_mnist)
 
 
-def _download_usps():
+def _download_usps() -> dict[str, Any]:
     X, y = fetch_images(41082)
     return _split(X.astype(np.float32), y - 1, n_train=7291)  # OpenML's labels are the digits plus one
 
 
-def _download_mnist():
+def _download_mnist() -> dict[str, Any]:
     X, y = fetch_images(554)
     return _split(X.astype(np.uint8), y, n_train=60_000)
 
 
-def _split(X, y, n_train):
+def _split(X: Array, y: Array, n_train: int) -> dict[str, Any]:
     y = y.astype(np.uint8)
     return Bunch(X_train=X[:n_train], y_train=y[:n_train], X_test=X[n_train:], y_test=y[n_train:])

@@ -1,7 +1,9 @@
 """Where data files are, and what to do when they are not there."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -11,7 +13,7 @@ VARIABLE = "PREIMAGE_DATA"
 BESIDE_CHECKOUT = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
-def data_directory():
+def data_directory() -> Path | None:
     """The directory that loaders look in first, or None when there is none.
 
     It is what the environment variable PREIMAGE_DATA names, otherwise ``../shared/data`` next to a source checkout.
@@ -19,7 +21,7 @@ def data_directory():
     return next(iter(_directories()), None)
 
 
-def load(name, download=None):
+def load(name: str, download: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
     """The arrays of ``<name>.npz``, or what `download()` returns where there is no such file."""
     for directory in _directories():
         path = directory / f"{name}.npz"
@@ -36,7 +38,7 @@ def load(name, download=None):
         ) from error
 
 
-def _directories():
+def _directories() -> list[Path]:
     chosen = os.environ.get(VARIABLE)
     if chosen and not Path(chosen).is_dir():
         raise NotADirectoryError(f"{VARIABLE} is {chosen!r}, which is not a directory. Correct or unset it.")
@@ -44,10 +46,10 @@ def _directories():
     return [*directories, BESIDE_CHECKOUT] if BESIDE_CHECKOUT.is_dir() else directories
 
 
-def _not_found(name):
+def _not_found(name: str) -> str:
     searched = ", ".join(str(directory) for directory in _directories())
     return f"{name}.npz was not found ({'searched ' + searched if searched else 'no data directory'})."
 
 
-def _what_to_do(name):
+def _what_to_do(name: str) -> str:
     return f"Put {name}.npz in a directory and let the environment variable {VARIABLE} name that directory."

@@ -1,11 +1,13 @@
 """Tissue samples with thousands of gene expressions each: far more variables than samples."""
 
+from sklearn.utils import Bunch
+
 from preimage.datasets._files import load
 
 GENE_EXPRESSION_NAMES = ("colon_tumor", "leukemia_allaml", "lung_cancer")
 
 
-def load_gene_expression(name):
+def load_gene_expression(name: str) -> Bunch:
     """A two-class microarray set.
 
     Parameters

@@ -1,9 +1,11 @@
 """Brain volumes of a person who looks at pictures."""
 
+from sklearn.utils import Bunch
+
 from preimage.datasets._files import load
 
 
-def load_haxby():
+def load_haxby() -> Bunch:
     """Haxby's object recognition: 864 volumes of 577 ventral-temporal voxels, eight kinds of pictures, one subject.
 
     The values are raw: remove at least a linear trend and standardise each voxel within each run before use, and leave

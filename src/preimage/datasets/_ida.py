@@ -1,5 +1,7 @@
 """The thirteen two-class benchmark sets of Rätsch, Onoda and Müller."""
 
+from sklearn.utils import Bunch
+
 from preimage.datasets._files import load
 
 IDA_NAMES = (
@@ -19,7 +21,7 @@ IDA_NAMES = (
 )
 
 
-def load_ida(name):
+def load_ida(name: str) -> Bunch:
     """One of the IDA benchmark sets, with its splits in training and test part.
 
     Parameters

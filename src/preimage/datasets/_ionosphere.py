@@ -1,5 +1,7 @@
 """Radar returns from the ionosphere."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import Bunch
 
@@ -7,7 +9,7 @@ from preimage.datasets._files import load
 from preimage.datasets._openml import fetch_table
 
 
-def load_ionosphere():
+def load_ionosphere() -> Bunch:
     """Ionosphere: 351 radar returns of 34 values, good (+1) or bad (−1). The second column is constant.
 
     Returns
@@ -23,7 +25,7 @@ def load_ionosphere():
     return load("ionosphere", _download)
 
 
-def _download():
+def _download() -> dict[str, Any]:
     columns, label = fetch_table(59)
     X = np.column_stack(list(columns.values())).astype(np.float32)
     return Bunch(X=X, y=np.where(label == "g", 1, -1).astype(np.int8))

@@ -1,5 +1,7 @@
 """Regression problems."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import Bunch
 
@@ -7,7 +9,7 @@ from preimage.datasets._files import load
 from preimage.datasets._openml import fetch_table
 
 
-def load_abalone():
+def load_abalone() -> Bunch:
     """Abalone: the number of rings of 4,177 shells from sex and seven measurements.
 
     Returns
@@ -23,7 +25,7 @@ def load_abalone():
     return load("abalone", _download_abalone)
 
 
-def load_boston():
+def load_boston() -> Bunch:
     """Boston housing: the median value of homes in 506 districts from 13 numbers.
 
     One of the numbers, B, is made from the share of Black inhabitants on an assumption that deserves no trust. The set
@@ -42,7 +44,7 @@ def load_boston():
     return load("boston_housing", _download_boston)
 
 
-def _download_abalone():
+def _download_abalone() -> dict[str, Any]:
     columns, rings = fetch_table(183)
     sex = columns.pop("Sex")
     X = np.column_stack([*(sex == each for each in "MFI"), *columns.values()])
@@ -50,7 +52,7 @@ def _download_abalone():
     return Bunch(X=X.astype(np.float32), y=rings.astype(np.uint8), feature_names=np.asarray(names))
 
 
-def _download_boston():
+def _download_boston() -> dict[str, Any]:
     columns, value = fetch_table(531)
     X = np.column_stack([column.astype(np.float64) for column in columns.values()])
     return Bunch(X=X, y=value.astype(np.float64), feature_names=np.asarray(list(columns)))

@@ -5,13 +5,22 @@ from scipy.ndimage import gaussian_filter
 from scipy.signal import lfilter
 from sklearn.utils import Bunch
 
+from preimage._typing import Array, Seed
 from preimage._validation import generator
 
 N_NOISE_MAPS = 7
 SMALLEST_SIZE = 12
 
 
-def make_scans(n_runs=10, n_times=60, size=16, *, snr=2.66, noise=None, random_state=0):
+def make_scans(
+    n_runs: int = 10,
+    n_times: int = 60,
+    size: int = 16,
+    *,
+    snr: float = 2.66,
+    noise: Array | None = None,
+    random_state: Seed = 0,
+) -> Bunch:
     """Scans of two states in runs: a pattern of activation each, in noise that is smooth in space and slow in time.
 
     The second third of a run is active, the rest is baseline. The amplitude of the pattern is `snr` times the standard
@@ -63,20 +72,20 @@ def make_scans(n_runs=10, n_times=60, size=16, *, snr=2.66, noise=None, random_s
     )
 
 
-def _active(size):
+def _active(size: int) -> Array:
     picture = np.zeros((size, size))
     picture[3:6, 3:5] = 1
     picture[-6:-4, -7:-3] = 1
     return picture.ravel()
 
 
-def _baseline(size):
+def _baseline(size: int) -> Array:
     picture = np.zeros((size, size))
     picture[size // 2 : size // 2 + 2, 3:5] = 1
     return picture.ravel()
 
 
-def _smooth_noise(n_runs, n_times, size, rng):
+def _smooth_noise(n_runs: int, n_times: int, size: int, rng: np.random.Generator) -> Array:
     maps = np.stack([gaussian_filter(rng.normal(size=(size, size)), 2) for _ in range(N_NOISE_MAPS)])
     maps /= maps.std(axis=(1, 2), keepdims=True)
     # c(t) = 0.8 c(t − 1) + 0.6 e(t) has variance one; each run starts anew.
@@ -85,7 +94,7 @@ def _smooth_noise(n_runs, n_times, size, rng):
     return 0.5 * courses.reshape(-1, N_NOISE_MAPS) @ maps.reshape(N_NOISE_MAPS, -1) + 0.5 * white
 
 
-def _given_noise(noise, n, size):
+def _given_noise(noise: Array, n: int, size: int) -> Array:
     noise = np.asarray(noise, dtype=np.float64)
     if noise.shape != (n, size * size):
         raise ValueError(f"make_scans needs noise of shape {(n, size * size)}; got {noise.shape}.")

@@ -3,9 +3,10 @@
 import numpy as np
 
 from preimage._linalg import match, matched
+from preimage._typing import Array
 
 
-def align_maps(maps, reference):
+def align_maps(maps: Array, reference: Array) -> Array:
     """Permute and flip maps to match those of a reference.
 
     Components of two halves of the data come in any order and with any sign. The assignment with the largest sum of
@@ -38,7 +39,7 @@ def align_maps(maps, reference):
     return matched(maps.T, *match(_unit_rows(maps) @ _unit_rows(reference).T)).T
 
 
-def _unit_rows(maps):
+def _unit_rows(maps: Array) -> Array:
     centered = maps - maps.mean(axis=1, keepdims=True)
     lengths = np.linalg.norm(centered, axis=1, keepdims=True)
     return np.divide(centered, lengths, out=np.zeros_like(centered), where=lengths > 0)

@@ -1,6 +1,9 @@
 """A scorer for scikit-learn's searches."""
 
+from typing import Any
+
 from preimage._arrays import as_points, to_dense
+from preimage._typing import Rows, Seed, Targets
 from preimage._validation import generator
 from preimage.model_selection._denoising_criteria import mean_square
 from preimage.model_selection._noise import add_noise
@@ -27,11 +30,11 @@ class DenoisingScorer:
     {'n_components': 32}
     """
 
-    def __init__(self, noise, random_state=0):
+    def __init__(self, noise: Any, random_state: Seed = 0) -> None:
         self.noise = noise
         self.random_state = random_state
 
-    def __call__(self, estimator, X, y=None):
+    def __call__(self, estimator: Any, X: Rows, y: Targets = None) -> float:
         rng = generator(self.random_state)
         X = to_dense(as_points(X))
         return -mean_square(estimator.denoise(add_noise(X, self.noise, rng)) - X)

@@ -1,13 +1,15 @@
 """Noise: added to clean data, measured on noisy data."""
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from preimage._arrays import array_namespace, as_points, from_numpy, to_dense, to_numpy
+from preimage._typing import Array, Rows
 
 
-def add_noise(X, noise, rng):
+def add_noise(X: Rows, noise: Any, rng: np.random.Generator) -> Array:
     """X with Gaussian noise of a given deviation, or with the noise of a function `noise(X, rng)`."""
     X = to_dense(as_points(X))
     if isinstance(noise, Real):
@@ -15,7 +17,7 @@ def add_noise(X, noise, rng):
     return as_points(noise(array_namespace(X).asarray(X, copy=True), rng))  # a copy: the function may work in place
 
 
-def estimate_noise(X):
+def estimate_noise(X: Rows) -> float:
     """Standard deviation of independent noise of equal size in all columns, from the floor of the PCA spectrum.
 
     Directions without signal have the variance of the noise. The median of the lowest quarter of the eigenvalues of the
@@ -43,7 +45,7 @@ def estimate_noise(X):
     return float(np.sqrt(variance))
 
 
-def _floor_of_unit_noise(n, directions, lowest):
+def _floor_of_unit_noise(n: int, directions: int, lowest: int) -> float:
     """The median of the lowest eigenvalues of the covariance of n rows of unit noise."""
     sample = np.random.default_rng(0).standard_normal((n, directions))
     return float(np.median(np.linalg.eigvalsh(np.cov(sample.T).reshape(directions, directions))[:lowest]))

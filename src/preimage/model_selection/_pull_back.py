@@ -1,15 +1,17 @@
 """Gradients through the steps of a pipeline, back to the variables it was given."""
 
 from functools import singledispatch
+from typing import Any
 
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
+from preimage._typing import Array, Rows
 from preimage.interop._affine import affine_map_of
 from preimage.renormalization import Renormalized
 
 
-def unwrapped(estimator):
+def unwrapped(estimator: Any) -> tuple[list[Any], Any]:
     """The steps before the last one, and the last one, of a fitted pipeline or search; no steps of anything else.
 
     A `Renormalized` classifier has the maps of the one inside: thresholds and scales have no directions.
@@ -25,14 +27,14 @@ def unwrapped(estimator):
     return steps + inner, last
 
 
-def transformed(steps, X):
+def transformed(steps: list[Any], X: Rows) -> Rows:
     """X after the steps."""
     for step in steps:
         X = step.transform(X)
     return X
 
 
-def pulled_back(steps, gradients):
+def pulled_back(steps: list[Any], gradients: Array) -> Array:
     """Gradients with respect to the inputs of the first step from those with respect to the outputs of the last.
 
     Parameters
@@ -51,7 +53,7 @@ def pulled_back(steps, gradients):
 
 
 @singledispatch
-def pull_back(step, gradients):
+def pull_back(step: Any, gradients: Array) -> Array:
     """Gradients through one affine transformer; other packages may register theirs."""
     affine = affine_map_of(step)
     if affine is not None:
@@ -63,24 +65,24 @@ def pull_back(step, gradients):
 
 
 @pull_back.register
-def _(step: Pipeline, gradients):
+def _(step: Pipeline, gradients: Array) -> Array:
     return pulled_back([inner for _, inner in step.steps if inner is not None and inner != "passthrough"], gradients)
 
 
 @pull_back.register
-def _(step: Renormalized, gradients):
+def _(step: Renormalized, gradients: Array) -> Array:
     # Of scores as they are: those are what the steps after it were fitted to.
     return pulled_back([step.estimator_], gradients)
 
 
 @pull_back.register
-def _(step: MinMaxScaler, gradients):
+def _(step: MinMaxScaler, gradients: Array) -> Array:
     # Of clipped ones inside their range.
     return gradients * step.scale_
 
 
 @pull_back.register
-def _(step: FunctionTransformer, gradients):
+def _(step: FunctionTransformer, gradients: Array) -> Array:
     if step.func is None:
         return gradients
     raise TypeError(

@@ -3,11 +3,13 @@
 import numpy as np
 from scipy.stats import norm
 
+from preimage._typing import Array
+
 # Below this standard deviation the difference of two standardised maps is rounding.
 SMALLEST_NOISE = float(np.sqrt(np.finfo(float).eps))
 
 
-def map_correlation(first, second):
+def map_correlation(first: Array, second: Array) -> float:
     """Pearson's correlation of two maps; zero where one of them is constant, and has nothing to reproduce.
 
     Parameters
@@ -25,7 +27,7 @@ def map_correlation(first, second):
     return float(np.clip(1 - np.mean((first - second) ** 2) / 2, -1, 1))
 
 
-def reproducible_map(first, second):
+def reproducible_map(first: Array, second: Array) -> Array:
     r"""The pattern that two maps share, in units of the noise in which they differ: rSPI(Z).
 
     Each map is divided by its standard deviation; with :math:`s = (w_1 + w_2)/\sqrt2` and :math:`n = (w_1 - w_2)
@@ -70,7 +72,7 @@ def reproducible_map(first, second):
     return (first + second) / np.sqrt(2) / noise
 
 
-def fdr_threshold(z, level=0.05):
+def fdr_threshold(z: Array, level: float = 0.05) -> float:
     """The smallest |Z| that counts when a share `level` of false discoveries is accepted (Benjamini and Hochberg).
 
     Parameters
@@ -101,7 +103,7 @@ def fdr_threshold(z, level=0.05):
     return float(sizes[counts[-1]]) if counts.size else float("inf")
 
 
-def _as_map(values):
+def _as_map(values: Array) -> Array:
     """A finite vector with a largest modulus of one, so that squares neither overflow nor vanish; or zeros."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
@@ -109,11 +111,11 @@ def _as_map(values):
     return values / (np.abs(values).max() or 1.0)
 
 
-def _is_constant(values):
+def _is_constant(values: Array) -> bool:
     return values.std() <= 8 * np.finfo(float).eps * np.abs(values).max()
 
 
-def _standardized(values):
+def _standardized(values: Array) -> Array:
     values = _as_map(values)
     if _is_constant(values):
         return np.zeros_like(values)

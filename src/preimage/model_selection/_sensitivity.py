@@ -1,7 +1,8 @@
 """Which variables decisions depend on: squared gradients, on average over samples."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import expit, log_expit, softmax
@@ -11,16 +12,19 @@ from sklearn.utils.validation import check_array
 
 from preimage._arrays import to_dense
 from preimage._rows import sum_rows
+from preimage._typing import Array, Rows
 from preimage.discriminants import LinearRule
 from preimage.interop import machine_of
 from preimage.machines import Binary
 from preimage.model_selection._pull_back import pulled_back, transformed, unwrapped
 
 OUTPUTS = ("auto", "decision", "log_proba")
+# From values of functions, (q, k), to one array of derivatives of an output with respect to them per output.
+Link: TypeAlias = Callable[[Array], Iterator[Array]]
 
 
-def sensitivity_map(estimator, X, *, output="auto"):
-    r"""The mean over samples of the squared slopes of a classifier along each variable.
+def sensitivity_map(estimator: Any, X: Rows, *, output: str = "auto") -> Array:
+    r"""The mean over samples of the squared derivatives of a classifier with respect to each variable.
 
     .. math:: s_j = \frac1n \sum_i \sum_c \Big( \frac{\partial f_c}{\partial x_j}(x_i) \Big)^2
 
@@ -35,7 +39,7 @@ def sensitivity_map(estimator, X, *, output="auto"):
     X : array of shape (n, d)
         Where to look.
     output : {"auto", "decision", "log_proba"}, default="auto"
-        What the slopes are of. "auto" is "log_proba" for models that are a softmax or a logistic function of their
+        What is differentiated. "auto" is "log_proba" for models that are a softmax or a logistic function of their
         decisions: our discriminants, LDA, LogisticRegression, SVC of two classes with probabilities. Decisions of an
         SVC of more classes are those between pairs.
 
@@ -71,17 +75,18 @@ def sensitivity_map(estimator, X, *, output="auto"):
     link = None if output == "decision" else functions.link
     if output == "log_proba" and link is None:
         raise ValueError(
-            f"Posterior probabilities of {type(last).__name__} have no slopes in closed form; use output='decision'."
+            f"Posterior probabilities of {type(last).__name__} have no derivatives in closed form; use "
+            "output='decision'."
         )
 
-    def squared_slopes(rows):
+    def squared_derivatives(rows: Array) -> Array:
         return sum(
             (pulled_back(steps, functions.gradient(rows, weights)) ** 2).sum(axis=0)
             for weights in functions.weights(rows, link)
         )
 
     Z = check_array(transformed(steps, X), dtype=np.float64)
-    return sum_rows(squared_slopes, Z) / X.shape[0]
+    return sum_rows(squared_derivatives, Z) / X.shape[0]
 
 
 @dataclass(frozen=True)
@@ -89,12 +94,12 @@ class _Functions:
     """Functions F of rows, as values and gradients of their combinations, and how probabilities come from them."""
 
     n_functions: int
-    values: Any
-    gradient: Any
-    link: Any
+    values: Callable[[Array], Array]
+    gradient: Callable[[Array, Array], Array]
+    link: Link | None
 
-    def weights(self, rows, link):
-        """For each output, how much each function counts at each row, (q, k): its slope there."""
+    def weights(self, rows: Array, link: Link | None) -> Iterator[Array]:
+        """For each output, the derivative with respect to each function at each row, (q, k)."""
         if link is None:
             for number in range(self.n_functions):
                 yield np.broadcast_to(np.eye(self.n_functions)[number], (rows.shape[0], self.n_functions))
@@ -102,7 +107,7 @@ class _Functions:
             yield from link(self.values(rows))
 
 
-def _functions_of(model):
+def _functions_of(model: Any) -> _Functions:
     if getattr(model, "coef_", None) is not None:
         coef = np.atleast_2d(to_dense(model.coef_))
         intercept = np.ravel(getattr(model, "intercept_", 0.0))
@@ -119,7 +124,7 @@ def _functions_of(model):
     return _Functions(len(expansion), machine, gradient, _link_of_rule(model) or _platt_link(machine.output))
 
 
-def _link_of_linear(model):
+def _link_of_linear(model: Any) -> Link | None:
     two = getattr(model, "classes_", np.empty(0)).size == 2
     if isinstance(model, LinearDiscriminantAnalysis):
         return _logistic(1.0) if two else _softmax(1.0)
@@ -130,7 +135,7 @@ def _link_of_linear(model):
     return _link_of_rule(model)
 
 
-def _link_of_rule(model):
+def _link_of_rule(model: Any) -> Link | None:
     """Of our discriminants."""
     rule = getattr(model, "_rule", None)
     if not isinstance(rule, LinearRule):
@@ -140,41 +145,41 @@ def _link_of_rule(model):
     return _against_rest(rule.temperature) if rule.against_rest else _softmax(rule.temperature)
 
 
-def _platt_link(output):
+def _platt_link(output: Any) -> Link | None:
     if not isinstance(output, Binary) or not output.has_probabilities:
         return None
     return _logistic(-float(output.probA[0]), float(output.probB[0]))
 
 
-def _logistic(slope, offset=0.0):
+def _logistic(factor: float, offset: float = 0.0) -> Link:
     """p = 1/(1 + exp(−aF − b)) of the second class: ∂ log p = a(1 − p), ∂ log(1 − p) = −ap."""
 
-    def slopes(F):
-        p = expit(slope * F + offset)
-        yield -slope * p
-        yield slope * (1 - p)
+    def derivatives(F: Array) -> Iterator[Array]:
+        p = expit(factor * F + offset)
+        yield -factor * p
+        yield factor * (1 - p)
 
-    return slopes
+    return derivatives
 
 
-def _softmax(temperature):
+def _softmax(temperature: float) -> Link:
     """p = softmax(tF): ∂ log p_c / ∂F_k = t(δ_ck − p_k)."""
 
-    def slopes(F):
+    def derivatives(F: Array) -> Iterator[Array]:
         p = softmax(temperature * F, axis=1)
         for c in range(F.shape[1]):
             yield temperature * (np.eye(F.shape[1])[c] - p)
 
-    return slopes
+    return derivatives
 
 
-def _against_rest(temperature):
+def _against_rest(temperature: float) -> Link:
     """p = softmax(log σ(tF)): ∂ log p_c / ∂F_k = tσ(−tF_k)(δ_ck − p_k)."""
 
-    def slopes(F):
+    def derivatives(F: Array) -> Iterator[Array]:
         logits = temperature * F
         p = softmax(log_expit(logits), axis=1)
         for c in range(F.shape[1]):
             yield temperature * expit(-logits) * (np.eye(F.shape[1])[c] - p)
 
-    return slopes
+    return derivatives

@@ -8,6 +8,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from preimage._arrays import to_dense
+from preimage._typing import Array, Rows
 from preimage.model_selection._pull_back import pulled_back, unwrapped
 from preimage.model_selection._sensitivity import sensitivity_map
 
@@ -30,7 +31,7 @@ class WeightMaps:
     are_components: bool
 
 
-def weight_maps(estimator, X, maps="auto"):
+def weight_maps(estimator: Any, X: Rows, maps: Any = "auto") -> WeightMaps:
     """The maps of weights of a fitted estimator, with respect to the variables it was given.
 
     Parameters
@@ -69,13 +70,13 @@ def weight_maps(estimator, X, maps="auto"):
     return WeightMaps(_checked(pulled_back(steps, values), X, kind), are_components=kind == "scalings")
 
 
-def _best_kind(model):
+def _best_kind(model: Any) -> str:
     several = getattr(model, "classes_", np.empty(0)).size > 2
     order = ("scalings", "coef", "importances") if several else ("coef", "scalings", "importances")
     return next((kind for kind in order if getattr(model, _ATTRIBUTES[kind], None) is not None), "sensitivity")
 
 
-def _selections(steps):
+def _selections(steps: list[Any]) -> list[Any]:
     """The steps that choose variables: importances do not change with the scale of one, and cannot be mixed."""
     for step in steps:
         if not isinstance(step, (SelectorMixin, StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler)):
@@ -86,7 +87,7 @@ def _selections(steps):
     return [step for step in steps if isinstance(step, SelectorMixin)]
 
 
-def _checked(values, X, maps):
+def _checked(values: Array, X: Rows, maps: Any) -> Array:
     if values.ndim != 2 or values.shape[1] != X.shape[1]:
         raise ValueError(
             f"A map has one weight a variable, {X.shape[1]} here; maps={maps!r} gave shape {tuple(values.shape)}."

@@ -1,17 +1,20 @@
 """The width of a kernel from class means in feature space, for any estimator with a width."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import as_points, take_rows
 from preimage._progress import ReportsProgress, reports_progress
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
@@ -32,7 +35,9 @@ from preimage.widths._dispersion import class_balls
 CRITERIA = {*CLASS_RULES, "primal_dual_ball", "randomized_ball"}
 
 
-def class_mean_radius(X, y, gamma, *, kernel=None, unbiased=False):
+def class_mean_radius(
+    X: Rows, y: Targets, gamma: float | Array, *, kernel: Kernel | None = None, unbiased: bool = False
+) -> float | Array:
     r"""Radius of the smallest ball around the class means in feature space.
 
     .. math:: R = \min_c \max_j \|c - m_j\|, \qquad m_j = \frac{1}{N_j} \sum_{i \in j} \varphi(x_i).
@@ -67,10 +72,10 @@ def class_mean_radius(X, y, gamma, *, kernel=None, unbiased=False):
     return radii if np.ndim(gamma) else float(radii[0])
 
 
-def _best_has(name):
+def _best_has(name: str) -> Callable[[Any], bool]:
     """Whether the estimator that is searched for has a method, so that the search has it as well."""
 
-    def check(search):
+    def check(search: Any) -> bool:
         if search.estimator is None or not search.refit:
             raise AttributeError(
                 f"WidthSearch has {name} when it is given an estimator and fits it with the best width: "
@@ -189,18 +194,18 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        criterion="enclosing_ball",
-        gammas=None,
-        param="auto",
-        unbiased=True,
-        n_samples=None,
-        n_steps=200,
-        refit=True,
-        verbose=False,
-        random_state=0,
-    ):
+        criterion: str = "enclosing_ball",
+        gammas: Any = None,
+        param: str = "auto",
+        unbiased: bool = True,
+        n_samples: int | None = None,
+        n_steps: int = 200,
+        refit: bool = True,
+        verbose: bool = False,
+        random_state: Seed = 0,
+    ) -> None:
         self.estimator = estimator
         self.criterion = criterion
         self.gammas = gammas
@@ -213,7 +218,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         self.random_state = random_state
 
     @reports_progress
-    def fit(self, X, y, **fit_params):
+    def fit(self, X: Rows, y: Targets, **fit_params: Any) -> "WidthSearch":
         """Find the width on X and y, and fit the estimator with it.
 
         Parameters
@@ -250,60 +255,60 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         return self
 
     @available_if(_best_has("predict"))
-    def predict(self, X):
+    def predict(self, X: Rows) -> Array:
         """As the best estimator's."""
         return self._best().predict(X)
 
     @available_if(_best_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Rows) -> Array:
         """As the best estimator's."""
         return self._best().predict_proba(X)
 
     @available_if(_best_has("predict_log_proba"))
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Rows) -> Array:
         """As the best estimator's."""
         return self._best().predict_log_proba(X)
 
     @available_if(_best_has("decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: Rows) -> Array:
         """As the best estimator's."""
         return self._best().decision_function(X)
 
     @available_if(_best_has("transform"))
-    def transform(self, X):
+    def transform(self, X: Rows) -> Array:
         """As the best estimator's."""
         return self._best().transform(X)
 
     @available_if(_best_has("transform"))
-    def fit_transform(self, X, y, **fit_params):
+    def fit_transform(self, X: Rows, y: Targets, **fit_params: Any) -> Array:
         """Find the width, fit the estimator with it, and transform X."""
         return self.fit(X, y, **fit_params).transform(X)
 
     @available_if(_best_has("inverse_transform"))
-    def inverse_transform(self, Y):
+    def inverse_transform(self, Y: Rows) -> Array:
         """As the best estimator's."""
         return self._best().inverse_transform(Y)
 
     @available_if(_best_has("denoise"))
-    def denoise(self, X):
+    def denoise(self, X: Rows) -> Array:
         """As the best estimator's."""
         return self._best().denoise(X)
 
     @available_if(_best_has("score_samples"))
-    def score_samples(self, X):
+    def score_samples(self, X: Rows) -> Array:
         """As the best estimator's."""
         return self._best().score_samples(X)
 
     @available_if(_best_has("score"))
-    def score(self, X, y=None):
+    def score(self, X: Rows, y: Targets = None) -> float:
         """As the best estimator's."""
         return self._best().score(X, y)
 
-    def _best(self):
+    def _best(self) -> Any:
         check_is_fitted(self)
         return self.best_estimator_
 
-    def _width(self):
+    def _width(self) -> tuple[str, Kernel]:
         """The name of the parameter, and a kernel of the family whose width it is."""
         if self.estimator is None:
             return ("gamma" if self.param == "auto" else self.param), Gaussian()
@@ -324,7 +329,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
             )
         return self.param, kernel
 
-    def _points(self, X, y, param):
+    def _points(self, X: Rows, y: Targets, param: str) -> tuple[Array, Array]:
         """What the kernel is given for X, by the steps of a pipeline before it or by kernels around it; and labels."""
         steps, current, names = [], self.estimator, param.split("__")
         while isinstance(current, Pipeline) and names[0] in current.named_steps:
@@ -345,7 +350,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
             X = part.inputs_of_parts(X) if isinstance(part, Kernel) else X
         return X, y
 
-    def _sample(self, X, y, sample_weight, rng):
+    def _sample(self, X: Array, y: Array, sample_weight: Targets, rng: np.random.Generator) -> tuple[Array, Array]:
         """Points of positive weight, at most `n_samples`, and their labels, which must be of several classes."""
         who, kept = "WidthSearch", np.arange(y.size)
         if (weights := check_weights(self, sample_weight, y.size)) is not None and not np.all(weights):
@@ -355,15 +360,15 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         rows = kept[stratified_rows(labels, self.n_samples, rng)]
         return (X if rows.size == y.size else take_rows(X, rows)), y[rows]
 
-    def _curves(self, X, y, kernel, rng):
+    def _curves(self, X: Array, y: Array, kernel: Kernel, rng: np.random.Generator) -> Any:
         gammas = None if self.gammas is None else self._candidates()
-        options = {"gammas": gammas, "kernel": kernel, "unbiased": self.unbiased}
+        options: dict[str, Any] = {"gammas": gammas, "kernel": kernel, "unbiased": self.unbiased}
         if self.criterion == "randomized_ball":
             return randomized_curves(X, y, n_steps=self.n_steps, rng=rng, **options)
         criteria = CLASS_RULES if self.unbiased is False or np.unique(y, return_counts=True)[1].min() > 1 else ()
         return width_curves(X, y, self.criterion, criteria=criteria, **options)
 
-    def _candidates(self):
+    def _candidates(self) -> Array:
         gammas = np.unique(np.asarray(self.gammas, dtype=float))
         if gammas.ndim != 1 or not gammas.size or not np.all(np.isfinite(gammas) & (gammas > 0)):
             raise ValueError(
@@ -372,14 +377,14 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
             )
         return gammas
 
-    def _ball(self, curves):
+    def _ball(self, curves: Any) -> Any:
         if curves.gram is None:
             return curves.balls[self.best_index_]
         lonely = curves.gram.counts.min() < 2
         G = curves.gram.unbiased if self.unbiased and not lonely else curves.gram.values
         return class_balls(G[self.best_index_][None])[0]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
@@ -395,7 +400,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         return tags
 
 
-def _find_width(estimator):
+def _find_width(estimator: Any) -> tuple[str, Kernel]:
     """The parameter of an estimator that is the width of a kernel of a distance, nearest to the surface."""
     parameters = estimator.get_params()
     found = {
@@ -418,7 +423,7 @@ def _find_width(estimator):
     )
 
 
-def _family(parameters, estimator, name):
+def _family(parameters: dict[str, Any], estimator: Any, name: str) -> Kernel | None:
     """A kernel of the family whose width a parameter is; None when it is not the width of a kernel of a distance."""
     prefix = name.rpartition("__")[0]
     owner = parameters[prefix] if prefix else estimator

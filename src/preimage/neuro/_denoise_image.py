@@ -1,15 +1,27 @@
 """A 4D image in, a denoised one out."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 
+from preimage._typing import Array, Targets
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds
 from preimage.model_selection import DenoisingSearch
 from preimage.neuro._masked_scans import load_image, mask_scans
 
 
-def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs=None, cross_fit="auto"):
+def denoise_image(
+    img: Any,
+    mask_img: Any = None,
+    estimator: Any = None,
+    *,
+    standardize: bool = False,
+    runs: Targets = None,
+    cross_fit: Any = "auto",
+) -> Any:
     """Denoise the scans of a 4D image by kernel PCA and pre-images.
 
     Voxels of the mask become columns, scans become rows, the estimator is fitted to them and denoises them, and the
@@ -60,7 +72,7 @@ def denoise_image(img, mask_img=None, estimator=None, *, standardize=False, runs
     return to_image(restored(_denoised(clone(estimator), scaled, runs, cross_fit)))
 
 
-def _denoised(estimator, rows, runs, cross_fit):
+def _denoised(estimator: Any, rows: Array, runs: Targets, cross_fit: Any) -> Array:
     runs = None if runs is None or len(set(runs)) < 2 else np.asarray(runs)
     if isinstance(estimator, DenoisingSearch):
         return estimator.fit(rows, groups=runs).denoise(rows)
@@ -73,7 +85,7 @@ def _denoised(estimator, rows, runs, cross_fit):
     return model.denoise(rows, cross_fit=runs if by_runs else cross_fit)
 
 
-def _rows_and_back(img, mask_img):
+def _rows_and_back(img: Any, mask_img: Any) -> tuple[Array, Callable[[Array], Any]]:
     if hasattr(mask_img, "fit_transform") and hasattr(mask_img, "inverse_transform"):
         masker, image = clone(mask_img), load_image(img)
         rows = np.asarray(masker.fit_transform(image), dtype=np.float64)
@@ -82,7 +94,7 @@ def _rows_and_back(img, mask_img):
     return scans.X, scans.unmask
 
 
-def _timed(image, scans):
+def _timed(image: Any, scans: Any) -> Any:
     """An image of a masker, which has forgotten the time between scans."""
     if len(scans.shape) == len(image.shape) == 4:
         image.header.set_zooms((*image.header.get_zooms()[:3], scans.header.get_zooms()[3]))
@@ -90,7 +102,7 @@ def _timed(image, scans):
     return image
 
 
-def _scaling(rows, standardize, runs):
+def _scaling(rows: Array, standardize: bool, runs: Targets) -> tuple[Array, Callable[[Array], Array]]:
     """Rows in the units in which they are denoised, and the way back."""
     if not standardize and runs is None:
         return rows, lambda denoised: denoised

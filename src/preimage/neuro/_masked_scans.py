@@ -1,12 +1,15 @@
-"""Scans as a table: one row a time point, one column a voxel of the mask; and as images again."""
+"""Scans as a table: one row per time point, one column per voxel of the mask; and as images again."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-# Positions of voxels that agree to this share of their size are the same, as for nilearn.
-SAME_AFFINE = {"rtol": 1e-3, "atol": 1e-5}
+from preimage._typing import Array
+
+# Positions of voxels, in millimetres, that agree to these relative and absolute differences are the same: the
+# tolerances of nilearn. Ten times larger ones would accept shifts that resampling should correct.
+SAME_AFFINE: dict[str, Any] = {"rtol": 1e-3, "atol": 1e-5}
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,12 @@ class MaskedScans:
     mask: Any = field(repr=False)
 
     @property
-    def mask_image(self):
+    def mask_image(self) -> Any:
         """The mask as an image, for other scans of the same voxels."""
         mask = self.mask.astype(np.uint8)
         return _nilearn("mask_image").image.new_img_like(self.image, mask, self.image.affine)
 
-    def unmask(self, X):
+    def unmask(self, X: Array) -> Any:
         """Rows as an image: single precision, zero outside the mask, affine and header of the scans.
 
         Parameters
@@ -54,7 +57,7 @@ class MaskedScans:
         return image
 
 
-def mask_scans(img, mask_img=None):
+def mask_scans(img: Any, mask_img: Any = None) -> MaskedScans:
     """The voxels of a 4D image inside a mask, as a table.
 
     Parameters
@@ -87,12 +90,12 @@ def mask_scans(img, mask_img=None):
     return MaskedScans(X, image, inside)
 
 
-def load_image(img):
+def load_image(img: Any) -> Any:
     """An image from a path, several 3D images, or itself."""
     return _nilearn("load_image").image.load_img(img)
 
 
-def _read_mask(nilearn, image, mask_img):
+def _read_mask(nilearn: Any, image: Any, mask_img: Any) -> tuple[Array, Array]:
     """Values and affine of a mask, which is found by intensities if there is none."""
     if mask_img is None:
         mask = nilearn.masking.compute_epi_mask(image)
@@ -107,7 +110,7 @@ def _read_mask(nilearn, image, mask_img):
         raise ValueError(f"{name} cannot be read: {type(error).__name__}: {error}") from error
 
 
-def _checked_mask(values, affine, image):
+def _checked_mask(values: Array, affine: Array, image: Any) -> Array:
     if values.ndim == 4 and values.shape[3] == 1:
         values = values[..., 0]
     if values.shape != image.shape[:3]:
@@ -126,7 +129,7 @@ def _checked_mask(values, affine, image):
     return inside
 
 
-def _nilearn(who):
+def _nilearn(who: str) -> Any:
     try:
         import nilearn.image
         import nilearn.masking

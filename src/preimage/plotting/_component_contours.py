@@ -1,9 +1,12 @@
 """Lines of constant value of kernel principal components in the plane."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import as_points, from_numpy, to_numpy
+from preimage._typing import Array, Rows
 from preimage.plotting._matplotlib import panels
 
 
@@ -52,7 +55,17 @@ class ComponentContourDisplay:
     4
     """
 
-    def __init__(self, *, xx0, xx1, components, X, scores, explained_variance_ratio=None, feature_names=None):
+    def __init__(
+        self,
+        *,
+        xx0: Array,
+        xx1: Array,
+        components: Array,
+        X: Rows,
+        scores: Any,
+        explained_variance_ratio: Array | None = None,
+        feature_names: Any = None,
+    ) -> None:
         self.xx0 = xx0
         self.xx1 = xx1
         self.components = components
@@ -62,7 +75,17 @@ class ComponentContourDisplay:
         self.feature_names = feature_names
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, n_components=None, grid_resolution=100, margin=0.15, ax=None, **plot_kw):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Rows,
+        *,
+        n_components: int | None = None,
+        grid_resolution: int = 100,
+        margin: float = 0.15,
+        ax: Any = None,
+        **plot_kw: Any,
+    ) -> "ComponentContourDisplay":
         """Evaluate the components of a fitted model on a grid around X, and draw them.
 
         Parameters
@@ -103,7 +126,9 @@ class ComponentContourDisplay:
         )
         return display.plot(ax=ax, **plot_kw)
 
-    def plot(self, ax=None, *, levels=12, n_columns=4, cmap="PuOr", scatter_kw=None):
+    def plot(
+        self, ax: Any = None, *, levels: Any = 12, n_columns: int | None = 4, cmap: Any = "PuOr", scatter_kw: Any = None
+    ) -> "ComponentContourDisplay":
         """Draw one panel a component.
 
         Parameters
@@ -137,7 +162,7 @@ class ComponentContourDisplay:
         self._label_axes(new_figure=ax is None)
         return self
 
-    def _plot_component(self, k, levels, cmap):
+    def _plot_component(self, k: int, levels: Any, cmap: Any) -> Any:
         values, scores = self.components[:, :, k], self.scores[:, k]
         step = (scores.max() - scores.min()) / levels
         # Multiples of one step, so that zero is a line. Polynomials grow fast outside the data: lines stop there.
@@ -150,12 +175,12 @@ class ComponentContourDisplay:
         self.axes_[k].contourf(self.xx0, self.xx1, values, levels=step * steps, **fill)
         return self.axes_[k].contour(self.xx0, self.xx1, values, levels=step * steps, **lines)
 
-    def _title(self, k):
+    def _title(self, k: int) -> str:
         if self.explained_variance_ratio is None:
             return f"Component {k + 1}"
         return f"Component {k + 1} ({self.explained_variance_ratio[k]:.1%})"
 
-    def _label_axes(self, new_figure):
+    def _label_axes(self, new_figure: bool) -> None:
         if self.feature_names is None:
             return
         if new_figure:
@@ -166,13 +191,13 @@ class ComponentContourDisplay:
             panel.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
 
 
-def _ranges(points, resolution, margin):
+def _ranges(points: Array, resolution: int, margin: float) -> Any:
     lowest, highest = points.min(axis=0), points.max(axis=0)
     reach = margin * (highest - lowest)
     return np.linspace(lowest - reach, highest + reach, resolution).T
 
 
-def _like(grid, X):
+def _like(grid: Array, X: Array) -> Array:
     """The grid as the kind of data that X is: a tensor beside it, a pandas frame with its columns, an array."""
     if hasattr(X, "iloc"):
         return type(X)(grid, columns=X.columns)

@@ -1,8 +1,11 @@
 """What compression costs, drawn."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from preimage._typing import Rows, Seed, Targets
 from preimage.estimators import compress
 from preimage.estimators.compressed._models import score_name
 from preimage.plotting._matplotlib import panels
@@ -47,7 +50,16 @@ class CompressionDisplay:
     (['distill', 'select'], [2, 4, 8])
     """
 
-    def __init__(self, *, sizes, errors, scores, original_score, n_original_points, score_name="score"):
+    def __init__(
+        self,
+        *,
+        sizes: Any,
+        errors: Any,
+        scores: Any,
+        original_score: float | None,
+        n_original_points: int,
+        score_name: str = "score",
+    ) -> None:
         self.sizes = sizes
         self.errors = errors
         self.scores = scores
@@ -58,18 +70,18 @@ class CompressionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        y=None,
+        estimator: Any,
+        X: Rows,
+        y: Targets = None,
         *,
-        sizes=None,
-        methods=("select", "construct", "distill"),
-        X_test=None,
-        y_test=None,
-        random_state=0,
-        ax=None,
-        **line_kw,
-    ):
+        sizes: Any = None,
+        methods: Any = ("select", "construct", "distill"),
+        X_test: Rows = None,
+        y_test: Targets = None,
+        random_state: Seed = 0,
+        ax: Any = None,
+        **line_kw: Any,
+    ) -> "CompressionDisplay":
         """Compress a fitted model to several sizes by several methods, and draw what came out.
 
         Parameters
@@ -95,7 +107,9 @@ class CompressionDisplay:
         """
         sizes = _default_sizes(estimator, X) if sizes is None else sorted({int(size) for size in sizes})
         named = {method if isinstance(method, str) else type(method).__name__: method for method in methods}
-        errors, scores, small = {}, {}, None
+        errors: dict[str, list[float]] = {}
+        scores: dict[str, Any] = {}  # pairs (before, after) until all are known
+        small = None
         for name, method in named.items():
             errors[name], scores[name] = [], []
             for size in sizes:
@@ -114,7 +128,7 @@ class CompressionDisplay:
         )
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: Any = None, **line_kw: Any) -> "CompressionDisplay":
         """Draw both panels.
 
         Parameters
@@ -161,7 +175,7 @@ class CompressionDisplay:
         return self
 
 
-def _finish(ax, sizes):
+def _finish(ax: Any, sizes: Any) -> None:
     ax.set_xscale("log", base=2)
     ax.set_xticks(sizes, [str(size) for size in sizes])
     ax.minorticks_off()
@@ -171,12 +185,12 @@ def _finish(ax, sizes):
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _default_sizes(estimator, X):
+def _default_sizes(estimator: Any, X: Rows) -> Any:
     n = _last(compress(estimator, 1, X=X, method="select")).n_original_points_
     return [size for size in 2 ** np.arange(2, 8) if size <= max(n // 2, 4)]
 
 
-def _scores(estimator, small, X, y):
+def _scores(estimator: Any, small: Any, X: Rows, y: Targets) -> Any:
     """Of the original and the compressed model."""
     last = _last(small)
     if X is None or last.kind == "transformer":
@@ -188,10 +202,10 @@ def _scores(estimator, small, X, y):
     return 1.0, float(np.mean(small.predict(X) == estimator.predict(X)))
 
 
-def _score_name(model, y):
+def _score_name(model: Any, y: Targets) -> str:
     """What scores on data with labels y are, or on data without."""
     return score_name(model.kind, y is not None)
 
 
-def _last(model):
+def _last(model: Any) -> Any:
     return model[-1] if isinstance(model, Pipeline) else model

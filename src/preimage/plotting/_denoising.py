@@ -1,7 +1,10 @@
 """Noisy pictures, and what methods make of them."""
 
+from typing import Any
+
 import numpy as np
 
+from preimage._typing import Array, Rows
 from preimage.plotting._images import as_images, draw_strip, strip_width
 from preimage.plotting._matplotlib import panels
 
@@ -43,13 +46,23 @@ class DenoisingDisplay:
     ['clean', 'noisy', 'kernel PCA']
     """
 
-    def __init__(self, *, rows, errors=None, limits=None):
+    def __init__(self, *, rows: Any, errors: Any = None, limits: Any = None) -> None:
         self.rows = rows
         self.errors = errors
         self.limits = limits
 
     @classmethod
-    def from_images(cls, noisy, denoised, image_shape, *, clean=None, n_images=10, ax=None, **image_kw):
+    def from_images(
+        cls,
+        noisy: Array,
+        denoised: Any,
+        image_shape: Any,
+        *,
+        clean: Rows = None,
+        n_images: int = 10,
+        ax: Any = None,
+        **image_kw: Any,
+    ) -> "DenoisingDisplay":
         """Draw the first pictures of each set.
 
         Parameters
@@ -83,7 +96,9 @@ class DenoisingDisplay:
         )
         return display.plot(ax=ax, **image_kw)
 
-    def plot(self, ax=None, *, cmap="gray", picture_size=0.75, **image_kw):
+    def plot(
+        self, ax: Any = None, *, cmap: Any = "gray", picture_size: float = 0.75, **image_kw: Any
+    ) -> "DenoisingDisplay":
         """Draw one panel a row.
 
         Parameters
@@ -111,22 +126,22 @@ class DenoisingDisplay:
             panel.set_ylabel(self._label(name), rotation=0, ha="right", va="center", fontsize="medium")
         return self
 
-    def _label(self, name):
+    def _label(self, name: str) -> str:
         if self.errors is None or name not in self.errors:
             return name
         return f"{name}\nMSE {self.errors[name]:.4f}"
 
 
-def _errors(rows):
+def _errors(rows: Any) -> Any:
     return {name: float(np.mean((images - rows["clean"]) ** 2)) for name, images in rows.items() if name != "clean"}
 
 
-def _limits(rows):
+def _limits(rows: Any) -> Any:
     if "clean" in rows:
         return _range(rows["clean"])
     outputs = [images for name, images in rows.items() if name != "noisy"] or [rows["noisy"]]
     return _range(np.concatenate(outputs))
 
 
-def _range(images):
+def _range(images: Any) -> Any:
     return float(images.min()), float(images.max())

@@ -1,12 +1,15 @@
 """Curvature and magnification of the surface that a kernel makes of the plane."""
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from preimage._arrays import as_points, to_numpy
+from preimage._typing import Array, Rows
 from preimage.geometry import arc_length, geodesic, log_volume_element, metric_tensor, scalar_curvature
 from preimage.geometry._metric import regularity_tolerance, smallest_relative_eigenvalues
+from preimage.kernels import Kernel
 from preimage.plotting._matplotlib import panels
 
 # Curvature times k(x, x) below which a surface is flat.
@@ -53,7 +56,16 @@ class KernelGeometryDisplay:
     -1.0
     """
 
-    def __init__(self, *, xx0, xx1, values, quantity="scalar_curvature", X=None, geodesics=()):
+    def __init__(
+        self,
+        *,
+        xx0: Array,
+        xx1: Array,
+        values: Array,
+        quantity: str = "scalar_curvature",
+        X: Rows = None,
+        geodesics: Any = (),
+    ) -> None:
         self.xx0 = xx0
         self.xx1 = xx1
         self.values = values
@@ -64,17 +76,17 @@ class KernelGeometryDisplay:
     @classmethod
     def from_kernel(
         cls,
-        kernel,
-        region=1.0,
+        kernel: Kernel,
+        region: Any = 1.0,
         *,
-        quantity="scalar_curvature",
-        grid_resolution=80,
-        margin=0.15,
-        geodesics_from=None,
-        n_geodesics=16,
-        ax=None,
-        **plot_kw,
-    ):
+        quantity: str = "scalar_curvature",
+        grid_resolution: int = 80,
+        margin: float = 0.15,
+        geodesics_from: Any = None,
+        n_geodesics: int = 16,
+        ax: Any = None,
+        **plot_kw: Any,
+    ) -> "KernelGeometryDisplay":
         """Evaluate the geometry of a kernel on a grid, and draw it.
 
         Parameters
@@ -117,7 +129,17 @@ class KernelGeometryDisplay:
         )
         return display.plot(ax=ax, **plot_kw)
 
-    def plot(self, ax=None, *, cmap=None, levels=8, limits=None, colorbar=True, scatter_kw=None, line_kw=None):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        cmap: Any = None,
+        levels: Any = 8,
+        limits: Any = None,
+        colorbar: bool = True,
+        scatter_kw: Any = None,
+        line_kw: Any = None,
+    ) -> "KernelGeometryDisplay":
         """Draw the quantity, its contour lines, the geodesics and the points.
 
         Parameters
@@ -162,7 +184,7 @@ class KernelGeometryDisplay:
             self.colorbar_.set_label(QUANTITIES[self.quantity])
         return self
 
-    def _limits(self):
+    def _limits(self) -> Any:
         finite = self.values[np.isfinite(self.values)]
         lowest, highest = np.percentile(finite, [1, 99])
         if self.quantity == "scalar_curvature":
@@ -171,7 +193,7 @@ class KernelGeometryDisplay:
         return (lowest, highest) if highest > lowest else (lowest - 1, highest + 1)
 
 
-def _evaluate(kernel, grid, quantity):
+def _evaluate(kernel: Kernel, grid: Array, quantity: str) -> Any:
     regular = smallest_relative_eigenvalues(metric_tensor(kernel, grid)) > 10 * regularity_tolerance(2)
     if not regular.any():
         raise ValueError(
@@ -184,18 +206,19 @@ def _evaluate(kernel, grid, quantity):
     return values
 
 
-def _curvature(kernel, points):
+def _curvature(kernel: Kernel, points: Array) -> Any:
     """Scalar curvature; what is rounding, in units of the squared length of φ, is drawn as flat."""
     values = scalar_curvature(kernel, points)
     return np.where(np.abs(values * kernel.diagonal(points)) < ROUNDING, 0.0, values)
 
 
-def _region(region, resolution, margin):
+def _region(region: Any, resolution: int, margin: float) -> Any:
     """Points to draw, if any, and the grid along each axis."""
     if isinstance(region, Real):
-        if not region > 0:
+        size = float(region)
+        if not size > 0:
             raise ValueError(f"KernelGeometryDisplay needs a region of positive size; got {region!r}.")
-        return None, np.linspace([-region, -region], [region, region], resolution).T
+        return None, np.linspace([-size, -size], [size, size], resolution).T
     points = to_numpy(as_points(region))
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"KernelGeometryDisplay draws inputs of two dimensions; the points have shape {points.shape}.")
@@ -206,7 +229,7 @@ def _region(region, resolution, margin):
     return points, np.linspace(lowest - reach, highest + reach, resolution).T
 
 
-def _fan(kernel, start, corners, count):
+def _fan(kernel: Kernel, start: Array, corners: Array, count: int) -> Any:
     """Geodesics of equal length in all directions."""
     start = np.asarray(start, dtype=float)
     if start.shape != (2,):

@@ -1,11 +1,14 @@
 """Rows of a data matrix as pictures side by side."""
 
+from typing import Any
+
 import numpy as np
 
 from preimage._arrays import as_points, to_numpy
+from preimage._typing import Array, Rows
 
 
-def as_images(who, name, X, image_shape):
+def as_images(who: str, name: str, X: Rows, image_shape: Any) -> Array:
     """The rows of X as pictures, shape (n, height, width); `who` needs them."""
     if len(image_shape) != 2:
         raise ValueError(f"{who} draws grey pictures of image_shape (height, width); got {tuple(image_shape)!r}.")
@@ -19,7 +22,7 @@ def as_images(who, name, X, image_shape):
     return X.reshape(-1, height, width)
 
 
-def strip(images):
+def strip(images: Any) -> Array:
     """Pictures side by side in one array, with gaps of NaN: shape (height, n · width + gaps)."""
     n, height, width = images.shape
     gap = gap_of(width)
@@ -28,16 +31,16 @@ def strip(images):
     return framed.transpose(1, 0, 2).reshape(height, -1)[:, :-gap]
 
 
-def gap_of(width):
+def gap_of(width: int) -> int:
     return max(1, width // 8)
 
 
-def middles(n, width):
+def middles(n: int, width: int) -> Array:
     """Where in a `strip` the middle of each picture is."""
     return np.arange(n) * (width + gap_of(width)) + (width - 1) / 2
 
 
-def draw_strip(ax, images, **image_kw):
+def draw_strip(ax: Any, images: Any, **image_kw: Any) -> Any:
     """Draw pictures side by side without a frame; returns matplotlib's image."""
     image = ax.imshow(strip(images), interpolation="nearest", **image_kw)
     ax.set(xticks=[], yticks=[])
@@ -46,7 +49,7 @@ def draw_strip(ax, images, **image_kw):
     return image
 
 
-def strip_width(images, picture_size):
+def strip_width(images: Any, picture_size: float) -> float:
     """Width of a `strip` whose pictures are `picture_size` high."""
     _, height, width = images.shape
     return picture_size * (len(images) * (width + gap_of(width)) - gap_of(width)) / height

@@ -1,9 +1,11 @@
 """The door to matplotlib, which is optional."""
 
+from typing import Any
+
 import numpy as np
 
 
-def pyplot(who):
+def pyplot(who: str) -> Any:
     """`matplotlib.pyplot`, or an error that says what to install; `who` needs it."""
     try:
         import matplotlib.pyplot as plt
@@ -14,7 +16,9 @@ def pyplot(who):
     return plt
 
 
-def panels(who, ax, count, *, n_columns, panel_size, **options):
+def panels(
+    who: str, ax: Any, count: int, *, n_columns: int | None, panel_size: tuple[float, float], **options: Any
+) -> Any:
     """`count` axes: those given as `ax`, or those of a new figure with `n_columns` panels side by side."""
     plt = pyplot(who)
     if ax is not None:
@@ -22,7 +26,7 @@ def panels(who, ax, count, *, n_columns, panel_size, **options):
         if len(axes) != count:
             raise ValueError(f"{who} draws {count} panels and needs as many axes; got {len(axes)}.")
         return axes
-    n_columns = min(n_columns, count)
+    n_columns = count if n_columns is None else min(n_columns, count)
     n_rows = -(-count // n_columns)
     size = (n_columns * panel_size[0], n_rows * panel_size[1])
     _, grid = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options)

@@ -1,7 +1,10 @@
 """A walk through feature space as a strip of pictures."""
 
+from typing import Any
+
 from sklearn.utils.validation import check_is_fitted
 
+from preimage._typing import Rows
 from preimage.plotting._images import as_images, draw_strip, middles, strip_width
 from preimage.plotting._matplotlib import panels
 
@@ -38,12 +41,23 @@ class NavigationDisplay:
     (7, 8, 8)
     """
 
-    def __init__(self, *, images, names=None):
+    def __init__(self, *, images: Any, names: Any = None) -> None:
         self.images = images
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, A, B, image_shape, steps=10, *, names=None, ax=None, **image_kw):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        A: Rows,
+        B: Rows,
+        image_shape: Any,
+        steps: int = 10,
+        *,
+        names: Any = None,
+        ax: Any = None,
+        **image_kw: Any,
+    ) -> "NavigationDisplay":
         """Walk from A to B with a fitted model, and draw the way.
 
         Parameters
@@ -67,7 +81,9 @@ class NavigationDisplay:
         return cls.from_images(estimator.navigate(A, B, steps), image_shape, names=names, ax=ax, **image_kw)
 
     @classmethod
-    def from_images(cls, images, image_shape, *, names=None, ax=None, **image_kw):
+    def from_images(
+        cls, images: Any, image_shape: Any, *, names: Any = None, ax: Any = None, **image_kw: Any
+    ) -> "NavigationDisplay":
         """Draw a walk that comes from elsewhere, for instance a straight line between two inputs.
 
         Parameters
@@ -88,7 +104,9 @@ class NavigationDisplay:
         pictures = as_images("NavigationDisplay", "the walk", images, image_shape)
         return cls(images=pictures, names=names).plot(ax=ax, **image_kw)
 
-    def plot(self, ax=None, *, cmap="gray", picture_size=0.9, **image_kw):
+    def plot(
+        self, ax: Any = None, *, cmap: Any = "gray", picture_size: float = 0.9, **image_kw: Any
+    ) -> "NavigationDisplay":
         """Draw the strip.
 
         Parameters
@@ -115,7 +133,7 @@ class NavigationDisplay:
         self.ax_.tick_params(length=0)
         return self
 
-    def _labels(self, count):
+    def _labels(self, count: int) -> Any:
         labels = [f"{step / (count - 1):.2g}" for step in range(count)]
         if self.names is not None:
             labels[0], labels[-1] = self.names

@@ -1,10 +1,12 @@
 """The vectors of a compressed model, as pictures."""
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from preimage._arrays import to_numpy
+from preimage._typing import Array
 from preimage.interop import machine_of
 from preimage.machines import Binary, Calibrated, Logistic, OneVsOne, OneVsRest
 from preimage.plotting._images import as_images
@@ -47,14 +49,16 @@ class ReducedSetDisplay:
     (6, 8, 8)
     """
 
-    def __init__(self, *, images, titles, weights, limits):
+    def __init__(self, *, images: Any, titles: Any, weights: Any, limits: Any) -> None:
         self.images = images
         self.titles = titles
         self.weights = weights
         self.limits = limits
 
     @classmethod
-    def from_estimator(cls, estimator, image_shape, *, n_images=None, ax=None, **image_kw):
+    def from_estimator(
+        cls, estimator: Any, image_shape: Any, *, n_images: int | None = None, ax: Any = None, **image_kw: Any
+    ) -> "ReducedSetDisplay":
         """Draw the vectors of a compressed model, or of any kernel machine on pictures.
 
         Parameters
@@ -72,9 +76,10 @@ class ReducedSetDisplay:
         ReducedSetDisplay
         """
         machine = machine_of(estimator)
-        coefficients = to_numpy(machine.expansion.coefficients)
-        if machine.output.kind == "transformer":
-            coefficients = coefficients[:, : machine.output.n_components]
+        coefficients: Array = to_numpy(machine.expansion.coefficients)
+        output: Any = machine.output
+        if output.kind == "transformer":
+            coefficients = coefficients[:, : output.n_components]
         images = as_images("ReducedSetDisplay", "points_", machine.expansion.points, image_shape)
         weights = np.sqrt(np.sum(coefficients**2, axis=1))
         order = np.argsort(-weights, kind="stable")[:n_images]
@@ -89,7 +94,15 @@ class ReducedSetDisplay:
         )
         return display.plot(ax=ax, **image_kw)
 
-    def plot(self, ax=None, *, n_columns=10, cmap="gray_r", picture_size=0.8, **image_kw):
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        n_columns: int | None = 10,
+        cmap: Any = "gray_r",
+        picture_size: float = 0.8,
+        **image_kw: Any,
+    ) -> "ReducedSetDisplay":
         """Draw one panel a vector.
 
         Parameters
@@ -121,7 +134,7 @@ class ReducedSetDisplay:
         return self
 
 
-def _titles(output, coefficients):
+def _titles(output: Any, coefficients: Array) -> Any:
     shares = _shares(output, coefficients)
     if shares is None:
         largest = np.argmax(np.abs(coefficients), axis=1)
@@ -129,7 +142,7 @@ def _titles(output, coefficients):
     return [str(output.classes[number]) for number in np.argmax(shares, axis=1)]
 
 
-def _shares(output, coefficients):
+def _shares(output: Any, coefficients: Array) -> Any:
     """How much a vector speaks for each class, shape (n, n_classes); None where there are no classes."""
     if isinstance(output, Calibrated):
         return _shares(output.classifier, coefficients)

@@ -1,9 +1,12 @@
 """The eigenvalues of kernel PCA, drawn."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import to_numpy
+from preimage._typing import Array
 from preimage.plotting._matplotlib import panels
 
 
@@ -42,13 +45,15 @@ class SpectrumDisplay:
     2
     """
 
-    def __init__(self, *, eigenvalues, explained_variance_ratio, label=None):
+    def __init__(self, *, eigenvalues: Array, explained_variance_ratio: Array, label: str | None = None) -> None:
         self.eigenvalues = eigenvalues
         self.explained_variance_ratio = explained_variance_ratio
         self.label = label
 
     @classmethod
-    def from_estimator(cls, estimator, *, label=None, ax=None, **line_kw):
+    def from_estimator(
+        cls, estimator: Any, *, label: str | None = None, ax: Any = None, **line_kw: Any
+    ) -> "SpectrumDisplay":
         """Draw the spectrum of a fitted model.
 
         Parameters
@@ -77,7 +82,9 @@ class SpectrumDisplay:
         return display.plot(ax=ax, **line_kw)
 
     @classmethod
-    def from_eigenvalues(cls, eigenvalues, *, total=None, label=None, ax=None, **line_kw):
+    def from_eigenvalues(
+        cls, eigenvalues: Array, *, total: float | None = None, label: str | None = None, ax: Any = None, **line_kw: Any
+    ) -> "SpectrumDisplay":
         """Draw eigenvalues that come from elsewhere, for instance ``pca.singular_values_ ** 2`` of linear PCA.
 
         Parameters
@@ -97,7 +104,7 @@ class SpectrumDisplay:
         ratio = eigenvalues / (eigenvalues.sum() if total is None else total)
         return cls(eigenvalues=eigenvalues, explained_variance_ratio=ratio, label=label).plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, *, label=None, **line_kw):
+    def plot(self, ax: Any = None, *, label: str | None = None, **line_kw: Any) -> "SpectrumDisplay":
         """Draw both panels.
 
         Parameters
@@ -126,7 +133,7 @@ class SpectrumDisplay:
             self.axes_[1].legend(frameon=False, loc="lower right")
         return self
 
-    def _plot_eigenvalues(self, ax, numbers, style):
+    def _plot_eigenvalues(self, ax: Any, numbers: Array, style: dict[str, Any]) -> Any:
         (line,) = ax.semilogy(numbers, np.abs(self.eigenvalues), **style)
         negative = self.eigenvalues < 0
         if negative.any():
@@ -138,7 +145,7 @@ class SpectrumDisplay:
         _finish(ax)
         return line
 
-    def _plot_cumulative(self, ax, numbers, style):
+    def _plot_cumulative(self, ax: Any, numbers: Array, style: dict[str, Any]) -> Any:
         (line,) = ax.plot(numbers, np.cumsum(self.explained_variance_ratio), **style)
         ax.set(xlabel="Component", ylabel="Cumulative explained variance")
         # Shares of a Euclidean feature space end at one; those of an indefinite kernel may pass it.
@@ -148,7 +155,7 @@ class SpectrumDisplay:
         return line
 
 
-def _finish(ax):
+def _finish(ax: Any) -> None:
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.grid(True, color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)

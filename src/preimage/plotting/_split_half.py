@@ -1,7 +1,10 @@
 """Prediction against reproducibility, and maps of the brain."""
 
+from typing import Any
+
 import numpy as np
 
+from preimage._typing import Array
 from preimage.plotting._matplotlib import panels
 
 COLORS = ("0.45", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
@@ -36,11 +39,11 @@ class SplitHalfDisplay:
     'Prediction'
     """
 
-    def __init__(self, *, curves):
+    def __init__(self, *, curves: Any) -> None:
         self.curves = curves
 
     @classmethod
-    def from_curves(cls, curves, *, ax=None, **line_kw):
+    def from_curves(cls, curves: Any, *, ax: Any = None, **line_kw: Any) -> "SplitHalfDisplay":
         """Draw curves under their names.
 
         Parameters
@@ -58,7 +61,7 @@ class SplitHalfDisplay:
             raise ValueError(f"SplitHalfDisplay needs at least one curve, as `pr_curve` gives them; got {curves!r}.")
         return cls(curves=curves).plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: Any = None, **line_kw: Any) -> "SplitHalfDisplay":
         """Draw the curves.
 
         Parameters
@@ -121,12 +124,22 @@ class MapDisplay:
     1
     """
 
-    def __init__(self, *, pictures, threshold=None):
+    def __init__(self, *, pictures: Any, threshold: Any = None) -> None:
         self.pictures = pictures
         self.threshold = threshold
 
     @classmethod
-    def from_maps(cls, maps, *, image_shape=None, mask=None, slices=None, threshold=None, ax=None, **image_kw):
+    def from_maps(
+        cls,
+        maps: Any,
+        *,
+        image_shape: Any = None,
+        mask: Any = None,
+        slices: Any = None,
+        threshold: Any = None,
+        ax: Any = None,
+        **image_kw: Any,
+    ) -> "MapDisplay":
         """Draw maps that are vectors over the pixels of a picture or the voxels of a mask.
 
         Parameters
@@ -160,7 +173,9 @@ class MapDisplay:
                 pictures |= _slices(name, values, np.asarray(mask, dtype=bool), slices)
         return cls(pictures=pictures, threshold=threshold).plot(ax=ax, **image_kw)
 
-    def plot(self, ax=None, *, cmap="PuOr_r", n_columns=4, panel_size=2.4, **image_kw):
+    def plot(
+        self, ax: Any = None, *, cmap: Any = "PuOr_r", n_columns: int | None = 4, panel_size: Any = 2.4, **image_kw: Any
+    ) -> "MapDisplay":
         """Draw one panel a picture, and one bar of colours.
 
         Parameters
@@ -199,7 +214,7 @@ class MapDisplay:
         return self
 
 
-def _picture(name, values, image_shape):
+def _picture(name: str, values: Array, image_shape: Any) -> Any:
     height, width = image_shape
     if values.shape != (height * width,):
         raise ValueError(
@@ -209,7 +224,7 @@ def _picture(name, values, image_shape):
     return values.reshape(height, width)
 
 
-def _slices(name, values, mask, slices):
+def _slices(name: str, values: Array, mask: Any, slices: Any) -> Any:
     if mask.ndim != 3 or values.shape != (int(mask.sum()),):
         raise ValueError(
             f"MapDisplay needs one value a voxel of a 3D mask; the mask of shape {mask.shape} has {int(mask.sum())}, "

@@ -1,5 +1,7 @@
 """How far apart class means lie, by the width of the kernel."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -54,7 +56,7 @@ class WidthCurveDisplay:
     ['enclosing_ball', 'mean_distance']
     """
 
-    def __init__(self, *, gammas, criteria, criterion, best_gamma, scores=None):
+    def __init__(self, *, gammas: Any, criteria: Any, criterion: str, best_gamma: float, scores: Any = None) -> None:
         self.gammas = gammas
         self.criteria = criteria
         self.criterion = criterion
@@ -62,7 +64,9 @@ class WidthCurveDisplay:
         self.scores = scores
 
     @classmethod
-    def from_search(cls, search, *, criteria=None, scores=None, ax=None, **line_kw):
+    def from_search(
+        cls, search: Any, *, criteria: Any = None, scores: Any = None, ax: Any = None, **line_kw: Any
+    ) -> "WidthCurveDisplay":
         """Draw the curves of a fitted search.
 
         Parameters
@@ -95,7 +99,7 @@ class WidthCurveDisplay:
         )
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: Any = None, **line_kw: Any) -> "WidthCurveDisplay":
         """Draw all curves in one panel, and scores in another one below it.
 
         Parameters
@@ -130,7 +134,7 @@ class WidthCurveDisplay:
         axes[-1].set_xlabel("γ")
         return self
 
-    def _draw(self, name, line_kw):
+    def _draw(self, name: str, line_kw: Any) -> Any:
         curve = np.asarray(self.criteria[name], dtype=float)
         is_chosen = name == self.criterion
         style = {
@@ -145,7 +149,8 @@ class WidthCurveDisplay:
         (line,) = self.ax_.plot(self.gammas, curve / largest if largest > 0 else curve, **style)
         return line
 
-    def _draw_scores(self):
+    def _draw_scores(self) -> None:
         gammas, values = self.scores
+        assert self.score_ax_ is not None  # scores have a panel
         (self.lines_["scores"],) = self.score_ax_.plot(gammas, values, color="0.25", marker="s", markersize=3)
         self.score_ax_.set_ylabel("Accuracy")

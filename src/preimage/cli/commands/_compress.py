@@ -56,7 +56,7 @@ def compress_command(
     array: Annotated[str | None, typer.Option(help="Name of the array in an NPZ archive.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of what is random.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files, never the model itself.")] = False,
-):
+) -> None:
     """Make a kernel machine small: the same predictions from a few dozen points.
 
     Takes support vector machines, calibrated or not, kernel ridge regression, Gaussian processes, kernel PCA, and
@@ -86,7 +86,7 @@ def compress_command(
     console.print("Wrote " + ", ".join(str(path) for path in outputs) + ".", markup=False)
 
 
-def _check_outputs(outputs, force):
+def _check_outputs(outputs: list[Path], force: bool) -> None:
     """Refuse, before any work is done, what could not or should not be written."""
     if len({path.absolute() for path in outputs}) < len(outputs):
         raise FileError("OUT and --plot need different names.")
@@ -99,7 +99,7 @@ def _check_outputs(outputs, force):
         check_writable(path, force)
 
 
-def _print_table(rows):
+def _print_table(rows: list[tuple[str, str, str, str]]) -> None:
     table = Table("", "original", "compressed", "", box=None, header_style="bold")
     for column in (1, 2):
         table.columns[column].justify = "right"

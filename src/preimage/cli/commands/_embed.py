@@ -12,7 +12,8 @@ from preimage.cli.runs._embed import Embedding, embed
 from preimage.cli.runs._file_model import read_model
 from preimage.cli.runs._partial import remains
 from preimage.cli.tables._files import check_not_inputs, check_writable, format_of, replacing
-from preimage.cli.tables._sources import SOURCE_FORMATS, open_source
+from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
+from preimage.estimators import KernelPCA
 
 Kernel = Literal[
     "rbf",
@@ -74,7 +75,7 @@ def embed_command(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of sample and landmarks.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
-):
+) -> None:
     """Write the kernel PCA coordinates of a table, which may be larger than memory.
 
     An interrupted run leaves OUTPUT.part; the same command continues it.
@@ -102,7 +103,7 @@ def embed_command(
         say("Wrote " + ", ".join(str(path) for path in (output, save_model) if path is not None) + ".")
 
 
-def _report(model, n_rows, source, seconds):
+def _report(model: KernelPCA, n_rows: int, source: Source, seconds: float) -> str:
     gamma, landmarks = getattr(model.kernel_, "gamma", None), model.landmarks_
     about = "exact"
     if landmarks is not None:
@@ -114,7 +115,7 @@ def _report(model, n_rows, source, seconds):
     )
 
 
-def _table_format(output):
+def _table_format(output: Path) -> str:
     kind = format_of(output)
     if kind not in (".npy", ".csv", ".parquet"):
         what = "no suffix" if kind == "folder" else f"the suffix {kind}"
@@ -122,7 +123,7 @@ def _table_format(output):
     return kind
 
 
-def _check_outputs(written, save_model, force):
+def _check_outputs(written: list[Path], save_model: Path | None, force: bool) -> None:
     if len({path.resolve() for path in written}) < len(written):
         raise FileError("OUTPUT and --save-model need different names.")
     for path in written:

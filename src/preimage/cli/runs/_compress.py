@@ -3,14 +3,18 @@
 import time
 import warnings
 import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from preimage.cli._console import DataError, FileError
+from preimage._typing import Array
+from preimage.cli._console import DataError, FileError, one_line
+from preimage.cli.tables._files import Dataset
 from preimage.estimators import compress
 from preimage.estimators.compressed._models import standalone
 from preimage.interop import SKOPS_TYPES
@@ -33,7 +37,7 @@ class Wish:
     seed: int = 0
 
 
-def read_model(path):
+def read_model(path: Path) -> Any:
     """A model from a skops file of trusted types, or from a file of `save`."""
     if not path.exists():
         raise FileError(f"{path} does not exist.")
@@ -53,10 +57,10 @@ def read_model(path):
             )
         return skops.load(path, trusted=SKOPS_TYPES)
     except (zipfile.BadZipFile, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(f"{path} is damaged or not a skops file: {_one_line(error)}") from error
+        raise FileError(f"{path} is damaged or not a skops file: {one_line(error)}") from error
 
 
-def write_model(path, model, kind):
+def write_model(path: Path, model: Any, kind: str) -> None:
     """Write a compressed model in the format of `kind`."""
     if kind == ".skops":
         _skops().dump(model, path, compression=zipfile.ZIP_DEFLATED)
@@ -65,7 +69,7 @@ def write_model(path, model, kind):
         model = standalone(model)
     except TypeError as error:
         raise FileError(
-            f"Only scalers before a kernel machine can be written as {kind}; use .skops. {_one_line(error)}"
+            f"Only scalers before a kernel machine can be written as {kind}; use .skops. {one_line(error)}"
         ) from error
     try:
         if kind == ".safetensors":
@@ -73,10 +77,10 @@ def write_model(path, model, kind):
         else:
             path.write_bytes(model.to_onnx().SerializeToString())
     except (ValueError, TypeError, ImportError) as error:
-        raise FileError(f"The model cannot be written as {kind}: {_one_line(error)}") from error
+        raise FileError(f"The model cannot be written as {kind}: {one_line(error)}") from error
 
 
-def format_of_model(path, formats, what):
+def format_of_model(path: Path, formats: tuple[str, ...], what: str) -> str:
     """The suffix of a model's file, one of `formats`."""
     suffix = path.suffix.lower()
     if suffix not in formats:
@@ -84,7 +88,7 @@ def format_of_model(path, formats, what):
     return suffix
 
 
-def small_model(model, data, wish):
+def small_model(model: Any, data: Dataset | None, wish: Wish) -> tuple[Any, Array | None, Array | None]:
     """The model on few points, and its inputs and labels in the order that the model wants."""
     X, y = (None, None) if data is None else (_inputs(model, data), _labels(model, data))
     if X is None and wish.n_points is None and wish.tolerance is None:
@@ -102,11 +106,11 @@ def small_model(model, data, wish):
                 random_state=wish.seed,
             )
     except (ValueError, TypeError) as error:
-        raise DataError(_one_line(error)) from error
+        raise DataError(one_line(error)) from error
     return small, X, y
 
 
-def summarize(model, small, X, y):
+def summarize(model: Any, small: Any, X: Array | None, y: Array | None) -> list[tuple[str, str, str, str]]:
     """Rows of a table: what is compared, before, after, how many times less."""
     last = small[-1] if isinstance(small, Pipeline) else small
     before, after = last.n_original_points_, last.n_points_
@@ -124,7 +128,7 @@ def summarize(model, small, X, y):
     return rows
 
 
-def seconds_to_predict(model, X):
+def seconds_to_predict(model: Any, X: Array) -> float:
     """Time of one prediction of all rows, the fastest of many."""
     predict = model.predict if hasattr(model, "predict") else model.transform
     best, spent = np.inf, 0.0
@@ -137,13 +141,13 @@ def seconds_to_predict(model, X):
     return best
 
 
-def size_row(before, after):
+def size_row(before: Path, after: Path) -> tuple[str, str, str, str]:
     """A row of the table: sizes of two files."""
-    before, after = before.stat().st_size, after.stat().st_size
-    return ("file size", _kilobytes(before), _kilobytes(after), f"{before / after:.1f} × smaller")
+    larger, smaller = before.stat().st_size, after.stat().st_size
+    return ("file size", _kilobytes(larger), _kilobytes(smaller), f"{larger / smaller:.1f} × smaller")
 
 
-def _inputs(model, data):
+def _inputs(model: Any, data: Dataset) -> Array:
     names = getattr(model, "feature_names_in_", None)
     if names is not None and data.columns is not None:
         missing = [str(name) for name in names if name not in data.columns]
@@ -159,7 +163,7 @@ def _inputs(model, data):
     return data.values
 
 
-def _labels(model, data):
+def _labels(model: Any, data: Dataset) -> Array | None:
     y, classes = data.labels, getattr(model, "classes_", None)
     if y is None or classes is None:
         return y
@@ -171,14 +175,14 @@ def _labels(model, data):
 
 
 @contextmanager
-def _without_name_warnings():
+def _without_name_warnings() -> Iterator[None]:
     """Columns have been compared by name above; scikit-learn only sees an array."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*valid feature names.*")
         yield
 
 
-def _skops():
+def _skops() -> Any:
     try:
         import skops.io
     except ImportError as error:
@@ -188,13 +192,9 @@ def _skops():
     return skops.io
 
 
-def _one_line(error):
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def _milliseconds(seconds):
+def _milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:.3g} ms"
 
 
-def _kilobytes(size):
+def _kilobytes(size: int) -> str:
     return f"{size / 1000:.1f} kB"

@@ -5,12 +5,15 @@ import importlib
 import os
 import shutil
 import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from preimage._typing import Array
 from preimage.cli._console import FileError
 from preimage.cli.tables._nifti import SUFFIXES, is_nifti, read_nifti, write_nifti
 from preimage.neuro import MaskedScans
@@ -55,11 +58,11 @@ class Dataset:
     labels: np.ndarray | None = None
     scans: MaskedScans | None = None
 
-    def with_values(self, values):
+    def with_values(self, values: Array) -> "Dataset":
         return replace(self, values=values)
 
 
-def read(path, array=None, labels=None, mask=None):
+def read(path: str | Path, array: str | None = None, labels: str | None = None, mask: Any = None) -> Dataset:
     """The data of a file or folder.
 
     Parameters
@@ -104,7 +107,7 @@ def read(path, array=None, labels=None, mask=None):
     return data
 
 
-def write(path, data, kind):
+def write(path: Path, data: Dataset, kind: str) -> None:
     """Write data to a new file or folder in a format of `format_of`."""
     writers = {
         "folder": _write_folder,
@@ -117,7 +120,7 @@ def write(path, data, kind):
     writers[kind](path, data)
 
 
-def format_of(path):
+def format_of(path: Path) -> str:
     """ ".csv", ".npy", ".npz", ".parquet", ".nii" or "folder" (no suffix, or an existing folder)."""
     suffix = path.suffix.lower()
     if is_nifti(path) and not path.is_dir():
@@ -129,13 +132,13 @@ def format_of(path):
     return suffix
 
 
-def stem_of(path):
+def stem_of(path: Path) -> str:
     """The name of a file without its suffix, or both suffixes of a compressed scan."""
     double = next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), "")
     return path.name[: -len(double)] if double else path.stem
 
 
-def check_writable(path, force, folder=False):
+def check_writable(path: Path, force: bool, folder: bool = False) -> None:
     """Refuse, before any work is done, what could not or should not be written: a file, or a folder."""
     if not path.absolute().parent.is_dir():
         raise FileError(f"The folder {path.absolute().parent} does not exist. Create it first.")
@@ -149,7 +152,7 @@ def check_writable(path, force, folder=False):
         raise FileError(f"{path} holds files that are not PNG pictures; it is not replaced, even with --force.")
 
 
-def check_not_inputs(outputs, inputs):
+def check_not_inputs(outputs: list[Path], inputs: tuple[Path | None, ...]) -> None:
     """Refuse to write over what is read, also through links; None among the inputs are those not given."""
     for path in outputs:
         for given in inputs:
@@ -158,7 +161,7 @@ def check_not_inputs(outputs, inputs):
 
 
 @contextmanager
-def replacing(path):
+def replacing(path: Path) -> Iterator[Path]:
     """A temporary name beside `path`: it becomes `path` when the block succeeds, and vanishes when it fails."""
     stem = stem_of(path)
     temporary = path.with_name(f".{stem}.{os.getpid()}{path.name[len(stem) :]}")
@@ -175,7 +178,7 @@ def replacing(path):
             temporary.unlink(missing_ok=True)
 
 
-def _replace_folder(temporary, path):
+def _replace_folder(temporary: Path, path: Path) -> None:
     """A folder cannot take the name of another in one step: the old one steps aside, and comes back on failure."""
     aside = temporary.with_name(temporary.name + ".old")
     try:
@@ -188,7 +191,7 @@ def _replace_folder(temporary, path):
     shutil.rmtree(aside)
 
 
-def need(module, what):
+def need(module: str, what: str) -> Any:
     """An optional module, or an error that says what to install; `what` needs it."""
     try:
         return importlib.import_module(module)
@@ -197,7 +200,7 @@ def need(module, what):
         raise FileError(f'{what} need {package}, which is not installed. Type: pip install "preimage[cli]"') from error
 
 
-def _check_numbers(path, data):
+def _check_numbers(path: Path, data: Dataset) -> None:
     if data.values.ndim != 2 or data.values.size == 0:
         raise FileError(
             f"{path} holds an array of shape {data.values.shape}; a matrix with rows and columns is needed."
@@ -211,7 +214,7 @@ def _check_numbers(path, data):
         )
 
 
-def _matrix(array):
+def _matrix(array: Any) -> Array:
     """An array as float rows; float32 stays float32."""
     array = np.asarray(array)
     if array.dtype.kind not in "fiub":
@@ -220,22 +223,22 @@ def _matrix(array):
     return values.reshape(len(values), -1) if values.ndim > 2 else values
 
 
-def _of_array(values, **fields):
+def _of_array(values: Array, **fields: Any) -> Dataset:
     """Arrays of shape (n, height, width) are pictures."""
     row_shape = values.shape[1:] if values.ndim > 2 else None
     return Dataset(_matrix(values), row_shape=row_shape, image_shape=row_shape if values.ndim == 3 else None, **fields)
 
 
-def _read_npy(path):
+def _read_npy(path: Path) -> Dataset:
     return _of_array(np.load(path, allow_pickle=False))
 
 
-def _write_npy(path, data):
+def _write_npy(path: Path, data: Dataset) -> None:
     with open(path, "wb") as file:
         np.save(file, _array(data))
 
 
-def _read_npz(path, array, labels):
+def _read_npz(path: Path, array: str | None, labels: str | None) -> Dataset:
     if not zipfile.is_zipfile(path):
         raise ValueError("it is not an NPZ archive.")
     with np.load(path, allow_pickle=False) as archive:
@@ -252,16 +255,16 @@ def _read_npz(path, array, labels):
         return _of_array(archive[array], array=array, others=others, labels=found)
 
 
-def _write_npz(path, data):
+def _write_npz(path: Path, data: Dataset) -> None:
     with open(path, "wb") as file:
         np.savez(file, **{data.array: _array(data)}, **data.others)
 
 
-def _array(data):
+def _array(data: Dataset) -> Array:
     return data.values.reshape(-1, *data.row_shape) if data.row_shape else data.values
 
 
-def _read_csv(path, labels=None):
+def _read_csv(path: Path, labels: str | None = None) -> Dataset:
     arrow = need("pyarrow.csv", "CSV files")
     with open(path, newline="", encoding="utf-8-sig") as file:
         first = next(csv.reader(file), [])
@@ -273,7 +276,7 @@ def _read_csv(path, labels=None):
     return _of_table(path, table, keep_names=not options.autogenerate_column_names, labels=labels)
 
 
-def is_number(text):
+def is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -281,7 +284,7 @@ def is_number(text):
     return True
 
 
-def _write_csv(path, data):
+def _write_csv(path: Path, data: Dataset) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         if data.columns is not None:
@@ -289,18 +292,18 @@ def _write_csv(path, data):
         writer.writerows(data.values.tolist())
 
 
-def _read_parquet(path, labels=None):
+def _read_parquet(path: Path, labels: str | None = None) -> Dataset:
     return _of_table(path, need("pyarrow.parquet", "Parquet files").read_table(path), labels=labels)
 
 
-def _write_parquet(path, data):
+def _write_parquet(path: Path, data: Dataset) -> None:
     arrow, parquet = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
     names = data.columns or [f"x{number}" for number in range(data.values.shape[1])]
     columns = [np.ascontiguousarray(column) for column in data.values.T]
     parquet.write_table(arrow.table(columns, names=[str(name) for name in names]), path)
 
 
-def _of_table(path, table, keep_names=True, labels=None):
+def _of_table(path: Path, table: Any, keep_names: bool = True, labels: str | None = None) -> Dataset:
     """A pyarrow table as a matrix; missing values become NaN and are found later."""
     _require_name(path, labels, table.column_names, "column")
     found = None
@@ -313,7 +316,7 @@ def _of_table(path, table, keep_names=True, labels=None):
     return Dataset(np.column_stack(columns) if columns else np.empty((0, 0)), columns=names, labels=found)
 
 
-def check_columns(path, names, types):
+def check_columns(path: Path, names: list[str], types: list[Any]) -> None:
     """Refuse columns of a pyarrow table that hold text, or the index of a data frame."""
     known = need("pyarrow", "Tables").types
     # A column without any value has no type; it is found as missing values.
@@ -328,35 +331,37 @@ def check_columns(path, names, types):
         raise FileError(f"{path} has an index among its columns. Write it without: to_parquet(..., index=False).")
 
 
-def _require_name(path, labels, names, what):
+def _require_name(path: Path, labels: str | None, names: list[str], what: str) -> None:
     if labels is not None and labels not in names:
         raise FileError(f"{path} has no {what} {labels!r} for labels; it holds {', '.join(map(str, names))}.")
 
 
-def _flat(path, name, labels):
+def _flat(path: Path, name: str, labels: Array) -> Array:
     """Labels as a vector of numbers or words, none of them missing."""
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or (labels.dtype.kind == "f" and np.isnan(labels).any()):
         raise FileError(f"{path} has labels {name!r} that are missing, mixed, or no vector. Give one label a row.")
     return labels
 
 
-def _read_nifti(path, mask):
+def _read_nifti(path: Path, mask: Any) -> Dataset:
     scans = read_nifti(path, mask)
     return Dataset(scans.X, scans=scans)
 
 
-def _read_folder(path):
+def _read_folder(path: Path) -> Dataset:
     open_image = need("PIL.Image", "Pictures").open
     files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".png")
     if not files:
         raise FileError(f"{path} holds no PNG pictures.")
-    pictures, rows, shape = [], [], None
+    pictures: list[tuple[str, str]] = []
+    rows: list[Array] = []
+    shape: tuple[int, int] = (0, 0)
     for file in files:
         with open_image(file) as image:
             image = image.convert("L") if image.mode == "1" else image
             if image.mode not in WHITE:
                 raise FileError(f"{file} has the colour mode {image.mode}; convert it to grey first.")
-            shape = shape or image.size
+            shape = shape if rows else image.size
             if image.size != shape:
                 raise FileError(f"{file} is {image.size[0]} × {image.size[1]} pixels; those before are {shape}.")
             rows.append(np.asarray(image, dtype=float).ravel() / WHITE[image.mode])
@@ -364,7 +369,7 @@ def _read_folder(path):
     return Dataset(np.stack(rows), image_shape=(shape[1], shape[0]), pictures=pictures)
 
 
-def _write_folder(path, data):
+def _write_folder(path: Path, data: Dataset) -> None:
     image = need("PIL.Image", "Pictures")
     path.mkdir()
     pictures = data.pictures or [(f"{number:05d}.png", "L") for number in range(len(data.values))]

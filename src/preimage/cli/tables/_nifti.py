@@ -1,18 +1,22 @@
 """Scans in NIfTI files as tables, and a slice of them as pictures."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
-from preimage.neuro import mask_scans
+from preimage._typing import Array
+from preimage.neuro import MaskedScans, mask_scans
 
 SUFFIXES = (".nii", ".nii.gz")
 
 
-def is_nifti(path):
+def is_nifti(path: Path) -> bool:
     """Whether the name of a file says that it is NIfTI."""
     return path.name.lower().endswith(SUFFIXES)
 
 
-def read_nifti(path, mask=None):
+def read_nifti(path: Path, mask: Any = None) -> MaskedScans:
     """The scans of a 4D image inside a mask, which is found by intensities if there is none."""
     try:
         return mask_scans(path, mask)
@@ -24,12 +28,12 @@ def read_nifti(path, mask=None):
         raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
-def write_nifti(path, scans, values):
+def write_nifti(path: Path, scans: MaskedScans, values: Array) -> None:
     """Rows as a 4D image with the affine and header of the scans."""
     scans.unmask(values).to_filename(path)
 
 
-def slice_pictures(scans, values):
+def slice_pictures(scans: MaskedScans, values: Array) -> tuple[Array, tuple[int, int]]:
     """The axial slice with most voxels of the mask, front on top: rows (n, height · width) and (height, width)."""
     mask = scans.mask
     depth = int(mask.sum(axis=(0, 1)).argmax())
