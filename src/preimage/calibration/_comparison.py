@@ -188,11 +188,11 @@ def signal_of(values: Array, codes: Array, weights: Array | None = None) -> Sign
     """
     if weights is not None:
         values, codes = values[weights > 0], codes[weights > 0]
-    places = [1] if values.shape[1] == 1 else np.unique(codes)
+    classes = [1] if values.shape[1] == 1 else np.unique(codes)
     areas, variances = [], []
-    for place in places:
-        column = values[:, 0] if values.shape[1] == 1 else values[:, place]
-        inside = codes == place
+    for code in classes:
+        column = values[:, 0] if values.shape[1] == 1 else values[:, code]
+        inside = codes == code
         n1, n0 = int(inside.sum()), int((~inside).sum())
         if not n1 or not n0:
             continue

@@ -9,8 +9,9 @@ from preimage.calibration._samples import count, deviation, mean
 # inflation would pass the second test alone.
 SMALLEST_INFLATION = 1.1
 STANDARD_ERRORS = 2.0
-# Ratios that differ from the mean of this many neighbours by no more than so many standard errors are taken as that
-# mean. Standard errors take points as independent, which left-out values are not: hence more than the usual two.
+# Ratios that differ from the mean of this many neighbours on either side by no more than this many standard errors are
+# replaced by that mean. Standard errors take points as independent, which left-out values are not: hence more than the
+# usual two.
 N_NEIGHBORS = 4
 STEADY_ERRORS = 3.0
 # Left-out values that vary by no more than this fraction of the largest training value are rounding errors of sums over

@@ -53,7 +53,7 @@ class TrainingSpan:
 
     def _squared_distances(self, rows: Rows) -> Array:
         rows = np.asarray(to_dense(rows), dtype=np.float64) - self.origin
-        # The residual itself: differences of squared lengths would lose what is small beside them.
+        # The residual itself: a difference of squared lengths would lose small distances to rounding.
         return ((rows - (rows @ self.axes.T) @ self.axes) ** 2).sum(axis=1)
 
 

@@ -158,7 +158,7 @@ class _Base:
     ----------
     free : integer array of shape (f,)
         The free rows.
-    place : integer array of shape (n,)
+    position : integer array of shape (n,)
         The position of each row among the free ones, or −1.
     inverse : array of shape (f + 1, f + 1)
         Of the Gram matrix of the free rows, bordered for the intercept.
@@ -174,8 +174,8 @@ class _Base:
         self.signs, self.costs, self.states = signs, costs, states
         self.coefficients = coefficients
         self.free = np.flatnonzero(states == FREE)
-        self.place = np.full(len(signs), -1)
-        self.place[self.free] = np.arange(self.free.size)
+        self.position = np.full(len(signs), -1)
+        self.position[self.free] = np.arange(self.free.size)
         self.decisions = K @ coefficients + intercept
         self.inverse = np.linalg.inv(_bordered(K[np.ix_(self.free, self.free)]))
         columns = np.concatenate([K[self.free], np.ones((1, len(signs)))])
@@ -216,12 +216,12 @@ class _Base:
         for start in range(0, rows.size, BLOCK):
             p = rows[start : start + BLOCK]
             here = slice(start, start + p.size)
-            place, is_free = self.place[p], self.place[p] >= 0
+            position, is_free = self.position[p], self.position[p] >= 0
             removed = -self.coefficients[p]
-            pivot = np.where(is_free, np.diagonal(self.inverse)[place], 1.0)
+            pivot = np.where(is_free, np.diagonal(self.inverse)[position], 1.0)
             slack = removed / np.where(pivot == 0, 1.0, pivot)  # zero where the row is the only free one: see is_open
-            answer = np.where(is_free[:, None], self.inverse[place], -self.answers[:, p].T) * slack[:, None]
-            change = np.where(is_free[:, None], self.answers[place], self.rest[p]) * slack[:, None]
+            answer = np.where(is_free[:, None], self.inverse[position], -self.answers[:, p].T) * slack[:, None]
+            change = np.where(is_free[:, None], self.answers[position], self.rest[p]) * slack[:, None]
             coefficients = np.broadcast_to(self.coefficients, (p.size, len(self.signs))).copy()
             coefficients[:, self.free] += answer[:, :-1]
             decisions = self.decisions + change
@@ -303,7 +303,7 @@ class _StateChange:
 
     def __init__(self, base: _Base, is_free: Array, targets: Array) -> None:
         self.base, self.is_free, self.targets = base, is_free, targets
-        was_free = base.place >= 0
+        was_free = base.position >= 0
         self.fixed = np.flatnonzero(was_free & ~is_free)
         self.freed = np.flatnonzero(~was_free & is_free)
         self.moved = np.flatnonzero(~was_free & ~is_free & (targets != base.coefficients))
@@ -316,23 +316,27 @@ class _StateChange:
         R p + Aᵀ s = y − f − R′δ and −A p + M s = t − c + A′δ, with the steps δ of the moved rows.
         """
         base, fixed, freed, moved = self.base, self.fixed, self.freed, self.moved
-        place = base.place[fixed]
+        position = base.position[fixed]
         steps = self.targets[moved] - base.coefficients[moved]
-        cross = base.answers[np.ix_(place, freed)]
-        system = np.block([[base.rest[np.ix_(freed, freed)], cross.T], [-cross, base.inverse[np.ix_(place, place)]]])
+        cross = base.answers[np.ix_(position, freed)]
+        system = np.block(
+            [[base.rest[np.ix_(freed, freed)], cross.T], [-cross, base.inverse[np.ix_(position, position)]]]
+        )
         missing_decisions = base.signs[freed] - base.decisions[freed] - base.rest[np.ix_(freed, moved)] @ steps
         missing_coefficients = self.targets[fixed] - base.coefficients[fixed]
-        missing_coefficients = missing_coefficients + base.answers[np.ix_(place, moved)] @ steps
+        missing_coefficients = missing_coefficients + base.answers[np.ix_(position, moved)] @ steps
         right = np.concatenate([missing_decisions, missing_coefficients])
         unknown = np.linalg.solve(system, right) if right.size else right
         pushes, multipliers = unknown[: freed.size], unknown[freed.size :]
         # What the rows that stay free answer; the last entry is the intercept, which decisions contain.
-        answer = base.inverse[:, place] @ multipliers - base.answers[:, freed] @ pushes - base.answers[:, moved] @ steps
+        answer = (
+            base.inverse[:, position] @ multipliers - base.answers[:, freed] @ pushes - base.answers[:, moved] @ steps
+        )
         coefficients = base.coefficients.copy()
         coefficients[base.free] += answer[:-1]
         coefficients[freed] += pushes
         coefficients[~self.is_free] = self.targets[~self.is_free]
-        change = base.rest[:, freed] @ pushes + base.rest[:, moved] @ steps + base.answers[place].T @ multipliers
+        change = base.rest[:, freed] @ pushes + base.rest[:, moved] @ steps + base.answers[position].T @ multipliers
         return coefficients, base.decisions + change
 
 

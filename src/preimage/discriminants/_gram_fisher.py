@@ -187,7 +187,7 @@ class _LeastSquares:
     r"""Kernel ridge regression with a constant on all points, and each point left out.
 
     With :math:`A = K + \mu W^{-1}` bordered by a row and a column of ones, the coefficients are :math:`\alpha = B y`
-    with the block B of the inverse beside the border. B does not change when the kernel is centred, and has the form
+    where B is the inverse without the border. B does not change when the kernel is centred, and has the form
     (F5) with the eigenvectors V of the centred :math:`W^{1/2} K W^{1/2}` without the direction of the constant. One
     eigendecomposition serves all ridges; each ridge then takes :math:`O(n^2)`.
     """

@@ -298,7 +298,7 @@ def coefficients_on(kernel: Kernel, points: Array, coefficients: Array) -> Expan
 
 
 def fits_in_memory(X: Array, max_memory: int | str | None, n_more: int = 0) -> bool:
-    """Whether a fit on all rows fits in the budget, and so many more matrices of the size of the Gram matrix."""
+    """Whether a fit on all rows, and `n_more` further matrices of the size of the Gram matrix, fit in the budget."""
     return (GRAM_COPIES + n_more) * 8 * X.shape[0] ** 2 <= memory_budget(max_memory, X)
 
 

@@ -1,4 +1,4 @@
-"""Scores and decisions of new points, brought back to the scale of those of training points."""
+"""A wrapper that gives scores and decisions of new points the scale of those of training points."""
 
 from collections.abc import Callable
 from numbers import Integral
@@ -321,9 +321,9 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
             )
         cv = self.cv
         if cv is not None and not isinstance(cv, Integral) and not hasattr(cv, "split"):
-            place = np.full(len(weights), -1)
-            place[kept] = np.arange(len(kept))
-            numbers = lambda rows: place[rows][place[rows] >= 0]
+            position = np.full(len(weights), -1)
+            position[kept] = np.arange(len(kept))
+            numbers = lambda rows: position[rows][position[rows] >= 0]
             cv = [(numbers(fitted), numbers(left)) for fitted, left in cv]
         take = lambda each: None if each is None else np.asarray(each)[kept]
         return rows_of(X, kept), take(y), weights[kept], take(groups), cv
