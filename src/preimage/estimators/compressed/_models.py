@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, is_foreign, is_sparse, to_dense
+from preimage._arrays import in_precision, to_dense
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
@@ -212,7 +212,8 @@ class Compressed(ReportsProgress, Saved, BaseEstimator):
         self._expect(machine)
         X = None if X is None else check_points(self, X, reset=False)
         machine = _with_known_gram(machine, X)
-        X, y = _in_precision_of(machine, X), _labels(y, machine.output)
+        X = None if X is None else in_precision(X, machine.expansion.coefficients.dtype)
+        y = _labels(y, machine.output)
         if X is None and self.n_points is None and self.tolerance is None:
             raise ValueError(
                 f"{type(self).__name__} needs a size: give n_points=, or data X (and y) on which to find the smallest "
@@ -589,32 +590,17 @@ def _labels(y: Targets | None, output: Any) -> np.ndarray | None:
     return y
 
 
-def _in_precision_of(machine: KernelMachine, X: Rows | None) -> Rows | None:
-    if X is None:
-        return None
-    like = machine.expansion.coefficients
-    return X.astype(like.dtype, copy=False) if not is_foreign(X) else array_namespace(X).astype(X, like.dtype)
-
-
 def _light(machine: KernelMachine, dtype: str | None) -> KernelMachine:
     """The machine in its final precision, without what only the reduction needed."""
-    expansion = machine.expansion
-    kernel = Precomputed() if expansion.kernel.points_are_row_numbers else expansion.kernel
-    cast = lambda array: _astype(array, dtype)
-    points = expansion.points if kernel.points_are_row_numbers else cast(expansion.points)
-    return replace(
-        machine,
-        expansion=Expansion(kernel, points, cast(expansion.coefficients)),
-        intercept=cast(machine.intercept),
-    )
+    expansion, points = machine.expansion, None
+    if expansion.kernel.points_are_row_numbers:
+        points = expansion.points
+        expansion = Expansion(Precomputed(), points, expansion.coefficients)
+    change = lambda array: _final(array, dtype)
+    return replace(machine, expansion=expansion.converted(change, points), intercept=change(machine.intercept))
 
 
-def _astype(array: Array, dtype: str | None) -> Array:
-    if not is_foreign(array):
-        array = array if dtype is None else array.astype(dtype)
-        # Row-major, as files keep it: the order of additions, and so the last digits, depend on the layout.
-        return array if is_sparse(array) else np.ascontiguousarray(array)
-    if dtype is None:
-        return array
-    xp = array_namespace(array)
-    return xp.astype(array, getattr(xp, dtype))
+def _final(array: Array, dtype: str | None) -> Array:
+    array = array if dtype is None else in_precision(array, np.dtype(dtype))
+    # Row-major where it can be: the order of additions, and so the last digits, depend on the layout.
+    return np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array
