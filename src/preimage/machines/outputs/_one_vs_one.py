@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from preimage._typing import Array, Targets
-from preimage.machines.outputs._checks import check_choice, check_classes, check_flag, check_optional_vectors
-from preimage.machines.outputs._output import Output
+from preimage.machines.outputs._output import Output, check_choice, check_classes, check_flag, check_optional_vectors
 from preimage.machines.outputs._platt import class_probabilities
 from preimage.machines.outputs._thresholds import shift_keeping_decisions
 

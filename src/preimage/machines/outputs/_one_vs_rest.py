@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from preimage._typing import Array, Targets
-from preimage.machines.outputs._checks import (
+from preimage.machines.outputs._output import (
+    Output,
     check_classes,
     check_flag,
     check_number,
     check_optional_vectors,
     check_vector,
 )
-from preimage.machines.outputs._output import Output
 from preimage.machines.outputs._platt import class_probabilities
 from preimage.machines.outputs._thresholds import shift_keeping_decisions
 

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from preimage._typing import Array
-from preimage.machines.outputs._checks import check_choice, check_classes, check_vector
-from preimage.machines.outputs._output import Output
+from preimage.machines.outputs._output import Output, check_choice, check_classes, check_vector
 
 LINKS = ("softmax", "one_vs_rest", "clipped")
 METHODS = ("sigmoid", "isotonic", "temperature")
