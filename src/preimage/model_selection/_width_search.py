@@ -330,12 +330,8 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         return self.param, kernel
 
     def _points(self, X: Rows, y: Targets, param: str) -> tuple[Array, Array]:
-        """What the kernel is given for X, by the steps of a pipeline before it or by kernels around it; and labels."""
-        steps, current, names = [], self.estimator, param.split("__")
-        while isinstance(current, Pipeline) and names[0] in current.named_steps:
-            place = [name for name, _ in current.steps].index(names[0])
-            steps += [current[:place]] if place else []
-            current, names = current.named_steps[names[0]], names[1:]
+        """Checked labels, and what the kernel of `param` is given for the rows X: see `_way_to`."""
+        steps, kernels = _way_to(self.estimator, param)
         if steps:
             # Labels are needed before the rows are counted; the steps check the rest of X.
             y = check_labels(self, y, X.shape[0] if hasattr(X, "shape") else len(X))
@@ -345,9 +341,8 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         else:
             X = check_points(self, X, reset=True, min_samples=2)
             y = check_labels(self, y, X.shape[0])
-        for depth in range(1, len(names) - 1):  # kernels of transformed inputs
-            part = current.get_params()["__".join(names[:depth])]
-            X = part.inputs_of_parts(X) if isinstance(part, Kernel) else X
+        for kernel in kernels:
+            X = kernel.inputs_of_parts(X)
         return X, y
 
     def _sample(self, X: Array, y: Array, sample_weight: Targets, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -398,6 +393,24 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.pairwise = inner.input_tags.pairwise
         return tags
+
+
+def _way_to(estimator: Any, param: str) -> tuple[list[Any], list[Kernel]]:
+    """What rows go through before a kernel evaluates them: steps of pipelines, then kernels that transform inputs.
+
+    `param` is the name of the width, such as "pca__kernel__left__gamma" in a pipeline with a step "pca": it names the
+    step, then the kernel, then the parts of the kernel from the outside in, and last the parameter.
+    """
+    steps: list[Any] = []
+    names = param.split("__")
+    while isinstance(estimator, Pipeline) and names[0] in estimator.named_steps:
+        place = [name for name, _ in estimator.steps].index(names[0])
+        steps += [estimator[:place]] if place else []
+        estimator, names = estimator.named_steps[names[0]], names[1:]
+    # The last two names are the innermost kernel and its width; kernels around it are named before.
+    outer = ["__".join(names[:depth]) for depth in range(1, len(names) - 1)]
+    parts = [estimator.get_params()[name] for name in outer]
+    return steps, [part for part in parts if isinstance(part, Kernel)]
 
 
 def _find_width(estimator: Any) -> tuple[str, Kernel]:
