@@ -325,3 +325,11 @@ def test_copies_of_rows_of_a_precomputed_kernel_keep_the_fast_route():
     exact = left_out_decisions(fisher, K, y)
     assert exact.route == "exact leave-one-out"
     np.testing.assert_allclose(exact.left_out, left_out_decisions(rows, X, y).left_out, rtol=1e-6)
+
+
+def test_automatic_landmarks_that_are_all_points_keep_the_fast_route():
+    X, y = overlapping()
+    exact = left_out_decisions(KernelFisherDiscriminant(gamma=0.2, landmarks="auto").fit(X, y), X, y)
+    assert exact.route == "exact leave-one-out"
+    few = KernelFisherDiscriminant(gamma=0.2, landmarks=20).fit(X, y)
+    assert left_out_decisions(few, X, y, cv=3).route == "refits"

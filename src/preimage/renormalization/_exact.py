@@ -214,7 +214,9 @@ def has_free_intercepts(model: Any) -> bool:
     if isinstance(model, OneVsRestClassifier):
         return all(has_free_intercepts(each) for each in model.estimators_)
     if isinstance(model, KernelFisherDiscriminant):
-        return model.landmarks is None and fisher_options(model).solves_by_gram
+        # landmarks="auto" may have meant all points.
+        on_all_points = model.landmarks_ is None and (model.landmarks is None or isinstance(model.landmarks, str))
+        return on_all_points and fisher_options(model).solves_by_gram
     return isinstance(model, (SVC, NuSVC)) and len(model.classes_) == 2
 
 
