@@ -60,6 +60,13 @@ def test_all_points_leave_nothing(selector):
 
 
 @every_selector
+def test_landmarks_that_span_everything_leave_rounding_alone(selector):
+    for kernel in (Polynomial(2), Linear()):
+        landmarks = asked(selector, n_landmarks=40).select(kernel, data(80, 2))
+        assert landmarks.residual_trace <= 1e-12 * landmarks.trace
+
+
+@every_selector
 @pytest.mark.parametrize(("gamma", "scale"), [(1.0, 1.0), (5.0, 3.0), (1e4, 1.0), (1.0, 1e3)])
 def test_duplicates_are_chosen_once(selector, gamma, scale):
     """Also where the kernel is so narrow that rounding of distances is far larger than that of its values."""

@@ -47,6 +47,9 @@ def test_every_selector_with_a_name_is_tested_here():
     assert {*_NAMED.values(), AutoLandmarks} == {type(selector) for selector, _ in SELECTORS}
 
 
+CHANCE = np.random.default_rng(0)  # goes on from selection to selection, whatever their seeds
+
+
 class Broken(LandmarkSelector):
     """Takes rows in order, with one fault."""
 
@@ -59,7 +62,7 @@ class Broken(LandmarkSelector):
 
     def propose(self, span, limit, rng):
         numbers, _ = span.open_rows()
-        return np.random.default_rng().permutation(numbers)[:5] if self.fault == "seed" else numbers[:5]
+        return CHANCE.permutation(numbers)[:5] if self.fault == "seed" else numbers[:5]
 
     def select(self, kernel, X, **options):
         found = super().select(kernel, X, **options)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from preimage._arrays import array_namespace, concat_rows, device_kwargs, from_numpy, in_double, take_rows, to_numpy
@@ -15,6 +13,7 @@ from preimage.feature_space._elimination import Proposal, by_largest, eliminate,
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram
 from preimage.feature_space._kernel_rows import KernelRows
+from preimage.feature_space._pivot_factor import PivotFactor, Pivots
 from preimage.kernels import Kernel, Precomputed
 
 # Rounding errors of kernel values, in units of the floating type. Measured against 60 digits they are below one unit
@@ -111,19 +110,17 @@ class GrowingSpan:
         self.n_candidates = self.diagonal.size if n_candidates is None else n_candidates
         self.residual_values = None if values is None else in_double(values)
         self.coordinates = np.zeros((0, 0 if values is None else values.shape[1]))
-        self.pivots = np.zeros(0, dtype=np.int64)
         self.path = np.zeros(0)
         self._kernel_rows = KernelRows(kernel, self.rows)
         # Rounding errors of k(x, x) alone: the smallest error of a squared residual, whatever the pivots.
         self._rounding = max(rank_tolerance(KERNEL_ROUNDING, self._kernel_rows.dtype), self._measured_rounding())
         self.floor = self._rounding * self.diagonal
-        self._pivot_floor = np.zeros(0)
         self._outside: Array | None = None  # the pivots, where some are no rows
         # Candidates whose residuals were rounding errors, and the number of pivots when that was last reconsidered.
         self._is_closed, self._closed_since = np.zeros(self.diagonal.size, dtype=bool), 0
         self._is_indefinite = False
         capacity = max(capacity, 1) + (0 if start is None else len(start))
-        self._factor, self._inverse = np.zeros((capacity, capacity)), np.zeros((capacity, capacity))
+        self._factor = PivotFactor(capacity)
         self._axes = self._axes_room(capacity)  # Gᵀ, so that a new column of G is contiguous
         self._basis: Array | None = None
         if start is not None:
@@ -151,7 +148,11 @@ class GrowingSpan:
         return span
 
     def __len__(self) -> int:
-        return self.pivots.size
+        return len(self._factor)
+
+    @property
+    def pivots(self) -> np.ndarray:
+        return self._factor.numbers
 
     @property
     def points(self) -> Array:
@@ -160,7 +161,7 @@ class GrowingSpan:
 
     @property
     def coefficients(self) -> np.ndarray:
-        return self._inverse[: len(self), : len(self)]
+        return self._factor.coefficients
 
     @property
     def axes(self) -> Array:
@@ -197,7 +198,7 @@ class GrowingSpan:
     def rounding_errors(self, numbers: np.ndarray) -> np.ndarray:
         """How far rounding may have moved the squared residuals of some rows  (G18)."""
         t = self.coefficients.T @ self._along(numbers)
-        return self.floor[numbers] + self._pivot_floor @ (t * t)
+        return self.floor[numbers] + self._factor.floor @ (t * t)
 
     def residual_block(self, numbers: np.ndarray) -> np.ndarray:
         """Residual inner products among few rows, in NumPy; corrects the residuals of these rows on the way."""
@@ -292,8 +293,8 @@ class GrowingSpan:
         squared, floor = diagonal - float(np.sum(along * along)), np.array([self._rounding * diagonal])
         if not is_significant(squared, floor[0]):
             return False
-        pivot = self._pivots(np.array([-1]), along, np.array([[squared**0.5]]), floor)
-        if not self._count_sound(pivot):
+        pivot = self._factor.followed_by(np.array([-1]), along, np.array([[squared**0.5]]), floor)
+        if not self._factor.count_sound(pivot):
             return False
         new = _solve(pivot.L, self._reduced(point, from_numpy(along, self._axes)))
         self._outside = concat_rows(self.points, point) if len(self) else point
@@ -309,8 +310,8 @@ class GrowingSpan:
         The first whose residual may be rounding ends the block, and is closed if none comes before it; so does the one
         that brings the residual trace to `goal`.
         """
-        pivots = self._pivots(numbers, self._along(numbers), L, self.floor[numbers])
-        sound = self._count_sound(pivots)
+        pivots = self._factor.followed_by(numbers, self._along(numbers), L, self.floor[numbers])
+        sound = self._factor.count_sound(pivots)
         if not sound:
             self._is_closed[numbers[0]] = True
             return 0
@@ -327,7 +328,7 @@ class GrowingSpan:
         self.residuals[taken] = 0.0
         return count
 
-    def _append(self, pivots: _Pivots, new: Array, gains: np.ndarray, at_pivots: np.ndarray | None = None) -> None:
+    def _append(self, pivots: Pivots, new: Array, gains: np.ndarray, at_pivots: np.ndarray | None = None) -> None:
         """Append the axes of b pivots.
 
         Parameters
@@ -340,12 +341,11 @@ class GrowingSpan:
             Residual values of the followed vectors at the pivots.
         """
         m, stop = len(self), len(self) + new.shape[0]
-        self._make_room(stop)
+        if stop > self._axes.shape[0]:
+            axes, self._axes = self._axes, self._axes_room(max(2 * self._axes.shape[0], stop))
+            self._axes[:m, :] = axes[:m, :]
         self._axes[m:stop, :] = new
-        self._factor[m:stop, :m], self._factor[m:stop, m:stop] = pivots.along.T, pivots.L
-        self._inverse[m:stop, :stop] = pivots.coefficients
-        self.pivots = np.append(self.pivots, pivots.numbers)
-        self._pivot_floor = np.append(self._pivot_floor, pivots.floor)
+        self._factor.append(pivots)
         if at_pivots is not None and self.residual_values is not None:
             steps = _solve(pivots.L, at_pivots)  # (b, C): coordinates of the vectors along the new axes
             self.residual_values = self.residual_values - new.T @ from_numpy(steps, new)
@@ -362,26 +362,11 @@ class GrowingSpan:
         """Take over the pivots of another span, block by block: only their values at the rows here are new."""
         points = start.points
         for begin in range(0, len(start), BLOCK):
-            part = slice(begin, min(begin + BLOCK, len(start)))
-            along, L = start._factor[part, :begin].T, start._factor[part, part]
-            new = _solve(L, self._reduced(points[part, :], from_numpy(along, self._axes)))
-            coefficients, floor = start._inverse[part, : part.stop], start._pivot_floor[part]
-            self._append(_Pivots(np.full(len(L), -1), along, L, coefficients, floor), new, self._gains(new))
+            pivots = start._factor.block(begin, begin + BLOCK)
+            part = slice(begin, begin + len(pivots.numbers))
+            new = _solve(pivots.L, self._reduced(points[part, :], from_numpy(pivots.along, self._axes)))
+            self._append(pivots, new, self._gains(new))
         self._outside = points
-
-    def _pivots(self, numbers: np.ndarray, along: np.ndarray, L: np.ndarray, floor: np.ndarray) -> _Pivots:
-        inverse = 1 / L if L.shape[0] == 1 else np.linalg.solve(L, np.eye(L.shape[0]))
-        coefficients = np.concatenate([-inverse @ (along.T @ self.coefficients), inverse], axis=1)
-        return _Pivots(numbers, along, L, coefficients, floor)
-
-    def _count_sound(self, pivots: _Pivots) -> int:
-        """How many of some next pivots, from the first on, have residuals beyond rounding.
-
-        The axis of a pivot with coefficients c has length one; rounding moves the square of that by Σ cᵢ²·floorᵢ.
-        """
-        floor = np.append(self._pivot_floor, pivots.floor)
-        is_sound = is_significant(1.0, (pivots.coefficients * pivots.coefficients) @ floor)
-        return len(is_sound) if is_sound.all() else int(np.argmin(is_sound))
 
     def _measured_rounding(self) -> float:
         """Largest relative difference of k(x, x) from the kernel of x and a copy, as any pair is computed.
@@ -427,50 +412,9 @@ class GrowingSpan:
         """Decrease of the residual trace by each new axis."""
         return to_numpy((new * new) @ from_numpy(self.weights, new)).astype(np.float64)
 
-    def _make_room(self, count: int) -> None:
-        m, capacity = len(self), self._factor.shape[0]
-        if count <= capacity:
-            return
-        capacity = max(2 * capacity, count)
-        axes, self._axes = self._axes, self._axes_room(capacity)
-        self._axes[:m, :] = axes[:m, :]
-        factor, inverse = self._factor, self._inverse
-        self._factor, self._inverse = np.zeros((capacity, capacity)), np.zeros((capacity, capacity))
-        self._factor[:m, :m], self._inverse[:m, :m] = factor[:m, :m], inverse[:m, :m]
-
     def _axes_room(self, capacity: int) -> Array:
         xp = array_namespace(self.rows)
         return xp.empty((capacity, self.rows.shape[0]), dtype=xp.float64, **device_kwargs(self.rows))
-
-
-@dataclass(frozen=True)
-class _Pivots:
-    """The next b pivots of a span with m axes.
-
-    Attributes
-    ----------
-    numbers : integer array of shape (b,)
-        Row numbers, -1 for points that are no rows.
-    along : array of shape (m, b)
-        Their coordinates along the axes so far.
-    L : array of shape (b, b)
-        Cholesky factor of what these axes leave of the kernel among them.
-    coefficients : array of shape (b, m + b)
-        Of their axes, on the earlier pivots and on themselves.
-    floor : array of shape (b,)
-        Rounding errors of k(x, x).
-    """
-
-    numbers: np.ndarray
-    along: np.ndarray
-    L: np.ndarray
-    coefficients: np.ndarray
-    floor: np.ndarray
-
-    def first(self, count: int) -> _Pivots:
-        columns = self.along.shape[0] + count
-        L, coefficients = self.L[:count, :count], self.coefficients[:count, :columns]
-        return _Pivots(self.numbers[:count], self.along[:, :count], L, coefficients, self.floor[:count])
 
 
 def _solve(L: np.ndarray, columns: Array) -> Array:

@@ -86,7 +86,8 @@ def _check_rank_and_copies(selector: LandmarkSelector, X: np.ndarray) -> None:
     for kernel, rank in ((Polynomial(2), 6), (Linear(), 2)):
         landmarks = _asked(selector, n_landmarks=30).select(kernel, plane)
         assert len(landmarks) == rank, f"{len(landmarks)} landmarks of a kernel of rank {rank}"
-        assert landmarks.residual_trace <= 1e-12 * landmarks.trace, "landmarks that span everything leave nothing"
+        # Pivots in any order may be nearly dependent: half of the digits are left of what is nothing.
+        assert landmarks.residual_trace <= 1e-8 * landmarks.trace, "landmarks that span everything leave nothing"
         assert landmarks.reason == EXHAUSTED, f"reason is {landmarks.reason!r} at the rank"
     # Narrow kernels too, where rounding of distances is far larger than that of kernel values.
     for gamma in (1.0, 1e4):
