@@ -66,7 +66,7 @@ def test_a_constant_map_reproduces_nothing(constant):
 
 
 def test_what_is_no_map_is_refused():
-    with pytest.raises(ValueError, match="one a variable"):
+    with pytest.raises(ValueError, match="one per variable"):
         map_correlation(np.ones((2, 3)), np.ones((2, 3)))
     with pytest.raises(ValueError, match="finite"):
         reproducible_map(np.array([1.0, np.nan]), np.ones(2))

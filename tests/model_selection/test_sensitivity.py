@@ -1,4 +1,4 @@
-"""Sensitivity maps are squared slopes, by differences; weight maps go back through pipelines."""
+"""Sensitivity maps are squared derivatives, by differences; weight maps are taken back through pipelines."""
 
 import numpy as np
 import pytest

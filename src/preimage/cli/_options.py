@@ -9,18 +9,18 @@ AUTO: Literal["auto"] = "auto"
 
 
 def components(text: str) -> int | float | str:
-    """A count, a share of the variance, or "auto"."""
+    """A count, a fraction of the variance, or "auto"."""
     return AUTO if text == AUTO else components_number(text, "auto, ")
 
 
 def components_number(text: str, also: str = "") -> int | float:
-    """A count or a share of the variance."""
-    number = _number(text, f"{also}a number of components, or a share of the variance such as 0.95")
+    """A count or a fraction of the variance."""
+    number = _number(text, f"{also}a number of components, or a fraction of the variance such as 0.95")
     if 0 < number < 1:
         return number
     if number >= 1 and number == int(number):
         return int(number)
-    raise typer.BadParameter(f"{text!r} is neither a count of components nor a share between 0 and 1.")
+    raise typer.BadParameter(f"{text!r} is neither a count of components nor a fraction between 0 and 1.")
 
 
 def width(text: str) -> float | str:

@@ -28,7 +28,7 @@ def load_abalone() -> Bunch:
 def load_boston() -> Bunch:
     """Boston housing: the median value of homes in 506 districts from 13 numbers.
 
-    One of the numbers, B, is made from the share of Black inhabitants on an assumption that deserves no trust. The set
+    One of the numbers, B, comes from the fraction of Black inhabitants on an assumption that deserves no trust. The set
     is here to compare with published results; do not draw conclusions about housing from it.
 
     Returns

@@ -59,7 +59,7 @@ def pull_back(step: Any, gradients: Array) -> Array:
     if affine is not None:
         return (affine.matrix @ gradients.T).T
     raise TypeError(
-        f"Maps of a pipeline go back through scalers, selections of variables, PCA and nested pipelines; got "
+        f"Maps of a pipeline are taken back through scalers, selections of variables, PCA and nested pipelines; got "
         f"{type(step).__name__}. Transform the data first, or give a function `maps(model, X)` that returns the map."
     )
 
@@ -86,6 +86,6 @@ def _(step: FunctionTransformer, gradients: Array) -> Array:
     if step.func is None:
         return gradients
     raise TypeError(
-        f"The slopes of the function {step.func!r} of a FunctionTransformer are not known. Transform the data first, "
-        "or give a function `maps(model, X)` that returns the map."
+        f"The derivatives of the function {step.func!r} of a FunctionTransformer are not known. Transform the data "
+        "first, or give a function `maps(model, X)` that returns the map."
     )

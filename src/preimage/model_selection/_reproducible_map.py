@@ -32,8 +32,9 @@ def reproducible_map(first: Array, second: Array) -> Array:
 
     Each map is divided by its standard deviation; with :math:`s = (w_1 + w_2)/\sqrt2` and :math:`n = (w_1 - w_2)
     /\sqrt2` the map is :math:`s / \operatorname{std}(n)`. As var(s) = 1 + r and var(n) = 1 − r for the correlation r of
-    the maps, its standard deviation is :math:`\sqrt{(1 + r)/(1 - r)}` whatever the data: only the pattern is news.
-    Under Gaussian noise values are read as those of N(0, 1) where nothing is reproducible (see `fdr_threshold`).
+    the maps, its standard deviation is :math:`\sqrt{(1 + r)/(1 - r)}` whatever the data: only the pattern carries
+    information. Under Gaussian noise values are read as those of N(0, 1) where nothing is reproducible (see
+    `fdr_threshold`).
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def reproducible_map(first: Array, second: Array) -> Array:
 
 
 def fdr_threshold(z: Array, level: float = 0.05) -> float:
-    """The smallest |Z| that counts when a share `level` of false discoveries is accepted (Benjamini and Hochberg).
+    """The smallest |Z| that counts when a fraction `level` of false discoveries is accepted (Benjamini and Hochberg).
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def fdr_threshold(z: Array, level: float = 0.05) -> float:
     4.0
     """
     if not 0 < level < 1:
-        raise ValueError(f"fdr_threshold accepts a share of false discoveries between 0 and 1; got level={level!r}.")
+        raise ValueError(f"fdr_threshold accepts a fraction of false discoveries between 0 and 1; got level={level!r}.")
     sizes = np.sort(np.abs(np.ravel(z)))[::-1]
     if sizes.size == 0 or np.isnan(sizes).any():
         raise ValueError(f"fdr_threshold needs values that are numbers; got {sizes.size} values, some of them NaN.")
@@ -107,7 +108,7 @@ def _as_map(values: Array) -> Array:
     """A finite vector with a largest modulus of one, so that squares neither overflow nor vanish; or zeros."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
-        raise ValueError(f"A map is a vector of finite values, one a variable; got an array of shape {values.shape}.")
+        raise ValueError(f"A map is a vector of finite values, one per variable; got an array of shape {values.shape}.")
     return values / (np.abs(values).max() or 1.0)
 
 

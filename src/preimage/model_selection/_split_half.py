@@ -92,7 +92,7 @@ def split_half(
     r"""Prediction and reproducibility of an estimator by split-half resampling (NPAIRS).
 
     Groups are split into halves; a model of each half predicts the other, and the maps of weights of the two models are
-    compared. Good pipelines come near (p, r) = (1, 1): a model can predict well with maps that nobody would see again,
+    compared. Good pipelines come near (p, r) = (1, 1): a model can predict well with maps that no other data show,
     and a constant map is perfectly reproducible.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The maps of a fitted estimator: one weight a variable."""
+"""The maps of a fitted estimator: one weight per variable."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ class WeightMaps:
     ----------
     values : array of shape (k, d)
     are_components : bool
-        Whether they are canonical variates, the first of which says most, rather than one a class.
+        Whether they are canonical variates, sorted by how much they separate classes, rather than one per class.
     """
 
     values: Any
@@ -37,7 +37,7 @@ def weight_maps(estimator: Any, X: Rows, maps: Any = "auto") -> WeightMaps:
     Parameters
     ----------
     estimator : fitted estimator
-        Also a pipeline or a search; maps go back through scalers, selections of variables and PCA.
+        Also a pipeline or a search; maps are taken back through scalers, selections of variables and PCA.
     X : array of shape (n, d)
         Samples at which "sensitivity" looks.
     maps : {"auto", "coef", "scalings", "importances", "sensitivity"} or callable, default="auto"
@@ -81,8 +81,8 @@ def _selections(steps: list[Any]) -> list[Any]:
     for step in steps:
         if not isinstance(step, (SelectorMixin, StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler)):
             raise TypeError(
-                f"Importances go back through scalers and selections of variables; got {type(step).__name__}. Give a "
-                "function `maps(model, X)` that returns the map."
+                f"Importances are taken back through scalers and selections of variables; got {type(step).__name__}. "
+                "Give a function `maps(model, X)` that returns the map."
             )
     return [step for step in steps if isinstance(step, SelectorMixin)]
 
@@ -90,6 +90,6 @@ def _selections(steps: list[Any]) -> list[Any]:
 def _checked(values: Array, X: Rows, maps: Any) -> Array:
     if values.ndim != 2 or values.shape[1] != X.shape[1]:
         raise ValueError(
-            f"A map has one weight a variable, {X.shape[1]} here; maps={maps!r} gave shape {tuple(values.shape)}."
+            f"A map has one weight per variable, {X.shape[1]} here; maps={maps!r} gave shape {tuple(values.shape)}."
         )
     return values

@@ -117,9 +117,9 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         The parameter that is the width: "gamma", "svc__gamma", "kernel__gamma" and so on; "auto" finds it.
     unbiased : bool, default=True
         Leave out pairs of a point with itself, which make class means of few points seem far from each other in narrow
-        kernels, the smaller the class the farther. Needs two members a class.
+        kernels, the smaller the class the farther. Needs two members per class.
     n_samples : int or None, default=None
-        Look at so many points, classes in proportion but two of each at least; None is all. Time grows with the
+        Number of points to use, classes in proportion but two of each at least; None is all. Time grows with the
         square of it.
     n_steps : int, default=200
         Most rows that "randomized_ball" draws.

@@ -103,7 +103,7 @@ def _timed(image: Any, scans: Any) -> Any:
 
 
 def _scaling(rows: Array, standardize: bool, runs: Targets) -> tuple[Array, Callable[[Array], Array]]:
-    """Rows in the units in which they are denoised, and the way back."""
+    """Rows in the units in which they are denoised, and the function that undoes the scaling."""
     if not standardize and runs is None:
         return rows, lambda denoised: denoised
     runs = np.zeros(len(rows), dtype=int) if runs is None else np.asarray(runs)

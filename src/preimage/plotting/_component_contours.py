@@ -99,7 +99,7 @@ class ComponentContourDisplay:
         grid_resolution : int, default=100
             Grid points along each axis.
         margin : float, default=0.15
-            How far the grid reaches beyond X on every side, as a share of the range of X.
+            How far the grid reaches beyond X on every side, as a fraction of the range of X.
         ax, **plot_kw
             As in `plot`.
 
@@ -198,7 +198,7 @@ def _ranges(points: Array, resolution: int, margin: float) -> Any:
 
 
 def _like(grid: Array, X: Array) -> Array:
-    """The grid as the kind of data that X is: a tensor beside it, a pandas frame with its columns, an array."""
+    """The grid as the kind of data that X is: a tensor on its device, a pandas frame with its columns, an array."""
     if hasattr(X, "iloc"):
         return type(X)(grid, columns=X.columns)
     return from_numpy(grid, as_points(X))

@@ -20,7 +20,7 @@ class DenoisingDisplay:
     rows : dict of str to array of shape (n, height, width)
         The pictures of each row, from top to bottom.
     errors : dict of str to float or None, default=None
-        Mean squared errors, written beside the names of `rows`.
+        Mean squared errors, written next to the names of `rows`.
     limits : two floats or None, default=None
         What is drawn black and what white; None takes the range of the last row.
 

@@ -100,7 +100,7 @@ class KernelGeometryDisplay:
         grid_resolution : int, default=80
             Grid points along each axis.
         margin : float, default=0.15
-            How far the grid reaches beyond points on every side, as a share of their range.
+            How far the grid reaches beyond points on every side, as a fraction of their range.
         geodesics_from : array of shape (2,) or None, default=None
             A point from which geodesics start in all directions, all of the same length in feature space: that of the
             straight line to the farthest corner of the grid.

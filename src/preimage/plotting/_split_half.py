@@ -11,7 +11,7 @@ COLORS = ("0.45", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 
 
 class SplitHalfDisplay:
-    """Curves of prediction and reproducibility by split halves, one a pipeline; the best corner is (1, 1).
+    """Curves of prediction and reproducibility by split halves, one per pipeline; the best corner is (1, 1).
 
     Each curve runs over the values of a parameter, a penalty for instance; the point nearest to (1, 1) is marked.
 

@@ -83,8 +83,8 @@ def denoise_command(
         typer.Option(
             parser=_options.landmarks,
             metavar="N|auto|none",
-            help="Work in chunks of rows, with a model on so many points. (Default: auto for files beyond a quarter of "
-            "the free memory, else none.)",
+            help="Work in chunks of rows, with a model on this number of points. (Default: auto for files beyond a "
+            "quarter of the free memory, else none.)",
         ),
     ] = None,
     chunk_rows: Annotated[int | None, typer.Option(min=1, metavar="N", help="Rows of a chunk, with landmarks.")] = None,

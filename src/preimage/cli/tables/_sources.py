@@ -62,7 +62,7 @@ class Source:
 
     @property
     def chunk_rows(self) -> int:
-        """Rows of a chunk when nobody says how many."""
+        """Rows of a chunk where the user gives no number."""
         return max(FEWEST_CHUNK_ROWS, min(CHUNK_ROWS, CHUNK_BYTES // (self.n_columns * self.dtype.itemsize)))
 
     def chunks(self, rows: int, start: int = 0) -> Iterator[Array]:
@@ -128,7 +128,7 @@ def exceeds(path: Path, n_bytes: int) -> bool:
         return False
     try:
         return path.stat().st_size > n_bytes or (kind == ".parquet" and _parquet_bytes(path) > n_bytes)
-    except (OSError, ValueError):  # whoever reads it will say what is wrong
+    except (OSError, ValueError):  # reading it will report what is wrong
         return False
 
 
