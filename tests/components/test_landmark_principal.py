@@ -127,5 +127,5 @@ def test_progress_is_told():
     told = []
     with report_progress(lambda *step: told.append(step)):
         fit()
-    assert told[0] == (0, 1, "Selecting landmarks")
+    assert told[0] == (0, 20, "Selecting landmarks")
     assert told[-1] == (80, 80, "Learning from rows")
