@@ -36,8 +36,8 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .88rem; }
 class Report:
     """One HTML page with everything inside: it can be sent by mail and opened anywhere.
 
-    Every ``add_*`` appends to the page and returns the report, so that calls can be chained. Text is text: characters
-    that mean something in HTML are escaped.
+    Every ``add_*`` appends to the page and returns the report, so that calls can be chained. Characters of texts
+    that have a meaning in HTML are escaped.
 
     Parameters
     ----------

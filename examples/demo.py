@@ -4,8 +4,9 @@ Run ``python examples/demo.py --output demo``. scikit-learn's bundled digits, 1,
 testing, get Gaussian noise of deviation 0.25. Kernel PCA with pre-images by fixed point is compared with linear PCA,
 with the inverse transform of scikit-learn's kernel PCA and with nearest neighbours, once with clean and once with noisy
 training digits. Digits, noise and protocol are those of the first draw of ``benchmarks/papers/denoising_digits.py``;
-its wider grids were looked at before these were settled, test errors included. Then nothing clean at all: the noisy
-training digits denoise themselves. Prints three tables, writes four figures and one page, ``report.html``.
+its wider grids were looked at before these were settled, test errors included. Finally there are no clean digits: the
+noisy training digits are denoised by a model of themselves. The script prints three tables and writes four figures and
+one page, ``report.html``.
 """
 
 import argparse
@@ -190,9 +191,9 @@ def searched(digits, X, search):
 
 
 def denoise_themselves(digits, search):
-    """Errors of the noisy training digits, which are all that there is; prints their table.
+    """Errors of the noisy training digits when no other digits are known; prints their table.
 
-    Their own noise is in the model, so the search treats them otherwise than new digits.
+    Their noise is part of the model, so the search treats them differently from new digits.
     """
     X, truth = digits.noisy_train, digits.train
     gammas = 1 / (squared_distance_percentile(X, 50) * np.array([1 / 8, 1 / 4, 1 / 2]))  # around the best ones
@@ -323,7 +324,7 @@ def draw_spectrum(digits, outcomes):
         display = SpectrumDisplay.from_estimator(model, label=label, color=color, linestyle=line, ax=axes)
         axes = display.axes_
     axes[0].set_ylim(1e-3, None)
-    display.figure_.suptitle("The linear kernel ends with the pixels; the Gaussian one goes on", fontsize="medium")
+    display.figure_.suptitle("The linear kernel has a component per pixel, the Gaussian kernel more", fontsize="medium")
     return display.figure_
 
 
@@ -365,14 +366,14 @@ included.
 """
 
 THEMSELVES = """
-The noisy training digits again: now they are to be denoised themselves, and no clean digit is there. Their own noise is
-in the model. DenoisingSearch recognises them, and uses fewer components for them, or models that have not seen them,
+The noisy training digits again: now they are to be denoised, and there is no clean digit. Their noise is part of the
+model. DenoisingSearch recognises them, and uses fewer components for them, or models that have not seen them,
 whichever has the smaller estimated error.
 """
 
 SECTIONS = {
     "How many components": "components.png",
-    "Walking through feature space": "navigation.png",
+    "A path through feature space": "navigation.png",
     "Spectrum": "spectrum.png",
 }
 

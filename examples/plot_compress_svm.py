@@ -2,10 +2,10 @@
 A support vector machine on forty vectors
 =========================================
 
-A support vector machine asks every one of its support vectors for every prediction: hundreds of kernel values, too many
-for a microcontroller or a busy server. `compress` writes the same functions with a few dozen vectors, made for the
-purpose. The first figure shows what that costs, the second one the vectors themselves: pictures that nobody drew, each
-speaking for a digit.
+A support vector machine evaluates the kernel at every one of its support vectors for every prediction: hundreds of
+kernel values, too many for a microcontroller or a busy server. `compress` approximates the same functions with a few
+dozen vectors that are constructed for this purpose. The first figure shows the cost in accuracy, the second one the
+vectors themselves: synthetic pictures, most of which resemble a digit.
 """
 
 # %%
@@ -28,16 +28,17 @@ X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, ra
 svc = SVC(gamma=0.1, C=10).fit(X_train, y_train)
 
 # %%
-# Three ways to fewer vectors. "select" keeps some of the support vectors; "construct" makes new ones, one after the
-# other, to come close in feature space; "distill" moves all of them until function values on the training data agree,
-# which is what predictions are made of. Scores are those on the other half of the data.
+# Three methods to reduce the number of vectors. "select" keeps some of the support vectors; "construct" makes new ones,
+# one after the other, so that the functions are close in feature space; "distill" moves all of them together until
+# function values on the training data agree, since predictions depend only on these values. Scores are measured on the
+# other half of the data.
 
 display = CompressionDisplay.from_estimator(svc, X_train, y_train, sizes=[10, 20, 40, 80], X_test=X_test, y_test=y_test)
 display.axes_[1].set_ylim(0.75, 1.01)
 plt.show()
 
 # %%
-# Forty vectors, ordered by the length of their coefficients, under the digit for which each speaks most.
+# Forty vectors, ordered by the norm of their coefficients, each under the digit of its largest coefficient.
 
 small = compress(svc, 40, X=X_train)
 display = ReducedSetDisplay.from_estimator(small, image_shape=(8, 8))

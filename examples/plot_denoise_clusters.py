@@ -10,9 +10,9 @@ eleven clusters in ten dimensions.
 """
 
 # %%
-# Three clusters, and new points to denoise. All points of a cluster go to one place: near its source with one
-# component, to the source itself with two, as many as it takes to tell three clusters apart. More components draw the
-# shape of the clusters, and with it the noise.
+# Three clusters, and new points to denoise. All points of a cluster move to one position: near its source with one
+# component, to the source itself with two, which is the number of components needed to separate three clusters. More
+# components also represent the shape of the clusters, and with it the noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -52,9 +52,10 @@ plt.show()
 
 # %%
 # Eleven sources in ten dimensions, a hundred points of each to learn from and 33 to denoise. The width of the kernel is
-# the squared distance that two points of one cluster have on average, 2 · 10 · σ². Above one, kernel PCA is nearer to
-# the sources than linear PCA with the same number of components. Tight clusters make its error thousands of times less:
-# a few linear directions cannot tell eleven places apart, while the bumps of the kernel find them all.
+# the squared distance that two points of one cluster have on average, 2 · 10 · σ². Where the ratio exceeds one, kernel
+# PCA is nearer to the sources than linear PCA with the same number of components. For tight clusters its error is
+# thousands of times smaller: a few linear directions cannot separate eleven positions, while the localised functions of
+# the Gaussian kernel can.
 
 DEVIATIONS, COUNTS = [0.05, 0.1, 0.2, 0.4, 0.8], range(1, 10)
 SOLVER = FixedPoint(max_iter=5000)  # a few points take more than the default 500 steps

@@ -3,14 +3,14 @@ Take noise out of digits
 ========================
 
 A noisy picture is projected on the principal subspace of clean ones in feature space; the pre-image of the projection
-is the denoised picture [1]_. `DenoisingSearch` chooses the width of the kernel, the number of components and the pull
-towards the noisy picture for the noise that is to be expected: Gaussian noise, or pixels that are lost.
+is the denoised picture [1]_. `DenoisingSearch` chooses the width of the kernel, the number of components and the
+penalty on the distance to the noisy picture for the expected noise: Gaussian noise, or pixels that are lost.
 
 .. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
 """
 
 # %%
-# Clean digits to learn from, and two kinds of noise. A function that adds the noise is all the search has to know.
+# Clean digits to learn from, and two kinds of noise. The search needs only a function that adds the noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,7 +37,7 @@ def salt_and_pepper(X, rng):
 
 
 # %%
-# Linear PCA gets the number of components that is best on the test digits, which no one would know.
+# Linear PCA gets the number of components that is best on the test digits, which would not be known in practice.
 
 
 def best_linear_pca(noisy):
@@ -61,7 +61,7 @@ for name, add_noise in {"Gaussian noise": gaussian, "Every fifth pixel lost": sa
 
 # %%
 # The error as the model varies: the search keeps every candidate in `cv_results_`. Here the last one, for lost pixels.
-# Many components are needed, more than there are pixels; a linear method has no use for that many.
+# Many components are needed, more than there are pixels, which is the largest number that a linear method has.
 
 results = search.cv_results_
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")

@@ -2,14 +2,14 @@
 Take noise out of spectra, without a clean one
 ==============================================
 
-Peaks that move are hard for linear methods: every position needs its own components. Kernel PCA takes the family of
-spectra as a curved surface. Here all spectra are noisy, and `DenoisingSearch` chooses the model from them alone, by
-Stein's unbiased estimate of the error.
+Peaks that move are hard for linear methods, because every position needs its own components. Kernel PCA describes the
+family of spectra as a curved surface. Here all spectra are noisy, and `DenoisingSearch` chooses the model from them
+alone, by Stein's unbiased estimate of the error.
 """
 
 # %%
-# Six hundred spectra of 100 channels: a peak whose place and height vary, and a smaller, broader one that moves the
-# other way. The deviation of the noise is 0.15; the search estimates it.
+# Six hundred spectra of 100 channels: a peak whose position and height vary, and a smaller, broader one that moves in
+# the opposite direction. The deviation of the noise is 0.15; the search estimates it.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,8 +37,8 @@ search = DenoisingSearch(gammas=gammas, max_queries=120).fit(noisy)
 print(f"estimated noise {search.noise_:.3f}, chosen for these spectra {search.training_params_}")
 
 # %%
-# Two rivals, each with the parameters that are best for the clean spectra, which are not known in practice: linear PCA,
-# and the Savitzky-Golay filter, which smooths each spectrum by itself.
+# Two other methods, each with the parameters that are best for the clean spectra, which are not known in practice:
+# linear PCA, and the Savitzky-Golay filter, which smooths each spectrum by itself.
 
 
 def error(output):
@@ -59,7 +59,7 @@ for name, output in {"noisy": noisy, **outputs}.items():
     print(f"{name:22} mean squared error {error(output):.5f}")
 
 # %%
-# Three spectra. The filter rounds the narrow peak off and wavers where there is none; linear PCA leaves ripples.
+# Three spectra. The filter flattens the narrow peak and oscillates where there is no peak; linear PCA leaves ripples.
 
 COLORS = {"Savitzky-Golay filter": "#009E73", "linear PCA": "#D55E00", "kernel PCA": "#0072B2"}
 figure, axes = plt.subplots(3, 3, figsize=(11, 6), layout="constrained", sharex=True, sharey=True)

@@ -2,9 +2,9 @@
 Noisy curves: a half circle and a square
 ========================================
 
-Points scattered about a curve should go back to it. Four ways to do so: linear PCA, an autoencoder, a principal curve
-and kernel PCA, in an experiment after Mika et al. [1]_. A good method moves points across the curve, not along it, and
-knows where the curve turns.
+Denoising should move points that are scattered about a curve back to it. Four methods are compared in an experiment
+after Mika et al. [1]_: linear PCA, an autoencoder, a principal curve and kernel PCA. A good method moves points
+perpendicularly to the curve, not along it, and follows its corners.
 
 .. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
 """
@@ -39,10 +39,11 @@ CURVES = {"half circle": half_circle, "square": square}
 noisy = {name: curve(rng.uniform(size=200)) + rng.normal(scale=0.12, size=(200, 2)) for name, curve in CURVES.items()}
 
 # %%
-# The methods. Linear PCA and the autoencoder squeeze the points through one number, as a curve has one; the autoencoder
-# is the best of ten starts. The principal curve is Hastie and Stuetzle's: project points on the curve, smooth their
-# coordinates over the place where they landed, and again. The width of kernel PCA and its number of components come
-# from `DenoisingSearch`, which hides one coordinate of a point and judges the guess. No method sees the true curve.
+# The methods. Linear PCA and the autoencoder describe every point by one number, since a curve has one parameter; the
+# autoencoder is the best of ten starts. The principal curve is Hastie and Stuetzle's: project the points on the curve,
+# smooth their coordinates as functions of the position of the projection, and repeat. The width of kernel PCA and its
+# number of components come from `DenoisingSearch`, which hides one coordinate of a point and measures the error of its
+# prediction. No method sees the true curve.
 
 
 def linear_pca(X):
@@ -84,9 +85,9 @@ METHODS = {
 
 # %%
 # Grey points are noisy, blue points denoised, thin lines join them. The number is the root mean squared distance to the
-# true curve. Linear PCA cannot bend; the principal curve starts from its line and cannot close around the square.
-# Kernel PCA follows both curves and rounds the corners off. The autoencoder bends as well, if one can afford many
-# starts, and is a little nearer to the square; it has to cut a closed curve somewhere.
+# true curve. Linear PCA has only a straight line; the principal curve starts from this line and cannot close around the
+# square. Kernel PCA follows both curves and rounds the corners. The autoencoder, the best of many starts, follows them
+# too and is slightly nearer to the square, but it has to cut a closed curve at some point.
 
 
 def distance_to(curve, Z):

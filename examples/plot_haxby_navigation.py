@@ -7,7 +7,7 @@ space from the mean of the face patterns to the mean of the house patterns, seen
 changes in between, and where.
 
 The volumes are not part of the library. `preimage.datasets.load_haxby` says where it looks for them; without them the
-same walk is drawn for made-up scans of a baseline and an active state (`preimage.datasets.make_scans`).
+same path is drawn for synthetic scans of a baseline and an active state (`preimage.datasets.make_scans`).
 
 .. [1] J. Haxby et al., "Distributed and overlapping representations of faces and objects in ventral temporal cortex",
    Science 293, 2001.
@@ -15,7 +15,7 @@ same walk is drawn for made-up scans of a baseline and an active state (`preimag
 
 # %%
 # Voxels drift within a run and differ in scale: remove a linear trend and standardise each voxel, run by run. The last
-# four of the twelve runs are kept to look at the walk from outside.
+# four of the twelve runs are held out to evaluate the path.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,11 +32,11 @@ STEPS = 9
 
 
 def load_scans():
-    """Haxby's volumes, or made-up ones of the same form, and the names of both ends of the walk with their colours."""
+    """Haxby's volumes, or synthetic ones of the same form, and the names of both ends of the path with colours."""
     try:
         return load_haxby(), {"face": "#D55E00", "house": "#0072B2"}
     except FileNotFoundError as absent:
-        print(absent, "Made-up scans take their place.")
+        print(absent, "Synthetic scans take their place.")
     made = make_scans(n_runs=12, n_times=60, snr=1.0)
     rows, columns = np.divmod(np.arange(made.X.shape[1]), made.image_shape[1])
     voxels = np.column_stack([columns, made.image_shape[0] - 1 - rows, np.zeros_like(rows)])
@@ -53,7 +53,7 @@ def standardized(volumes, runs):
 
 
 def split(scans):
-    """Patterns of each kind of picture, for learning and for looking."""
+    """Patterns of each kind of picture, for training and for evaluation."""
     X = standardized(scans.X, scans.run)
     known = np.isin(scans.run, np.unique(scans.run)[:8])
     kinds = {str(name): scans.y == number for number, name in enumerate(scans.label_names)}
@@ -65,7 +65,7 @@ def split(scans):
 
 
 # %%
-# The walk, drawn as the mean over slices of the voxels seen from above, front on top, from low activity in violet to
+# The path, drawn as the mean over slices of the voxels seen from above, front on top, from low activity in violet to
 # high in orange; and how much each pre-image resembles the mean patterns of all kinds of pictures in the other runs.
 
 
@@ -114,10 +114,10 @@ def draw_resemblance(walk, kept, ends):
 
 
 # %%
-# The same line carried on beyond the means, by up to three standard deviations of each class along it, in the plane of
-# the first two linear components. A wide kernel makes it straight. With a narrow one steps bunch up where the scans
-# are, and pre-images stay far from their targets. At both ends the next scan is farther away than at the means: what
-# lies there is extrapolation.
+# The same line extended beyond the means, by up to three standard deviations of each class along it, in the plane of
+# the first two linear components. With a wide kernel it is straight. With a narrow one the pre-images are concentrated
+# where the scans are, and stay far from their targets. At both ends the nearest scan is farther away than at the means:
+# these pre-images are extrapolations.
 
 
 def along_the_line(begin, end):
@@ -166,7 +166,7 @@ def draw_beyond(scans, ends):
 
 
 # %%
-# Resemblance to one end falls and to the other rises along the way, in runs that the model has not seen.
+# Along the path, the correlation with one end falls and that with the other rises, in runs that the model has not seen.
 
 scans, ends = load_scans()
 draw_walk(scans, ends)

@@ -3,14 +3,14 @@ A discriminant in feature space, and with few points
 ====================================================
 
 `KernelFisherDiscriminant` looks for the direction of feature space along which two classes lie farthest apart, in units
-of their own width. As a function of the inputs it is a map whose height tells the classes apart, and its values say how
-sure it is.
+of their own width. As a function of the inputs it separates the classes by its value, and its distance from the
+threshold measures the confidence.
 """
 
 # %%
 # Figure 1 of Mika et al. (1999), on data of its kind: one class is a cluster, the other lies on two sides of it. A
-# linear discriminant can cut off one side only. With the polynomial kernel of degree two, lines of equal height are
-# conic sections around the cluster.
+# linear discriminant can separate only one side. With the polynomial kernel of degree two, contour lines are conic
+# sections around the cluster.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,9 +36,9 @@ for name, model in (("linear", linear), ("polynomial of degree two", quadratic))
     print(f"{name:25} {model.score(X_test, y_test):.1%} correct")
 
 # %%
-# Two crescents ask for a Gaussian kernel, which keeps a coefficient for each of the 300 points. The path of an L1
-# penalty begins with one point and adds others in turn: a few are enough. Each number is fitted anew without the
-# penalty, which is what an integer `sparsity` means.
+# Two crescents need a Gaussian kernel, whose discriminant has a coefficient for each of the 300 points. The path of an
+# L1 penalty begins with one point and adds others in turn: a few are enough. For each number of points the discriminant
+# is fitted again without the penalty, as it is with an integer `sparsity`.
 
 moons, sides = make_moons(300, noise=0.25, random_state=0)
 new_moons, new_sides = make_moons(3000, noise=0.25, random_state=1)

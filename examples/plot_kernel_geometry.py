@@ -18,9 +18,9 @@ Here they are drawn for polynomial kernels (x·y + c)^p.
 # homogeneous kernels of two inputs are flat, with a singular point at the origin, like cones.
 #
 # The lines are geodesics, the straightest paths on the surface, all of the same length in feature space. Far from the
-# origin the kernel stretches distances, so that the path between two points makes a bow towards the origin. In the
-# lower row it does so although the surface is flat: unrolled, the lines are straight. But the cone has an angle of
-# 2π√p, more than a sheet of paper can offer, and no straight line from this point reaches the region behind its tip.
+# origin the kernel stretches distances, so that the path between two points is curved towards the origin. In the lower
+# row this holds although the surface is flat: unrolled, the lines are straight. But the cone has an angle of 2π√p, more
+# than the full angle 2π of the plane, and no straight line from this point reaches the region behind its tip.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -50,7 +50,7 @@ plt.show()
 # Magnification
 # -------------
 # By how much does the map enlarge areas? Contour lines of log √det g. For c = 0 areas vanish at the origin and the
-# logarithm has no lower end: data near the origin are squeezed together, which is a reason to prefer c > 0.
+# logarithm is unbounded below: data near the origin are contracted, which is a reason to prefer c > 0.
 
 figure, axes = plt.subplots(2, 3, figsize=(9.5, 6), sharex=True, sharey=True, layout="constrained")
 for constant, row in zip([1.0, 0.0], axes):
@@ -72,9 +72,9 @@ plt.show()
 # %%
 # More inputs
 # -----------
-# From three inputs on homogeneous surfaces are curved too, without bound towards the origin. For all kernels of dot
-# products the curvature takes two numbers a point, whatever the dimension: one for planes across x, one for planes that
-# contain x. So it is cheap for images as well.
+# With three or more inputs, homogeneous surfaces are curved too, and the curvature is unbounded near the origin. For
+# all dot-product kernels the curvature is described by two numbers per point, whatever the dimension: one for planes
+# perpendicular to x, one for planes that contain x. So it is cheap for images as well.
 
 radii = np.linspace(0.05, 1.5, 100)
 figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
@@ -91,7 +91,7 @@ across, along = plane_curvatures(Polynomial(3, gamma=1 / 256), np.ones((1, 256))
 print(f"256 pixels of value 1, degree 3: curvature {across[0]:.3g} across x, {along[0]:.3g} along x")
 
 # %%
-# Radial kernels are flat wherever one looks; kernels scaled to unit length live on a sphere.
+# Surfaces of radial kernels are flat everywhere; those of kernels that are normalised to unit length lie on a sphere.
 
 x = [[0.3, -0.2, 0.5]]
 print("Gaussian:", scalar_curvature(Gaussian(2.0), x)[0])
@@ -100,6 +100,7 @@ print("x·y + 1 scaled to unit length, a sphere:", round(scalar_curvature(Normal
 # %%
 # Is it a kernel at all?
 # ----------------------
-# The metric of an inner product is never negative. The sigmoid's is, from s = ‖x‖² = 0.772 on: it is no kernel.
+# The metric of an inner product is never negative. That of the sigmoid is negative from s = ‖x‖² = 0.772 on: it is not
+# a positive semidefinite kernel.
 
 print(mercer_report(Sigmoid(1.0, 0.0), np.random.default_rng(0).normal(size=(50, 2))))

@@ -3,14 +3,14 @@ Clusters in feature space, and what their centres look like
 ===========================================================
 
 k-means cuts the plane along straight lines. In the feature space of a Gaussian kernel the same algorithm has curved
-boundaries: `KernelKMeans` tells two rings apart. Its centres are vectors of feature space; their pre-images are inputs
-again, so the clusters of digits can be looked at.
+boundaries: `KernelKMeans` tells two rings apart. Its centres are vectors of feature space; their pre-images are inputs,
+so that the clusters of digits can be displayed.
 """
 
 # %%
 # Two rings. Shades show which centre is the nearest one, for every point of the plane; crosses are the centres of
 # k-means. The index is the adjusted Rand index, 1 where clusters and rings agree. The width matters: with γ = 0.5 the
-# kernel sees no more than k-means does.
+# result is as poor as that of k-means.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -47,8 +47,8 @@ plt.show()
 # %%
 # Ten clusters of handwritten digits. The centre of a cluster is a mean of images of digits in feature space; its
 # pre-image is the input whose image comes nearest. Below it, the average of the same digits in input space, and the
-# five digits that are nearest to the centre. The Gaussian pre-image is a weighted mean that counts the typical members
-# most: it is a little sharper than the average.
+# five digits that are nearest to the centre. The Gaussian pre-image is a weighted mean in which typical members have
+# the largest weights: it is slightly sharper than the average.
 
 digits = load_digits()
 images, truth = digits.data / 16, digits.target

@@ -27,8 +27,8 @@ X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, stratify=y, random_state=0)
 
 # %%
-# A kernel named by a string takes its parameters from the estimator: the grid says ``kernelpca__gamma``. A kernel of
-# `preimage.kernels` carries its own: the grid says ``kernelpca__kernel__degree``. Its rule ``gamma="scale"`` is
+# A kernel given as a string takes its parameters from the estimator: the grid has ``kernelpca__gamma``. A kernel of
+# `preimage.kernels` has its own parameters: the grid has ``kernelpca__kernel__degree``. Its rule ``gamma="scale"`` is
 # resolved on the training part of every split.
 
 svm = LinearSVC(random_state=0)
@@ -82,9 +82,9 @@ for name, search in searches.items():
     print(f"{name:33}{accuracies[name]:7.1%}   {chosen}")
 
 # %%
-# The bars are one standard error of a share of the test digits. Kernel features lift the *linear* SVM by about two
-# percentage points, well beyond the error. Nearest neighbours are nonlinear already: on these digits they are good
-# on pixels, and another feature space changes their accuracy by less than the error.
+# The bars are one standard error of a fraction of the test digits. Kernel features raise the accuracy of the *linear*
+# SVM by about two percentage points, well beyond the error. Nearest neighbours are nonlinear already: on these digits
+# they are good on pixels, and another feature space changes their accuracy by less than the error.
 
 values = np.array(list(accuracies.values()))
 errors = np.sqrt(values * (1 - values) / len(y_test))

@@ -2,14 +2,14 @@
 Reconstruction error as a novelty score
 =======================================
 
-A point unlike the training set lies far from the principal subspace in feature space. `KernelPCA.reconstruction_error`
-measures that distance; no label and no outlier is needed to fit it. Here one digit at a time is left out of the
-training set, and the score has to tell its images from new images of the other nine.
+A point that differs from the training set lies far from the principal subspace in feature space.
+`KernelPCA.reconstruction_error` measures that distance; no label and no outlier is needed to fit it. Here one digit at
+a time is left out of the training set, and the score has to distinguish its images from new images of the other nine.
 """
 
 # %%
-# The scores, larger for stranger points. Kernel PCA and the one-class SVM have the same Gaussian kernel; the others run
-# with scikit-learn's defaults. Linear PCA keeps 90 % of the variance.
+# The scores, which are larger for more unusual points. Kernel PCA and the one-class SVM have the same Gaussian kernel;
+# the others run with scikit-learn's defaults. Linear PCA keeps 90 % of the variance.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -47,9 +47,9 @@ def isolation_forest(known, Z):
 
 
 # %%
-# Half of the digits for training, without the one left out; all of the other half for testing. What counts is the area
-# under the ROC curve: the probability that an unseen digit has a larger score than a known one. A width cannot be
-# tuned without novel examples, so we show a range of them, as multiples of the median rule γ = 1 / median ‖x − y‖².
+# Half of the digits for training, without the one left out; all of the other half for testing. The measure is the area
+# under the ROC curve: the probability that an unseen digit has a larger score than a known one. A width cannot be tuned
+# without novel examples, so we show a range of them, as multiples of the median rule γ = 1 / median ‖x − y‖².
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, test_size=0.5, stratify=y, random_state=0)
@@ -57,7 +57,7 @@ widths = np.array([0.25, 1, 4, 16, 64])
 
 
 def areas(score):
-    """The area under the ROC curve for each digit left out in turn; one row a digit."""
+    """The area under the ROC curve for each digit left out in turn; one row per digit."""
     return np.array([_areas(score, X_train[y_train != digit], y_test == digit) for digit in range(10)])
 
 

@@ -39,9 +39,10 @@ def translate(X, t):
 
 
 # %%
-# One row a method, one column a feature. The lines of kernel PCA cut across the rings. The first feature that is
-# oriented against rotation has circles; later ones must be uncorrelated with it, and little is left for them that
-# turning would not change. Oriented against translation, lines are horizontal where the data are.
+# One row per method, one column per feature. The contour lines of kernel PCA cross the rings. Those of the first
+# feature that is oriented against rotation are circles; later features must be uncorrelated with it, and few other
+# functions do not change under rotation. For the features oriented against translation, contour lines are horizontal
+# where the data are.
 
 kernel = Gaussian(1.0)
 models = {
@@ -59,8 +60,8 @@ plt.show()
 
 # %%
 # How much a function changes along a transformation is measured by the tangent covariance: its value at a vector of
-# feature space is the mean squared derivative of the function. The larger the variance against it, the better the
-# feature forgets.
+# feature space is the mean squared derivative of the function. The larger the ratio of the variance to it, the more
+# invariant the feature.
 
 radii = np.linalg.norm(X, axis=1)
 print(f"{'first feature':26}{'rotation':>10}{'translation':>13}{'corr. radius':>14}{'corr. x2':>10}")

@@ -2,11 +2,11 @@
 Denoising two spirals with a few labels and a graph
 ===================================================
 
-Kernel PCA with ten components cannot follow two entangled spirals: denoised points end far from where they belong, and
-the result is worse than the noisy points are. Two things help [1]_. Labels of some points steer components towards
-functions that tell the spirals apart. And a graph of all points, labelled or not, bends feature space along the data:
-functions that change between neighbours become long, so that components change along the spirals, and not across. A
-third thing helps as well: more components.
+Kernel PCA with ten components cannot follow two entangled spirals: denoised points are farther from their true
+positions than the noisy points are. Two things help [1]_. Labels of some points direct the components towards functions
+that separate the spirals. A graph of all points, labelled or not, changes the inner product of feature space: functions
+that differ between neighbours get a large norm, so that components vary slowly along the spirals. More components help
+as well.
 
 .. [1] T. J. Hansen, T. J. Abrahamsen, L. K. Hansen, "Information-based kernel PCA denoising by semi-supervised manifold
    learning", 2013.
@@ -41,8 +41,8 @@ noisy = clean + NOISE * rng.normal(size=clean.shape)
 
 # %%
 # Without y the model is kernel PCA. ``Warped`` makes the graph of the points on which it is fitted, here of six
-# neighbours of each. The way back is penalised: among points whose images are about as near to the projection, those
-# near the noisy point are preferred.
+# neighbours of each. The pre-image is penalised: among points whose images are about equally near to the projection,
+# those near the noisy point are preferred.
 
 kernel = Gaussian(5.0)
 graph = Warped(kernel, laplacian="knn", n_neighbors=6, strength=10.0)
@@ -55,7 +55,8 @@ models = {
 }
 
 # %%
-# The first component as a map. Labels alone act near labelled points; with the graph they reach along the spirals.
+# The first component as a function of the plane. Labels alone have an effect near labelled points; with the graph the
+# effect extends along the spirals.
 
 figure, axes = plt.subplots(1, 4, figsize=(13, 3.5), sharex=True, sharey=True, layout="constrained")
 grid = np.stack(np.meshgrid(np.linspace(-2.3, 2.3, 70), np.linspace(-2.3, 2.3, 70)), axis=-1)
@@ -74,8 +75,9 @@ for name, model in list(models.items())[1::2]:
     print(f"{name}: sign of the first component tells the spiral for {right:.0%} of all points")
 
 # %%
-# Denoised points (red) of noisy ones (the other ends of the lines). Kernel PCA and labels alone make things worse; with
-# the graph the points come nearer to the spirals. About half of the noise lies along the spirals and cannot be removed.
+# Denoised points (red) of noisy ones (the other ends of the lines). Kernel PCA and labels alone increase the error;
+# with the graph the points come nearer to the spirals. About half of the noise lies along the spirals and cannot be
+# removed.
 
 before = np.mean((noisy - clean) ** 2)
 figure, axes = plt.subplots(1, 4, figsize=(13, 3.8), sharex=True, sharey=True, layout="constrained")
@@ -90,8 +92,9 @@ figure.suptitle(f"Ten components; mean squared error of the noisy points: {befor
 plt.show()
 
 # %%
-# What the penalty does, and what more components do. With forty of them, kernel PCA follows the spirals without labels
-# or graph, and no penalty is needed. A graph is for few components; labels are for components that shall tell classes.
+# The effect of the penalty and of more components. With forty components, kernel PCA follows the spirals without labels
+# or graph, and no penalty is needed. A graph is useful with few components; labels are useful where components should
+# separate classes.
 
 models["40 components, no graph"] = SemiSupervisedKernelPCA(40, kernel=kernel).fit(X)
 penalties = (0.0, 0.3, 3.0)

@@ -3,13 +3,14 @@ Regression on a few basis functions
 ===================================
 
 Kernel ridge regression keeps a coefficient for every training point. `SparseGreedyRegressor` chooses a few of them as
-basis functions, each the one of 59 random candidates that leaves least of the kernel, and fits only these: time and
-memory grow with the number of points, not with its square and cube, and predictions cost what the basis costs.
+basis functions, each the one of 59 random candidates that leaves the smallest residual of the kernel, and fits only
+these: time and memory grow with the number of points, not with its square and cube, and predictions cost what the basis
+costs.
 """
 
 # %%
-# Four thousand points, most of them in one crowded place, and a surface with noise. A basis drawn at random crowds
-# where the points do; the greedy one covers the ground.
+# Four thousand points, most of them concentrated in one region, and a noisy function. A basis drawn at random is
+# concentrated in the same region; the greedy one covers all regions.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,10 +33,10 @@ y = surface + 0.3 * rng.normal(size=4000)
 X_test, y_test = draw(2000)
 
 # %%
-# One fit on 100 landmarks answers for every smaller number as well: landmarks come in order, and `path` gives the error
-# after each. The penalty is the one with the smallest leave-one-out error, which costs one more pass over the data. The
-# others get the same penalty: random subsets of several sizes, each fitted anew, and the full network: the line to
-# reach.
+# One fit on 100 landmarks also gives the fits on every smaller number: landmarks are ordered, and `path` gives the
+# error after each. The penalty is the one with the smallest leave-one-out error, which costs one more pass over the
+# data. The others get the same penalty: random subsets of several sizes, each fitted again, and kernel ridge regression
+# on all points as the reference.
 
 model = SparseGreedyRegressor(SparseGreedy(100), gamma=1.0, alpha="loo").fit(X, y)
 path = model.path(X_test, y_test)
@@ -56,8 +57,8 @@ for n, at_random in zip(numbers, random_errors):
     print(f"{n:9}{path.test_error[n - 1]:12.4f}{at_random:12.4f}{full_error:12.4f}")
 
 # %%
-# Left: the points, and both sets of 60 landmarks. Right: the error against the surface without noise. Seventy greedy
-# functions do what four thousand do; random ones leave the sparse regions uncovered.
+# Left: the points, and both sets of 60 landmarks. Right: the error relative to the function without noise. Seventy
+# greedy functions are as accurate as four thousand; random ones do not cover the sparse regions.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
 left.scatter(*X.T, s=2, color="0.8", linewidths=0)

@@ -2,21 +2,21 @@
 Would another experiment show the same map?
 ===========================================
 
-A classifier of brain scans can predict well with a map of weights that no second experiment would show again.
+A classifier of brain scans can predict well although its map of weights would not be reproduced by a second experiment.
 Split-half resampling (NPAIRS) [1]_ measures both: runs are split into halves, a model of each half predicts the other
 (p), and the maps of the two are compared (r). The best pipeline is nearest to (1, 1).
 
-Here 240 made-up scans of two states, with a pattern of activation each, in noise that is smooth in space and slow in
-time.
+The data are 240 synthetic scans of two states, each with a pattern of activation, in noise that is correlated in space
+and time.
 
 .. [1] S. C. Strother et al., "The quantitative evaluation of functional neuroimaging experiments: the NPAIRS data
    analysis framework", NeuroImage 15, 2002.
 """
 
 # %%
-# A ridge trades prediction against reproducibility: the curve runs over it. Denoising by kernel PCA and pre-images
-# comes in two protocols. A basis for each half is honest. A basis of all scans puts both halves on one manifold, and
-# their maps agree by construction.
+# A ridge trades prediction against reproducibility; each curve is over the ridge. Denoising by kernel PCA and
+# pre-images is done by two protocols. A separate basis for each half keeps the halves independent. A basis of all scans
+# projects both halves on one subspace, so that their maps agree by construction.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,9 +42,8 @@ SplitHalfDisplay.from_curves(curves)
 plt.show()
 
 # %%
-# What meaningless labels give is the scale to read these numbers by: with permuted labels prediction is at chance, and
-# reproducibility would be zero, were it not that few components leave little room to disagree. The basis that is shared
-# raises agreement of either sign, whatever the labels.
+# Permuted labels show how to read these numbers: with them prediction is at chance, but reproducibility is not zero,
+# because maps of few components are correlated. A shared basis increases |r| for any labels.
 
 for name, options in pipelines.items():
     alpha = curves[name].param_values[curves[name].best_index]
@@ -56,8 +55,8 @@ for name, options in pipelines.items():
     )
 
 # %%
-# The pattern in which the halves agree, in units of the noise in which they differ, rSPI(Z). Faint: below the threshold
-# for a false discovery rate of 5 %.
+# The pattern in which the halves agree, in units of the noise in which they differ, rSPI(Z). Values below the threshold
+# for a false discovery rate of 5 % are drawn faintly.
 
 best = curves["raw"].best
 MapDisplay.from_maps(

@@ -2,7 +2,7 @@
 Components that find clusters, then split them
 ==============================================
 
-Kernel PCA with a narrow Gaussian kernel on three clusters: the first two components tell the clusters apart, the next
+Kernel PCA with a narrow Gaussian kernel on three clusters: the first two components separate the clusters, the next
 three split each of them, and three more split them again in the other direction. The panels repeat a figure of
 Schölkopf et al. [1]_.
 
@@ -25,9 +25,9 @@ centers = [(-0.5, -0.1), (0.0, 0.7), (0.5, 0.1)]
 X = np.concatenate([rng.normal(center, 0.1, size=(100, 2)) for center in centers])
 
 # %%
-# The papers write the kernel as exp(−‖x − y‖²/c), here with c = 0.1; `gamma_from_width` translates.
-# Components 3–5 have nearly equal eigenvalues, and so have 6–8: within such a group axes may turn into each other from
-# sample to sample, and one of them may split two clusters at once.
+# The papers write the kernel as exp(−‖x − y‖²/c), here with c = 0.1; `gamma_from_width` translates. Components 3–5 have
+# nearly equal eigenvalues, and so have 6–8: within such a group axes may be rotated among each other from sample to
+# sample, and one of them may split two clusters at once.
 
 kernel = Gaussian(gamma_from_width(0.1, "c"))
 model = KernelPCA(8, kernel=kernel).fit(X)

@@ -3,9 +3,9 @@ More variables than samples: scores that shrink
 ===============================================
 
 With few samples and many variables, principal components and kernel machines give training samples larger values than
-they will ever give to new ones: every sample took part in finding the axes that it is projected on. A classifier that
-is trained on such scores then meets new samples in the middle, and predicts the same class for nearly all of them.
-Cross-validation of the whole pipeline shows it; this page shows why, and what undoes it.
+to new ones, because every training sample took part in finding the axes on which it is projected. The scores of new
+samples are near zero, and a classifier that was trained on training scores predicts the same class for nearly all of
+them. Cross-validation of the whole pipeline shows the effect; this page shows its cause and a correction.
 """
 
 # %%
@@ -47,24 +47,24 @@ report = inflation_report(kernel_pca, X, y)
 print(report)
 
 # %%
-# The picture is the story. Training samples of the two classes lie apart. Samples left out are where new ones will be:
-# in a heap. Yet within the heap their order is right, and a line for each component, learned from the samples left out,
-# brings new samples back to where training samples are.
+# Training samples of the two classes are separated in the figure. Left-out samples, like new ones, are close together
+# near zero. Yet their order is right, and a linear function for each component, learned from the left-out samples, maps
+# new samples to the range of the training samples.
 
 InflationDisplay.from_report(report, X_test=X_new[:200], y_test=y_new[:200])
 
 # %%
-# `Renormalized` does it inside a pipeline, for one new sample at a time. The discriminant after it is trained on
-# training scores as they are.
+# `Renormalized` applies this correction inside a pipeline, to each new sample separately. The discriminant after it is
+# trained on the unchanged training scores.
 
 plain = make_pipeline(kernel_pca, LinearDiscriminantAnalysis()).fit(X, y)
-cured = make_pipeline(Renormalized(kernel_pca), LinearDiscriminantAnalysis()).fit(X, y)
+corrected = make_pipeline(Renormalized(kernel_pca), LinearDiscriminantAnalysis()).fit(X, y)
 print(f"as it is:     {1 - plain.score(X_new, y_new):.1%} wrong; the smaller class is {y_new.mean():.1%}")
-print(f"renormalized: {1 - cured.score(X_new, y_new):.1%} wrong")
+print(f"renormalized: {1 - corrected.score(X_new, y_new):.1%} wrong")
 
 # %%
-# How many samples does it take? With a wider kernel and more noise, correction needs a small part of those that kernel
-# PCA alone needs.
+# How many samples does it take? With a wider kernel and more noise, the corrected model needs a small fraction of those
+# that kernel PCA alone needs.
 
 sizes = [15, 30, 60, 120, 240]
 X_new, y_new = draw(500, snr=1)

@@ -2,14 +2,14 @@
 The width of a kernel without fitting a model
 =============================================
 
-A Gaussian kernel that is too wide puts all class means of feature space in one place; one that is too narrow makes all
-points strangers to each other, whatever their class. In between, the means lie farthest apart. `WidthSearch` finds that
-width from one kernel matrix: no model is fitted, and nothing is held out.
+With a Gaussian kernel that is too wide, all class means nearly coincide in feature space; with one that is too narrow,
+all points are orthogonal to each other, whatever their class. In between, the means lie farthest apart. `WidthSearch`
+finds that width from one kernel matrix: no model is fitted, and nothing is held out.
 """
 
 # %%
 # Handwritten digits, ten classes. The criterion is the radius of the smallest ball that holds all ten class means; the
-# search has the curves of the other criteria as well, for they come from the same pass over the data.
+# search also computes the curves of the other criteria, in the same pass over the data.
 
 import time
 
@@ -41,9 +41,9 @@ for name, data in (("clean", X), ("noisy", noisy)):
 
 # %%
 # What each criterion chooses, and the accuracy of a support vector machine there in cross-validation, next to the best
-# of the grid and to scikit-learn's `gamma="scale"`, which costs nothing. Here the criteria agree. They need not: the
-# smallest distance looks at the two most similar classes alone, the largest one at a single odd class, and alignment
-# may choose a much wider or a much narrower kernel.
+# of the grid and to scikit-learn's `gamma="scale"`, which costs nothing. Here the criteria agree. In general they
+# differ: the smallest distance depends only on the two most similar classes, the largest one on a single unusual class,
+# and alignment may choose a much wider or a much narrower kernel.
 
 for name, search in searches.items():
     free = cross_val_score(SVC(C=10, gamma="scale"), {"clean": X, "noisy": noisy}[name], y, cv=folds).mean()
@@ -53,7 +53,7 @@ for name, search in searches.items():
         print(f"{criterion:16}  γ = {search.gammas_[place]:.3g}   {accuracies[name][place]:.1%}")
 
 # %%
-# The classes whose means lie on the sphere of the ball hold it; the others are inside.
+# The ball is determined by the classes whose means lie on its boundary; the others are inside.
 
 ball = searches["clean"].ball_
 held_by = [int(c) for c in searches["clean"].classes_[ball.weights > 0]]
@@ -68,9 +68,9 @@ print(
 )
 
 # %%
-# Above, the criteria: the broad band is the one that chose, thin lines are the others, the dotted line is the chosen
-# width. Below, accuracy in cross-validation. It is flat over a factor of four or so around its best, which is why a
-# rule of thumb is enough to begin with.
+# Above, the criteria: the broad band is the criterion of the search, thin lines are the others, the dotted line is the
+# chosen width. Below, accuracy in cross-validation. It is nearly constant over a factor of about four around its
+# maximum, which is why a rule of thumb is sufficient as a first guess.
 
 figure, axes = plt.subplots(2, 2, figsize=(11.5, 6), sharex="col", layout="constrained")
 for column, (name, search) in zip(axes.T, searches.items(), strict=True):
