@@ -11,16 +11,12 @@ from preimage.calibration._threshold import Threshold
 from preimage.calibration._transfer import transfer_function
 
 __all__ = [
-    "LeaveOneOut",
-    "Threshold",
-    "TrainingSpan",
     "compare_decisions",
     "dependence_test",
     "inflation",
     "leave_one_out",
     "linear_leave_one_out",
     "renormalize",
-    "signal_of",
     "svm_leave_one_out",
     "transfer_function",
 ]

@@ -11,15 +11,3 @@ from preimage.clustering._coordinate_kmeans import coordinate_kmeans
 from preimage.clustering._coordinate_pass import CoordinatePass
 from preimage.clustering._gram_kmeans import gram_kmeans
 from preimage.clustering._restarts import Search
-
-__all__ = [
-    "Clusters",
-    "CoordinatePass",
-    "Search",
-    "coordinate_kmeans",
-    "distances_to_centers",
-    "gram_kmeans",
-    "nearest_centers",
-    "pairwise_boundaries",
-    "rows_in_double",
-]

@@ -12,23 +12,3 @@ from preimage.components._principal import PrincipalSubspace, Wanted, principal_
 from preimage.components._rayleigh import rayleigh
 from preimage.components._secular import SecularMinimum, secular_minimum
 from preimage.components._semi_supervised import FeatureSample, SemiSupervisedSubspace, semi_supervised_subspace
-
-__all__ = [
-    "FeatureSample",
-    "LandmarkModel",
-    "Noise",
-    "OrientedFeatures",
-    "PrincipalSubspace",
-    "SecularMinimum",
-    "SemiSupervisedSubspace",
-    "Wanted",
-    "coordinate_moments",
-    "landmark_subspace",
-    "oriented_features",
-    "pair_moment",
-    "principal_subspace",
-    "rayleigh",
-    "secular_minimum",
-    "select_landmarks",
-    "semi_supervised_subspace",
-]

@@ -13,7 +13,6 @@ from preimage.datasets._synthetic_scans import make_scans
 __all__ = [
     "GENE_EXPRESSION_NAMES",
     "IDA_NAMES",
-    "data_directory",
     "load_abalone",
     "load_boston",
     "load_coil20",

@@ -7,18 +7,3 @@ from preimage.discriminants._problem import KernelTable, LabelledData, fisher_pr
 from preimage.discriminants._rule import LinearRule
 from preimage.discriminants._scatter_fisher import ScatterFisher
 from preimage.discriminants._sparse_fisher import SparseFisherPath
-
-__all__ = [
-    "FisherOptions",
-    "FittedDiscriminants",
-    "GramFisher",
-    "KernelTable",
-    "LabelledData",
-    "LinearRule",
-    "PenalizedFisher",
-    "ScatterFisher",
-    "SparseFisherPath",
-    "fisher_problem",
-    "fit_discriminants",
-    "select_points",
-]

@@ -6,13 +6,4 @@ from preimage.eigensolvers._dense import Dense
 from preimage.eigensolvers._eigensolver import EigenResult, Eigensolver, measured_result
 from preimage.eigensolvers._names import EIGENSOLVER_NAMES, EigenOptions
 
-__all__ = [
-    "EIGENSOLVER_NAMES",
-    "Arpack",
-    "BlockKrylov",
-    "Dense",
-    "EigenOptions",
-    "EigenResult",
-    "Eigensolver",
-    "measured_result",
-]
+__all__ = ["Arpack", "BlockKrylov", "Dense", "EigenResult", "Eigensolver", "measured_result"]

@@ -18,22 +18,3 @@ from preimage.estimators.compressed._models import (
     CompressedRegressor,
     CompressedTransformer,
 )
-
-__all__ = [
-    "CompressedClassifier",
-    "CompressedDetector",
-    "CompressedRegressor",
-    "CompressedTransformer",
-    "EmpiricalKernelMap",
-    "KernelFisherDiscriminant",
-    "KernelFisherDiscriminantCV",
-    "KernelKMeans",
-    "KernelPCA",
-    "OrientedKernelPCA",
-    "PenalizedDiscriminant",
-    "SemiSupervisedKernelPCA",
-    "SparseGreedyClassifier",
-    "SparseGreedyPath",
-    "SparseGreedyRegressor",
-    "compress",
-]

@@ -11,18 +11,4 @@ from preimage.feature_space._kernel_moments import KernelMoments
 from preimage.feature_space._moments import Moments
 from preimage.feature_space._subspace import Subspace
 
-__all__ = [
-    "CenteredGram",
-    "ClassMoments",
-    "Expansion",
-    "Gram",
-    "GrowingSpan",
-    "KernelMoments",
-    "Moments",
-    "Proposal",
-    "Subspace",
-    "distinct_images",
-    "distinct_rows",
-    "empirical_map",
-    "require_finite",
-]
+__all__ = ["Expansion", "Gram", "GrowingSpan", "Moments", "Proposal", "Subspace"]

@@ -10,14 +10,8 @@ from preimage.geometry._sectional import plane_curvatures, sectional_curvatures
 from preimage.geometry._volume import log_volume_element
 
 __all__ = [
-    "Geodesic",
-    "MercerReport",
-    "MercerTest",
     "arc_length",
     "christoffel_symbols",
-    "component_moments",
-    "directional_moment",
-    "excess_kurtosis",
     "geodesic",
     "log_volume_element",
     "mercer_report",

@@ -19,6 +19,4 @@ __all__ = [
     "TranslateX",
     "TranslateY",
     "VirtualExamples",
-    "as_tangent_covariance",
-    "directional_derivatives",
 ]

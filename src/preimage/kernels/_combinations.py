@@ -64,7 +64,9 @@ class _Pair(Kernel):
 class _OfTwoTerms(_Pair):
     """A sum: what shifts one term shifts the sum."""
 
-    is_bilinear = property(lambda self: self.left.is_bilinear and self.right.is_bilinear)
+    @property
+    def is_bilinear(self) -> bool:
+        return self.left.is_bilinear and self.right.is_bilinear
 
     def recentered(self, origin: Array) -> Kernel:
         # A profile of inner products, of which one term alone could be shifted, stays one: fixed points need it.
@@ -98,7 +100,9 @@ class _Multiple(OfOneKernel):
     def is_positive_semidefinite(self) -> bool:
         return self.kernel.is_positive_semidefinite and self.factor >= 0
 
-    is_bilinear = property(lambda self: self.kernel.is_bilinear)
+    @property
+    def is_bilinear(self) -> bool:
+        return self.kernel.is_bilinear
 
     def recentered(self, origin: Array) -> Kernel:
         if self.is_bilinear:

@@ -53,7 +53,9 @@ class ScaledInputs(_TransformedInputs):
 
     _parameter_constraints = {"kernel": [Kernel], "weights": ["array-like"]}
 
-    is_bilinear = property(lambda self: self.kernel.is_bilinear)
+    @property
+    def is_bilinear(self) -> bool:
+        return self.kernel.is_bilinear
 
     def __init__(self, kernel: Kernel, weights: Rows) -> None:
         self.kernel = kernel
@@ -88,7 +90,10 @@ class MappedInputs(_TransformedInputs):
     _parameter_constraints = {"kernel": [Kernel], "matrix": ["array-like"]}
 
     lowest_input = None  # a bound on Ax does not bound x
-    is_bilinear = property(lambda self: self.kernel.is_bilinear)
+
+    @property
+    def is_bilinear(self) -> bool:
+        return self.kernel.is_bilinear
 
     def __init__(self, kernel: Kernel, matrix: Rows) -> None:
         self.kernel = kernel

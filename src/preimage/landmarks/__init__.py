@@ -13,17 +13,14 @@ from preimage.landmarks._sparse_greedy import SparseGreedy
 from preimage.landmarks._uniform import Uniform
 
 __all__ = [
-    "LANDMARK_NAMES",
     "AutoLandmarks",
     "KMeans",
     "LandmarkSelector",
     "Landmarks",
-    "LowRankPlusDiagonal",
     "PivotedCholesky",
     "RandomlyPivotedCholesky",
     "SparseGreedy",
     "Uniform",
-    "as_landmarks",
     "candidates_needed",
     "lowrank_plus_diagonal",
     "preconditioner",

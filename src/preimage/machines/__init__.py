@@ -14,19 +14,3 @@ from preimage.machines.outputs import (
     Regression,
 )
 from preimage.machines.outputs._thresholds import best_threshold
-
-__all__ = [
-    "Binary",
-    "Calibrated",
-    "Compression",
-    "Coordinates",
-    "Detection",
-    "KernelMachine",
-    "Logistic",
-    "OneVsOne",
-    "OneVsRest",
-    "Output",
-    "Regression",
-    "best_threshold",
-    "compress_machine",
-]

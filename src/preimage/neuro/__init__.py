@@ -4,4 +4,4 @@ from preimage.neuro._denoise_image import denoise_image
 from preimage.neuro._masked_scans import MaskedScans, mask_scans
 from preimage.neuro._temporal_components import TemporalComponents, molgedey_schuster, noise_of_scans
 
-__all__ = ["MaskedScans", "TemporalComponents", "denoise_image", "mask_scans", "molgedey_schuster", "noise_of_scans"]
+__all__ = ["denoise_image", "mask_scans", "molgedey_schuster", "noise_of_scans"]

@@ -2,5 +2,3 @@
 
 from preimage.persistence._file import Saved, load, save
 from preimage.persistence._registry import skops_types
-
-__all__ = ["Saved", "load", "save", "skops_types"]

@@ -10,19 +10,14 @@ from preimage.reduced_sets._refinement import Refine
 from preimage.reduced_sets._selection import Select
 
 __all__ = [
-    "REDUCER_NAMES",
     "Construct",
     "Distill",
     "NestedReducer",
-    "PenaltyPath",
     "Reducer",
     "Reduction",
-    "ReductionPath",
     "Refine",
     "Select",
     "SelectL1",
-    "as_reducer",
     "project",
     "relative_error",
-    "squared_error",
 ]

@@ -2,5 +2,3 @@
 
 from preimage.regression._landmark_ridge import LandmarkRidge, nested_frame
 from preimage.regression._least_squares import LeastSquares
-
-__all__ = ["LandmarkRidge", "LeastSquares", "nested_frame"]

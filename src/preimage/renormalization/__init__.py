@@ -2,5 +2,3 @@
 
 from preimage.renormalization._renormalized import Renormalized
 from preimage.renormalization._report import inflation_report
-
-__all__ = ["Renormalized", "inflation_report"]

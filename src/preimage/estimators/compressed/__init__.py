@@ -7,11 +7,3 @@ from preimage.estimators.compressed._models import (
     CompressedRegressor,
     CompressedTransformer,
 )
-
-__all__ = [
-    "CompressedClassifier",
-    "CompressedDetector",
-    "CompressedRegressor",
-    "CompressedTransformer",
-    "compress",
-]

@@ -1,5 +1,3 @@
 """Kernel machines as ONNX graphs of standard operators."""
 
 from preimage.interop.onnx._export import to_onnx
-
-__all__ = ["to_onnx"]

@@ -5,15 +5,3 @@ from preimage.machines.outputs._one_vs_rest import OneVsRest
 from preimage.machines.outputs._output import Output
 from preimage.machines.outputs._probabilistic import Calibrated, Logistic
 from preimage.machines.outputs._values import Coordinates, Detection, Regression
-
-__all__ = [
-    "Binary",
-    "Calibrated",
-    "Coordinates",
-    "Detection",
-    "Logistic",
-    "OneVsOne",
-    "OneVsRest",
-    "Output",
-    "Regression",
-]
