@@ -7,7 +7,7 @@ from sklearn.base import clone
 from preimage._typing import Rows
 from preimage.kernels import Gaussian, Kernel, Linear, Polynomial
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.landmarks._landmarks import ENOUGH, EXHAUSTED, TOLERANCE
+from preimage.landmarks._selector import ENOUGH, EXHAUSTED, TOLERANCE
 
 __all__ = ["check_selector"]
 
