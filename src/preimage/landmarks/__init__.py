@@ -5,8 +5,7 @@ from preimage.landmarks._bounds import candidates_needed, sampling_deviation
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._low_rank import LowRankPlusDiagonal, lowrank_plus_diagonal, preconditioner
 from preimage.landmarks._names import LANDMARK_NAMES, as_landmarks
-from preimage.landmarks._pivoted_cholesky import PivotedCholesky
-from preimage.landmarks._randomly_pivoted_cholesky import RandomlyPivotedCholesky
+from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky
 from preimage.landmarks._selector import Landmarks, LandmarkSelector
 from preimage.landmarks._sparse_greedy import SparseGreedy
 from preimage.landmarks._uniform import Uniform

@@ -4,8 +4,7 @@ from numbers import Integral
 
 from preimage.landmarks._auto_landmarks import AutoLandmarks
 from preimage.landmarks._kmeans import KMeans
-from preimage.landmarks._pivoted_cholesky import PivotedCholesky
-from preimage.landmarks._randomly_pivoted_cholesky import RandomlyPivotedCholesky
+from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky
 from preimage.landmarks._selector import LandmarkSelector
 from preimage.landmarks._sparse_greedy import SparseGreedy
 from preimage.landmarks._uniform import Uniform

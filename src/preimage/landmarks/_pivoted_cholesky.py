@@ -1,12 +1,13 @@
-"""Landmarks by Cholesky factorisation with the largest residual as pivot."""
+"""Landmarks by Cholesky factorisation: the largest residual as pivot, or random pivots."""
 
 from numbers import Integral
 
 import numpy as np
 
 from preimage._typing import Seed
-from preimage._validation import Interval
+from preimage._validation import Interval, StrOptions
 from preimage.feature_space import GrowingSpan, Proposal
+from preimage.feature_space._elimination import by_rejection, in_order
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 
@@ -63,3 +64,84 @@ class PivotedCholesky(LandmarkSelector):
 
     def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
         return span.farthest(self.block_size)
+
+
+class RandomlyPivotedCholesky(LandmarkSelector):
+    r"""Rows drawn with probability proportional to their squared distance to the span of those chosen.
+
+    Row i is the next landmark with probability :math:`R_{ii} / \operatorname{tr} R` (G9). One step decreases the trace
+    by :math:`\operatorname{tr} R^2 / \operatorname{tr} R` in expectation (G10), and the trace is near that of the best
+    subspace after moderately more steps than its dimension [1]_.
+
+    Drawing one at a time is slow. The accelerated form [2]_ proposes a block of rows from the residuals as they are,
+    then takes each with probability (residual now) / (residual when proposed), which gives the same distribution with
+    products of matrices. The block form takes all proposals; those that are close together waste landmarks.
+
+    Parameters
+    ----------
+    n_landmarks : int or None, default=100
+        Largest number of landmarks; None leaves it to `tol`.
+    tol : float or None, default=None
+        Stop when the residual trace is at most this fraction of the trace of the kernel.
+    method : {"accelerated", "block", "plain"}, default="accelerated"
+    block_size : int, default=128
+        Rows proposed at once; "plain" proposes one.
+    sample_size : int or None, default=5000
+        With more rows than this, landmarks are chosen in a sample of so many (at least ten times `n_landmarks`), and
+        the residual trace is estimated from others. None looks at all rows, and takes n × m numbers of memory.
+    random_state : int, RandomState or None, default=0
+
+    References
+    ----------
+    .. [1] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber, "Randomly pivoted Cholesky: practical approximation of a
+       kernel matrix with few entry evaluations", arXiv:2207.06503.
+    .. [2] E. N. Epperly, J. A. Tropp, R. J. Webber, "Embrace rejection: kernel matrix approximation by accelerated
+       randomly pivoted Cholesky", arXiv:2410.03969.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.landmarks import RandomlyPivotedCholesky
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> landmarks = RandomlyPivotedCholesky(None, tol=1e-3).select(Gaussian(1.0), X)
+    >>> len(landmarks) < 6, landmarks.residual_fraction <= 1e-3
+    (True, True)
+    """
+
+    _parameter_constraints = {
+        **COMMON_CONSTRAINTS,
+        "method": [StrOptions({"accelerated", "block", "plain"})],
+        "block_size": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_landmarks: int | None = 100,
+        tol: float | None = None,
+        method: str = "accelerated",
+        block_size: int = 128,
+        sample_size: int | None = 5_000,
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_landmarks = n_landmarks
+        self.tol = tol
+        self.method = method
+        self.block_size = block_size
+        self.sample_size = sample_size
+        self.random_state = random_state
+
+    def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
+        numbers, residuals = span.open_rows()
+        count = 1 if self.method == "plain" else self.block_size
+        proposals = numbers[_draw(residuals, count, rng)]
+        # A row can be proposed twice and then has a second chance; equal rows of H make sure that it is chosen once.
+        distinct, positions = np.unique(proposals, return_inverse=True)
+        H = span.residual_block(distinct)[np.ix_(positions, positions)]
+        return Proposal(proposals, by_rejection(H, rng) if self.method == "accelerated" else in_order, block=H)
+
+
+def _draw(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Independent draws with probabilities proportional to the weights."""
+    sums = np.cumsum(weights)
+    return np.minimum(np.searchsorted(sums, rng.random(count) * sums[-1], side="right"), weights.size - 1)
