@@ -15,7 +15,7 @@ from preimage.landmarks import (
     SparseGreedy,
     Uniform,
 )
-from preimage.landmarks._names import _NAMED
+from preimage.landmarks._auto_landmarks import _NAMED
 from preimage.testing import check_selector
 
 SELECTORS = [

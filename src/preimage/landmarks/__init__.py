@@ -1,10 +1,9 @@
 """Landmarks: few points whose span in feature space holds most of a kernel matrix."""
 
-from preimage.landmarks._auto_landmarks import AutoLandmarks
+from preimage.landmarks._auto_landmarks import LANDMARK_NAMES, AutoLandmarks, as_landmarks
 from preimage.landmarks._bounds import candidates_needed, sampling_deviation
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._low_rank import LowRankPlusDiagonal, lowrank_plus_diagonal, preconditioner
-from preimage.landmarks._names import LANDMARK_NAMES, as_landmarks
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky
 from preimage.landmarks._selector import Landmarks, LandmarkSelector
 from preimage.landmarks._sparse_greedy import SparseGreedy

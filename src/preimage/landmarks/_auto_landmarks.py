@@ -1,4 +1,6 @@
-"""Landmarks when only their number is given: means of inputs where they represent inputs, rows elsewhere."""
+"""Landmarks by a number or a name; by a number, means of inputs where they represent inputs, rows elsewhere."""
+
+from numbers import Integral
 
 import numpy as np
 
@@ -19,8 +21,10 @@ from preimage.kernels import (
     Sum,
 )
 from preimage.landmarks._kmeans import KMeans
+from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 from preimage.landmarks._sparse_greedy import SparseGreedy
+from preimage.landmarks._uniform import Uniform
 from preimage.landmarks._view import View
 
 # Fresh candidates per landmark where rows are chosen: ten leave nearly what 59 leave, for a fraction of the time.
@@ -177,3 +181,37 @@ def _mostly_differ(rows: Array) -> bool:
     n = rows.shape[0]
     some = to_numpy(take_rows(rows, np.linspace(0, n - 1, min(ROWS, n)).astype(int)))
     return np.unique(some, axis=0).shape[0] > some.shape[0] // 2
+
+
+_NAMED: dict[str, type[LandmarkSelector]] = {
+    "uniform": Uniform,
+    "kmeans": KMeans,
+    "pivoted_cholesky": PivotedCholesky,
+    "rpcholesky": RandomlyPivotedCholesky,
+    "sparse_greedy": SparseGreedy,
+}
+
+LANDMARK_NAMES = tuple(_NAMED)
+
+
+def as_landmarks(landmarks: "int | str | LandmarkSelector") -> LandmarkSelector:
+    """The selector that a name means, with its default parameters; a selector is returned as it is.
+
+    A number m stands for ``AutoLandmarks(m)``.
+
+    Examples
+    --------
+    >>> from preimage.landmarks import as_landmarks
+    >>> as_landmarks(300)
+    AutoLandmarks(n_landmarks=300)
+    """
+    if isinstance(landmarks, LandmarkSelector):
+        return landmarks
+    if isinstance(landmarks, str) and landmarks in _NAMED:
+        return _NAMED[landmarks]()
+    if isinstance(landmarks, Integral) and not isinstance(landmarks, bool) and int(landmarks) > 0:
+        return AutoLandmarks(int(landmarks))
+    raise ValueError(
+        f"Unknown landmarks {landmarks!r}; known: a positive number, {', '.join(map(repr, _NAMED))}, or a selector "
+        "object such as SparseGreedy(300)."
+    )
