@@ -9,11 +9,18 @@ from preimage._linalg import orthogonalize, rank_tolerance, semidefinite_toleran
 from preimage._typing import Array
 from preimage._warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
-from preimage.feature_space._elimination import Proposal, by_largest, eliminate, in_order, is_significant
+from preimage.feature_space._elimination import (
+    PivotFactor,
+    Pivots,
+    Proposal,
+    by_largest,
+    eliminate,
+    in_order,
+    is_significant,
+)
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram
 from preimage.feature_space._kernel_rows import KernelRows
-from preimage.feature_space._pivot_factor import PivotFactor, Pivots
 from preimage.kernels import Kernel, Precomputed
 
 # Rounding errors of kernel values, in units of the floating type. Measured against 60 digits they are below one unit
