@@ -19,8 +19,7 @@ from preimage.feature_space._elimination import (
     is_significant,
 )
 from preimage.feature_space._expansion import Expansion
-from preimage.feature_space._gram import Gram
-from preimage.feature_space._kernel_rows import KernelRows
+from preimage.feature_space._gram import Gram, KernelRows
 from preimage.kernels import Kernel, Precomputed
 
 # Rounding errors of kernel values, in units of the floating type. Measured against 60 digits they are below one unit
