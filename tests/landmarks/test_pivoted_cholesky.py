@@ -1,3 +1,5 @@
+"""Greedy pivots against the plain sequential algorithm, random pivots against its law."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
