@@ -1,6 +1,6 @@
 """The shape of feature space: the surface φ(x) that a kernel makes of input space, and the data on it."""
 
-from preimage.feature_space._higher_moments import component_moments, directional_moment, excess_kurtosis
+from preimage.feature_space._moments import component_moments, directional_moment, excess_kurtosis
 from preimage.geometry._christoffel import christoffel_symbols
 from preimage.geometry._curvature import ricci_tensor, riemann_tensor, scalar_curvature
 from preimage.geometry._geodesic import Geodesic, arc_length, geodesic
