@@ -54,8 +54,11 @@ def page():
 
 def _line(module, name):
     value = getattr(import_module(module), name)
-    documented = inspect.isclass(value) or inspect.isroutine(value)
-    return _summary(value) if documented else f"{_plural(value)} {', '.join(f'`{each}`' for each in value)}"
+    if inspect.isclass(value) or inspect.isroutine(value):
+        return _summary(value)
+    if any("._" in each for each in value):  # names of private modules, which may change without notice
+        return "A tuple of names of classes."
+    return f"{_plural(value)} {', '.join(f'`{each}`' for each in value)}"
 
 
 def _plural(value):
