@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
+from preimage import KernelPCA
 from preimage.kernels import (
+    AdditiveChi2,
     Cosine,
     Gaussian,
     Laplacian,
@@ -55,6 +57,18 @@ def test_profiles_of_different_quantities_do_not():
     assert type(Gaussian() + Linear()) is Sum
     assert type(Gaussian() * Laplacian()) is Product
     assert type(Cosine() + Gaussian()) is Sum
+
+
+def test_long_sums_are_written_and_bounded_in_time_proportional_to_their_length():
+    """Sixty levels of nesting: doubling the work per level would not end."""
+    gaussians, counts = (sum(kind() for _ in range(60)) for kind in (Gaussian, AdditiveChi2))
+    assert (
+        repr(Gaussian(0.5) + 2 * Linear())
+        == "Sum(left=Gaussian(gamma=0.5), right=ScaledProfile(factor=2.0, kernel=Linear()))"
+    )
+    assert "..." in repr(gaussians) and len(repr(gaussians)) < 800
+    assert "ProfileSum" in repr(KernelPCA(kernel=gaussians))
+    assert counts.lowest_input == 0 and counts.is_bound_to_columns
 
 
 def test_power_of_a_gaussian_is_a_gaussian(rng):

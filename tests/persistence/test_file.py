@@ -33,6 +33,7 @@ from preimage.kernels import (
     Patches,
     Polynomial,
     Precomputed,
+    ProfileSum,
     ScaledInputs,
     Sigmoid,
     Warped,
@@ -110,6 +111,11 @@ def test_every_kernel_comes_back(kernel):
     queries = RNG.normal(size=(5, 4))
     np.testing.assert_array_equal(loaded(queries), original(queries))
     assert type(loaded.expansion.kernel) is type(kernel)
+
+
+def test_long_sums_come_back():
+    original = machine(sum(Gaussian(0.1 * i) for i in range(1, 61)))
+    np.testing.assert_array_equal(again(original)(POINTS), original(POINTS))
 
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=str)
@@ -518,6 +524,14 @@ def test_estimators_with_anything_in_them_load_or_raise_value_error(number, valu
     except ValueError:
         return
     assert not isinstance(loaded, KernelPCA) or set(vars(loaded)) <= {*vars(from_bytes(FITTED)), key}
+
+
+def test_a_small_file_cannot_ask_for_endless_time():
+    kernel = Gaussian(0.5)
+    for _ in range(80):
+        kernel = ProfileSum(kernel, kernel)
+    with pytest.raises(ValueError, match="at most 10000 parts"):
+        from_bytes(to_bytes(kernel))
 
 
 def test_a_small_file_cannot_ask_for_all_the_memory():

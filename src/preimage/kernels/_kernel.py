@@ -2,9 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
@@ -14,6 +16,8 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._from_data import DataParameter, Width
 
 EVERYTHING = slice(None)
+# Characters of a kernel in messages, the rest is left out in the middle: as many as scikit-learn shows of an estimator.
+LONGEST_TEXT = 700
 
 
 class Kernel(BaseEstimator, ABC):
@@ -137,7 +141,8 @@ class Kernel(BaseEstimator, ABC):
     @property
     def lowest_input(self) -> float | None:
         """The smallest value that inputs may have, None for any: solvers look for pre-images above it."""
-        return max((part.lowest_input for part in self.parts() if part.lowest_input is not None), default=None)
+        bounds = [part.lowest_input for part in self.parts()]
+        return max((bound for bound in bounds if bound is not None), default=None)
 
     @property
     def is_bound_to_columns(self) -> bool:
@@ -195,6 +200,16 @@ class Kernel(BaseEstimator, ABC):
             return False
         mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
         return all(_same_parameter(mine[name], theirs[name]) for name in mine)
+
+    def __repr__(self, N_CHAR_MAX: int = LONGEST_TEXT) -> str:
+        """As of every estimator, on one line: scikit-learn's own takes time exponential in the depth of nesting."""
+        defaults = signature(type(self).__init__).parameters
+        texts = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        if get_config()["print_changed_only"]:
+            texts = {name: text for name, text in texts.items() if text != repr(defaults[name].default)}
+        text = f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in texts.items())})"
+        half = N_CHAR_MAX // 2
+        return text if len(text) <= N_CHAR_MAX else f"{text[:half]}...{text[-half:]}"
 
     def __add__(self, other: "Kernel") -> "Kernel":
         from preimage.kernels._combinations import add

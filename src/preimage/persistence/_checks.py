@@ -16,6 +16,9 @@ from preimage.machines import Compression, KernelMachine, Output
 MOST_PIXELS = 2**14
 # Likewise the graph of a warped kernel, a matrix of its points by its points that is made again.
 MOST_GRAPH_POINTS = 2**14
+# Kernels that a composed kernel may consist of. A part that a file refers to twice at each level, k = k + k, doubles
+# them: 30 such lines would keep every evaluation busy for hours. Evaluating this many takes seconds.
+MOST_PARTS = 10_000
 
 
 def check_loaded(value: Any) -> None:
@@ -34,7 +37,7 @@ def check_loaded(value: Any) -> None:
 def _check_expansion(expansion: Expansion) -> None:
     kernel, points, coefficients = expansion.kernel, expansion.points, expansion.coefficients
     _require(
-        isinstance(kernel, Kernel) and kernel.is_resolved, f"a kernel with numbers as parameters; got {kernel!r:.200}"
+        isinstance(kernel, Kernel) and kernel.is_resolved, "a kernel with numbers as parameters; got {!r:.200}", kernel
     )
     _check_floats("coefficients", coefficients, 2)
     _require(_is_matrix(points), f"points as rows of an array; got {type(points).__name__}")
@@ -49,6 +52,18 @@ def _check_expansion(expansion: Expansion) -> None:
     _require(points.dtype.kind == "f", f"floating points; got {_describe(points)}")
     if points.shape[0]:
         _check_kernel(kernel, points)
+
+
+def _check_composition(kernel: Kernel) -> None:
+    counts: dict[int, int] = {}
+
+    def count(part: Kernel) -> int:
+        if id(part) not in counts:
+            counts[id(part)] = 1 + sum(map(count, part.parts()))
+        return counts[id(part)]
+
+    n = count(kernel)
+    _require(n <= MOST_PARTS, f"kernels composed of at most {MOST_PARTS} parts; one has {n:.2g}")
 
 
 def _check_kernel(kernel: Kernel, points: Array) -> None:
@@ -69,7 +84,7 @@ def _check_kernel(kernel: Kernel, points: Array) -> None:
             values = kernel.blocks(points[:1], points[:1])(slice(None), slice(None))
     except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, MemoryError) as error:
         raise ValueError(f"The kernel {kernel!r:.100} of the file does not fit its points: {error}") from error
-    _require(values.shape == (1, 1), f"a kernel that fits its points; got {kernel!r:.100}")
+    _require(values.shape == (1, 1), "a kernel that fits its points; got {!r:.100}", kernel)
 
 
 def _check_subspace(subspace: Subspace) -> None:
@@ -90,7 +105,7 @@ def _check_machine(machine: KernelMachine) -> None:
     output, d = machine.output, machine.n_features_in
     _require(isinstance(output, Output), f"an output; got {type(output).__name__}")
     _require(isinstance(machine.expansion, Expansion), f"an expansion; got {type(machine.expansion).__name__}")
-    _require(_is_count(d), f"a positive number of features; got {d!r:.30}")
+    _require(_is_count(d), "a positive number of features; got {!r:.30}", d)
     _check_names(machine.feature_names_in, d)
     # A transformer has one function more than coordinates: the mean, for pre-images.
     counts = {output.n_functions, output.n_functions + 1} if output.kind == "transformer" else {output.n_functions}
@@ -117,14 +132,14 @@ def _check_compression(compression: Compression) -> None:
     scores, ratio = compression.scores, compression.work_ratio
     _require(isinstance(compression.machine, KernelMachine), "a kernel machine")
     _require(_is_count(compression.n_original_points), "a positive number of points")
-    _require(is_number(compression.error), f"a number as error; got {compression.error!r:.60}")
+    _require(is_number(compression.error), "a number as error; got {!r:.60}", compression.error)
     are_scores = isinstance(scores, tuple) and len(scores) == 2 and all(map(is_number, scores))
-    _require(scores is None or are_scores, f"two numbers or None as scores; got {scores!r:.60}")
-    _require(is_number(ratio) and ratio > 0, f"a positive work_ratio; got {ratio!r:.60}")
+    _require(scores is None or are_scores, "two numbers or None as scores; got {!r:.60}", scores)
+    _require(is_number(ratio) and ratio > 0, "a positive work_ratio; got {!r:.60}", ratio)
     for name in ("converged", "is_scored_by_original"):
         value = getattr(compression, name)
-        _require(isinstance(value, bool), f"true or false as {name}; got {value!r:.60}")
-    _require(isinstance(compression.reason, str), f"text as reason; got {compression.reason!r:.60}")
+        _require(isinstance(value, bool), "true or false as {}; got {!r:.60}", name, value)
+    _require(isinstance(compression.reason, str), "text as reason; got {!r:.60}", compression.reason)
 
 
 def _check_compressed(model: Any) -> None:
@@ -132,12 +147,12 @@ def _check_compressed(model: Any) -> None:
     _require(isinstance(compression, Compression), f"a compression; got {type(compression).__name__}")
     kind, d = compression.machine.output.kind, compression.machine.n_features_in
     _require(kind == model.kind, f"a {model.kind}; got a {kind}")
-    _require(model.n_features_in_ == d, f"{d} features; got {model.n_features_in_!r:.30}")
+    _require(model.n_features_in_ == d, "{} features; got {!r:.30}", d, model.n_features_in_)
 
 
 def _check_features(estimator: Any) -> None:
     d = estimator.n_features_in_
-    _require(_is_count(d), f"a positive number of features; got {d!r:.30}")
+    _require(_is_count(d), "a positive number of features; got {!r:.30}", d)
     _check_names(getattr(estimator, "feature_names_in_", None), d)
 
 
@@ -171,13 +186,12 @@ def _check_names(names: Any, d: int) -> None:
     is_right = names is None or (
         isinstance(names, np.ndarray) and names.shape == (d,) and all(isinstance(name, str) for name in names)
     )
-    _require(is_right, f"{d} strings as feature names; got {names!r:.100}")
+    _require(is_right, "{} strings as feature names; got {!r:.100}", d, names)
 
 
 def _parts(kernel: Kernel) -> list[Kernel]:
     """A kernel and all that it is made of."""
-    inner = (part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel))
-    return [kernel, *(each for part in inner for each in _parts(part))]
+    return [kernel, *(each for part in kernel.parts() for each in _parts(part))]
 
 
 def _is_matrix(array: Any) -> bool:
@@ -192,12 +206,14 @@ def _describe(array: Any) -> str:
     return f"{array.dtype} of shape {tuple(array.shape)}" if hasattr(array, "dtype") else type(array).__name__
 
 
-def _require(condition: Any, wanted: str) -> None:
+def _require(condition: Any, wanted: str, *found: Any) -> None:
+    """Raise unless `condition` holds; only then what was `found` is written into `wanted`."""
     if not condition:
-        raise ValueError(f"The model of the file needs {wanted}.")
+        raise ValueError(f"The model of the file needs {wanted.format(*found) if found else wanted}.")
 
 
 _CHECKS: dict[type, Any] = {
+    Kernel: _check_composition,
     Expansion: _check_expansion,
     Subspace: _check_subspace,
     KernelMachine: _check_machine,
