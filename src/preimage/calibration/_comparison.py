@@ -161,7 +161,7 @@ class Signal:
 def signal_of(values: Array, codes: Array, weights: Array | None = None) -> Signal:
     r"""Test whether left-out decisions know anything of the classes (Wilcoxon, Mann and Whitney).
 
-    The area under the curve does not depend on where thresholds are, which is what inflation spoils. Without signal and
+    The area under the curve does not depend on thresholds, which inflation makes useless. Without signal and
     with independent decisions its variance is :math:`(n + 1) / (12\, n_0 n_1)`; this is doubled, because left-out
     decisions depend on each other.
 

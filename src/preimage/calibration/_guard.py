@@ -26,7 +26,7 @@ LEAST_EVIDENCE = 0.2
 
 @dataclass(frozen=True)
 class Guard:
-    """What a classifier makes of left-out scores, plain and corrected, and whether that speaks for correction.
+    """What a classifier makes of left-out scores, plain and corrected, and whether correction improves them.
 
     Attributes
     ----------

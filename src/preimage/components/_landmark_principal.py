@@ -246,7 +246,7 @@ def _kept(span: _MeasuredSpan, values: Array, vectors: Array, wanted: Wanted) ->
     if wanted.is_missed_by(explained):
         warn_user(
             f"{wanted.fraction:.0%} of the variance were asked for; the {n_points} landmarks hold {explained:.0%}. "
-            "More landmarks hold more.",
+            "Use more landmarks.",
             RankWarning,
         )
     return keep

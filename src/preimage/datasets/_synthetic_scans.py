@@ -1,4 +1,4 @@
-"""Made-up scans of two states, with a known pattern in known noise."""
+"""Synthetic scans of two states, with a known pattern in known noise."""
 
 import numpy as np
 from scipy.ndimage import gaussian_filter

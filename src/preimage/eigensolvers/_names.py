@@ -34,7 +34,7 @@ class EigenOptions:
     max_iter : int or None
         Iteration limit of a named iterative solver; None is its default.
     max_bytes : int or None
-        Memory that may be held at once beside a matrix that is not held; None is no limit.
+        Memory that the solver may use when the matrix is not held in memory; None is no limit.
 
     Examples
     --------

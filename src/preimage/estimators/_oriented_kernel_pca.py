@@ -64,7 +64,7 @@ class OrientedKernelPCA(
         noise samples, partners. On these the maximum is that of all of feature space (for transformations up to the
         step of differences), and its cost grows with the third power of their number. A number or a selector chooses
         among the same rows, and "auto" does so as in `KernelPCA`: from 20,000 of them on, or where their Gram matrix
-        does not fit into memory. An array is taken as it is, for instance ``VirtualExamples(...).centers(X, 500)``.
+        does not fit into memory. An array contains the points, for instance ``VirtualExamples(...).points(X, 500)``.
     invariances : TangentCovariance, Transformation, callable, list of them, or None, default=None
         Transformations under which features should not change: ``Rotate((16, 16))``, a list, a function (X, t), or a
         ``preimage.invariances.TangentCovariance``, which says how derivatives are taken.

@@ -81,8 +81,9 @@ class PreimageMixin:
         ----------
         Y : array of shape (q, n_components_), or of fewer columns
         start : array of shape (q, d), optional
-            Where to start, and what penalties pull towards. With ``preimage="auto"`` a start asks for the image nearest
-            to the target, near the start, as in `denoise`; none asks for a reconstruction, as in `inverse_transform`.
+            Where to start; penalties are on the distance to it. With ``preimage="auto"`` and a start, the result is the
+            input near it whose image is nearest to the target, as in `denoise`; without a start it is a reconstruction,
+            as in `inverse_transform`.
         n_components : int or None, default=None
             How many of the leading components to use; None is all columns of Y.
 

@@ -42,9 +42,10 @@ class SemiSupervisedKernelPCA(
     a point are :math:`\langle f_n, \varphi(x) - \bar\varphi\rangle`. Without labels it is `KernelPCA`. Each minimum is
     the global one, by a secular equation.
 
-    With the kernel ``Warped(Gaussian("median"))`` of `preimage.kernels`, unlabelled points bend feature space along
-    the data, as in [1]_: for denoising that usually helps more than labels. Lengths shrink in that space, so labels may
-    need a larger weight there, or a graph of neighbours alone.
+    With the kernel ``Warped(Gaussian("median"))`` of `preimage.kernels`, unlabelled points change the
+    inner product of feature space, so that functions are smooth along the data, as in [1]_: for denoising this usually
+    helps more than labels. Norms of images shrink in that space, so labels may need a larger weight there, or a graph
+    of neighbours alone.
 
     Parameters
     ----------

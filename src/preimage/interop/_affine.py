@@ -37,7 +37,7 @@ class AffineMap(NamedTuple):
 
 @singledispatch
 def affine_map_of(step: Any) -> AffineMap | None:
-    """The map of a fitted transformer as an `AffineMap`, or None if it is none that we know."""
+    """The map of a fitted transformer as an `AffineMap`, or None if its class is not known."""
     return None
 
 

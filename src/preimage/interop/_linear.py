@@ -71,7 +71,7 @@ class LinearMachine:
 
 @singledispatch
 def linear_machine_of(estimator: Any) -> LinearMachine | None:
-    """A fitted linear model as a `LinearMachine`, or None if it is none that we know.
+    """A fitted linear model as a `LinearMachine`, or None if its class is not known.
 
     All of scikit-learn's linear classifiers and regressors are known: LinearSVC, LogisticRegression, RidgeClassifier,
     SGDClassifier, LinearDiscriminantAnalysis, Ridge, Lasso, ...; and kernel machines with the linear kernel.

@@ -50,7 +50,7 @@ class Graph:
 
 
 def require_known(laplacian: Any) -> None:
-    """Raise for a name that is none of the `LAPLACIANS`."""
+    """Raise for a name that is not among the `LAPLACIANS`."""
     if isinstance(laplacian, str) and laplacian not in LAPLACIANS:
         raise ValueError(f"Warped has the Laplacians {', '.join(LAPLACIANS)}; got {laplacian!r}.")
 

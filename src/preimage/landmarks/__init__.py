@@ -1,4 +1,4 @@
-"""Landmarks: few points whose span in feature space holds most of a kernel matrix."""
+"""Landmarks: few points whose span in feature space represents most of a kernel matrix."""
 
 from preimage.landmarks._auto_landmarks import LANDMARK_NAMES, AutoLandmarks, as_landmarks
 from preimage.landmarks._bounds import candidates_needed, sampling_deviation

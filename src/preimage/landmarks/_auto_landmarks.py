@@ -30,9 +30,9 @@ from preimage.landmarks._view import View
 # Fresh candidates per landmark where rows are chosen: ten leave nearly what 59 leave, for a fraction of the time.
 CANDIDATES = 10
 # Pairs of rows on which smoothness of the kernel is tested, and rows on which means are compared with rows: medians and
-# sums over so many are stable, and cost little beside a selection.
+# sums over this number are stable, and cost little compared with a selection.
 PAIRS, ROWS = 16, 500
-# Differences of this size, relative to all of the kernel, decide nothing: any landmark holds all of so wide a kernel.
+# Differences of this size, relative to all of the kernel, decide nothing: any landmark represents so wide a kernel.
 ROUNDING = 1e-9
 # Squared feature distances grow four times when a short step doubles, twice where the kernel has a kink; this lies
 # between both.
@@ -46,11 +46,11 @@ LOST = 1e-10
 class AutoLandmarks(LandmarkSelector):
     """What ``landmarks=m`` means: `KMeans` where inputs can be averaged, `SparseGreedy` with ten candidates otherwise.
 
-    Centres of clusters hold more of the leading components than rows, for smooth kernels of distances or inner products
-    of any width (`docs/results/landmarks.md` has the comparison). Rows are chosen where a mean of inputs is no input or
-    does not represent them: for precomputed kernels and callables; for kernels with a kink, such as `Laplacian`; for
-    sparse input, whose means would be dense; where most rows are repeated, as codes of categories are; and where the
-    kernel is so narrow that clusters are wider than it, so that random rows hold more than the means do.
+    Centres of clusters represent more of the leading components than rows, for smooth kernels of distances or inner
+    products of any width (`docs/results/landmarks.md` has the comparison). Rows are chosen where a mean of inputs is
+    not an input or does not represent them: for precomputed kernels and callables; for kernels with a kink, such as
+    `Laplacian`; for sparse input, whose means would be dense; where most rows are repeated, as codes of categories are;
+    and where the kernel is narrower than the clusters, so that random rows represent more than the means do.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class SparseGreedy(LandmarkSelector):
     n_candidates : int, default=59
         Fresh candidates per landmark; the number of rows or more considers all.
     space : {"function", "column"}, default="function"
-        Where residuals live. Column space needs whole kernel columns of all candidates.
+        The space in which residuals are measured. Column space needs whole kernel columns of all candidates.
     rule : {"gain", "residual"}, default="gain"
         "residual" takes the candidate with the largest :math:`R_{ii}` (G8), or :math:`\|r_i\|^2` (G7) in column space,
         which with all candidates is pivoted Cholesky of K, or its QR factorisation with column pivoting.

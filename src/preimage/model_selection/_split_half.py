@@ -109,8 +109,8 @@ def split_half(
         `inverse_transform`, such as PCA; or a function (training rows, rows) → denoised rows. It never sees labels.
     shared_basis : bool, default=False
         False fits the denoiser on each half alone. True fits it once on all rows, as is sometimes published: both
-        halves then live on one manifold, and their maps agree more even for meaningless labels. To denoise each
-        subject by itself, which shares nothing, do so beforehand.
+        halves are then projected on one subspace, and their maps agree more even for meaningless labels. To denoise
+        each subject by itself, which shares nothing, do so beforehand.
     n_splits : int or "all", default=20
         Distinct splits, drawn at random; all of them where there are not more.
     maps : {"auto", "coef", "scalings", "importances", "sensitivity"} or callable, default="auto"

@@ -31,8 +31,8 @@ ROOMS = (
 )
 # These hold a function, which is code; skops users may trust them on their own responsibility.
 HOLD_FUNCTIONS = ("CallableKernel", "FunctionTransformation")
-# Modules of scikit-learn whose public classes may stand beside or inside our models. Left out are modules whose fitted
-# models keep compiled objects (trees, neighbours), which numbers and names cannot describe.
+# Modules of scikit-learn whose public classes may be steps before or after our models, or inside them. Left out are
+# modules whose fitted models keep compiled objects (trees, neighbours), which numbers and names cannot describe.
 SKLEARN_MODULES = (
     "sklearn.calibration",
     "sklearn.compose",

@@ -238,7 +238,7 @@ class Decoder:
             raise ValueError(f"The file has a number of an unknown kind: {item!r:.60}.")
         value = self.decode(item["value"], depth + 1)
         if not isinstance(value, (bool, int, float)):
-            raise ValueError(f"The file has a number that is none: {item!r:.60}.")
+            raise ValueError(f"The file has {item!r:.60} in place of a number.")
         try:
             return self._number_type(item["scalar"])(value)
         except (OverflowError, TypeError) as error:

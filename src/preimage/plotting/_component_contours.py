@@ -28,7 +28,7 @@ class ComponentContourDisplay:
     scores : array of shape (n, k)
         Values of the components at the points; lines are spaced by their range.
     explained_variance_ratio : array of shape (k,) or None, default=None
-        Shares of the variance, written into the titles.
+        Fractions of the variance, written into the titles.
     feature_names : two str or None, default=None
         Labels of the axes.
 

@@ -82,7 +82,7 @@ class CompressionDisplay:
         ax: Any = None,
         **line_kw: Any,
     ) -> "CompressionDisplay":
-        """Compress a fitted model to several sizes by several methods, and draw what came out.
+        """Compress a fitted model to several sizes by several methods, and draw the results.
 
         Parameters
         ----------

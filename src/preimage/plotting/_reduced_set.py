@@ -135,24 +135,24 @@ class ReducedSetDisplay:
 
 
 def _titles(output: Any, coefficients: Array) -> Any:
-    shares = _shares(output, coefficients)
-    if shares is None:
+    contributions = _contributions(output, coefficients)
+    if contributions is None:
         largest = np.argmax(np.abs(coefficients), axis=1)
         return [f"{row[column]:+.2g}" for row, column in zip(coefficients, largest)]
-    return [str(output.classes[number]) for number in np.argmax(shares, axis=1)]
+    return [str(output.classes[number]) for number in np.argmax(contributions, axis=1)]
 
 
-def _shares(output: Any, coefficients: Array) -> Any:
-    """How much a vector speaks for each class, shape (n, n_classes); None where there are no classes."""
+def _contributions(output: Any, coefficients: Array) -> Any:
+    """Contributions of each vector to the decision for each class, shape (n, n_classes); None without classes."""
     if isinstance(output, Calibrated):
-        return _shares(output.classifier, coefficients)
+        return _contributions(output.classifier, coefficients)
     if isinstance(output, (Binary, Logistic, OneVsRest)):
         is_pair = output.n_functions == 1 and output.classes.size == 2
         return np.concatenate([-coefficients, coefficients], axis=1) if is_pair else coefficients
     if not isinstance(output, OneVsOne):
         return None
-    shares = np.zeros((coefficients.shape[0], output.classes.size))
+    contributions = np.zeros((coefficients.shape[0], output.classes.size))
     for column, (first, second) in enumerate(combinations(range(output.classes.size), 2)):
-        shares[:, first] += coefficients[:, column]
-        shares[:, second] -= coefficients[:, column]
-    return shares
+        contributions[:, first] += coefficients[:, column]
+        contributions[:, second] -= coefficients[:, column]
+    return contributions

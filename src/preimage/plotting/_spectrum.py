@@ -22,7 +22,7 @@ class SpectrumDisplay:
     eigenvalues : array of shape (k,)
         In the order of the components.
     explained_variance_ratio : array of shape (k,)
-        Shares of the total variance.
+        Fractions of the total variance.
     label : str or None, default=None
         Name of the model in the legend.
 
@@ -148,7 +148,7 @@ class SpectrumDisplay:
     def _plot_cumulative(self, ax: Any, numbers: Array, style: dict[str, Any]) -> Any:
         (line,) = ax.plot(numbers, np.cumsum(self.explained_variance_ratio), **style)
         ax.set(xlabel="Component", ylabel="Cumulative explained variance")
-        # Shares of a Euclidean feature space end at one; those of an indefinite kernel may pass it.
+        # Fractions of a Euclidean feature space add up to at most one; those of an indefinite kernel may exceed it.
         ax.set_ylim(bottom=0, top=max(1.02, ax.get_ylim()[1]))
         ax.axhline(1, color="0.6", linewidth=0.8, zorder=0)
         _finish(ax)

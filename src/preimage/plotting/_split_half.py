@@ -227,7 +227,7 @@ def _picture(name: str, values: Array, image_shape: Any) -> Any:
 def _slices(name: str, values: Array, mask: Any, slices: Any) -> Any:
     if mask.ndim != 3 or values.shape != (int(mask.sum()),):
         raise ValueError(
-            f"MapDisplay needs one value a voxel of a 3D mask; the mask of shape {mask.shape} has {int(mask.sum())}, "
+            f"MapDisplay needs one value per voxel of a 3D mask; the mask of shape {mask.shape} has {int(mask.sum())}, "
             f"the map {name!r} has shape {values.shape}."
         )
     if not mask.any() or not all(0 <= depth < mask.shape[2] for depth in slices or ()):

@@ -42,8 +42,8 @@ class Distill(Reducer):
     start : Reducer or None, default=None
         Gives the first points; None is `Construct` with one quick search for each.
     penalty : float, default=0.01
-        μ ≥ 0, the weight of the norm of feature space beside function values. Indefinite kernels have no such norm; for
-        them μ is zero.
+        μ ≥ 0, the weight of the norm of feature space relative to function values. Indefinite kernels have no such
+        norm; for them μ is zero.
     max_samples : int or None, default=20000
         Largest number of rows of X to use, drawn at random; None uses all.
     max_iter : int, default=120

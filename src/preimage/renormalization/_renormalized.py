@@ -62,13 +62,13 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
 
     With more variables than samples, principal components, kernel principal components and decision functions are
     larger on the training set than on anything else: a point takes part in finding the axes it is projected on. A
-    classifier trained on such scores, or the threshold of a decision function, then meets new points near zero, and
+    classifier trained on such scores, or the threshold of a decision function, then finds new points near zero, and
     predicts the majority class for nearly all of them. This is variance inflation [1]_ [2]_. The remedy is to learn how
     values shrink, from models that leave training points out, and to undo it.
 
     For a transformer, new scores are corrected component by component; a classifier after it in a pipeline is trained
-    on training scores as they are. For a classifier, its decision values are corrected. Rows of the training set keep
-    their values: they lost nothing. (A row counts as one of the training set when it equals one up to rounding errors.)
+    on unchanged training scores. For a classifier, its decision values are corrected. Rows of the training set keep
+    their values, which are not shrunk. (A row belongs to the training set if it equals one of its rows up to rounding.)
     Everything is learned by `fit`; only "histogram" looks at new points, all of them at once.
 
     What it costs: leaving out points needs no refits for `KernelPCA`, scikit-learn's `PCA` and `KernelPCA`, `SVC` and

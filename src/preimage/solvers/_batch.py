@@ -12,7 +12,7 @@ from preimage._rows import cut
 from preimage._typing import Array
 
 # Coefficients of targets that are held at once on the host: 256 MiB in float64. Ten times as many would no longer fit
-# beside the data on small machines; fewer would only add calls.
+# into memory together with the data on small machines; fewer would only add calls.
 TARGET_ENTRIES = 2**25
 # Kernel values of one block against all points: 4 MiB stays between the cache of a core and the shared cache. With ten
 # times as many, every pass of an iteration reads main memory.
@@ -30,8 +30,8 @@ DEVICE_ARRAYS = 32
 class Batched:
     """Base of frozen dataclasses with one row per problem.
 
-    Fields are arrays, other values of this kind, tuples of such values, or None. NumPy arrays may stand beside arrays
-    of another library.
+    Fields are arrays, other values of this kind, tuples of such values, or None. NumPy arrays and arrays of
+    another library may be mixed.
     """
 
     def take(self, rows: np.ndarray) -> Self:

@@ -127,7 +127,7 @@ class _DotProductDistance(TargetModel):
 
 
 class _WarpedDistance(TargetModel):
-    """Under a warped kernel the coefficients a of a target on the nodes of the graph become a + Mk(z)  (W3).
+    """Under a warped kernel the coefficients a of a target on the points of the graph become a + Mk(z)  (W3).
 
     ρ(z) = k(z, z) − kᵀMk − 2kᵀa has the gradient of k(z, z) − 2kᵀw for w = a + Mk held fixed, hence also the fixed
     point of the kernel itself with the weights w. They have both signs whatever the target.

@@ -37,7 +37,7 @@ class FixedPoint(TargetSolver):
     (f'(\|z\|^2) + \lambda)`. With coefficients of both signs the denominator can vanish and the plain iteration can
     diverge. Here a step is taken only if it lowers the objective, is halved otherwise, and follows the gradient where
     the denominator cancels; problems that start where the kernel vanishes start again from the nearest training
-    point. All problems are iterated together, two matrix products a step, and leave the batch when they are done.
+    point. All problems are iterated together, with two matrix products per step, and leave the batch when finished.
 
     Under a kernel that `Warped` fits to a graph the weights :math:`\alpha` are those of (W4), which change with z
     and have both signs: many steps are needed, and `Gradient` is faster.
@@ -45,7 +45,7 @@ class FixedPoint(TargetSolver):
     Parameters
     ----------
     penalty : float, default=0.0
-        λ ≥ 0, the pull towards the start (the noisy input, in denoising).
+        λ ≥ 0, the weight of the squared distance to the start (the noisy input, in denoising).
     tol : float, default=1e-6
         Stop when a step is shorter than `tol` times the spread of the training points.
     max_iter : int, default=500

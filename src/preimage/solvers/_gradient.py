@@ -22,9 +22,9 @@ class Gradient(TargetSolver):
     Parameters
     ----------
     penalty : float, default=0.0
-        λ ≥ 0, the pull towards the start (the noisy input, in denoising).
+        λ ≥ 0, the weight of the squared distance to the start (the noisy input, in denoising).
     lower, upper : float, array of shape (d,) or None, default=None
-        Bounds; pixels live in [0, 1], for instance.
+        Bounds, for instance [0, 1] for pixels.
     tol : float, default=1e-6
         Stop when a projected gradient step is shorter than `tol` times the spread of the training points.
     max_iter : int, default=500

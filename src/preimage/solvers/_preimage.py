@@ -142,7 +142,7 @@ class Preimage(BaseEstimator, ABC):
         subspace : Subspace
         Y : array of shape (q, k)
         start : array of shape (q, d), optional
-            Where to start, and what penalties pull towards: the noisy inputs, in denoising.
+            Where to start, and the points to which penalties measure distances: the noisy inputs, in denoising.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class TargetSolver(Preimage):
         start : array of shape (q, d), optional
             Defaults to the point of `target` with the smallest distance ρ.
         anchor : array of shape (q, d), optional
-            What penalties pull towards; the start, by default.
+            The points to which penalties measure distances; the start, by default.
 
         Returns
         -------
@@ -181,8 +181,8 @@ def about_origin(solve: Callable[..., PreimageResult]) -> Callable[..., Preimage
     """Let a solver see the kernel l on inputs x − c instead of k(x, y) = l(x − c, y − c), and move its results back.
 
     Decorates `TargetSolver.solve`. Distances between inputs, and penalties made of them, do not change with the move.
-    Bounds would have to move as well and could be missed by a rounding error on the way back: solvers that have bounds
-    see the kernel as it is.
+    Bounds would have to move as well and could be missed by a rounding error when points are moved back: solvers that
+    have bounds use the kernel unchanged.
     """
 
     @wraps(solve)

@@ -18,7 +18,7 @@ def nearest_in_subspace(subspace: Subspace, Y: Array) -> Array:
 def ranked_in_subspace(subspace: Subspace, Y: Array, count: int) -> np.ndarray:
     """Numbers of the `count` training points nearest in feature space to each point of the subspace, (q, count).
 
-    ρ(xᵢ) = ‖φ(xᵢ) − Pφ(xᵢ)‖² + ‖β(xᵢ) − y‖² needs no kernel values beside the coordinates of the points.
+    ρ(xᵢ) = ‖φ(xᵢ) − Pφ(xᵢ)‖² + ‖β(xᵢ) − y‖² needs no kernel values other than the coordinates of the points.
     """
     known, residuals = subspace.of_points
     signs = 1 if subspace.signature is None else subspace.signature

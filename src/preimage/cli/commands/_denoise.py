@@ -268,7 +268,7 @@ def _drawable(data: Dataset, before: Dataset) -> Dataset:
 
 
 def _figure_path(figure: Path | None, output: Path) -> Path | None:
-    """The path asked for, or one beside the output; None without matplotlib, unless it was asked for."""
+    """The path given, or one next to the output; None without matplotlib, unless a path was given."""
     if importlib.util.find_spec("matplotlib") is not None:
         figure = figure or _beside(output, ".png")
         if figure.suffix.lower() not in {".png", ".pdf", ".svg"}:

@@ -96,7 +96,7 @@ def fit_file(
     partial : PartialOutput
         Where to keep what is learned on the way.
     folds_for : callable
-        From the number of components, or the most there can be, and of rows to a number of folds; None is none.
+        From the number of components (or the largest possible one) and of rows to a number of folds; None for no folds.
     """
     n_rows, sample = _sample(source, reading)
     if n_rows < 2:

@@ -33,7 +33,7 @@ Step: TypeAlias = Callable[[Array, dict[str, Any], Callable[[int], None]], tuple
 
 
 class PartialOutput:
-    """Rows of an output as far as they are computed, beside it in a few files.
+    """Rows of an output as far as they are computed, in a few files next to it.
 
     ``OUTPUT.part`` is a NumPy file whatever the format of the output: it can be cut off after the last complete chunk
     and continued, which a Parquet file cannot. ``OUTPUT.part.model`` is the model, ``OUTPUT.part.json`` says how many
@@ -144,7 +144,7 @@ class PartialOutput:
         return np.array(np.lib.format.open_memmap(_beside(self.output), mode="r")[: min(count, self.rows)])
 
     def finish(self, kind: str, names: list[str] | None) -> None:
-        """Turn the rows into the output, which takes its name at once, and remove the files beside it."""
+        """Turn the rows into the output, which takes its name at once, and remove the files next to it."""
         if self.rows != self.n_rows:
             raise FileError(f"{self.n_rows} rows were expected and {self.rows} came: the input has changed. Run again.")
         self.file.truncate(self._begun["bytes"])

@@ -162,7 +162,7 @@ def check_not_inputs(outputs: list[Path], inputs: tuple[Path | None, ...]) -> No
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path`: it becomes `path` when the block succeeds, and vanishes when it fails."""
+    """A temporary file next to `path`: it is renamed to `path` when the block succeeds, and removed when it fails."""
     stem = stem_of(path)
     temporary = path.with_name(f".{stem}.{os.getpid()}{path.name[len(stem) :]}")
     try:

@@ -112,7 +112,7 @@ def sum_to_one(graph: Graph, P: Tensor, n: int, constant: Callable[[np.ndarray],
 def _broken_line(graph: Graph, D: Tensor, number: int, knots: np.ndarray, levels: np.ndarray) -> Tensor:
     r"""The line through (knot, level): :math:`y_0 + \sum_j (y_{j+1} - y_j)\,\mathrm{clip}((d - x_j)/(x_{j+1} - x_j))`.
 
-    Relative positions, not slopes: knots of a jump lie so close that slopes are huge.
+    Relative positions, not derivatives: knots of a jump are so close that derivatives are huge.
     """
     d = graph.add("Gather", D, np.array([number]), axis=1)
     if knots.size == 1:
