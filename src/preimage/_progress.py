@@ -235,6 +235,8 @@ class _Tasks:
             self.steps, self.told = None if total is None else min(total, MOST_SUBTASKS), 0
             self.task = self.root.subcontext(task_name=message, max_subtasks=self.steps)
             self.task.call_on_fit_task_begin(estimator=self.estimator)
+        # Callbacks get at most `MOST_SUBTASKS` subtasks per stage: a pass over a million blocks would drown them in
+        # calls.
         reached = done if self.steps is None or not total else done * self.steps // total
         reached = min(reached, self.told + 1) if self.steps is None else min(reached, self.steps)
         while self.told < reached:

@@ -133,6 +133,7 @@ def compare_decisions(
             count = weights[rows].sum()
             fraction = weights[rows] / count
             difference = (influence - base_influence)[rows]
+            # Classes are sampled independently; within a class the influences are averaged over its rows.
             variance += fraction @ (difference - fraction @ difference) ** 2 / count
         out[name] = (float(score - base), float(np.sqrt(variance)))
     return out

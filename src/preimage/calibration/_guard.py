@@ -117,6 +117,7 @@ def guard_correction(
     plain, changed = np.full((2, len(codes), n_columns), np.nan)
     for train, scores, test in folds:
         mass = None if weights is None else weights[train]
+        # One fit per fold evaluates both versions of its test points.
         both = np.concatenate([left_out[test], corrected[test]])
         plain[test], changed[test] = np.split(_decisions(classifier, scores, codes[train], mass, both, len(classes)), 2)
     seen = ~np.isnan(plain[:, 0])
@@ -124,6 +125,7 @@ def guard_correction(
     pair = [margins_of(each, codes) for each in (changed, plain)]
     gain, error = compare_decisions({"corrected": pair[0]}, pair[1], codes, mass, scoring)["corrected"]
     score = lambda predicted: decision_score(codes, predicted, mass, scoring)
+    # The score of always predicting the largest class is the level that any useful decision must exceed.
     largest = np.bincount(codes, mass).argmax()
     return Guard(
         score(predicted_codes(plain)),

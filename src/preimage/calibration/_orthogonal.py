@@ -107,6 +107,7 @@ def spectrum(
         K = np.sqrt(weights)[:, None] * K * np.sqrt(weights)
     values, vectors = top_eigh((K + K.T) / 2, None if count is None else min(count, len(K)))
     largest = 1.0 if weights is None else weights.max(initial=0.0)
+    # Relative to the entries before centring: their rounding errors remain when centring cancels most of the matrix.
     rank = numerical_rank(values, len(K), largest * np.abs(gram).max())
     return values[:rank], vectors[:, :rank]
 

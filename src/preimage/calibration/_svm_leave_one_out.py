@@ -123,6 +123,7 @@ def svm_leave_one_out(
     base = _Base.of(K, signs, coefficients, costs)
     alone, together = _left_out_rows(signs, coefficients, costs, units)
     if base is not None and alone.size:
+        # Final where no other row violates its condition (state None); the others continue from the states found here.
         states, at_once, level = base.first_answers(alone, fractions)
         done = np.array([each is None for each in states])
         values[alone[done]], levels[alone[done]] = at_once[done], level[done]

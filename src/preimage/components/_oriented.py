@@ -148,11 +148,14 @@ def oriented_features(
     xp = array_namespace(covariance)
     identity = xp.eye(mean.shape[0], dtype=mean.dtype, **device_kwargs(mean))
     noise = xp.zeros_like(identity) if noise is None else noise
+    # Directions are normalised so that ⟨w, S_N w⟩ + α‖w‖² = 1: the ratio is then the variance of the feature.
     ratios, directions = rayleigh(_root(covariance), noise + alpha * identity, n_components)
     keep = _kept(ratios, signal, n_components, space.frame.kernel)
     ratios, directions = ratios[:keep], directions[:, :keep]
     values = (space.frame @ directions)(space.frame.points) - directions.T @ mean
     directions = directions * fix_signs(values)
+    # The features are not orthogonal. Pre-images need an orthonormal frame of their span, Q, and R maps between the
+    # two.
     Q, R = xp.linalg.qr(directions)
     return OrientedFeatures(
         space.frame @ directions,

@@ -87,6 +87,7 @@ def secular_minimum(C: Array, P: Array, b: Array, squared_size: float) -> Secula
     if not SMALLEST_SQUARE <= squared_size <= 1 / SMALLEST_SQUARE:
         raise ValueError(f"A constraint hᵀPh = s² needs s² between 1e-200 and 1e200; got {squared_size:.3g}.")
     L = xp.linalg.cholesky(C)
+    # L⁻¹PL⁻ᵀ; with x = QᵀLᵀh the objective is ‖x‖² − 2b̃·x and the constraint Σ θᵢxᵢ² = s².
     W = xp.linalg.solve(L, xp.linalg.solve(L, P).T)
     values, Q = xp.linalg.eigh((W + W.T) / 2)
     theta, b_diagonal = to_numpy(values), to_numpy(Q.T @ xp.linalg.solve(L, b))
@@ -95,6 +96,7 @@ def secular_minimum(C: Array, P: Array, b: Array, squared_size: float) -> Secula
     back = lambda x: xp.linalg.solve(L.T, Q @ from_numpy(x, C))
     x, multiplier, is_hard = _diagonal_minimum(theta, b_diagonal, squared_size)
     if is_hard:
+        # Both signs along θmax give the same value; the sign is fixed in the coordinates of h, where users see it.
         lead = np.zeros_like(x)
         lead[-1] = x[-1]
         x = x - lead

@@ -61,6 +61,7 @@ def make_scans(
     state[n_times // 3 : 2 * n_times // 3] = 1
     y = np.tile(state, n_runs)
     noise = _smooth_noise(n_runs, n_times, size, rng) if noise is None else _given_noise(noise, y.size, size)
+    # Relative to the noise of each scan, so that the ratio is the same in all scans.
     signal = snr * noise.std(axis=1, keepdims=True) * patterns[y]
     return Bunch(
         X=signal + noise,

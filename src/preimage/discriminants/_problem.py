@@ -211,6 +211,8 @@ class KernelTable:
             return GramFisher(
                 values, codes, data.n_classes, weights, is_relative=options.is_relative, n_ridges=n_ridges
             )
+        # With given points the coordinates do not depend on the rows of a fold; on all points the fold's rows are the
+        # points.
         coordinates = self._coordinates if self.gram is not None else None
         if coordinates is None:
             coordinates = PointCoordinates(values, options.regularizer, weights)
@@ -272,6 +274,8 @@ def tangent_moment(
         moment = _double(invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
     else:
         X = data.X if data.weights is None else take_rows(data.X, np.flatnonzero(data.weights))
+        # A user's object may give only a factor T = GGᵀ of the rows it is shown, without weights; rows of weight zero
+        # are not in the data.
         factor = _double(invariances.tangent_factor(data.kernel, points, X))
         factor = factor if coordinates is None else coordinates.basis.T @ factor
         moment = factor @ factor.T

@@ -160,6 +160,8 @@ def refined_solution(A: Array, ridge: float, B: Array) -> Array | None:
     precondition = _single_precision_solver(A, ridge)
     if precondition is None:
         return None
+    # Preconditioned conjugate gradients for all columns of B together, each with its own step. Invariant: R is the
+    # residual B − (A + αI)X, up to rounding.
     X, R = np.zeros_like(B), B.copy()
     Z = P = precondition(R)
     weight, limits = np.sum(R * Z, axis=0), TOLERANCE * np.linalg.norm(B, axis=0)
@@ -171,6 +173,7 @@ def refined_solution(A: Array, ridge: float, B: Array) -> Array | None:
             return X
         Z = precondition(R)
         previous, weight = weight, np.sum(R * Z, axis=0)
+        # The next direction is conjugate to the previous ones with respect to A + αI.
         P = Z + _ratio(weight, previous) * P
     return None
 

@@ -65,6 +65,7 @@ def fold_of_rows(X: Array, cross_fit: Any, random_state: Seed) -> np.ndarray:
     if isinstance(cross_fit, Integral) and not isinstance(cross_fit, bool):
         if int(cross_fit) < 2:
             raise ValueError(f"cross_fit must be at least 2 folds; got {cross_fit}.")
+        # A random permutation modulo the number of folds: folds of distinct rows differ in size by one at most.
         return (generator(random_state).permutation(n_distinct) % int(cross_fit))[same]
     labels = np.asarray(cross_fit)
     if labels.shape != same.shape:

@@ -358,6 +358,7 @@ class KernelKMeans(
             gram = gram.held()
         found = gram_kmeans(gram, weights, search)
         points, dtype = kernel.inputs(X), Gram(kernel, X).dtype
+        # Rows of weight zero have coefficient zero in every centre, and are not stored.
         rows = np.flatnonzero((weights > 0) & (found.members >= 0))
         self.centers_ = Expansion(
             kernel,
@@ -366,6 +367,8 @@ class KernelKMeans(
             squared_norms=from_numpy(found.squared_norms, X, dtype=dtype),
         )
         self.route_, self.landmarks_ = "exact", None
+        # By the stored centres, as `predict` does, also for rows of weight zero, which belong to no cluster of the
+        # search.
         self.labels_ = self._map(partial(nearest_centers, self.centers_), points)
         self._report(found, np.unique(self.labels_[weights > 0]).size)
         return self

@@ -57,12 +57,14 @@ class TrainingRows:
         """The number of the training row that each row of X is, the first of equal ones, or -1; shape (m,)."""
         found = np.full(count_rows(X), -1, dtype=np.intp)
         values = _projections(X)
+        # Projections of rows with missing values are NaN; such rows are compared by digests of their bytes.
         finite = np.zeros(len(found), dtype=bool) if values is None else np.isfinite(values).all(axis=1)
         if self.digests:
             for row, key in _digests(X, np.flatnonzero(~finite)):
                 found[row] = self.digests.get(key, -1)
         if self.projections is None or self.order is None or values is None or not finite.any():
             return found
+        # Training rows are sorted by their first projection, so candidates are one slice; the other projections decide.
         low = np.searchsorted(self.projections[:, 0], values[:, 0] - self.tolerance, side="left")
         high = np.searchsorted(self.projections[:, 0], values[:, 0] + self.tolerance, side="right")
         for row in np.flatnonzero((high > low) & finite).tolist():

@@ -296,6 +296,7 @@ class GrowingSpan:
         if len(self):
             along = self.coefficients @ to_numpy(in_double(self.kernel(self.points, point)))
         diagonal = float(to_numpy(self.kernel.diagonal(point))[0])
+        # The squared residual by Pythagoras, and the rounding error of this difference.
         squared, floor = diagonal - float(np.sum(along * along)), np.array([self._rounding * diagonal])
         if not is_significant(squared, floor[0]):
             return False
@@ -304,6 +305,7 @@ class GrowingSpan:
             return False
         new = _solve(pivot.L, self._reduced(point, from_numpy(along, self._axes)))
         self._outside = concat_rows(self.points, point) if len(self) else point
+        # Values of the residuals of the vectors: their projections on the span so far are subtracted.
         at_point = None if values is None else to_numpy(in_double(values)) - along.T @ self.coordinates
         self._append(pivot, new, self._gains(new), at_point)
         return True

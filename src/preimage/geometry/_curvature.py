@@ -103,6 +103,8 @@ def ricci_tensor(kernel: Kernel, X: Rows) -> Array:
     across, along = isotropic_curvatures(who, chart.kernel, chart.X)
     g = metric(chart.kernel, chart.X)
     radial, _ = radial_direction(chart.kernel, chart.X)
+    # Planes that contain a unit vector u perpendicular to x: d − 2 of them do not contain x, one does. For u along x,
+    # all d − 1 planes contain x.
     others = (d - 2) * across + along if d > 1 else along
     ricci = others[:, None, None] * g
     ricci += ((d - 1) * along - others)[:, None, None] * radial[:, :, None] * radial[:, None, :]

@@ -88,6 +88,7 @@ def _functionals(x: np.ndarray, steps: np.ndarray, order: int) -> tuple[np.ndarr
         functionals.append({tuple(o * np.eye(d)[c]): w / steps[c] for o, w in zip(OFFSETS, FIRST, strict=True)})
     for c, e in combinations_with_replacement(range(d), 2) if order == 2 else ():
         functionals.append(_second_derivative(c, e, d, steps))
+    # Functionals share points: each distinct offset is evaluated once and has one column of weights.
     numbers = {center: 0}
     for functional in functionals:
         for offset in functional:

@@ -94,6 +94,7 @@ def geodesic(
         raise ValueError(f"geodesic needs time > 0 and at least two points; got time={time!r}, n_points={n_points!r}.")
     g = metric(kernel, points)
     require_regular(who, kernel, points, smallest_relative_eigenvalues(g))
+    # The speed ‖ẋ‖_g is constant along a geodesic, so that of the start is the speed of the path.
     speed = float(np.sqrt(velocity @ g[0] @ velocity))
 
     def motion(_: float, state: np.ndarray) -> np.ndarray:
@@ -102,6 +103,7 @@ def geodesic(
         return np.concatenate([along, -np.einsum("cab,a,b->c", symbols, along, along)])
 
     times = np.linspace(0.0, time, n_points)
+    # Near a singular point the symbols overflow; the integrator then fails, which `reason` reports without warnings.
     with np.errstate(all="ignore"):
         path = solve_ivp(
             motion,

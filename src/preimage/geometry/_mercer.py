@@ -210,6 +210,7 @@ def _dot_product_metric(kernel: ProfileKernel, X: np.ndarray) -> MercerTest:
 
     s = np.linspace(0.0, largest, SCAN + 1)
     values = conditions(s)
+    # Each condition relative to its own largest value: k″ may differ from k by many orders of magnitude.
     scale = np.abs(values).max(axis=1, keepdims=True)
     relative = values / np.where(scale > 0, scale, 1.0)
     bad = relative < -ROUNDING

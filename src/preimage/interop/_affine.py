@@ -97,11 +97,14 @@ def on_unscaled_inputs(machine: KernelMachine, scaler: Any) -> KernelMachine | N
     scale = _positive_diagonal(affine.matrix)
     if scale is None:
         return None
+    # x·s + t = (x − c)s with c = −t/s.
     center = -affine.shift / scale
     kernel: Kernel = ScaledInputs(expansion.kernel, scale**2)
+    # A kernel of distances does not change when both arguments are shifted.
     if np.any(center) and not (isinstance(expansion.kernel, ProfileKernel) and expansion.kernel.is_radial):
         kernel = ShiftedInputs(kernel, center)
     points = expansion.points
+    # Without a shift zeros stay zeros, and sparse points stay sparse.
     if is_sparse(points) and not np.any(center):
         points = points.multiply(1 / scale).tocsr()
     else:

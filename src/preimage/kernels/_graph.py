@@ -68,11 +68,13 @@ def _laplacian(warped: Any, K: Array) -> tuple[Array, float]:
         if float(xp.max(xp.abs(L - L.T))) > SYMMETRIC * float(xp.max(xp.abs(L))):
             raise ValueError("Warped needs a symmetric Laplacian.")
         return (L + L.T) / 2, float(xp.max(xp.abs(L)))
+    # Kernel values are the weights of the edges. A Laplacian with negative weights would not be positive semidefinite.
     W = xp.clip((K + K.T) / 2, min=0.0)
     if kind == "knn":
         W = W * _neighbors(K, warped.n_neighbors)
     degrees = xp.sum(W, axis=1)
     if kind == "normalized":
+        # I − D^{−1/2}WD^{−1/2}; a point without edges has a row of zeros, not a one on the diagonal.
         safe = xp.where(degrees > 0, degrees, xp.ones_like(degrees))
         scales = xp.where(degrees > 0, 1 / xp.sqrt(safe), xp.zeros_like(degrees))
         W, degrees = W * scales[:, None] * scales[None, :], xp.astype(degrees > 0, W.dtype)

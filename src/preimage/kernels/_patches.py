@@ -105,6 +105,8 @@ class Patches(Kernel):
         xp = array_namespace(Z)
         regions = self._regions(Z)
         norms = [xp.sum(part * part, axis=1) for part in regions]
+        # k(z, z) = (Σᵢ nᵢ^d)^e with nᵢ = ‖part i‖²: the chain rule gives e(Σ nᵢ^d)^{e−1} · d nᵢ^{d−1} · 2 part i
+        # (K13).
         outer: Any = 1.0
         if self.outer_degree > 1:
             powers = [integer_power(norm, self.degree) for norm in norms]

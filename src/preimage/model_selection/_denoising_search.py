@@ -370,6 +370,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         if self.noise is not None or self.cross_fit is None:
             return
         training_error = self.cv_results_["training_error"]
+        # Without an estimate of σ (masked columns) the error on training rows is not estimated, and a rule decides on
+        # folds.
         is_estimated = bool(np.isfinite(training_error).any())
         if is_estimated and np.nanmin(training_error) <= self.best_error_:
             self.training_params_ = self._params(int(np.nanargmin(training_error)))

@@ -51,6 +51,7 @@ def half_splits(
     total = _count(names.size)
     if n_splits == "all" and total > MOST_HALVES:
         raise ValueError(f"{names.size} groups have {total:.3g} splits into halves, too many for all; give a number.")
+    # Few splits are listed and drawn from; among many, drawing until enough distinct ones are found is faster.
     if total <= FEW_HALVES or not isinstance(n_splits, int):
         halves = [half for half in _all_halves(names.size) if is_valid(half)]
         if isinstance(n_splits, int) and len(halves) > n_splits:

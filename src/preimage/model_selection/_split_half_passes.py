@@ -230,6 +230,7 @@ def _scores_of_split(
 ) -> SplitScores:
     scorer = check_scoring(candidates.estimator, design.scoring)
     first = half[design.codes]
+    # Denoising and decompositions do not depend on labels: one per half serves all permutations in `labels`.
     sides = [_Side.of(design, candidates, rows) for rows in (first, ~first)]
     prediction, comparisons = [], []
     for y, reference in zip(labels, references):

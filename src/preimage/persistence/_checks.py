@@ -160,6 +160,7 @@ def _check_libsvm(svm: Any) -> None:
     """libsvm trusts its arrays: sizes that do not agree would make it read beyond them."""
     _require("_impl" not in vars(svm), "a support vector machine of the kind that its class says")
     n, counts = len(svm.support_), np.asarray(svm._n_support)
+    # libsvm stores regression and one-class machines in the arrays of two classes, with all vectors in the first count.
     classes = 2 if isinstance(svm, OneClassSVM) or not hasattr(svm, "classes_") else len(svm.classes_)
     pairs = classes * (classes - 1) // 2
     is_classifier = hasattr(svm, "classes_")
@@ -168,6 +169,7 @@ def _check_libsvm(svm: Any) -> None:
     _require(counts.shape == (max(classes, 2),), f"counts of support vectors of {classes} classes")
     _require(svm.dual_coef_.shape == (classes - 1, n), f"coefficients of {n} support vectors")
     _require(svm._dual_coef_.shape == (classes - 1, n), f"coefficients of {n} support vectors")
+    # libsvm reads (classes − 1) · n numbers from this array, whatever its shape says, so zeros must be stored too.
     stored = svm._dual_coef_.data if is_sparse(svm._dual_coef_) else svm._dual_coef_
     _require(stored.size == (classes - 1) * n, f"coefficients of {n} support vectors, zeros included")
     _require(svm.intercept_.shape == svm._intercept_.shape == (pairs,), f"{pairs} intercepts")

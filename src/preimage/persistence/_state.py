@@ -169,6 +169,7 @@ class Decoder:
             return made[item["member"]]
         if set(item) != {"class", "state"} or not isinstance(item["state"], dict) or issubclass(made, Enum):
             raise ValueError(f"A stored object has a class and a state; got {item!r:.100}.")
+        # Names are checked before anything is made: a field such as a method or `__class__` could change behaviour.
         for name in item["state"]:
             _check_field(made, name)
         state = {name: self.decode(part, depth + 1) for name, part in item["state"].items()}
@@ -200,6 +201,7 @@ class Decoder:
             raise ValueError(f"An array of text or objects in the file does not fit its shape {shape!r:.60}.")
         if (key == "strings" or item["type"] == "U") and not all(isinstance(each, str) for each in items):
             raise ValueError(f"An array of text in the file has other items: {items!r:.100}.")
+        # np.array(items) would turn items that are sequences into further axes.
         array = np.empty(len(items), dtype=object)
         array[:] = items
         return array.reshape(shape).astype(str) if item["type"] == "U" else array.reshape(shape)

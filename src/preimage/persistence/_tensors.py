@@ -107,6 +107,7 @@ class Tensors:
         if indptr.size != shape[0] + 1 or data.size != indices.size:
             raise ValueError(f"The sparse array {sparse!r:.60} of the file does not fit its shape {shape}.")
         matrix = _SPARSE[kind]((data, indices, indptr), shape=tuple(shape))
+        # SciPy's compiled products do not check indices: one outside the shape would read beyond the arrays.
         matrix.check_format(full_check=True)
         self._read[f"{sparse!s:.200} of {shape}"] = matrix
         return matrix

@@ -197,11 +197,13 @@ def group_lasso(
     converged, spent = True, 0
     while True:
         rows = np.flatnonzero(active)
+        # (R16) for rows that are zero: the 1-norm of the gradient must not exceed the limit.
         excess = row_norms(inner - gram[:, rows] @ beta[rows]) - limits
         violating = (excess > threshold) & ~active
         if spent and not (converged and violating.any()):
             return beta, converged, spent
         active = active | violating
+        # Rows outside the active set are zero, so the problem on the active rows is the problem itself.
         rows, beta = np.flatnonzero(active), np.zeros_like(beta) if not spent else beta.copy()
         first = start[rows] if not spent else beta[rows]
         problem = gram[np.ix_(rows, rows)], inner[rows], limits[rows]
@@ -235,10 +237,15 @@ def _accelerated(
     beta = ahead = start
     momentum = 1.0
     for iteration in range(1, max_iter + 1):
+        # A gradient step of the quadratic part, then the proximal map of the penalty; `ahead` is the extrapolated
+        # point.
         new = shrink_rows(ahead + step * (inner - gram @ ahead), step * limits)
         change = new - beta
+        # (ahead − new)/step is a generalised gradient, which vanishes at a minimum.
         if np.abs(new - ahead).max() <= step * threshold:
             return new, True, iteration
+        # The generalised gradient has a positive product with the last change: the momentum leads uphill, so it is
+        # dropped.
         if np.sum((ahead - new) * change) > 0:
             momentum, ahead = 1.0, new
         else:

@@ -33,10 +33,12 @@ def _of_one(points: Array, alpha: np.ndarray, constant: float) -> tuple[np.ndarr
     """Eigenvalues (moduli) and points of one target."""
     X: Array = points if is_sparse(points) else to_numpy(points).astype(float)
     weighted = X.multiply(alpha[:, None]).tocsr() if is_sparse(X) else X * alpha[:, None]
+    # Σ αᵢ(xᵢ·z)² = zᵀSz (R21): each eigenvector of S is a point.
     S = X.T @ weighted
     S = S.toarray() if is_sparse(S) else S
     if constant > 0:
         root = constant**0.5
+        # (x·y + c)² is the homogeneous kernel of the points (x, √c)  (R23).
         edge = root * np.asarray(weighted.sum(axis=0)).reshape(-1, 1)
         S = np.block([[S, edge], [edge.T, np.asarray([[constant * alpha.sum()]])]])
     values, vectors = np.linalg.eigh((S + S.T) / 2)
@@ -44,6 +46,7 @@ def _of_one(points: Array, alpha: np.ndarray, constant: float) -> tuple[np.ndarr
     values, vectors = values[keep], vectors[:, keep]
     if constant <= 0:
         return np.abs(values), vectors.T
+    # Points need the last coordinate √c, so each vector is divided by its last entry, which must not vanish.
     strengths, vectors = _away_from_infinity(values, vectors)
     return strengths, (root * vectors[:-1] / vectors[-1]).T
 

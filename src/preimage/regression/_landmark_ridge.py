@@ -108,7 +108,11 @@ class LandmarkRidge:
         )
         alphas = errors = None
         if not isinstance(alpha, float):
+            # The grid is relative to the largest squared singular value, so it does not depend on the scale of the
+            # kernel.
             alphas = LOO_GRID * problem.spectrum[0][0] ** 2 if isinstance(alpha, str) else alpha
+            # A second pass over the data: leave-one-out residuals need the leverages, which are known when the factor
+            # is.
             errors = _over_blocks(
                 lambda rows, targets, w: problem.leave_one_out(
                     to_numpy(frame(rows)).astype(np.float64), targets, w, alphas
@@ -119,6 +123,7 @@ class LandmarkRidge:
             errors = errors / (Y.shape[1] * problem.count)
             alpha = float(alphas[int(np.argmin(errors))])
         ridge = problem.ridge(alpha)
+        # From coordinates in the nested frame to coefficients of the images of points.
         coefficients = to_numpy(frame.coefficients).astype(np.float64) @ ridge.coefficients
         return cls(
             Expansion(kernel, points, from_numpy(coefficients, device)),

@@ -173,8 +173,10 @@ def _(model: OneVsRestClassifier, rows: TrainingSet) -> ExactDecisions | None:
         weights = model.row_weights(model.classes_[rows.codes], weights)
     K, columns = _kernel_matrix(machines[0], rows.inputs), []
     for k, machine in enumerate(machines):
+        # For two classes there is one machine, positive for the second class.
         is_member = (rows.codes == (1 if len(machines) == 1 else k)).astype(int)
         costs = machine.C * machine.class_weight_[is_member] * (1.0 if weights is None else weights)
+        # libsvm drops rows of cost zero, so the coefficients would not be aligned with the rows of K.
         if not costs.all():
             return None
         columns.append(_two_class_machine(machine, K, is_member, costs, rows))

@@ -63,6 +63,7 @@ def learn_score_calibration(
     scores = left_out_scores(estimator, X, y, rng=rng, **folds)
     choice: dict[str, Any] = {"method": method, "left-out scores": scores.route}
     correction, corrected = _correct(estimator, X, method, scores, choice)
+    # The guard fits its classifier again in every fold; without a correction there is nothing to decide.
     if guard is not None and (correction is not None or always_judge):
         judged = scores.folds(_judged(np.asarray(y), rng))
         verdict = guard_correction(guard, judged, scores.left_out, corrected, y, scores.weights, scoring)

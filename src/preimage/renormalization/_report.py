@@ -317,6 +317,7 @@ def inflation_report(
     (True, 'threshold')
     """
     check_scoring(scoring)
+    # The report is about the model inside; its own correction would hide the inflation.
     estimator = estimator.estimator if isinstance(estimator, Renormalized) else estimator
     check_correctable("inflation_report", estimator, y)
     rng = generator(random_state)

@@ -185,6 +185,7 @@ def _fit_landmarks(
     landmarks = select_landmarks(model.landmarks, kernel, sample, np.random.default_rng(reading.seed))
     wanted = Wanted.of(model.n_components)
     n_folds = folds_for(len(landmarks) if wanted.number is None else wanted.number, n_rows) or 1
+    # Moments of an interrupted run are continued if they were learned with the same kernel, landmarks and folds.
     moments = partial.learned()
     if moments is None or not _are_of(moments, kernel, landmarks.points, n_folds):
         moments = FoldMoments(n_folds, {})
@@ -197,6 +198,7 @@ def _fit_landmarks(
     if moments.count != n_rows:
         raise DataError(f"{source.path} has changed while it was read. Run the command again.")
     model._store_landmarks(LandmarkModel.of(landmarks, moments.total, wanted), landmarks.points, n_rows)
+    # The number of components that the data determine may be smaller than the number on which folds were based.
     needed = folds_for(model.n_components_, n_rows)
     return FileModel(model, needed, {} if needed is None else moments.subspaces(wanted))
 

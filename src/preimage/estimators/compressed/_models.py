@@ -212,6 +212,8 @@ class Compressed(ReportsProgress, Saved, BaseEstimator):
         self._expect(machine)
         X = None if X is None else check_points(self, X, reset=False)
         machine = _with_known_gram(machine, X)
+        # Data and points in one precision: a product of two types would be computed in the wider one, at twice the
+        # cost.
         X = None if X is None else in_precision(X, machine.expansion.coefficients.dtype)
         y = _labels(y, machine.output)
         if X is None and self.n_points is None and self.tolerance is None:
@@ -230,6 +232,7 @@ class Compressed(ReportsProgress, Saved, BaseEstimator):
             rng=generator(self.random_state),
         )
         small = _light(result.machine, self.dtype)
+        # Steps that stay before the machine count on both sides.
         work_ratio = folded.work / (small.multiplications + folded.front_work)
         self._adopt(replace(result, machine=small, work_ratio=work_ratio))
 
