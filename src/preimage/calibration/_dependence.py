@@ -123,6 +123,7 @@ def _joint_term(a: Array, B: Array, bins: int) -> Array:
     cells = bins * bins
     offsets = cells * np.arange(len(B))[:, None]
     counts = np.bincount((offsets + a * bins + B).ravel(), minlength=cells * len(B))
+    # Counts are integers up to n, so c log c is looked up in a table instead of being computed for every cell.
     logs = xlogy(np.arange(len(a) + 1), np.arange(len(a) + 1))
     return logs[counts].reshape(len(B), cells).sum(axis=1)
 

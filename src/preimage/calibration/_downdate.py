@@ -146,7 +146,9 @@ class _Secular:
         constant = self.value + self.above * self.upper_derivative + self.below * self.lower_derivative
         upper, lower = self.above**2 * self.upper_derivative, self.below**2 * self.lower_derivative
         near, constant = np.where(from_above, upper, lower), np.where(from_above, constant, -constant)
+        # In the distance t from the nearer pole the interpolant vanishes where constant t² − linear t + near gap = 0.
         linear = constant * gap + upper + lower
         with np.errstate(divide="ignore", invalid="ignore"):
             root = np.sqrt(np.maximum(linear**2 - 4 * constant * near * gap, 0))
+            # The form of the smaller root without cancellation depends on the sign of the linear term.
             return np.where(linear >= 0, 2 * near * gap / (linear + root), (linear - root) / (2 * constant))

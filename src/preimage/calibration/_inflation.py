@@ -126,6 +126,8 @@ def steady_left_out(train: Array, left_out: Array, weights: Array | None = None)
     if varies.sum() > 1:
         ratio = log_ratio[varies]
         difference = ratio - _neighborhood_means(ratio)
+        # The rule of James and Stein: the fraction of the difference that is kept is zero within `STEADY_ERRORS`
+        # standard errors, and tends to one beyond.
         doubt = (STEADY_ERRORS * error[varies]) ** 2
         kept = np.clip(1 - doubt / np.maximum(difference**2, np.finfo(float).tiny), 0, None)
         steady[varies] = ratio - difference * (1 - kept)

@@ -159,6 +159,7 @@ def restore_lost_projection(values: Array, constant: float | Array, squared_dist
     values = np.asarray(values, dtype=np.float64)
     exponent = np.clip(gamma * np.asarray(squared_distances, dtype=np.float64), 0, LARGEST_EXPONENT)
     factor = np.exp(exponent).reshape((-1,) + (1,) * (values.ndim - 1))
+    # Differences at the level of rounding would be magnified by e^{γ‖x⊥‖²}, so they are set to zero.
     lost = values - constant
     return factor * np.where(np.abs(lost) > ROUNDING * np.abs(constant), lost, 0.0) + constant
 

@@ -350,6 +350,7 @@ def _violations(
     tolerance = DECISION_TOLERANCE * np.maximum(1.0, np.abs(decisions).max(axis=-1, keepdims=True))
     is_free = states == FREE
     too_low, too_high = is_free & (alpha < -slack), is_free & (alpha > costs + slack)
+    # Optimal: α = 0 with margin ≥ 1, 0 < α < C with margin 1, α = C with margin ≤ 1.
     inside = (states == ZERO) & (margins < 1 - tolerance)
     outside = (states == BOUND) & (margins > 1 + tolerance)
     changed = np.where(too_low, ZERO, np.where(too_high, BOUND, FREE))

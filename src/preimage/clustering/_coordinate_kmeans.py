@@ -102,6 +102,7 @@ def coordinate_lloyd(data: CoordinatePass, starts: Array, max_iter: int = 300, t
                 )
             for number, run in enumerate(active):
                 run.step(sums, number)
+            # Runs that have converged take no part in later passes; the others share one pass over the data.
             active = [run for run in active if not run.has_converged]
             advance()
             if not active:
@@ -138,6 +139,7 @@ def coordinate_online(centers: Array, sizes: Array, Y: Array, weights: Array) ->
     for y, weight in zip(Y, weights, strict=True):
         if weight == 0:
             continue
+        # ‖y − c‖² less ‖y‖², which is the same for all centres.
         chosen = int(np.argmin(squared_norms - 2 * (centers @ y)))
         sizes[chosen] += weight
         centers[chosen] += weight / sizes[chosen] * (y - centers[chosen])

@@ -276,6 +276,8 @@ class _Runs:
         """Take the next members as clusters, and find the nearest centre of every point."""
         self.members, (n_runs, k, n) = self.next_members, self.sums.shape
         self.sizes = _totals(self.members, self.weights, k)
+        # sums[r, ν, i] = Σⱼ wⱼ k(xᵢ, xⱼ) over cluster ν; the weighted sum over its own members is ‖m_ν‖² times its
+        # squared size (S19).
         in_own_cluster = self.sums[np.arange(n_runs)[:, None], self.members, np.arange(n)]
         self.squared_norms = _totals(self.members, self.weights * in_own_cluster, k) / self.sizes**2
         self.labels, scores = _nearest(self.sums, -2 / self.sizes, self.squared_norms)
@@ -365,6 +367,7 @@ def _without_empty(labels: Array, counts: Array, n_clusters: int, distances: Arr
     if np.all(sizes > 0):
         return labels
     labels = labels.copy()
+    # Farthest points first; a point that is alone in its cluster stays, or its cluster would become the empty one.
     for number in np.argsort(-distances, kind="stable"):
         empty = np.flatnonzero(sizes == 0)
         if empty.size == 0:

@@ -98,6 +98,7 @@ class LandmarkModel:
         n_more = X.shape[0] if selector.n_landmarks is None else selector.n_landmarks - len(landmarks)
         if n_more > 0:
             tol = GROWTH_TOLERANCE if selector.tol is None else selector.tol
+            # Rows of the batch whose images lie outside the span so far, whatever selector chose the first landmarks.
             growth = RandomlyPivotedCholesky(n_more, tol=tol, sample_size=GROWTH_CANDIDATES)
             new = growth.select_more(self.kernel, X, moments.points, rng=rng)
             if new.shape[0]:

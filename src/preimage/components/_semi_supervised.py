@@ -215,6 +215,7 @@ class _Search:
         xp = array_namespace(P)
         identity = xp.eye(P.shape[0], dtype=P.dtype, **device_kwargs(P))
         b = self.label_weight * (A.T @ target)
+        # (L2): ‖f‖² is the identity in these coordinates, and earlier components have been reflected out.
         minimum = secular_minimum(identity + self.label_weight * (A.T @ A), P, b, self.squared_size)
         direction = minimum.point / xp.linalg.vector_norm(minimum.point)
         self._note((self.basis @ direction)[:, None], [minimum.multiplier], bool(xp.any(b != 0)))

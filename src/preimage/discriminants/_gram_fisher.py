@@ -223,6 +223,7 @@ def _weighted_and_centered(K: Array, root: Array) -> Array:
     weights = root**2
     means = K @ (weights / weights.sum())
     centered = K - means[:, None]
+    # In place from here on: matrices of n × n dominate the memory of a fit.
     centered -= means - means @ weights / weights.sum()
     centered *= root[:, None]
     centered *= root

@@ -107,11 +107,14 @@ def thin_svd(A: Array) -> tuple[Array, Array, Array]:
     if rank == 0:
         return U[:, :0], squares[:0], A[:0]
     U, roots = U[:, :rank], np.sqrt(squares[:rank])
+    # A = U diag(roots) axes with rows of `axes` that are only nearly orthonormal. With axes = LQ for an orthonormal Q,
+    # the small matrix diag(roots) L has the singular values of A.
     axes = (U.T @ A) / roots[:, None]
     try:
         L = np.linalg.cholesky(axes @ axes.T)
     except np.linalg.LinAlgError:
         return robust_svd(A)
+    # The right singular vectors of A are right Q = right L⁻¹ axes.
     left, values, right = robust_svd(roots[:, None] * L)
     return U @ left, values, np.linalg.solve(L.T, right.T).T @ axes
 

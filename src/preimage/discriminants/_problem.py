@@ -247,6 +247,7 @@ class KernelTable:
             self._known["tangent"] = tangent_moment(self.data, self.points, self.options)
         if (total := self._known["tangent"]) is None:
             return None
+        # Folds use the mean over all rows: tangents are computed once, and transformations do not depend on the fold.
         mean = (total if self.gram is not None else total[np.ix_(rows, rows)]) / self.data.count
         count = len(rows) if weights is None else weights.sum()
         return count * (coordinates.basis.T @ mean @ coordinates.basis)

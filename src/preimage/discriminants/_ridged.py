@@ -85,6 +85,7 @@ class Ridged:
             return solution, (self.A @ B).T @ solution, alpha * B.T @ solution, rounding
         values, vectors = self._eigen_with(alpha)
         along = vectors.T @ B
+        # The part of B in the null space of A is all ridge: it is added to `rest`, and the solution leaves it out.
         outside = B - vectors @ along
         weights = 1 / (values + alpha)
         explained = along.T @ ((values * weights)[:, None] * along)

@@ -188,6 +188,7 @@ def _log_priors(moments: ClassMoments, threshold: str) -> Array:
 def _joint_axes(covariance: Array, between: Array) -> tuple[Array, Array]:
     """Axes A (k, k) and θ (k,) with AᵀΣA = I and AᵀBA = diag θ, for a covariance Σ that may be singular."""
     variances, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    # Directions without variance within classes get a tiny one, so that θ there is large but finite.
     smallest = ROUNDING * max(np.trace(covariance + between), 0.0) + np.finfo(float).tiny
     whitening = vectors / np.sqrt(np.maximum(variances, 0) + smallest)
     theta, rotation = np.linalg.eigh(whitening.T @ between @ whitening)

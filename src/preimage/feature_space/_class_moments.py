@@ -73,6 +73,8 @@ class ClassMoments:
         values_of = kernel.against(points if as_numbers else in_double(points))
 
         def block(rows: Array, codes: Array, weights: Array | None) -> ClassMoments:
+            # About a row of the block: kernel values of wide kernels are nearly constant, and squares of them would
+            # lose digits.
             Y, shift = shifted_kernel_values(values_of, rows if as_numbers else in_double(as_points(rows)))
             if factor is not None:
                 B = from_numpy(factor, Y)

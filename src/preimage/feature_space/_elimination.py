@@ -61,9 +61,11 @@ class BlockResiduals:
     def project_out(self, j: int) -> np.ndarray:
         """Make candidate j a pivot; returns its residual column over the root of its residual."""
         P = self._columns[: self._count]
+        # A step of a pivoted Cholesky factorisation: row j of the residual H − PᵀP over the root of its diagonal entry.
         column = (self.H[j] - P[:, j] @ P) / np.sqrt(self.diagonal[j])
         if self._squares is not None:
             scaled = column / np.sqrt(self.unit)
+            # With R ← R − ccᵀ the squared norm of row i changes by −2cᵢ(Rc)ᵢ + cᵢ²‖c‖².
             image = (self.H @ scaled - P.T @ (P @ scaled)) / self.unit
             self._squares = self._squares - 2 * scaled * image + scaled**2 * (scaled @ scaled)
         self.diagonal = self.diagonal - column * column

@@ -257,6 +257,7 @@ def distinct_images(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for point in range(lengths.size):
         if numbers[point] >= 0:
             continue
+        # ‖φ(x) − φ(y)‖²; its rounding error is in proportion to the terms, not to the result.
         squared_distances = diagonal[point] + diagonal - 2 * gram[point]
         rounding = ROUNDING * epsilon(gram.dtype) * (lengths[point] + lengths)
         same = (np.abs(squared_distances) <= rounding) & (numbers < 0)

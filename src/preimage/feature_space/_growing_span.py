@@ -326,6 +326,7 @@ class GrowingSpan:
         columns = self.residual_columns(numbers[:sound]) if columns is None else columns[:sound, :]
         new = _solve(L[:sound, :sound], columns)
         gains = self._gains(new)
+        # Pivots of a block count one by one: the block ends at the first that reaches the goal.
         reached = np.flatnonzero(self.residual_trace - np.cumsum(gains) <= goal)
         count = int(reached[0]) + 1 if reached.size else sound
         taken = numbers[:count]

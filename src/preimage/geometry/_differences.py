@@ -106,6 +106,7 @@ def _second_derivative(c: int, e: int, d: int, steps: np.ndarray) -> Functional:
         around = {tuple(o * axes[c]): w / steps[c] ** 2 for o, w in zip(OFFSETS, SECOND, strict=True)}
         return around | {(0.0,) * d: SECOND_AT_CENTER / steps[c] ** 2}
     return {
+        # A mixed derivative is the product of two first differences.
         tuple(o * axes[c] + p * axes[e]): w * v / (steps[c] * steps[e])
         for o, w in zip(OFFSETS, FIRST, strict=True)
         for p, v in zip(OFFSETS, FIRST, strict=True)

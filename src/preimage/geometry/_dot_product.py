@@ -42,6 +42,7 @@ class DotProductGeometry(NamedTuple):
         X, eye = self.X, np.eye(self.X.shape[1])
         if X.shape[1] == 1:
             return np.zeros((len(X), 1, 1, 1, 1))
+        # δ_acδ_bd − δ_adδ_bc, the tensor of constant curvature; `radial` has xxᵀ in place of one δ.
         planes = np.einsum("ac,bd->abcd", eye, eye) - np.einsum("ad,bc->abcd", eye, eye)
         squares = X[:, :, None] * X[:, None, :]
         radial = np.einsum("ac,nbd->nabcd", eye, squares) + np.einsum("bd,nac->nabcd", eye, squares)

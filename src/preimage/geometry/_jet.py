@@ -95,6 +95,7 @@ def _leibniz(left: Jet, right: Jet, in_x: int, in_y: int) -> np.ndarray | None:
         if first is not None:
             second = right.part(*_count(slots[:in_x], slots[in_x:], False))
         if first is not None and second is not None:
+            # Indices of the left factor, then of the right one; einsum puts them back in order.
             own = "".join(name for name, taken in slots if taken)
             rest = "".join(name for name, taken in slots if not taken)
             total = _plus(total, np.einsum(f"n{own},n{rest}->n{'abcd'[: in_x + in_y]}", first, second))

@@ -97,6 +97,7 @@ class Patches(Kernel):
             weights = weights * self.outer_degree * integer_power(total, self.outer_degree - 1)
         parts = []
         for part, other in zip(left, right, strict=True):
+            # The derivative of (x·z)^d of one region; regions overlap, and `_gather` adds their parts pixel by pixel.
             factor = self.degree * integer_power(part @ other.T, self.degree - 1) if self.degree > 1 else 1.0
             parts.append((weights * factor) @ other)
         return self._gather(parts, Z)

@@ -219,6 +219,7 @@ class Matern(ProfileKernel):
 def _bessel_decay(r: Array, order: float) -> Array:
     """h_µ(r) = √(2/π) r^µ K_µ(r) of a half-integer µ, by K_{−µ} = K_µ and h_{µ+1} = r² h_{µ−1} + 2µ h_µ."""
     xp = array_namespace(r)
+    # Starts with h_{1/2} = e^{−r} and h_{3/2} = (1 + r)e^{−r}.
     index, current = 0.5, xp.exp(-r)
     following = (1 + r) * current
     while index < abs(order):

@@ -221,6 +221,8 @@ class LandmarkSelector(BaseEstimator, ABC):
         """Let rows join that `propose` names, until there are enough, little is left, or all others depend on them."""
         with stage("Selecting landmarks", limit, len(span)) as advance:
             while len(span) < limit and span.residual_trace > goal:
+                # Rows whose residual may be rounding are closed, so the loop ends when all remaining rows depend on the
+                # span.
                 open_rows = span.open_rows()[0]
                 if not open_rows.size:
                     break

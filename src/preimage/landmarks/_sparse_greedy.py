@@ -113,6 +113,7 @@ class SparseGreedy(LandmarkSelector):
         count = min(self.n_candidates * self.block_size, numbers.size)
         drawn = numbers if count == numbers.size else rng.choice(numbers, count, replace=False)
         floor = SURE / MARGIN * span.rounding_errors(drawn)
+        # Gains divide by residuals; where these are near their rounding errors, the farthest row is the safe choice.
         sure = drawn[is_significant(span.residuals[drawn], floor)]
         if sure.size and self.space == "column":
             proposal = self._by_columns(span, sure, numbers.size)

@@ -94,6 +94,8 @@ class MaskedColumns:
         xp = array_namespace(self.noisy)
         total = 0.0
         for mask in self.masks:
+            # Masked entries are hidden behind column means, and only they are compared: their noise is not in the
+            # input.
             blinded = self.noisy * (1 - mask) + self.means * mask
             total += float(xp.sum((mask * (denoised(subspace, solver, blinded) - self.noisy)) ** 2))
         return total / (self.noisy.shape[0] * self.noisy.shape[1])

@@ -66,6 +66,7 @@ def weight_maps(estimator: Any, X: Rows, maps: Any = "auto") -> WeightMaps:
         )
     values = np.asarray(to_dense(found), dtype=np.float64)
     values = values.T if kind == "scalings" else np.atleast_2d(values)
+    # Importances are not derivatives: only a selection of variables can be undone for them.
     steps = _selections(steps) if kind == "importances" else steps
     return WeightMaps(_checked(pulled_back(steps, values), X, kind), are_components=kind == "scalings")
 

@@ -116,6 +116,7 @@ def _with_equal_ends(vectors: np.ndarray) -> np.ndarray:
     """The vectors, reflected among themselves (by a Householder matrix) so that their last coordinates are equal."""
     ends = vectors[-1]
     length = np.linalg.norm(ends)
+    # Σ vvᵀ is invariant under orthogonal mixing of the vectors; the reflection that maps `ends` to `goal` is one.
     goal = np.full(ends.size, length / ends.size**0.5)
     normal = ends - goal
     size = np.linalg.norm(normal)

@@ -99,12 +99,14 @@ def _remove_block(precision: np.ndarray, alpha: np.ndarray, gone: np.ndarray, st
     diagonal = np.where(gone, 1.0, precision.diagonal())
     chosen = np.empty(steps, int)
     for step in range(steps):
+        # (R9). Within a block `factor` holds the removals so far; only the columns of removed points are updated by it.
         cost = np.einsum("ij,ij->i", alpha, alpha) / diagonal
         cost[gone] = np.inf
         n = chosen[step] = np.argmin(cost)
         column = precision[:, n] - factor[:, :step] @ factor[n, :step]
         column[gone] = 0.0
         pivot = column[n]
+        # (R10): the coefficients of the rest are those of the projection; alpha[n] becomes zero.
         alpha -= np.outer(column / pivot, alpha[n])
         factor[:, step] = column / np.sqrt(pivot)
         gone[n] = True

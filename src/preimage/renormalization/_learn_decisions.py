@@ -194,6 +194,7 @@ def is_worse_than_chance(predicted: Array, codes: Array) -> bool:
     present, sizes = np.unique(codes, return_counts=True)
     chance = 1 / len(present)
     recalls = [np.mean(predicted[codes == code] == code) for code in present]
+    # The standard error of the mean of K recalls p = 1/K: √(Σ p(1 − p)/nₖ)/K.
     error = chance * np.sqrt(chance * (1 - chance) * np.sum(1 / sizes))
     return bool(np.mean(recalls) < chance - BELOW_CHANCE * error)
 

@@ -194,6 +194,7 @@ def left_out_decisions(
         last, inputs, steps = last_step(estimator, X)
         best = getattr(last, "best_estimator_", last)
         last = best if isinstance(best, KernelFisherDiscriminant) else last
+        # Scalers hardly change when one point is left out; steps that learn more would have to be fitted again.
         if all(isinstance(step, SCALERS) for step in steps):
             exact = exact_decisions(last, TrainingSet(inputs, units, weights, codes))
             if exact is not None:

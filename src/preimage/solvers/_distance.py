@@ -78,6 +78,7 @@ class _GaussianDistance(TargetModel):
         xp, gamma = array_namespace(W), self.kernel.gamma
         values = self.kernel.profile(self.squared_distances(Z))
         psi, size = xp.vecdot(W, values), xp.vecdot(moduli, values)
+        # With f′ = −γf value, gradient and curvature need only W ∘ K and its row sums.
         values *= W
         return Evaluation(
             1 - 2 * psi,
@@ -150,11 +151,11 @@ class _WarpedDistance(TargetModel):
             contracted = lambda weights: kernel.pairwise.gradient(Z, self.form.points, weights * derivatives)
         else:
             values, contracted = self.prepared(Z)
-        bent = self.form.correction(values)
-        weights = W + bent
+        correction = self.form.correction(values)
+        weights = W + correction
         diagonal = kernel.diagonal(Z)
         return Evaluation(
-            diagonal - xp.vecdot(values, bent) - 2 * xp.vecdot(values, W),
+            diagonal - xp.vecdot(values, correction) - 2 * xp.vecdot(values, W),
             kernel.diagonal_gradient(Z) - 2 * contracted(weights),
             _rounding(diagonal, xp.vecdot(xp.abs(values), moduli) + self.form.correction_rounding(values) / 2),
             *self._curvatures(weights, derivatives, Z),

@@ -116,6 +116,7 @@ def _best_interpolation(
     found = [leave_one_out_errors(each(Y), X, ridges(each), INTERPOLATED_ROUNDING) for each in candidates]
     errors = np.where(sound & np.isfinite(found), found, np.inf)
     best, ridge = np.unravel_index(np.argmin(errors), errors.shape)
+    # Errors are means over the rotated columns, of which there may be fewer than inputs; here, per input column.
     return int(best), int(ridge), float(errors[best, ridge]) * X.shape[1] / inputs.shape[1]
 
 

@@ -195,6 +195,7 @@ def about_origin(solve: Callable[..., PreimageResult]) -> Callable[..., Preimage
             return solve(self, target, start, anchor)
         origin = from_numpy(origin, target.coefficients)
         move = lambda rows: None if rows is None else to_dense(rows) - origin
+        # Norms do not change with the move; known ones need not be computed again.
         norms = target.squared_norms()
         moved = Expansion(kernel, move(target.points), target.coefficients, squared_norms=norms)
         result = solve(self, moved, move(start), move(anchor))

@@ -155,6 +155,7 @@ class _State(Batched):
         xp = array_namespace(gradient)
         result, passed = -gradient, []
         for pair in reversed(self.pairs):
+            # Nocedal's two loops: from the newest pair to the oldest, the initial inverse Hessian, and back.
             a = pair.weight * xp.vecdot(pair.s, result)
             result = result - a[:, None] * pair.y
             passed.append(a)

@@ -146,6 +146,7 @@ def _pulled_back(Z: Array, vectors: Expansion, start: Array, floor: float) -> Ar
     far = from_numpy(np.isin(np.arange(Z.shape[0]), lost), Z, dtype=xp.bool)
     factors = xp.where(far & (lengths > 0), radius / xp.where(lengths > 0, lengths, xp.ones_like(lengths)), 1.0)
     nearer = xp.where(far[:, None], middle + factors[:, None] * shift, Z)
+    # Moving a point must not make it worse than its start, which is returned otherwise.
     better = _factors(vectors, nearer, floor)[1] <= _factors(vectors, start, floor)[1]
     return xp.where((better | ~far)[:, None], nearer, start)
 
@@ -166,6 +167,7 @@ class _Direction(TargetModel):
         lengths = xp.where(long, lengths, xp.full_like(lengths, self.floor))
         ratio = psi / lengths
         diagonal = self.kernel.diagonal_gradient(Z) * xp.astype(long, Z.dtype)[:, None]
+        # (P15) with the opposite sign: the descent minimises −ψ²/κ. Where κ is at its floor it is a constant.
         gradient = (ratio * ratio)[:, None] * diagonal - 2 * ratio[:, None] * contracted(W)
         noise = 8 * epsilon(Z.dtype) * xp.abs(ratio) * xp.vecdot(moduli, xp.abs(values))
         return Evaluation(-ratio * psi, gradient, noise)
@@ -178,6 +180,7 @@ def _alternate(vectors: Expansion, Z: Array, floor: float, solver: TargetSolver)
     factors, distances = _factors(vectors, Z, floor)
     for _ in range(ROUNDS):
         safe = xp.where(factors == 0, xp.ones_like(factors), factors)
+        # ‖Ψ − βφ(z)‖² = β²‖Ψ/β − φ(z)‖²: for fixed β, z is an ordinary pre-image of Ψ/β  (P3).
         scaled = Expansion(vectors.kernel, vectors.points, vectors.coefficients / safe, squared_norms=norms / safe**2)
         new_Z = solver.solve(scaled, Z).points
         new_factors, new_distances = _factors(vectors, new_Z, floor)

@@ -161,11 +161,13 @@ class ClassPairs:
         self.classes, codes, self.counts = np.unique(np.asarray(y), return_inverse=True, return_counts=True)
         if codes.size != X.shape[0]:
             raise ValueError(f"There are {X.shape[0]} points but {codes.size} labels; each point needs one.")
+        # Sorted by class, so that sums over pairs of classes are sums over rectangles of the kernel matrix.
         self.X = take_rows(X, np.argsort(codes, kind="stable"))
         self.codes = np.sort(codes)
         self.ends = np.cumsum(self.counts)
         self._kernels = [clone(kernel).set_params(gamma=float(gamma)) for gamma in self.gammas]
         self._quantity = kernel.pairwise.blocks(self.X, self.X)
+        # exp(−2γs) = exp(−γs)²: widths that double need one exponential and squares.
         ratios = self.gammas[1:] / self.gammas[:-1]
         self._doubles = type(kernel) in (Gaussian, Laplacian) and np.allclose(ratios, 2, rtol=1e-12, atol=0)
 

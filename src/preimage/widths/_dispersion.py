@@ -148,6 +148,7 @@ def _euclidean(G: np.ndarray) -> np.ndarray:
     centered = (centered + centered.T) / 2
     if _is_positive(centered):
         return centered
+    # Leaving out negative eigenvalues gives the nearest positive semidefinite matrix in Frobenius norm.
     values, vectors = np.linalg.eigh(centered)
     return (vectors * np.maximum(values, 0)) @ vectors.T
 

@@ -277,6 +277,7 @@ class _KnownRows:
     def draw(self, rng: np.random.Generator) -> int:
         """A point, far from the centres of matrices whose radius is not certain yet."""
         scale = np.maximum(self.best, np.finfo(float).tiny)
+        # Exponential weights: points far from the centre have the largest probabilities.
         exponent = DRAW_SHARPNESS * self.distances / scale[:, None]
         q = np.exp(exponent - exponent.max(axis=1, keepdims=True))
         q /= q.sum(axis=1, keepdims=True)

@@ -61,6 +61,7 @@ def _by_differences(graph: Graph, X: Tensor, points: np.ndarray, magnitude: Call
 def _rounding_shows(kernel: ProfileKernel, points: np.ndarray, tolerance: float) -> bool:
     """Whether the product in single precision moves kernel values, near the points and between them, too far."""
     points = points[:: max(1, points.shape[0] // SAMPLE)]
+    # At the points themselves distances are zero and cancel most; half-way between two of them they are typical.
     queries = np.concatenate([points, (points + np.roll(points, 1, axis=0)) / 2]).astype(np.float32)
     shift = _middle(points).astype(np.float32)
     left, right = queries - shift, points.astype(np.float32) - shift

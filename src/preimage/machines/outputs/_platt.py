@@ -57,6 +57,7 @@ def _sweep(Q: np.ndarray, p: np.ndarray, Qp: np.ndarray, pQp: np.ndarray) -> np.
     """One update of each coordinate."""
     for t in range(p.shape[1]):
         curvature = Q[:, t, t]
+        # Solves (Qp)ₜ = pᵀQp for coordinate t with pᵀQp held fixed; then p, Qp and pQp are rescaled to Σp = 1.
         step = (pQp - Qp[:, t]) / curvature
         p[:, t] += step
         pQp = (pQp + step * (step * curvature + 2 * Qp[:, t])) / (1 + step) / (1 + step)
