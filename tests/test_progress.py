@@ -20,6 +20,7 @@ from preimage import (
     SparseGreedyClassifier,
     SparseGreedyRegressor,
     compress,
+    inflation_report,
     load,
     report_progress,
 )
@@ -194,13 +195,24 @@ STAGES = {
     "KernelKMeans": (lambda: KernelKMeans(2, gamma=1.0), "Kernel k-means"),
     "KernelKMeans on landmarks": (lambda: KernelKMeans(2, gamma=1.0, landmarks=20), "k-means on landmarks"),
     "KernelFisherDiscriminantCV": (lambda: KernelFisherDiscriminantCV(gammas=[1.0, 2.0]), "Choosing the width"),
-    "KernelFisherDiscriminant": (lambda: KernelFisherDiscriminant(landmarks=SparseGreedy(20)), "Selecting landmarks"),
-    "OrientedKernelPCA": (lambda: OrientedKernelPCA(1, landmarks=SparseGreedy(20)), "Selecting landmarks"),
-    "SemiSupervisedKernelPCA": (lambda: SemiSupervisedKernelPCA(1, landmarks=SparseGreedy(20)), "Selecting landmarks"),
+    "KernelFisherDiscriminant": (KernelFisherDiscriminant, "Finding discriminants"),
+    "sparse Fisher": (lambda: KernelFisherDiscriminant(sparsity=5), "Finding discriminants"),
+    "sparse Fisher CV": (lambda: KernelFisherDiscriminant(sparsity="cv"), "Choosing the number of coefficients"),
+    "Fisher on landmarks": (lambda: KernelFisherDiscriminant(landmarks=SparseGreedy(20)), "Selecting landmarks"),
+    "OrientedKernelPCA": (lambda: OrientedKernelPCA(1), "Finding an orthonormal frame"),
+    "OrientedKernelPCA on landmarks": (lambda: OrientedKernelPCA(1, landmarks=SparseGreedy(20)), "Selecting landmarks"),
+    "SemiSupervisedKernelPCA": (lambda: SemiSupervisedKernelPCA(1), "Finding an orthonormal frame"),
+    "semi-supervised on landmarks": (
+        lambda: SemiSupervisedKernelPCA(1, landmarks=SparseGreedy(20)),
+        "Selecting landmarks",
+    ),
     "SparseGreedyClassifier": (lambda: SparseGreedyClassifier(10), "Selecting landmarks"),
     "SparseGreedyRegressor": (lambda: SparseGreedyRegressor(10), "Selecting landmarks"),
     "CompressedClassifier": (lambda: CompressedClassifier(SVC(gamma=1.0), method="select"), "Sizes tried"),
-    "Renormalized": (lambda: Renormalized(KernelPCA(2, gamma=1.0), cv=3), "Leaving out samples"),
+    "CompressedClassifier of a size": (lambda: CompressedClassifier(SVC(gamma=1.0), 8), "Finding points"),
+    "Renormalized SVC": (lambda: Renormalized(SVC(gamma=1.0)), "Leaving out samples"),
+    "Renormalized KernelPCA": (lambda: Renormalized(KernelPCA(2, gamma=1.0)), "Finding eigenvectors"),
+    "Renormalized by refits": (lambda: Renormalized(KernelPCA(2, gamma=1.0), cv=3), "Leaving out samples"),
     "WidthSearch": (lambda: WidthSearch(SVC()), "Pairs of points"),
     "DenoisingSearch": (lambda: DenoisingSearch(0.1, gammas=[1.0, 2.0], n_components=[4]), "Choosing the model"),
 }
@@ -225,6 +237,10 @@ def test_functions_report_their_stages(capsys):
     assert calls_of(lambda: compress(svc, X=X, method="select"))[-1][2] == "Sizes tried"
     compress(svc, X=X, method="select", verbose=True)
     assert "Sizes tried: " in capsys.readouterr().err
+    inflation_report(SVC(), X, Y, verbose=True)
+    assert "Leaving out samples: " in capsys.readouterr().err
+    Renormalized(KernelPCA(2, gamma=1.0), cv=3, verbose=True).fit_transform(X)
+    assert "Leaving out samples: " in capsys.readouterr().err
 
 
 def test_models_with_callbacks_can_be_saved(tmp_path):

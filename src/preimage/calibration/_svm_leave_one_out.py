@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.svm import SVC
 
+from preimage._progress import stage
 from preimage._typing import Array
 from preimage.calibration._samples import check_sample
 
@@ -122,20 +123,24 @@ def svm_leave_one_out(
     values, levels, failed = decisions.copy(), np.full(len(decisions), fractions @ decisions), []
     base = _Base.of(K, signs, coefficients, costs)
     alone, together = _left_out_rows(signs, coefficients, costs, units)
-    if base is not None and alone.size:
-        # Final where no other row violates its condition (state None); the others continue from the states found here.
-        states, at_once, level = base.first_answers(alone, fractions)
-        done = np.array([each is None for each in states])
-        values[alone[done]], levels[alone[done]] = at_once[done], level[done]
-        left = [(np.array([p]), each) for p, each in zip(alone, states, strict=True) if each is not None]
-    else:
-        left = [(np.array([p]), None) for p in alone]
-    for rows, states in [*left, *((rows, None) for rows in together)]:
-        others = None if base is None else base.without(rows, states)
-        if others is None:
-            failed.extend(rows)
-            others = _refitted(K, signs, costs, rows)
-        values[rows], levels[rows] = others[rows], fractions @ others
+    with stage("Leaving out samples", alone.size + len(together)) as advance:
+        if base is not None and alone.size:
+            # Final where no other row violates its condition (state None); the others continue from the states found
+            # here.
+            states, at_once, level = base.first_answers(alone, fractions)
+            done = np.array([each is None for each in states])
+            values[alone[done]], levels[alone[done]] = at_once[done], level[done]
+            left = [(np.array([p]), each) for p, each in zip(alone, states, strict=True) if each is not None]
+            advance(int(done.sum()))
+        else:
+            left = [(np.array([p]), None) for p in alone]
+        for rows, states in [*left, *((rows, None) for rows in together)]:
+            others = None if base is None else base.without(rows, states)
+            if others is None:
+                failed.extend(rows)
+                others = _refitted(K, signs, costs, rows)
+            values[rows], levels[rows] = others[rows], fractions @ others
+            advance()
     return SVMLeaveOneOut(values, levels, np.array(sorted(failed), dtype=int))
 
 

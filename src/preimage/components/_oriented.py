@@ -102,7 +102,8 @@ def coordinate_moments(space: Subspace, X: Array, weights: np.ndarray | None = N
         Y = coordinates(rows)
         return Moments.of(Y, None if weights is None else from_numpy(weights, Y))
 
-    return sum_rows(moments, X, weights, rows=BLOCK, device_of=space.frame.coefficients)
+    device_of = space.frame.coefficients
+    return sum_rows(moments, X, weights, rows=BLOCK, device_of=device_of, message="Learning from rows")
 
 
 def pair_moment(space: Subspace, X: Array, X_noisy: Array, weights: np.ndarray | None = None) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from preimage._linalg import fix_signs
+from preimage._progress import stage
 from preimage._typing import Array, Folds
 from preimage.discriminants._gram_fisher import GramFisher
 from preimage.discriminants._rule import NEED_VALUES, LinearRule, many_class_rule, one_vs_rest_rule, two_class_rule
@@ -122,12 +123,14 @@ def fit_discriminants(
     paths: list[SparseFisherPath] = []
     many = problem.n_classes > 2
     one_vs_rest = many and options.one_vs_rest
-    if options.sparsity is not None:
-        coefficients, paths = sparse_discriminants(cast(ScatterFisher, problem), ridge, options.sparsity)
-    elif one_vs_rest:
-        coefficients = problem.contrasts(ridge)
-    else:
-        ratios, coefficients = problem.directions(ridge, options.n_components)
+    with stage("Finding discriminants", 1) as advance:
+        if options.sparsity is not None:
+            coefficients, paths = sparse_discriminants(cast(ScatterFisher, problem), ridge, options.sparsity)
+        elif one_vs_rest:
+            coefficients = problem.contrasts(ridge)
+        else:
+            ratios, coefficients = problem.directions(ridge, options.n_components)
+        advance()
     moments = problem.moments_of(coefficients)
     if not one_vs_rest:
         # Signs: the second of two classes has the larger values; of many, the class farthest from the mean.
@@ -209,7 +212,11 @@ def sparsity_by_cross_validation(table: "KernelTable", ridge: float) -> tuple[in
     """
     folds = stratified_folds(table.data.codes, N_FOLDS)
     counts = np.unique(np.geomspace(1, max(1, table.points.shape[0] // 2), N_COUNTS).astype(int))
-    scores = np.concatenate([cross_validated_scores(table, folds, [ridge], int(count)) for count in counts])
+    scores = np.empty((len(counts), len(folds)))
+    with stage("Choosing the number of coefficients", len(counts)) as advance:
+        for i, count in enumerate(counts):
+            scores[i] = cross_validated_scores(table, folds, [ridge], int(count))[0]
+            advance()
     means, deviations = scores.mean(axis=1), scores.std(axis=1)
     best = int(np.argmax(means))
     error = scores[best].std(ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else 0.0

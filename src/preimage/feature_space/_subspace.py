@@ -8,6 +8,7 @@ from typing import Any
 
 from preimage._arrays import array_namespace, in_double
 from preimage._linalg import require_semidefinite, require_variance, whitening_factor
+from preimage._progress import stage
 from preimage._typing import Array
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram, require_finite
@@ -83,7 +84,10 @@ class Subspace:
         require_finite(gram, kernel)
         require_variance(kernel, float(array_namespace(gram).max(gram)), 0.0, dtype)
         require_semidefinite(kernel, gram, who, "Iterated(kernel) is positive semidefinite.", dtype)
-        return cls(Expansion(kernel, points, whitening_factor(gram, dtype)))
+        with stage("Finding an orthonormal frame", 1) as advance:
+            factor = whitening_factor(gram, dtype)
+            advance()
+        return cls(Expansion(kernel, points, factor))
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -111,7 +111,9 @@ def compress_machine(
     reduce = _reductions(machine, reducer, X, shared, rng, nested=n_points is None)
     make = lambda n: _candidate(machine, reduce(n), X, y)
     if n_points is not None:
-        found = make(n_points)
+        with stage("Finding points", 1) as advance:
+            found = make(n_points)
+            advance()
         if n_points >= size and not judge.is_exact(found.machine):
             found = whole
     else:

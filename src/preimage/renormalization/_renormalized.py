@@ -217,6 +217,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         return self._corrected(scores, X)
 
     @available_if(_is_transformer)
+    @reports_progress
     def fit_transform(self, X: Rows, y: Targets = None, sample_weight: Targets = None, groups: Targets = None) -> Array:
         """Fit, and return the scores of the training set, which need no correction."""
         self._fit(X, y, sample_weight, groups)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
+from preimage._progress import progress_bar
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import count_rows, generator
 from preimage.calibration import compare_decisions, dependence_test, signal_of
@@ -260,6 +261,7 @@ def inflation_report(
     n_permutations: int = 200,
     cv: Any = None,
     n_jobs: int | None = None,
+    verbose: bool = False,
     random_state: Seed = 0,
     sample_weight: Targets = None,
     groups: Targets = None,
@@ -292,7 +294,7 @@ def inflation_report(
         What gain is measured by.
     n_permutations : int, default=200
         For the test whether components depend on each other; 0 leaves it out.
-    cv, n_jobs, random_state, sample_weight, groups
+    cv, n_jobs, verbose, random_state, sample_weight, groups
         As in `Renormalized` and its `fit`.
 
     Returns
@@ -325,29 +327,40 @@ def inflation_report(
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights is not None and (weights.shape != (count_rows(X),) or not (weights > 0).all()):
         raise ValueError(f"inflation_report needs {count_rows(X)} positive weights; leave out rows of weight zero.")
-    model = fitted_on(clone(estimator), X, y, weights)
     options = {"method": "auto", "scoring": scoring, "cv": cv, "n_jobs": n_jobs, "rng": rng}
     options |= {"sample_weight": weights, "groups": groups}
-    shape = (count_rows(X), int(np.shape(X)[-1] if not hasattr(model, "n_features_in_") else model.n_features_in_))
-    labels: Any = None if y is None else np.asarray(y)
-    if is_classifier(model):
-        model, calibration = classifier_calibration(model, X, y, **options)
-        codes = np.searchsorted(model.classes_, labels)
-        judged = Judged(codes, weights, calibration.left_out, calibration.corrected, calibration.train)
-        return InflationReport(
-            "classifier", model, calibration, judged, shape=shape, y=labels, dependence=None, scoring=scoring
-        )
+    with progress_bar(verbose):
+        model = fitted_on(clone(estimator), X, y, weights)
+        if is_classifier(model):
+            return _report_on_classifier(model, X, y, options)
+        return _report_on_transformer(model, X, y, options, classifier, n_permutations)
+
+
+def _report_on_classifier(model: Any, X: Rows, y: Targets, options: dict[str, Any]) -> InflationReport:
+    about = {"shape": _shape(model, X), "y": np.asarray(y), "scoring": options["scoring"]}
+    model, calibration = classifier_calibration(model, X, y, **options)
+    codes = np.searchsorted(model.classes_, about["y"])
+    judged = Judged(codes, options["sample_weight"], calibration.left_out, calibration.corrected, calibration.train)
+    return InflationReport("classifier", model, calibration, judged, dependence=None, **about)
+
+
+def _report_on_transformer(
+    model: Any, X: Rows, y: Targets, options: dict[str, Any], classifier: Any, n_permutations: int
+) -> InflationReport:
     guard = automatic_guard(y)
     guard = classifier if guard is not None and classifier is not None else guard
     calibration = learn_score_calibration(model, X, y, guard=guard, always_judge=True, **options)
     verdict = calibration.choice.get("verdict")
-    of_guard = None if verdict is None else Judged(verdict.codes, None, verdict.plain, verdict.corrected)
+    judged = None if verdict is None else Judged(verdict.codes, None, verdict.plain, verdict.corrected)
     dependence = None
     if n_permutations and calibration.train.shape[1] > 1:
-        dependence = dependence_test(calibration.train[:, :MOST_TESTED], n_permutations, rng=rng)
-    return InflationReport(
-        "transformer", model, calibration, of_guard, shape=shape, y=labels, dependence=dependence, scoring=scoring
-    )
+        dependence = dependence_test(calibration.train[:, :MOST_TESTED], n_permutations, rng=options["rng"])
+    about = {"shape": _shape(model, X), "y": None if y is None else np.asarray(y), "scoring": options["scoring"]}
+    return InflationReport("transformer", model, calibration, judged, dependence=dependence, **about)
+
+
+def _shape(model: Any, X: Rows) -> tuple[int, int]:
+    return count_rows(X), int(model.n_features_in_ if hasattr(model, "n_features_in_") else np.shape(X)[-1])
 
 
 def _names(kind: str, model: Any, count: int) -> list[str]:
