@@ -22,7 +22,7 @@ VANISHING_SINGLE, VANISHING_DOUBLE = 1e-30, 1e-280
 
 
 def minimize_rows(objective: "Objective", start: Array, box: "Box", rule: "StepRule", max_iter: int) -> PreimageResult:
-    """Minimise one objective per row of `start`, all rows together; no value ends above its start.
+    """Minimise one objective per row of `start`, all rows together; no value ends above that of its start in the box.
 
     In each iteration the rule proposes a point per row and judges the values found there. Rows for which the proposal
     is no better stay where they are and try a shorter step; rows that are done leave the batch.
@@ -157,7 +157,7 @@ def spread(points: Array) -> float:
 
 @dataclass(frozen=True)
 class Box:
-    """Bounds on inputs, two arrays of shape (d,); None and None for no bounds."""
+    """Bounds on inputs, two arrays of shape (d,) with lower ≤ upper; None for no bound on that side."""
 
     lower: Array = None
     upper: Array = None
@@ -182,27 +182,22 @@ class Box:
 
     def within(self, lower: Array, upper: Array) -> "Box":
         """The part of this box between `lower` and `upper`; where there is none, the nearest edge of this box."""
-        if self.lower is None or self.upper is None:
-            return Box(lower, upper)
-        xp = array_namespace(lower)
-        return Box(
-            xp.minimum(xp.maximum(self.lower, lower), self.upper),
-            xp.maximum(xp.minimum(self.upper, upper), self.lower),
-        )
+        return Box(self.clip(lower), self.clip(upper))
 
     def clip(self, Z: Array) -> Array:
         """The nearest points of the box."""
-        if self.lower is None:
-            return Z
         xp = array_namespace(Z)
-        return xp.where(self.lower > Z, self.lower, xp.where(self.upper < Z, self.upper, Z))
+        Z = Z if self.lower is None else xp.where(self.lower > Z, self.lower, Z)
+        return Z if self.upper is None else xp.where(self.upper < Z, self.upper, Z)
 
     def free(self, Z: Array, gradient: Array) -> Array:
         """One where a coordinate may follow −gradient, zero where it would leave the box; broadcasts to (q, d)."""
         xp = array_namespace(Z)
-        if self.lower is None:
+        below = None if self.lower is None else (self.lower >= Z) & (gradient > 0)
+        above = None if self.upper is None else (self.upper <= Z) & (gradient < 0)
+        if below is None and above is None:
             return xp.ones_like(Z[:, :1])
-        held = ((self.lower >= Z) & (gradient > 0)) | ((self.upper <= Z) & (gradient < 0))
+        held = above if below is None else below if above is None else below | above
         return xp.astype(~held, Z.dtype)
 
 
