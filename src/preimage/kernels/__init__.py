@@ -20,9 +20,8 @@ from preimage.kernels._combinations import (
     Sum,
 )
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
-from preimage.kernels._from_data import DataParameter, KeptRows, Width
 from preimage.kernels._iterated import Iterated
-from preimage.kernels._kernel import Kernel
+from preimage.kernels._kernel import DataParameter, KeptRows, Kernel, Width
 from preimage.kernels._names import as_kernel
 from preimage.kernels._normalized import Cosine, Normalized
 from preimage.kernels._pairwise import (

@@ -2,8 +2,7 @@
 
 from preimage._arrays import array_namespace, to_device_of
 from preimage._typing import Array, Block, Rows
-from preimage.kernels._from_data import KeptRows
-from preimage.kernels._kernel import Kernel
+from preimage.kernels._kernel import KeptRows, Kernel
 
 
 class Iterated(Kernel):

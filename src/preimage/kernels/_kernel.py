@@ -1,4 +1,4 @@
-"""What every kernel can do, and how kernels combine."""
+"""What every kernel can do, how kernels combine, and which of their parameters data decide."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,45 @@ from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
 from preimage._typing import Array, Block, Evaluator, Rows, Values
 from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._from_data import DataParameter, Width
+from preimage.kernels._bandwidth import resolve_gamma
+
+
+class DataParameter(ABC):
+    """How data decide a parameter. A kernel names its own in `Kernel.data_parameters`; all else follows from that."""
+
+    #: Whether the value found is the rows of data themselves, so that a model needs a copy of them.
+    keeps_rows = False
+
+    @abstractmethod
+    def is_open(self, value: Any) -> bool:
+        """Whether a value of the parameter waits for data."""
+
+    @abstractmethod
+    def find(self, value: Any, X: Array, kernel: "Kernel") -> Any:
+        """What an open value becomes on the rows of X for `kernel`."""
+
+
+class Width(DataParameter):
+    """A number, or None or the name of a rule that finds it from distances between rows: see `resolve_gamma`."""
+
+    def is_open(self, value: Any) -> bool:
+        return value is None or isinstance(value, str)
+
+    def find(self, value: Any, X: Array, kernel: "Kernel") -> float:
+        return resolve_gamma(value, X, kernel.metric)
+
+
+class KeptRows(DataParameter):
+    """An array of points, or None for the rows of the data: a reference sample, the points of a graph."""
+
+    keeps_rows = True
+
+    def is_open(self, value: Any) -> bool:
+        return value is None
+
+    def find(self, value: Any, X: Array, kernel: "Kernel") -> Array:
+        return X
+
 
 EVERYTHING = slice(None)
 # Characters of a kernel in messages, the rest is left out in the middle: as many as scikit-learn shows of an estimator.

@@ -12,9 +12,8 @@ from preimage._arrays import array_namespace, concat_rows, device_kwargs, in_dou
 from preimage._rows import map_rows
 from preimage._typing import Array, Block, Evaluator, Rows, Values
 from preimage._validation import Interval, StrOptions, check_parameters
-from preimage.kernels._from_data import KeptRows
 from preimage.kernels._graph import LAPLACIANS, Graph, require_known
-from preimage.kernels._kernel import Kernel, OfOneKernel
+from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
 
 # Points up to which a graph is made of all data without asking: eigenvectors of 5,000 points take about a minute on one
 # core, and a thousand times longer with ten times more.
