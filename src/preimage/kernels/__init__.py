@@ -7,7 +7,6 @@ from preimage.kernels._bandwidth import (
     width_from_gamma,
 )
 from preimage.kernels._callable import CallableKernel
-from preimage.kernels._chi_squared import AdditiveChi2, Chi2
 from preimage.kernels._combinations import (
     Constant,
     Power,
@@ -35,6 +34,8 @@ from preimage.kernels._patches import Patches
 from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._profile import ProfileKernel
 from preimage.kernels._radial import (
+    AdditiveChi2,
+    Chi2,
     Gaussian,
     InverseMultiquadric,
     Laplacian,

@@ -5,12 +5,13 @@ from typing import Any
 
 from preimage.kernels._bandwidth import Gamma
 from preimage.kernels._callable import CallableKernel
-from preimage.kernels._chi_squared import AdditiveChi2, Chi2
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._normalized import Cosine
 from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._radial import (
+    AdditiveChi2,
+    Chi2,
     Gaussian,
     InverseMultiquadric,
     Laplacian,
