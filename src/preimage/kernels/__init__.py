@@ -19,10 +19,8 @@ from preimage.kernels._combinations import (
     Sum,
 )
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
-from preimage.kernels._iterated import Iterated
 from preimage.kernels._kernel import DataParameter, KeptRows, Kernel, Width
 from preimage.kernels._names import as_kernel
-from preimage.kernels._normalized import Cosine, Normalized
 from preimage.kernels._pairwise import (
     ChiSquaredDistance,
     InnerProduct,
@@ -43,7 +41,7 @@ from preimage.kernels._radial import (
     Multiquadric,
     RationalQuadratic,
 )
-from preimage.kernels._transformed import MappedInputs, ScaledInputs, ShiftedInputs
+from preimage.kernels._transformed import Cosine, Iterated, MappedInputs, Normalized, ScaledInputs, ShiftedInputs
 from preimage.kernels._warped import Warped
 
 __all__ = [

@@ -7,7 +7,6 @@ from preimage.kernels._bandwidth import Gamma
 from preimage.kernels._callable import CallableKernel
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
 from preimage.kernels._kernel import Kernel
-from preimage.kernels._normalized import Cosine
 from preimage.kernels._precomputed import Precomputed
 from preimage.kernels._radial import (
     AdditiveChi2,
@@ -19,6 +18,7 @@ from preimage.kernels._radial import (
     Multiquadric,
     RationalQuadratic,
 )
+from preimage.kernels._transformed import Cosine
 
 _NAMED: dict[str, Callable[[Gamma, int, float], Kernel]] = {
     "linear": lambda gamma, degree, coef0: Linear(),

@@ -1,12 +1,13 @@
-"""Kernels on transformed inputs: weighted, mapped linearly, or shifted."""
+"""Kernels made of one other: on inputs weighted, mapped linearly or shifted; normalised; iterated over a sample."""
 
 from abc import abstractmethod
 
 import numpy as np
 
-from preimage._arrays import from_numpy, is_sparse, to_dense, to_numpy
+from preimage._arrays import array_namespace, from_numpy, is_sparse, to_dense, to_device_of, to_numpy
 from preimage._typing import Array, Block, Rows
-from preimage.kernels._kernel import Kernel, OfOneKernel
+from preimage.kernels._dot_product import Linear
+from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
 
 
 class _TransformedInputs(OfOneKernel):
@@ -149,3 +150,107 @@ class ShiftedInputs(_TransformedInputs):
         kernel, origin = self.kernel.unshifted()
         own = np.asarray(to_numpy(self.origin), dtype=float)
         return kernel, own if origin is None else own + origin
+
+
+class Normalized(OfOneKernel):
+    """k̂(x, y) = k(x, y) / √(k(x, x) k(y, y)): only the direction of φ(x) counts.
+
+    Inputs with k(x, x) = 0 have no direction and get the value zero, as scikit-learn's cosine kernel does.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to normalise; `Linear()` gives the cosine kernel.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Linear, Normalized
+    >>> Normalized(Linear())([[2.0, 0.0]], [[3.0, 3.0]])
+    array([[0.70710678]])
+    """
+
+    _parameter_constraints = {"kernel": [Kernel]}
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def blocks(self, X: Array, Y: Array) -> Block:
+        block = self.kernel.blocks(X, Y)
+        left, right = self._inverse_lengths(X), self._inverse_lengths(Y)
+        return lambda rows, columns: block(rows, columns) * left[rows, None] * right[None, columns]
+
+    def diagonal(self, X: Array) -> Array:
+        return self.kernel.diagonal(X) * self._inverse_lengths(X) ** 2
+
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
+        xp = array_namespace(weights)
+        left, right = self._inverse_lengths(Z), self._inverse_lengths(X)
+        scaled = weights * left[:, None] * right[None, :]
+        # The derivative of 1/√k(z, z) is −½ ∇k(z, z)/k(z, z)^(3/2): it takes away what only lengthens φ(z).
+        along = xp.sum(scaled * self.kernel(Z, X), axis=1) * left**2 / 2
+        return self.kernel.gradient(Z, X, scaled) - along[:, None] * self.kernel.diagonal_gradient(Z)
+
+    def diagonal_gradient(self, Z: Array) -> Array:
+        return 0 * self.kernel.diagonal_gradient(Z)
+
+    def _inverse_lengths(self, X: Array) -> Array:
+        squared = self.kernel.diagonal(X)
+        xp = array_namespace(squared)
+        safe = xp.where(squared > 0, squared, xp.ones_like(squared))
+        return xp.where(squared > 0, 1 / xp.sqrt(safe), xp.zeros_like(squared))
+
+
+def Cosine() -> Normalized:
+    """The cosine kernel x·y / (‖x‖‖y‖), i.e. ``Normalized(Linear())``."""
+    return Normalized(Linear())
+
+
+class Iterated(Kernel):
+    """k⁽²⁾(x, y) = (1/m) Σ_j k(x, z_j) k(z_j, y): inner products of empirical kernel maps.
+
+    Turns any symmetric similarity, also an indefinite one such as `Sigmoid`, into an admissible kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    reference : array of shape (m, d) or None, default=None
+        The points z; None takes the data on which the kernel is resolved: the training set, at most 10,000 random
+        rows of it where landmarks are used, and the first batch of a stream.
+    """
+
+    is_positive_semidefinite = True
+    data_parameters = {"reference": KeptRows()}
+    _parameter_constraints = {"kernel": [Kernel], "reference": ["array-like", "sparse matrix", None]}
+
+    def __init__(self, kernel: Kernel, reference: Rows = None) -> None:
+        self.kernel = kernel
+        self.reference = reference
+
+    @property
+    def has_gradient(self) -> bool:
+        return self.kernel.has_gradient
+
+    def blocks(self, X: Array, Y: Array) -> Block:
+        left = self._map(X)
+        right = left if Y is X else self._map(Y)
+        return lambda rows, columns: left[rows, :] @ right[columns, :].T / left.shape[1]
+
+    def diagonal(self, X: Array) -> Array:
+        values = self._map(X)
+        return array_namespace(values).sum(values * values, axis=1) / values.shape[1]
+
+    def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
+        values = self._map(X)
+        return self.kernel.gradient(Z, self._reference(Z), weights @ values / values.shape[1])
+
+    def diagonal_gradient(self, Z: Array) -> Array:
+        values = self._map(Z)
+        return 2 * self.kernel.gradient(Z, self._reference(Z), values / values.shape[1])
+
+    def _map(self, X: Array) -> Array:
+        return self.kernel(X, self._reference(X))
+
+    def _reference(self, like: Array) -> Array:
+        if self.reference is None:
+            raise ValueError("Iterated needs a reference sample: give `reference`, or call `resolve(X)` first.")
+        return to_device_of(self.reference, like)
