@@ -1,9 +1,8 @@
 """Pre-images: from feature space back to input space."""
 
 from preimage.solvers._auto import Auto
-from preimage.solvers._conformal import ConformalMap
+from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
 from preimage.solvers._descent import Box, Evaluation, Objective, StepRule, minimize_rows
-from preimage.solvers._distance_constraint import DistanceConstraint
 from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
@@ -14,7 +13,6 @@ from preimage.solvers._preimage import Preimage, PreimageResult, Reason, TargetS
 from preimage.solvers._quasi_newton import QuasiNewton
 from preimage.solvers._sparse_path import SparsePath, SparsePathResult
 from preimage.solvers._walks import free_length_preimages
-from preimage.solvers._weighted_mean import WeightedMean
 
 __all__ = [
     "Auto",

@@ -1,15 +1,13 @@
 """From names to solvers."""
 
 from preimage.solvers._auto import Auto
-from preimage.solvers._conformal import ConformalMap
-from preimage.solvers._distance_constraint import DistanceConstraint
+from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
 from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
 from preimage.solvers._preimage import Preimage
 from preimage.solvers._sparse_path import SparsePath
-from preimage.solvers._weighted_mean import WeightedMean
 
 _NAMED: dict[str, type[Preimage]] = {
     "auto": Auto,
