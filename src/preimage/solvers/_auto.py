@@ -9,11 +9,10 @@ from preimage._typing import Array
 from preimage._validation import check_parameters
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Linear, Warped
-from preimage.solvers._distance import has_fixed_point
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
-from preimage.solvers._nearest_image import beyond_reach, led_away
+from preimage.solvers._nearest_image import beyond_reach, has_fixed_point, led_away
 from preimage.solvers._preimage import Preimage, PreimageResult, Reason, TargetSolver
 
 

@@ -10,8 +10,7 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.solvers._batch import Batched
 from preimage.solvers._descent import Box, Evaluation, StepRule, Verdict, spread
-from preimage.solvers._distance import has_fixed_point
-from preimage.solvers._nearest_image import NearestImage
+from preimage.solvers._nearest_image import NearestImage, has_fixed_point
 from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origin
 from preimage.solvers._quasi_newton import QuasiNewton
 

@@ -13,7 +13,7 @@ from preimage._typing import Array
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.feature_space import Expansion
 from preimage.solvers._descent import Evaluation, Objective, spread
-from preimage.solvers._distance import TargetObjective, distance_model
+from preimage.solvers._nearest_image import TargetObjective, distance_model
 from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
 
 # A walk of path seeking rests where no derivative is larger than this: values of kernels are of the order of one, and

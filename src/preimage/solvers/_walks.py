@@ -9,11 +9,10 @@ from preimage._typing import Array
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel, Scaled, Sum
 from preimage.solvers._descent import Box, Evaluation, spread
-from preimage.solvers._distance import TargetModel
 from preimage.solvers._exact import values_at_basis
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
-from preimage.solvers._nearest_image import NearestImage, beyond_reach, enclosing_sphere
+from preimage.solvers._nearest_image import NearestImage, TargetModel, beyond_reach, enclosing_sphere
 from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver, values_at
 from preimage.solvers._quasi_newton import MEMORY, QuasiNewton
 
