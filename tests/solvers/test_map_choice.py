@@ -1,13 +1,20 @@
-"""Which regression predicts the inputs of new coordinates best."""
+"""Which regression predicts the inputs of new coordinates best; kernel ridge regression of several outputs."""
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from preimage import KernelPCA
 from preimage.kernels import Constant, Gaussian, Linear, Polynomial
-from preimage.solvers._map_choice import candidate_kernels, choose_map, held_out_errors
+from preimage.solvers._map_choice import (
+    candidate_kernels,
+    choose_map,
+    held_out_errors,
+    leave_one_out_errors,
+    ridge_weights,
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +51,26 @@ def test_the_expected_error_is_that_of_new_rows_also_with_a_component_for_each_r
     found = choose_map(model.subspace_, X, Y, X)
     error = np.mean((model.inverse_transform(model.transform(T)) - T) ** 2)
     assert 0.6 * error < found.error < 1.7 * error
+
+
+def test_leave_one_out_is_exact_down_to_small_ridges(rng):
+    Y, X = rng.normal(size=(15, 2)), rng.normal(size=(15, 3))
+    L, ridges = Gaussian(0.5)(Y), np.array([1e-6, 1e-2, 1.0])
+    expected = []
+    for ridge in ridges:
+        rest = [np.delete(np.arange(15), i) for i in range(15)]
+        predicted = [L[i, r] @ np.linalg.solve(L[np.ix_(r, r)] + ridge * np.eye(14), X[r]) for i, r in enumerate(rest)]
+        expected.append(np.mean((np.array(predicted) - X) ** 2))
+    assert_allclose(leave_one_out_errors(L, X, ridges, rounding=1.0), expected, rtol=1e-6)
+
+
+def test_ridges_that_rounding_would_spoil_do_not_compete(rng):
+    Y = rng.normal(size=(60, 2))
+    errors = leave_one_out_errors(Gaussian(1e-4)(Y), rng.normal(size=(60, 3)), np.array([1e-15, 1.0]))
+    assert np.isinf(errors[0]) and np.isfinite(errors[1])
+
+
+def test_weights_without_a_ridge_are_those_of_the_pseudo_inverse(rng):
+    Y = np.repeat(rng.normal(size=(5, 2)), 2, axis=0)
+    X = rng.normal(size=(10, 3))
+    assert_allclose(ridge_weights(Gaussian(0.5), Y, X, 0.0), np.linalg.pinv(Gaussian(0.5)(Y)) @ X, atol=1e-8)
