@@ -31,8 +31,8 @@ from preimage.kernels import (
     Sigmoid,
 )
 from preimage.solvers import FixedPoint, Gradient, LearnedMap, Reason
+from preimage.solvers._auto import SOLVER_NAMES
 from preimage.solvers._learned import FittedMap
-from preimage.solvers._names import SOLVER_NAMES
 
 
 @pytest.fixture

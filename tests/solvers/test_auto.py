@@ -1,11 +1,17 @@
-"""The default solver: which solver answers which question."""
+"""The default solver: which solver answers which question; from names to solvers."""
 
 import numpy as np
 import pytest
 
 from preimage import KernelPCA
 from preimage.kernels import CallableKernel, Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial, Warped
-from preimage.solvers import Auto, FixedPoint, Gradient, LearnedMap
+from preimage.solvers import (
+    Auto,
+    FixedPoint,
+    Gradient,
+    LearnedMap,
+    as_preimage,
+)
 from preimage.solvers._learned import FittedMap
 
 
@@ -44,3 +50,15 @@ def test_a_given_projection_is_used_where_the_kernel_has_a_gradient():
 def test_unfitted_solvers_say_so():
     with pytest.raises(ValueError, match="fit"):
         Auto().inverse(None, np.ones((1, 2)))
+
+
+def test_unknown_solvers_are_refused():
+    with pytest.raises(ValueError, match="fixed_point, gradient"):
+        as_preimage("newton")
+
+
+def test_names_are_solvers_with_default_parameters():
+    assert isinstance(as_preimage("gradient"), Gradient)
+    mine = FixedPoint(penalty=0.1)
+    assert as_preimage(mine) is mine
+    assert as_preimage("auto", auto=mine) is mine and as_preimage("gradient", auto=mine) is not mine

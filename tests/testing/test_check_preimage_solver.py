@@ -19,7 +19,7 @@ from preimage.solvers import (
     TargetSolver,
     WeightedMean,
 )
-from preimage.solvers._names import SOLVER_NAMES, as_preimage
+from preimage.solvers._auto import SOLVER_NAMES, as_preimage
 from preimage.testing import check_preimage_solver
 
 DESCENDING = [

@@ -1,6 +1,6 @@
 """Pre-images: from feature space back to input space."""
 
-from preimage.solvers._auto import Auto
+from preimage.solvers._auto import Auto, as_preimage
 from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
 from preimage.solvers._descent import Box, Evaluation, Objective, StepRule, minimize_rows
 from preimage.solvers._exact import ExactInverse
@@ -8,7 +8,6 @@ from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
 from preimage.solvers._multistart import MultiStart
-from preimage.solvers._names import as_preimage
 from preimage.solvers._preimage import Preimage, PreimageResult, Reason, TargetSolver, objective_at
 from preimage.solvers._quasi_newton import QuasiNewton
 from preimage.solvers._sparse_path import SparsePath, SparsePathResult

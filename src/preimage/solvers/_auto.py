@@ -1,4 +1,4 @@
-"""The default solver: each question goes to the solver that answers it best."""
+"""The default solver, where each question goes to the solver that answers it best, and the solvers that names mean."""
 
 from dataclasses import replace
 
@@ -9,11 +9,14 @@ from preimage._typing import Array
 from preimage._validation import check_parameters
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Linear, Warped
+from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
+from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import Gradient
 from preimage.solvers._learned import LearnedMap
 from preimage.solvers._nearest_image import beyond_reach, has_fixed_point, led_away
 from preimage.solvers._preimage import Preimage, PreimageResult, Reason, TargetSolver
+from preimage.solvers._sparse_path import SparsePath
 
 
 class Auto(Preimage):
@@ -127,3 +130,32 @@ def _stays_near(kernel: Kernel, solver: Preimage) -> bool:
     """Whether answers cannot lie far outside the data: the fixed point of a radial kernel is a mean of points."""
     kernel, _ = kernel.unshifted()
     return type(solver) is FixedPoint and kernel.is_positive_semidefinite and getattr(kernel, "is_radial", False)
+
+
+_NAMED: dict[str, type[Preimage]] = {
+    "auto": Auto,
+    "fixed_point": FixedPoint,
+    "gradient": Gradient,
+    "exact": ExactInverse,
+    "distance_constraint": DistanceConstraint,
+    "weighted_mean": WeightedMean,
+    "conformal": ConformalMap,
+    "learned": LearnedMap,
+    "sparse": SparsePath,
+}
+
+SOLVER_NAMES = tuple(_NAMED)
+
+
+def as_preimage(preimage: str | Preimage, auto: Preimage | None = None) -> Preimage:
+    """The solver that a name means, with its default parameters; a solver is returned as it is.
+
+    `auto` is what "auto" means for a model that knows better than `Auto()`.
+    """
+    if auto is not None and isinstance(preimage, str) and preimage == "auto":
+        return auto
+    if isinstance(preimage, Preimage):
+        return preimage
+    if isinstance(preimage, str) and preimage in _NAMED:
+        return _NAMED[preimage]()
+    raise ValueError(f"Unknown pre-image solver {preimage!r}; known names: {', '.join(_NAMED)}, or a solver object.")
