@@ -15,7 +15,7 @@ from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._projection import solve_ridge
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
-from preimage.solvers._quasi_newton import minimize_set
+from preimage.solvers._gradient import minimize_set
 
 # Ridge of the least squares problem, relative to its mean diagonal: points may coincide. Normal equations have squared
 # singular values, so that this is the square of a rounding error of 1e-5; with ten times more, fits of many points lose

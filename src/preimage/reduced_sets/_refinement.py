@@ -13,7 +13,7 @@ from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._projection import project, solve_ridge, squared_error
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
 from preimage.solvers import Reason
-from preimage.solvers._quasi_newton import minimize_set
+from preimage.solvers._gradient import minimize_set
 
 # Ridge on the coefficients during the descent, relative to k(z, z): it bounds them where points meet. With ten times
 # more, sets of close points end with visibly larger errors; without any, the normal equations become singular.

@@ -5,11 +5,10 @@ from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, Weig
 from preimage.solvers._descent import Box, Evaluation, Objective, StepRule, minimize_rows
 from preimage.solvers._exact import ExactInverse
 from preimage.solvers._fixed_point import FixedPoint
-from preimage.solvers._gradient import Gradient
+from preimage.solvers._gradient import Gradient, QuasiNewton
 from preimage.solvers._learned import LearnedMap
 from preimage.solvers._multistart import MultiStart
 from preimage.solvers._preimage import Preimage, PreimageResult, Reason, TargetSolver, objective_at
-from preimage.solvers._quasi_newton import QuasiNewton
 from preimage.solvers._sparse_path import SparsePath, SparsePathResult
 from preimage.solvers._walks import free_length_preimages
 

@@ -11,10 +11,9 @@ from preimage.kernels import Kernel, Scaled, Sum
 from preimage.solvers._descent import Box, Evaluation, spread
 from preimage.solvers._exact import values_at_basis
 from preimage.solvers._fixed_point import FixedPoint
-from preimage.solvers._gradient import Gradient
+from preimage.solvers._gradient import MEMORY, Gradient, QuasiNewton
 from preimage.solvers._nearest_image import NearestImage, TargetModel, beyond_reach, enclosing_sphere
 from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver, values_at
-from preimage.solvers._quasi_newton import MEMORY, QuasiNewton
 
 # Turns that other solvers take with the factor β. They gain a constant factor per turn, and what twenty do not settle
 # (to SETTLED) is a slow drift that no picture shows.
