@@ -25,7 +25,7 @@ from preimage import KernelPCA
 from preimage._threads import run_parallel
 from preimage.datasets import load_usps
 from preimage.solvers import FixedPoint
-from preimage.solvers._batch import query_blocks
+from preimage.solvers._preimage import query_blocks
 
 GAMMA = 1 / 128
 TOL = 1e-6

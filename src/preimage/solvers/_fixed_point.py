@@ -8,11 +8,10 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
-from preimage.solvers._batch import Batched
 from preimage.solvers._descent import Box, Evaluation, StepRule, Verdict, spread
 from preimage.solvers._gradient import QuasiNewton
 from preimage.solvers._nearest_image import NearestImage, has_fixed_point
-from preimage.solvers._preimage import PreimageResult, TargetSolver, about_origin
+from preimage.solvers._preimage import Batched, PreimageResult, TargetSolver, about_origin
 
 # A fixed-point step divides by a sum with terms of both signs. When cancellation leaves less than this fraction of the
 # sum of moduli, the step divides by the sum of moduli instead, which also points downhill. At a tenth of the fraction

@@ -10,10 +10,9 @@ from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
-from preimage.solvers._batch import Batched
 from preimage.solvers._descent import Box, Evaluation, SameFunction, StepRule, Verdict, minimize_rows, spread
 from preimage.solvers._nearest_image import NearestImage
-from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, about_origin
+from preimage.solvers._preimage import Batched, PreimageResult, Reason, TargetSolver, about_origin
 
 # Fraction of the decrease promised by the gradient that a step must bring (Armijo's rule, with the usual constant).
 # Near one hardly any step would be accepted; at zero a sequence of steps may stop short of a minimum.

@@ -11,10 +11,9 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters, generator
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, as_kernel
-from preimage.solvers._batch import target_parts
 from preimage.solvers._descent import Box
 from preimage.solvers._map_choice import choose_map, leave_one_out_ridge, ridge_weights
-from preimage.solvers._preimage import Preimage, PreimageResult, direct_result, objective_at
+from preimage.solvers._preimage import Preimage, PreimageResult, direct_result, objective_at, target_parts
 
 # Rows that a map learns from unless told otherwise: their kernel matrix has 72 MB, and its eigenvectors take seconds.
 MAX_ROWS = 3000

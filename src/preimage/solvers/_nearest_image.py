@@ -10,9 +10,8 @@ from preimage._rows import for_blocks
 from preimage._typing import Array
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, SquaredDistance, Warped
-from preimage.solvers._batch import query_blocks
 from preimage.solvers._descent import Box, Evaluation, Objective, StepRule, minimize_rows, spread
-from preimage.solvers._preimage import PreimageResult, Reason
+from preimage.solvers._preimage import PreimageResult, Reason, query_blocks
 from preimage.solvers._starts import nearest_points
 
 
