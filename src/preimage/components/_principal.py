@@ -10,8 +10,8 @@ from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy
 from preimage._linalg import determined_count, fix_signs, require_variance
 from preimage._typing import Array
 from preimage._warnings import warn_user
-from preimage.eigensolvers._dense import Dense
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, Eigensolver
+from preimage.eigensolvers._libraries import Dense
 from preimage.eigensolvers._names import EigenOptions
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Expansion, Gram, Subspace, require_finite

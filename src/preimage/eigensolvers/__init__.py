@@ -1,9 +1,8 @@
 """Leading eigenpairs of symmetric operators, with measured residuals."""
 
-from preimage.eigensolvers._arpack import Arpack
 from preimage.eigensolvers._block_krylov import BlockKrylov
-from preimage.eigensolvers._dense import Dense
 from preimage.eigensolvers._eigensolver import EigenResult, Eigensolver, measured_result
+from preimage.eigensolvers._libraries import Arpack, Dense
 from preimage.eigensolvers._names import EIGENSOLVER_NAMES, EigenOptions
 
 __all__ = ["Arpack", "BlockKrylov", "Dense", "EigenResult", "Eigensolver", "measured_result"]

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from preimage._arrays import itemsize
 from preimage._validation import check_parameters
-from preimage.eigensolvers._arpack import Arpack
 from preimage.eigensolvers._block_krylov import BlockKrylov
-from preimage.eigensolvers._dense import Dense
 from preimage.eigensolvers._eigensolver import Eigensolver, Operator
+from preimage.eigensolvers._libraries import Arpack, Dense
 
 EIGENSOLVER_NAMES = ("auto", "dense", "block_krylov", "arpack")
 
