@@ -4,8 +4,15 @@ from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._distillation import Distill
 from preimage.reduced_sets._l1_selection import PenaltyPath, SelectL1
 from preimage.reduced_sets._names import REDUCER_NAMES, as_reducer
-from preimage.reduced_sets._projection import project, relative_error, squared_error
-from preimage.reduced_sets._reducer import NestedReducer, Reducer, Reduction, ReductionPath
+from preimage.reduced_sets._reducer import (
+    NestedReducer,
+    Reducer,
+    Reduction,
+    ReductionPath,
+    project,
+    relative_error,
+    squared_error,
+)
 from preimage.reduced_sets._refinement import Refine
 from preimage.reduced_sets._selection import Select
 

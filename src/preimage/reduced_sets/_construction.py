@@ -21,9 +21,8 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Polynomial
-from preimage.reduced_sets._projection import require_euclidean
 from preimage.reduced_sets._quadratic import eigen_points
-from preimage.reduced_sets._reducer import NestedReducer
+from preimage.reduced_sets._reducer import NestedReducer, require_euclidean
 from preimage.solvers import Box, QuasiNewton, minimize_rows
 from preimage.solvers._descent import SameFunction, spread
 

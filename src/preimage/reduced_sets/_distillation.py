@@ -13,8 +13,7 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
-from preimage.reduced_sets._projection import solve_ridge
-from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
+from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, solve_ridge
 from preimage.solvers._gradient import minimize_set
 
 # Ridge of the least squares problem, relative to its mean diagonal: points may coincide. Normal equations have squared

@@ -10,8 +10,7 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion
 from preimage.reduced_sets._penalized_problem import PenalizedProblem
-from preimage.reduced_sets._projection import project
-from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
+from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, project
 from preimage.solvers import Reason
 
 

@@ -9,8 +9,7 @@ from sklearn.linear_model import lars_path_gram
 
 from preimage._arrays import take_rows, to_numpy
 from preimage.feature_space import Expansion, Gram
-from preimage.reduced_sets._projection import project, require_euclidean
-from preimage.reduced_sets._reducer import Reduction
+from preimage.reduced_sets._reducer import Reduction, project, require_euclidean
 from preimage.solvers import Reason
 
 # Ratio of neighbouring penalties on the way from the largest to one with enough points, and the ratio to the largest at

@@ -10,8 +10,7 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
-from preimage.reduced_sets._projection import project, solve_ridge, squared_error
-from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points
+from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, project, solve_ridge, squared_error
 from preimage.solvers import Reason
 from preimage.solvers._gradient import minimize_set
 

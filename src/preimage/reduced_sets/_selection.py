@@ -9,8 +9,7 @@ from preimage._threads import small_matrices
 from preimage._typing import Array
 from preimage._validation import StrOptions, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
-from preimage.reduced_sets._projection import require_euclidean
-from preimage.reduced_sets._reducer import NestedReducer
+from preimage.reduced_sets._reducer import NestedReducer, require_euclidean
 
 # Added to the diagonal of K, relative to its mean, before it is inverted. Eigenvalues that are rounding errors (about
 # 1e-13 for a thousand points) then do not dominate the inverse; the costs of removals change by this relative to the
