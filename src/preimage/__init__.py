@@ -1,4 +1,4 @@
-"""Kernel methods that go into feature space and back, with scikit-learn's habits."""
+"""Kernel methods with pre-images: into feature space and back to inputs, with scikit-learn's interface."""
 
 from preimage._progress import report_progress
 from preimage.estimators import (

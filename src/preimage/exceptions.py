@@ -1,4 +1,4 @@
-"""Errors and warnings of the library; each message says who, what was needed, what came, what to do."""
+"""Errors and warnings of the library; messages say what raised them, what was needed, what was given, and a remedy."""
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -14,4 +14,4 @@ class IndefiniteKernelWarning(UserWarning):
 
 
 class RankWarning(UserWarning):
-    """The data hold fewer directions than were asked for."""
+    """The data determine fewer components than were requested."""

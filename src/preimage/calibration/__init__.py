@@ -1,4 +1,4 @@
-"""Variance inflation: values of new points that follow another law than those of training points, and its cures."""
+"""Variance inflation: values of new points are smaller than those of training points. Measures and corrections."""
 
 from preimage.calibration._comparison import compare_decisions, signal_of
 from preimage.calibration._dependence import dependence_test

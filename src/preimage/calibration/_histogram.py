@@ -55,7 +55,7 @@ def specify_histogram(train: Array, test: Array) -> Array:
 
 
 def renormalize(train: Array, test: Array) -> Array:
-    """Specify histograms coordinate by coordinate.
+    """Histogram specification, coordinate by coordinate.
 
     Parameters
     ----------

@@ -8,7 +8,9 @@ from sklearn.utils import Bunch
 from preimage._typing import Array, Seed
 from preimage._validation import generator
 
+# Smooth maps whose courses are correlated in time: several, so that no single component removes the noise.
 N_NOISE_MAPS = 7
+# Patterns have fixed distances from the edges, of up to seven pixels; in smaller pictures they would overlap.
 SMALLEST_SIZE = 12
 
 
@@ -21,7 +23,7 @@ def make_scans(
     noise: Array | None = None,
     random_state: Seed = 0,
 ) -> Bunch:
-    """Scans of two states in runs: a pattern of activation each, in noise that is smooth in space and slow in time.
+    """Scans of two states in runs: a pattern of activation each, in noise that is correlated in space and time.
 
     The second third of a run is active, the rest is baseline. The amplitude of the pattern is `snr` times the standard
     deviation of the noise in the scan. Noise is seven smooth maps with autoregressive courses, plus white noise.

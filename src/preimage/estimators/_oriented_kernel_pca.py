@@ -35,7 +35,7 @@ from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 class OrientedKernelPCA(
     ReportsProgress, PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator
 ):
-    r"""Features of feature space that vary with the data, and not with what is known to be noise.
+    r"""Features that vary over the data, but not with what is known to be noise.
 
     Maximises [1]_
 

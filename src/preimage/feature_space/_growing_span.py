@@ -36,7 +36,7 @@ BLOCK = 128
 
 
 class GrowingSpan:
-    r"""The span of the images of chosen points, and what it leaves of the images of rows that it is shown.
+    r"""The span of the images of chosen points, with the residuals of the images of given rows.
 
     Points join by Gram–Schmidt orthogonalisation in feature space, which is a partial Cholesky factorisation
     :math:`K \approx G G^\top` of the kernel matrix of the rows. Column r of G has the values of the r-th orthonormal

@@ -88,7 +88,7 @@ def on_unscaled_inputs(machine: KernelMachine, scaler: Any) -> KernelMachine | N
     """The machine that takes what the scaler before it takes; None if the step is no scaler.
 
     A scaler x ↦ (x − c)s makes k(x, y) the kernel k((x − c)s, (y − c)s), and z the point z/s + c. Distances do not
-    notice the shift. One machine in place of two steps can be saved and exported; `compress` itself leaves scalers
+    change with the shift. One machine in place of two steps can be saved and exported; `compress` itself leaves scalers
     alone, whose parameters mean something.
     """
     affine, expansion = affine_map_of(scaler), machine.expansion

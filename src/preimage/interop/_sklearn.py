@@ -68,7 +68,7 @@ def expansion_of(estimator: Any) -> Expansion:
 
 @singledispatch
 def machine_of(estimator: Any) -> KernelMachine:
-    """A fitted estimator as a `KernelMachine`: functions, intercepts, and what is made of their values.
+    """A fitted estimator as a `KernelMachine`: functions, intercepts, and the output computed from their values.
 
     Raises
     ------

@@ -79,7 +79,7 @@ class _OfTwoTerms(_Pair):
         (left, one), (right, other) = self.left.unshifted(), self.right.unshifted()
         if one is None and other is None:
             return self, None
-        # Values that depend on differences x − y alone do not notice a shift of both.
+        # Values that depend on differences x − y alone do not change when both are shifted.
         if one is None:
             together = _is_stationary(left)
         else:

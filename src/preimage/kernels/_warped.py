@@ -21,7 +21,7 @@ MOST_POINTS = 5000
 
 
 class Warped(OfOneKernel):
-    r"""A kernel changed by a graph of points, the unlabelled data for instance, so that functions follow it.
+    r"""A kernel changed by a graph of points, such as unlabelled data, so that functions are smooth along it.
 
     Functions of the graph kernel [1]_ have the squared norm :math:`\|f\|^2 + \eta\, f_P^\top L f_P`: of the kernel k
     itself, plus how much they change between points of P that are neighbours. So

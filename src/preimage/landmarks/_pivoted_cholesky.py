@@ -12,7 +12,7 @@ from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
 
 
 class PivotedCholesky(LandmarkSelector):
-    r"""The row farthest from the span of those chosen, again and again.
+    r"""Repeatedly the row that is farthest from the span of those chosen so far.
 
     The next landmark is :math:`\arg\max_i R_{ii}` (G8), the first such row when there are several: a lower bound of
     the decrease of the trace, so the choice is greedy but not one-step optimal. No randomness, and it bounds the

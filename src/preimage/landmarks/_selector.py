@@ -26,7 +26,7 @@ EXHAUSTED = "no independent candidate left"
 
 @dataclass(frozen=True)
 class Landmarks:
-    r"""Points that span a subspace of feature space, and what it leaves of the kernel matrix.
+    r"""Points that span a subspace of feature space, and the residual of the kernel matrix.
 
     The approximation is :math:`\tilde K = C W^{-1} C^\top = G G^\top` (G2) with C the kernel values between all rows
     and the landmarks and W those among landmarks.
@@ -102,7 +102,7 @@ COMMON_CONSTRAINTS: dict[str, list] = {
 
 
 class LandmarkSelector(BaseEstimator, ABC):
-    """Chooses landmarks: parameters in, a result out. A subclass gives `propose`.
+    """Chooses landmarks; a subclass implements `propose`.
 
     All selectors have `n_landmarks`, `tol`, `sample_size` and `random_state`. Landmarks are chosen among `sample_size`
     rows where that saves work: the data must have 2,000 rows more. At most `n_landmarks` are chosen (at most as many as

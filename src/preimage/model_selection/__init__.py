@@ -1,4 +1,4 @@
-"""Choosing models, and judging them."""
+"""Model selection and evaluation."""
 
 from preimage.model_selection._alignment import align_maps
 from preimage.model_selection._denoising_scorer import DenoisingScorer

@@ -63,7 +63,7 @@ def split_half_null(
     random_state: Seed = 0,
     **options: Any,
 ) -> SplitHalfNull:
-    """Prediction and reproducibility by split halves when labels mean nothing.
+    """Prediction and reproducibility by split halves for permuted labels.
 
     Maps of few components leave little room to disagree: r has no natural zero, and should be compared with its value
     for permuted labels. Labels are permuted within groups, so each keeps its classes; denoised data, and the

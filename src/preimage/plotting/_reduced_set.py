@@ -14,7 +14,7 @@ from preimage.plotting._matplotlib import panels
 
 
 class ReducedSetDisplay:
-    """The vectors of a kernel machine as pictures in a grid, the weightiest first.
+    """The vectors of a kernel machine as pictures in a grid, those with the largest coefficients first.
 
     Vectors are ordered by the length of their coefficients. Titles give the class for which a vector speaks most, or,
     where there are no classes, its coefficient.

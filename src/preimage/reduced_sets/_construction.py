@@ -32,13 +32,13 @@ NEW_PART = 1e-6
 # No search goes further from the origin than this many times the farthest point: the gain of polynomials can have its
 # supremum at infinity. Points of useful reductions lie far inside, so the exact factor does not matter.
 FARTHEST = 30.0
-# Nothing is left of Ψ where no point takes more than this many rounding errors of ‖Ψ‖²: values of the residual are sums
-# over some hundred points.
+# The residual of Ψ counts as zero where no point lowers it by more than this many rounding errors of ‖Ψ‖²: values of
+# the residual are sums over some hundred points.
 NOTHING = 100
 
 
 class Construct(NestedReducer):
-    r"""New points, each a pre-image of what the earlier ones leave.
+    r"""New points, each an approximate pre-image of the residual that the earlier ones leave.
 
     Starting from :math:`\Psi_1 = \Psi`, the next point maximises the part of the residual it can take,
 
@@ -136,7 +136,7 @@ class _Residual:
         self._axes = self._coordinates = self.points[:, :0]  # B and c, of no axis yet
 
     def best_points(self, count: int) -> Array | None:
-        """The points of the target that would take most, or None where all would take next to nothing."""
+        """The points of the target that would lower the error most, or None where none would lower it noticeably."""
         span = self.span
         values = to_numpy(span.residual_values)
         is_new = span.residuals > NEW_PART * span.diagonal

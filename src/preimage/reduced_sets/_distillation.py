@@ -25,7 +25,7 @@ BLOCK = 1024
 
 
 class Distill(Reducer):
-    r"""Points and coefficients that give the same function values where data are.
+    r"""Points and coefficients that give the same function values on given data.
 
     .. math:: \frac{\sum_i \| f(x_i) - \sum_j \beta_j k(z_j, x_i) - b \|^2}{\sum_i \| f(x_i) - \bar f \|^2}
               + \mu \frac{\sum_c \|\Psi_c - \Psi'_c\|^2}{\sum_c \|\Psi_c\|^2} \;\to\; \min

@@ -89,7 +89,7 @@ def require_euclidean(kernel: Kernel, gram: np.ndarray, who: str) -> None:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A short expansion that stands for a long one.
+    """A short expansion that approximates a long one.
 
     Attributes
     ----------

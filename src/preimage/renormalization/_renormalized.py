@@ -58,7 +58,7 @@ def _inner_has(name: str) -> Callable[["Renormalized"], bool]:
 
 
 class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
-    r"""A transformer or classifier whose values for new points follow the law of those for training points.
+    r"""A transformer or classifier whose values for new points are distributed as those for training points.
 
     With more variables than samples, principal components, kernel principal components and decision functions are
     larger on the training set than on anything else: a point takes part in finding the axes it is projected on. A

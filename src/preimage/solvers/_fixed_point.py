@@ -22,7 +22,7 @@ SMALLEST_STEP = 2.0**-24
 
 
 class FixedPoint(TargetSolver):
-    r"""Pre-images as fixed points, safeguarded.
+    r"""Pre-images by a safeguarded fixed-point iteration.
 
     Minimises :math:`\rho(z) + \lambda \|z - x_0\|^2` with :math:`\rho(z) = k(z, z) - 2\psi(z) + \|\Psi\|^2` (P1). For
     radial kernels the iteration is a weighted mean of the training points [1]_, pulled towards the input :math:`x_0`

@@ -261,8 +261,8 @@ class NearestImage:
     def kept_near(self, result: PreimageResult, rule: StepRule, box: Box, max_iter: int) -> PreimageResult:
         """`result` with the problems that ran away from the points solved again within the range of the data.
 
-        The distance (P1) is bounded below for a positive semidefinite kernel only. For an indefinite one it may fall
-        for ever on the way to infinity, where inputs have nothing to do with the target.
+        The distance (P1) is bounded below for a positive semidefinite kernel only. For an indefinite one it may
+        decrease without bound towards infinity, where inputs have nothing to do with the target.
         """
         if self.target.kernel.is_positive_semidefinite:
             return result

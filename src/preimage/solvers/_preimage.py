@@ -190,7 +190,7 @@ def objective_at(target: Expansion, Z: Array) -> Array:
 
 
 class Preimage(BaseEstimator, ABC):
-    """A way from points of a subspace of feature space back to inputs.
+    """A solver that finds inputs for points of a subspace of feature space.
 
     A solver is a value: parameters in, never changed afterwards.
     """

@@ -131,7 +131,7 @@ def _climb(vectors: Expansion, Z: Array, floor: float, solver: Any) -> Array:
 def _pulled_back(Z: Array, vectors: Expansion, start: Array, floor: float) -> Array:
     """Z, with points far outside the data moved towards its middle, as far away as the farthest point.
 
-    The ratio (P5) may grow for ever along a ray, as with a constant added to a kernel of the inner product: the
+    The ratio (P5) may grow without bound along a ray, as with a constant added to a kernel of the inner product: the
     direction counts then, and the length is free.
     """
     lost = beyond_reach(Z, vectors.points, start)

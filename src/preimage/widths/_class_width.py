@@ -117,7 +117,7 @@ def needs_labels(kernel: Kernel) -> bool:
 
 
 def with_class_widths(kernel: Kernel, X: Array, y: Targets) -> Kernel:
-    """A kernel with every width that class means decide fixed to its value; all else stays as it is.
+    """A copy of a kernel in which every width that class means decide is fixed to its value.
 
     `resolve(X)` of the kernel that is returned fixes parameters that need no labels.
 

@@ -37,7 +37,7 @@ def compress(
     verbose: bool = False,
     random_state: Seed = 0,
 ) -> Any:
-    r"""The same kernel machine with a few dozen points: smaller, faster, with the original's methods.
+    r"""Approximate a kernel machine by one with a few dozen points: smaller, faster, with the original's methods.
 
     A machine :math:`f(x) = \sum_i \alpha_i k(x_i, x) + b` costs one kernel value per point.
     :math:`\tilde f(x) = \sum_{j \le n} \beta_j k(z_j, x) + \tilde b` with fewer points of its own choice comes close.
