@@ -192,12 +192,12 @@ class Box:
     def free(self, Z: Array, gradient: Array) -> Array:
         """One where a coordinate may follow −gradient, zero where it would leave the box; broadcasts to (q, d)."""
         xp = array_namespace(Z)
-        below = None if self.lower is None else (self.lower >= Z) & (gradient > 0)
-        above = None if self.upper is None else (self.upper <= Z) & (gradient < 0)
-        if below is None and above is None:
-            return xp.ones_like(Z[:, :1])
-        held = above if below is None else below if above is None else below | above
-        return xp.astype(~held, Z.dtype)
+        free = xp.ones_like(Z[:, :1])
+        if self.lower is not None:
+            free = free * xp.astype((self.lower < Z) | ~(gradient > 0), Z.dtype)
+        if self.upper is not None:
+            free = free * xp.astype((self.upper > Z) | ~(gradient < 0), Z.dtype)
+        return free
 
 
 class Verdict(NamedTuple):
