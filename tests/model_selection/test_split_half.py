@@ -1,5 +1,6 @@
 """NPAIRS: laws of split halves, of their null, and of the tests between pipelines."""
 
+from inspect import signature
 from itertools import combinations
 from math import comb
 
@@ -378,3 +379,11 @@ def test_faces_and_houses_are_reproducible_in_the_brain():
     null = split_half_null(PenalizedDiscriminant(10.0), values, haxby.y[rows], haxby.run[rows], n_permutations=19)
     assert result.prediction.mean() > 0.9 and result.reproducibility.mean() > 0.25
     assert null.p_values(result)["reproducibility"] == 0.05
+
+
+@pytest.mark.parametrize("function", [pr_curve, split_half_null])
+def test_functions_of_split_halves_have_the_same_options(function):
+    found, options = (signature(each).parameters for each in (function, split_half))
+    assert all(str(found[name]) == str(option) for name, option in options.items())
+    with pytest.raises(TypeError, match=rf"{function.__name__}\(\) got an unexpected keyword argument 'n_split'"):
+        function(None, None, None, None, n_split=3)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._typing import Array, Rows, Targets
+from preimage._typing import Array, Rows, Seed, Targets
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._split_half import SplitHalf, distance_to_perfect
 from preimage.model_selection._split_half_passes import Candidates, Design, resampled
@@ -101,9 +101,15 @@ def pr_curve(
     param_name: str = "alpha",
     param_range: Sequence[Any] | None = None,
     *,
+    denoiser: Any = None,
+    shared_basis: bool = False,
+    n_splits: int | str = 20,
+    maps: Any = "auto",
+    reference: Array | None = None,
+    scoring: Any = None,
     n_jobs: int | None = None,
     verbose: bool = False,
-    **options: Any,
+    random_state: Seed = 0,
 ) -> SplitHalfCurve:
     """Prediction and reproducibility by split halves, for each value of a parameter such as a penalty.
 
@@ -119,11 +125,8 @@ def pr_curve(
     param_range : sequence, optional
         Its values; for the ridge of `PenalizedDiscriminant` by default 17 from 1e-4 to 1e4 times the mean variance of
         the data along their principal axes.
-    n_jobs, verbose
-        As in `split_half`.
-    **options
-        `denoiser`, `shared_basis`, `n_splits`, `maps`, `reference`, `scoring` and `random_state` of `split_half`. A
-        denoiser is fitted once per half, for all values.
+    denoiser, shared_basis, n_splits, maps, reference, scoring, n_jobs, verbose, random_state
+        As in `split_half`. A denoiser is fitted once per half, for all values.
 
     Returns
     -------
@@ -139,7 +142,19 @@ def pr_curve(
     >>> curve.prediction.shape, bool(curve.nearest_distance.mean() <= curve.best.distance.mean())
     ((10, 17), True)
     """
-    design = Design.of(estimator, X, y, groups, **options)
+    design = Design.of(
+        estimator,
+        X,
+        y,
+        groups,
+        denoiser=denoiser,
+        shared_basis=shared_basis,
+        n_splits=n_splits,
+        maps=maps,
+        reference=reference,
+        scoring=scoring,
+        random_state=random_state,
+    )
     values = _values(estimator, param_name, param_range, design.X)
     candidates = Candidates(estimator, param_name, values)
     scores = resampled(design, candidates, [design.y], n_jobs=n_jobs, verbose=verbose, with_maps=True)

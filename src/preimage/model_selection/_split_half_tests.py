@@ -58,10 +58,15 @@ def split_half_null(
     *,
     n_permutations: int = 100,
     blocks: Targets = None,
+    denoiser: Any = None,
+    shared_basis: bool = False,
+    n_splits: int | str = 20,
+    maps: Any = "auto",
+    reference: Array | None = None,
+    scoring: Any = None,
     n_jobs: int | None = None,
     verbose: bool = False,
     random_state: Seed = 0,
-    **options: Any,
 ) -> SplitHalfNull:
     """Prediction and reproducibility by split halves for permuted labels.
 
@@ -77,10 +82,8 @@ def split_half_null(
     blocks : array of shape (n,), optional
         Block of each row, with one label each: whole blocks exchange labels then, as is right for consecutive scans.
         None exchanges labels of rows.
-    n_jobs, verbose, random_state
+    denoiser, shared_basis, n_splits, maps, reference, scoring, n_jobs, verbose, random_state
         As in `split_half`; the same `random_state` gives the same splits.
-    **options
-        `denoiser`, `shared_basis`, `n_splits`, `maps`, `reference` and `scoring` of `split_half`.
 
     Returns
     -------
@@ -98,7 +101,19 @@ def split_half_null(
     >>> null.p_values(observed)
     {'prediction': 0.05, 'reproducibility': 0.05, 'distance': 0.05}
     """
-    design = Design.of(estimator, X, y, groups, random_state=random_state, **options)
+    design = Design.of(
+        estimator,
+        X,
+        y,
+        groups,
+        denoiser=denoiser,
+        shared_basis=shared_basis,
+        n_splits=n_splits,
+        maps=maps,
+        reference=reference,
+        scoring=scoring,
+        random_state=random_state,
+    )
     if n_permutations < 1:
         raise ValueError(f"split_half_null needs n_permutations of 1 or more; got {n_permutations!r}.")
     rng = generator(random_state)
