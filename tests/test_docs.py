@@ -1,6 +1,8 @@
 """Documentation that is true: its code runs, its labels exist, its map is the one that imports obey."""
 
+import importlib.util
 import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +70,21 @@ def test_labels_that_code_cites_are_defined(path):
     for first, last in re.findall(r"\(([A-Z]\d+)\)\s*[–-]\s*\(([A-Z]\d+)\)", path.read_text()):
         cited |= {f"{first[0]}{number}" for number in range(int(first[1:]), int(last[1:]) + 1)}
     assert cited <= defined_labels(), f"undefined in docs/notation.md: {sorted(cited - defined_labels())}"
+
+
+def cited_names(text):
+    """Dotted names of this library in quotes, as (module, name)."""
+    return set(re.findall(r"`(preimage\.[a-z_]+)\.([A-Za-z]\w*)", text))
+
+
+def test_names_that_texts_cite_exist():
+    """In `__all__` where a module has public names; internal packages have none."""
+    for path in [*SOURCE.rglob("*.py"), *DOCS.glob("*.md"), DOCS.parent / "README.md"]:
+        for name_of_module, name in cited_names(path.read_text(encoding="utf-8")):
+            if importlib.util.find_spec(name_of_module):
+                module = import_module(name_of_module)
+                known = getattr(module, "__all__", dir(module))
+                assert name in known, f"{path.name} cites {name_of_module}.{name}, which is not there or not public"
 
 
 def test_the_map_of_layers_is_the_one_that_imports_obey():

@@ -86,7 +86,7 @@ class KernelPCA(
     gamma : float, None, "auto", "scale", "median", a percentile such as "p5" or a rule for labels, default=None
         Width of named kernels; None is 1 / n_features. See `preimage.kernels.resolve_gamma`. With labels,
         ``fit(X, y)``, also "enclosing_ball", "mean_distance", "alignment" and others of
-        `preimage.kernels.class_width`, which place class means far apart.
+        `preimage.widths.class_width`, which place class means far apart.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0

@@ -7,7 +7,7 @@ from preimage.interop._sklearn import expansion_of, machine_of
 from preimage.interop.onnx import to_onnx
 from preimage.persistence import skops_types
 
-__all__ = ["SKOPS_TYPES", "machine_of"]
+__all__ = ["SKOPS_TYPES", "machine_of", "to_onnx"]
 
 
 def __getattr__(name: str) -> Any:

@@ -34,8 +34,8 @@ def sensitivity_map(estimator: Any, X: Rows, *, output: str = "auto") -> Array:
     Parameters
     ----------
     estimator : fitted estimator
-        Linear models (`coef_`), what `preimage.interop.expansion_of` knows (SVC, KernelFisherDiscriminant, …) with a
-        kernel that has gradients, and pipelines and searches of these after scalers, selections and PCA.
+        Linear models (`coef_`), kernel machines (SVC, KernelFisherDiscriminant, …) with a kernel that has
+        gradients, and pipelines and searches of these after scalers, selections and PCA.
     X : array of shape (n, d)
         Where to look.
     output : {"auto", "decision", "log_proba"}, default="auto"

@@ -46,8 +46,7 @@ def learn_decision_calibration(
 
     Two classes have one column of decisions, with the threshold 0; more classes one each, the largest of which wins
     (those of `SVC` are votes of pairs with their confidence). Columns are corrected one by one. For two classes every
-    increasing correction is a threshold, and "auto" is the one of `preimage.calibration.Threshold`, which is applied
-    where
+    increasing correction is a threshold, and "auto" is that of (V6), which is applied where
 
     - left-out decisions order the classes better than chance (p < 0.2, see `signal_of`), and
     - the smoothed measure (`scoring`, see `compare_decisions`) of the left-out decisions gains 0.002 or more by it.

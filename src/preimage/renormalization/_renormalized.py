@@ -86,11 +86,11 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         better than ``SVC()``. An `SVC` of more than two classes is also fitted as one machine per class against the
         rest, and the better of the two by left-out decisions is taken.
     method : str, default="auto"
-        - "auto": for transformers, a line for each component with inflation beyond noise, "affine" with deviations that
-          profit from neighbouring components (`preimage.calibration.steady_left_out`), and nothing for the others; for
-          classifiers, "threshold" where that is better on left-out decisions, else "none".
-        - "threshold": for classifiers, decisions relative to a new threshold, at which both classes count alike
-          (`preimage.calibration.Threshold`).
+        - "auto": for transformers, a line for each component with inflation beyond its standard error, as "affine" but
+          with deviations smoothed over neighbouring components, and no change of the others; for classifiers,
+          "threshold" where that is better on left-out decisions, else "none".
+        - "threshold": for classifiers, decisions relative to a new threshold, at which both classes have equal weight
+          (V6).
         - "transfer": an increasing function for each component or decision, learned from left-out values; works for one
           new point at a time and any proportion of classes. "isotonic" and "affine" are this with a step-like function,
           or a line.

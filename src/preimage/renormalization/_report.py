@@ -271,8 +271,8 @@ def inflation_report(
     A copy of `estimator` is fitted on X, and training samples are left out, as in `Renormalized`. Nothing but X and y
     is needed: no test set.
 
-    - Signal: the area under the curve of decisions for samples left out, against 0.5; see
-      `preimage.calibration.signal_of`. It does not depend on thresholds, which inflation spoils.
+    - Signal: the area under the curve of decisions for samples left out, against 0.5. It
+      does not depend on thresholds, which inflation makes useless.
     - Inflation: the ratio of the standard deviations of training values and of values of samples left out, with two
       standard errors to either side.
     - Correction: the gain in `scoring` by what `Renormalized` does, with its standard error; see
