@@ -8,9 +8,10 @@ import pytest
 from all_estimators import MODELS, X, answers, public_estimators
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.svm import SVC
 
 import preimage
-from preimage import KernelFisherDiscriminant, KernelKMeans, KernelPCA
+from preimage import CompressedClassifier, KernelFisherDiscriminant, KernelKMeans, KernelPCA
 from preimage.interop import SKOPS_TYPES
 from preimage.persistence._file import from_bytes, to_bytes
 from preimage.persistence._registry import name_of
@@ -41,11 +42,18 @@ def test_fitted_estimators_come_back(models, tmp_path):
         preimage.save(model, path)
         again = preimage.load(path)
         assert type(again) is type(model) and learned(again) == learned(model), name
-        unsaved = getattr(model, "_unsaved_parameters", ())
+        unsaved = (*getattr(model, "_unsaved_parameters", ()), *getattr(model, "_unsaved_once_fitted", ()))
         for key, value in model.get_params(deep=False).items():
             if key not in unsaved:
                 assert repr(getattr(again, key)) == repr(value), (name, key)
         assert_same_answers(again, model)
+
+
+def test_unfitted_estimators_come_back_with_all_parameters(models):
+    for name, model in models.items():
+        assert repr(from_bytes(to_bytes(clone(model)))) == repr(clone(model)), name
+    again = from_bytes(to_bytes(CompressedClassifier(SVC(C=3.0), 5)))
+    assert again.estimator.C == 3.0
 
 
 def test_skops_needs_only_the_declared_types(models):

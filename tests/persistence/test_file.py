@@ -2,14 +2,17 @@
 
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -217,7 +220,8 @@ class Stranger(LogisticRegression):
     ("value", "message"),
     [
         (FunctionTransformation(np.roll), "FunctionTransformation cannot be written"),
-        (make_pipeline(FunctionTransformer(np.log1p)), r"A function cannot be written.*steps\.0\.1\.func"),
+        (make_pipeline(FunctionTransformer(np.log1p)), r"A function cannot be written.*steps\.0\.1\.func.*ufunc.*Keep"),
+        (GridSearchCV(KernelPCA(), {}, scoring=make_scorer(max)), r"A function cannot be written.*scoring"),
         (Renormalized(Stranger()), r"Stranger cannot be written.*Renormalized\.estimator.*skops"),
         (RandomForestClassifier(), "RandomForestClassifier cannot be written"),
         ({"a": [object()]}, r"dict\.a\.0` is of the type builtins.object"),
@@ -228,8 +232,9 @@ class Stranger(LogisticRegression):
     ids=lambda part: type(part).__name__,
 )
 def test_what_files_do_not_hold_is_refused_with_its_place(value, message):
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=message) as caught:
         to_bytes(value)
+    assert caught.type is TypeError  # none of these is a kernel
 
 
 def test_values_that_contain_themselves_are_refused():
@@ -260,6 +265,45 @@ def test_searches_come_back_with_what_they_tried():
     loaded = again(search)
     np.testing.assert_array_equal(loaded.decision_function(X), search.decision_function(X))
     assert loaded.cv_results_["param_gamma"].tolist() == [0.1, 1.0] and loaded.best_params_ == search.best_params_
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", ["accuracy", "roc_auc"]])
+def test_searches_keep_scorers_by_name(scoring):
+    X, y = RNG.normal(size=(30, 4)), np.arange(30) % 2
+    search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, scoring=scoring)
+    search = search.set_params(refit="accuracy" if isinstance(scoring, list) else True).fit(X, y)
+    assert again(search).score(X, y) == search.score(X, y)
+    document = document_of(to_bytes(search))
+    text = json.dumps(document).replace('{"scorer": "', '{"scorer": "un')
+    with pytest.raises(ValueError, match="scorer that scikit-learn does not have"):
+        from_bytes(with_document(to_bytes(search), text))
+
+
+def test_column_transformers_and_stochastic_gradient_descent_come_back():
+    X, y = RNG.normal(size=(30, 4)), np.arange(30) % 2
+    columns = ColumnTransformer([("a", StandardScaler(), [0, 1]), ("b", "passthrough", slice(2, None))])
+    for last in (LogisticRegression(), SGDClassifier()):
+        model = make_pipeline(columns, KernelPCA(2, gamma=0.1), last).fit(X, y)
+        np.testing.assert_array_equal(again(model).decision_function(X), model.decision_function(X))
+
+
+def test_threads_may_write_one_file(tmp_path):
+    models = [KernelPCA(2, gamma=0.1 * (i + 1)).fit(POINTS) for i in range(4)]
+
+    def write_and_read(model):
+        for _ in range(10):
+            model.save(tmp_path / "model")
+            assert preimage.load(tmp_path / "model").gamma in {each.gamma for each in models}
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write_and_read, models))
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_links_stay_links(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "model")
+    KernelPCA(2, gamma=0.1).save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and preimage.load(tmp_path / "model").gamma == 0.1
 
 
 def test_another_version_of_scikit_learn_is_told():

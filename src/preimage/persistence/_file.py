@@ -1,6 +1,7 @@
 """`save` and `load`: one file format for every estimator."""
 
 import os
+import secrets
 import warnings
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ _ENTRIES = {"format", "version", "library", "scikit-learn", "value"}
 class Saved:
     """Mixed into estimators that go to files."""
 
-    #: Parameters that a file leaves out; after loading they have their defaults.
+    #: Parameters that a file leaves out, always or of fitted models; after loading they have their defaults.
     _unsaved_parameters: tuple[str, ...] = ("callback",)
+    _unsaved_once_fitted: tuple[str, ...] = ()
 
     def save(self, path: str | os.PathLike) -> None:
         """Write this model to a safetensors file, which holds no code; `preimage.load` reads it.
@@ -75,7 +77,7 @@ def load(path: str | os.PathLike) -> Any:
     Returns
     -------
     estimator
-        A compressed model comes back with `estimator=None`: the original is not kept.
+        A fitted compressed model comes back with `estimator=None`: the original is not kept.
 
     Raises
     ------
@@ -104,10 +106,14 @@ def load(path: str | os.PathLike) -> Any:
 def write(value: Any, path: str | os.PathLike) -> None:
     """Write plain values, arrays, registered objects, and lists, tuples and dicts of them; whole or not at all."""
     data = to_bytes(value)
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    path = Path(os.path.realpath(path))  # a link stays one: what it points to is replaced
+    # A name of its own for every call: other threads and processes may write the same file.
+    temporary = path.with_name(f".{secrets.token_hex(8)}.temporary")
     try:
-        temporary.write_bytes(data)
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # on the disk before it has the name, so that a power failure leaves no empty file
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

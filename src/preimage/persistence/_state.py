@@ -15,6 +15,8 @@ keys say what it is:
 ``{"scalar": "float32", "value": 0.5}``       a number of NumPy's
 ``{"type": "float64"}``, ``{"dtype": …}``       a type of NumPy's numbers
 ``{"generator": …, "legacy": …}``             a random generator
+``{"slice": [0, 3, None]}``                   a slice, as column transformers keep
+``{"scorer": "accuracy"}``                    a scorer that scikit-learn has by name, as searches keep
 ============================================  ==========================================================
 """
 
@@ -27,11 +29,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.pipeline import Pipeline
 
 from preimage._arrays import is_foreign, is_sparse
 from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels import Kernel
 from preimage.persistence._checks import check_loaded
 from preimage.persistence._registry import HOLD_FUNCTIONS, class_named, name_of
 from preimage.persistence._tensors import Tensors
@@ -48,8 +52,9 @@ _NUMBERS = {
     "float32": np.float32,
     "float64": np.float64,
 }
-# What scikit-learn keeps on estimators about those who watch a fit; no part of the model.
-_OBSERVERS = ("_skl_callbacks", "_parent_callback_ctx")
+# What scikit-learn keeps on estimators about those who watch a fit, and a compiled loss that each fit makes anew; no
+# part of the model.
+_NOT_LEARNED = ("_skl_callbacks", "_parent_callback_ctx", "_loss_function_")
 _GENERATORS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}
 
 
@@ -89,6 +94,12 @@ class Encoder:
             return {"type": self._known_number(str(value).removeprefix("torch."), path)}
         if isinstance(value, (np.random.Generator, np.random.RandomState)):
             return self._generator(value, path, depth)
+        if isinstance(value, slice):
+            parts = [value.start, value.stop, value.step]
+            return {"slice": [self.encode(part, path, depth + 1) for part in parts]}
+        if (scorer := _scorer_name(value)) is not None:
+            self.uses_sklearn = True
+            return {"scorer": scorer}
         return self._object(value, path, depth)
 
     def _object(self, value: Any, path: str, depth: int) -> dict[str, Any]:
@@ -261,6 +272,18 @@ class Decoder:
             raise ValueError(f"The file has numbers of an unknown type {name!r:.60}.")
         return _NUMBERS[name]
 
+    def _slice(self, item: dict[str, Any], depth: int) -> slice:
+        parts = item["slice"]
+        is_bound = lambda part: part is None or type(part) is int
+        if set(item) != {"slice"} or not isinstance(parts, list) or len(parts) != 3 or not all(map(is_bound, parts)):
+            raise ValueError(f"The file has a slice of an unknown kind: {item!r:.60}.")
+        return slice(*parts)
+
+    def _scorer(self, item: dict[str, Any], depth: int) -> Any:
+        if set(item) != {"scorer"} or item["scorer"] not in get_scorer_names():
+            raise ValueError(f"The file has a scorer that scikit-learn does not have: {item!r:.60}.")
+        return get_scorer(item["scorer"])
+
     def _generator(self, item: dict[str, Any], depth: int) -> Any:
         try:
             state = self.decode(item["generator"], depth + 1)
@@ -290,6 +313,8 @@ class Decoder:
         "type": _type,
         "dtype": _dtype,
         "generator": _generator,
+        "slice": _slice,
+        "scorer": _scorer,
     }
 
 
@@ -297,7 +322,7 @@ def _state_of(value: Any, name: str) -> dict[str, Any]:
     """The fields that make up an object; what can be computed from them again is left out."""
     cls = type(value)
     if hasattr(value, "get_params"):
-        unsaved = _unsaved_parameters(cls)
+        unsaved = _unsaved_parameters(cls, vars(value))
         parameters = {key: item for key, item in value.get_params(deep=False).items() if key not in unsaved}
         if not name.startswith(_LEARNING):
             return parameters
@@ -311,9 +336,13 @@ def _state_of(value: Any, name: str) -> dict[str, Any]:
     return _attributes(value)
 
 
-def _unsaved_parameters(cls: type) -> tuple[str, ...]:
-    # Pipelines read pickles from the folder `memory` when they are fitted again: a file must not choose it.
-    return ("memory",) if issubclass(cls, Pipeline) else getattr(cls, "_unsaved_parameters", ())
+def _unsaved_parameters(cls: type, state: dict[str, Any]) -> tuple[str, ...]:
+    """The parameters that files of such objects leave out; some only when there are learned attributes in `state`."""
+    if issubclass(cls, Pipeline):
+        # Pipelines read pickles from the folder `memory` when they are fitted again: a file must not choose it.
+        return ("memory",)
+    is_fitted = any(name.endswith("_") for name in state)
+    return getattr(cls, "_unsaved_parameters", ()) + (getattr(cls, "_unsaved_once_fitted", ()) if is_fitted else ())
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -321,7 +350,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     return {
         name: item
         for name, item in vars(value).items()
-        if not isinstance(getattr_static(cls, name, None), cached_property) and name not in _OBSERVERS
+        if not isinstance(getattr_static(cls, name, None), cached_property) and name not in _NOT_LEARNED
     }
 
 
@@ -329,7 +358,7 @@ def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
     """An object of its fields. Constructors that only store and check their arguments are called, no others."""
     if hasattr(cls, "get_params"):
         parameters = set(_parameters_of(cls))
-        wanted = parameters - set(_unsaved_parameters(cls))
+        wanted = parameters - set(_unsaved_parameters(cls, state))
         given = {key: item for key, item in state.items() if key in wanted}
         learned = {key: item for key, item in state.items() if key not in wanted}
         if set(given) != wanted or parameters & set(learned) or (learned and not name.startswith(_LEARNING)):
@@ -366,6 +395,17 @@ def _is_field(cls: type, name: str) -> bool:
     return name in names
 
 
+def _scorer_name(value: Any) -> str | None:
+    """The name of one of scikit-learn's scorers; None for anything else, such as a scorer of a user's function."""
+    if type(value).__module__ != type(get_scorer("r2")).__module__:
+        return None
+    return next((name for name in get_scorer_names() if _is_alike(get_scorer(name), value)), None)
+
+
+def _is_alike(mine: Any, theirs: Any) -> bool:
+    return type(mine) is type(theirs) and vars(mine) == vars(theirs)
+
+
 def _number(value: Any) -> Any:
     if isinstance(value, Integral):
         return int(value)
@@ -384,11 +424,13 @@ def _refusal(value: Any, path: str) -> TypeError:
     advice = "Keep the model with skops or pickle, which store code by name."
     if cls.__name__ in HOLD_FUNCTIONS or (callable(value) and not hasattr(value, "get_params")):
         what = cls.__name__ if cls.__name__ in HOLD_FUNCTIONS else "A function"
-        return UnsupportedKernelError(
-            f"{what} cannot be written to a file that holds no code: `{path}` is {value!r:.100}. Write the kernel with "
-            "those of preimage.kernels (sums, products, ScaledInputs, ...) where it is one, or keep the model with "
-            "skops or pickle, which store code by name."
-        )
+        reason = f"{what} cannot be written to a file that holds no code: `{path}` is {value!r:.100}."
+        if isinstance(value, Kernel) or path.endswith(".kernel"):
+            return UnsupportedKernelError(
+                f"{reason} Write the kernel with those of preimage.kernels (sums, products, ScaledInputs, ...), or "
+                "keep the model with skops or pickle, which store code by name."
+            )
+        return TypeError(f"{reason} {advice}")
     if hasattr(value, "get_params"):
         return TypeError(
             f"{cls.__name__} cannot be written to a file that holds no code: files keep models of preimage, and those "

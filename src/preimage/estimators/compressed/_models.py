@@ -58,8 +58,8 @@ class Compressed(ReportsProgress, Saved, BaseEstimator):
 
     kind: str
 
-    #: A file keeps the machine and not the original, which may be a thousand times larger.
-    _unsaved_parameters = ("estimator",)
+    #: A file keeps the fitted machine and not the original, which may be a thousand times larger.
+    _unsaved_once_fitted = ("estimator",)
 
     _parameter_constraints = {
         "estimator": [BaseEstimator, None],
