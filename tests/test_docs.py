@@ -87,6 +87,12 @@ def test_names_that_texts_cite_exist():
                 assert name in known, f"{path.name} cites {name_of_module}.{name}, which is not there or not public"
 
 
+def test_files_that_pages_name_exist():
+    for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]:
+        for name in re.findall(r"`((?:\w+/)*\w+\.py)`", page.read_text(encoding="utf-8")):
+            assert (SOURCE / name).exists() or (DOCS.parent / name).exists(), f"{page.name} names {name}"
+
+
 def test_the_map_of_layers_is_the_one_that_imports_obey():
     drawn = re.search(r"an import points down only:\n\n```\n(.*?)```", (DOCS / "design.md").read_text(), re.DOTALL)
     assert [set(line.split()) for line in drawn[1].splitlines()] == LAYERS

@@ -107,7 +107,7 @@ class KernelKMeans(
         "online" is the update of [1]_: one pass in the order of rows, each row to the centre that is nearest when
         it comes, and that centre moves to the mean of its rows. It is cheaper, and worse: it depends on the order.
     preimage : str or Preimage, default="auto"
-        How `cluster_preimages` goes back to input space; names as in `KernelPCA`.
+        How `cluster_preimages` finds inputs for the centres; names as in `KernelPCA`.
     tol : float, default=1e-6
         Stop after an iteration that lowers the objective by at most this fraction of what the run has lowered it by.
         Zero waits until no row moves.
@@ -128,7 +128,7 @@ class KernelKMeans(
     Attributes
     ----------
     labels_ : integer array of shape (n,)
-        The nearest centre of each row, what `predict` says; a lazy Dask array for a Dask array.
+        The nearest centre of each row, as given by `predict`; a lazy Dask array for a Dask array.
     centers_ : Expansion of n_clusters vectors
         The centres in feature space.
     inertia_ : float

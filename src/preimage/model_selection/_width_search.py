@@ -137,7 +137,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         The curves of all criteria that the class Gram matrix gives, not of the chosen one alone.
     best_gamma_ : float
     best_index_ : int
-        The nearest place of `gammas_`.
+        Position of the candidate in `gammas_` that is nearest to `best_gamma_`.
     best_params_ : dict
         The parameter and its value.
     best_estimator_ : estimator

@@ -61,7 +61,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
     r"""A transformer or classifier whose values for new points are distributed as those for training points.
 
     With more variables than samples, principal components, kernel principal components and decision functions are
-    larger on the training set than on anything else: a point takes part in finding the axes it is projected on. A
+    larger on the training set than on new data, because a point takes part in finding the axes it is projected on. A
     classifier trained on such scores, or the threshold of a decision function, then finds new points near zero, and
     predicts the majority class for nearly all of them. This is variance inflation [1]_ [2]_. The remedy is to learn how
     values shrink, from models that leave training points out, and to undo it.
@@ -149,10 +149,10 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
     >>> from preimage import Renormalized
     >>> rng = np.random.default_rng(0)
     >>> X, X_new = rng.normal(size=(2, 60, 1000))
-    >>> plain, cured = PCA(10).fit(X), Renormalized(PCA(10)).fit(X)
+    >>> plain, corrected = PCA(10).fit(X), Renormalized(PCA(10)).fit(X)
     >>> bool(plain.transform(X).std() / plain.transform(X_new).std() > 3)
     True
-    >>> bool(0.8 < cured.transform(X).std() / cured.transform(X_new).std() < 1.25)
+    >>> bool(0.8 < corrected.transform(X).std() / corrected.transform(X_new).std() < 1.25)
     True
     """
 

@@ -40,7 +40,8 @@ def compress(
     r"""Approximate a kernel machine by one with a few dozen points: smaller, faster, with the original's methods.
 
     A machine :math:`f(x) = \sum_i \alpha_i k(x_i, x) + b` costs one kernel value per point.
-    :math:`\tilde f(x) = \sum_{j \le n} \beta_j k(z_j, x) + \tilde b` with fewer points of its own choice comes close.
+    :math:`\tilde f(x) = \sum_{j \le n} \beta_j k(z_j, x) + \tilde b` with fewer points, which need not be among
+    the original ones, approximates it.
 
     Parameters
     ----------
@@ -55,8 +56,8 @@ def compress(
     n_points : int or None, default=None
         Points to keep. None finds the smallest number whose score on X (and y) drops by at most `tolerance`.
     X : array of shape (n, d), optional
-        Data of the kind that will be predicted, without labels if need be: training data do. With them, `method`
-        "auto" fits function values where it matters, and thresholds are set anew.
+        Data of the kind that will be predicted; training data are suitable, and labels are not needed. With them,
+        `method` "auto" fits function values on these data, and thresholds are set again.
     y : array of shape (n,), optional
         Labels of X. Without them, scores are agreement with the original.
     method : str or Reducer, default="auto"
