@@ -7,7 +7,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from preimage import datasets
-from preimage.datasets import _files, _openml
+from preimage.datasets import _files
 
 # loader, file, and the shape and type of each of its arrays
 DOCUMENTED = {
@@ -97,7 +97,7 @@ def openml(no_files, monkeypatch):
         assert (as_frame, parser) == (False, "liac-arff")
         return shelf[data_id]
 
-    monkeypatch.setattr(_openml, "fetch_openml", fetch_openml)
+    monkeypatch.setattr(_files, "fetch_openml", fetch_openml)
     return shelf
 
 
@@ -165,7 +165,7 @@ def test_a_failed_download_says_where_to_put_the_file(no_files, monkeypatch):
     def unreachable(**_):
         raise URLError("no route to host")
 
-    monkeypatch.setattr(_openml, "fetch_openml", unreachable)
+    monkeypatch.setattr(_files, "fetch_openml", unreachable)
     with pytest.raises(FileNotFoundError, match=r"no route to host.*usps\.npz in a directory.*PREIMAGE_DATA"):
         datasets.load_usps()
 

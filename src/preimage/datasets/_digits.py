@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from preimage._typing import Array
-from preimage.datasets._files import load
-from preimage.datasets._openml import fetch_images
+from preimage.datasets._files import fetch_images, load
 
 
 def load_usps() -> Bunch:

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from preimage.datasets._files import load
-from preimage.datasets._openml import fetch_table
+from preimage.datasets._files import fetch_table, load
 
 
 def load_ionosphere() -> Bunch:
