@@ -1,4 +1,4 @@
-"""Handwritten digits with their official split in training and test part."""
+"""Images: handwritten digits with their official split, objects on a turntable."""
 
 from typing import Any
 
@@ -60,3 +60,18 @@ def _download_mnist() -> dict[str, Any]:
 def _split(X: Array, y: Array, n_train: int) -> dict[str, Any]:
     y = y.astype(np.uint8)
     return Bunch(X_train=X[:n_train], y_train=y[:n_train], X_test=X[n_train:], y_test=y[n_train:])
+
+
+def load_coil20() -> Bunch:
+    """COIL-20: 20 objects, 72 views of each in steps of five degrees, 32 × 32 grey pixels.
+
+    Returns
+    -------
+    Bunch
+        `X` (1440, 1024) of uint8, images row by row, consecutive rows being consecutive views; `y`, the object, 1 … 20.
+
+    References
+    ----------
+    S. Nene, S. Nayar, H. Murase, "Columbia Object Image Library (COIL-20)", report CUCS-005-96, 1996.
+    """
+    return load("coil20")
