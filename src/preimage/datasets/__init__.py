@@ -1,9 +1,8 @@
 """The data sets of the papers, from local files or from OpenML, and synthetic scans."""
 
 from preimage.datasets._files import data_directory
-from preimage.datasets._haxby import load_haxby
 from preimage.datasets._images import load_coil20, load_mnist, load_usps
-from preimage.datasets._synthetic_scans import make_scans
+from preimage.datasets._scans import load_haxby, make_scans
 from preimage.datasets._tables import (
     GENE_EXPRESSION_NAMES,
     IDA_NAMES,
