@@ -3,12 +3,11 @@
 import numpy as np
 
 from preimage._typing import Array, Rows
-from preimage.geometry._checks import check_geometry
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
 from preimage.geometry._isotropic import is_radial
 from preimage.geometry._jet import CONNECTION
-from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
+from preimage.geometry._metric import check_geometry, metric, require_regular, smallest_relative_eigenvalues
 from preimage.kernels import Kernel
 
 

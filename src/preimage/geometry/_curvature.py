@@ -6,7 +6,6 @@ from typing import TypeAlias
 import numpy as np
 
 from preimage._typing import Array, Rows
-from preimage.geometry._checks import check_geometry
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
 from preimage.geometry._isotropic import (
@@ -17,7 +16,7 @@ from preimage.geometry._isotropic import (
     radial_direction,
 )
 from preimage.geometry._jet import CURVATURE
-from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
+from preimage.geometry._metric import check_geometry, metric, require_regular, smallest_relative_eigenvalues
 from preimage.kernels import Kernel
 
 # Numbers in the largest tensor to return (1 GiB), and in the largest intermediate tensor of smaller results (32 MiB,

@@ -7,9 +7,8 @@ from scipy.integrate import solve_ivp
 
 from preimage._arrays import to_numpy
 from preimage._typing import Array, Rows
-from preimage.geometry._checks import check_geometry
 from preimage.geometry._christoffel import christoffel
-from preimage.geometry._metric import metric, require_regular, smallest_relative_eigenvalues
+from preimage.geometry._metric import check_geometry, metric, require_regular, smallest_relative_eigenvalues
 from preimage.kernels import Kernel
 
 # Absolute tolerance of the integration, relative to the size of the starting point: coordinates that are zero need one.

@@ -10,8 +10,7 @@ import numpy as np
 from preimage._linalg import is_semidefinite, semidefinite_tolerance
 from preimage._typing import Rows
 from preimage.exceptions import UnsupportedKernelError
-from preimage.geometry._checks import check_geometry
-from preimage.geometry._metric import metric, smallest_relative_eigenvalues
+from preimage.geometry._metric import check_geometry, metric, smallest_relative_eigenvalues
 from preimage.kernels import InnerProduct, Kernel, PairwiseQuantity, ProfileKernel, SquaredDistance
 
 # Steps of the scan over s for dot-product and radial profiles: a change of sign that is narrower than a two-thousandth

@@ -3,10 +3,9 @@
 import numpy as np
 
 from preimage._typing import Array, Rows
-from preimage.geometry._checks import check_geometry
 from preimage.geometry._curvature import curvature_by_blocks
 from preimage.geometry._isotropic import isotropic_chart, isotropic_curvatures, radial_direction
-from preimage.geometry._metric import metric
+from preimage.geometry._metric import check_geometry, metric
 from preimage.kernels import Kernel
 
 # Squared sine of the angle of two directions below which they span no plane: the area is a difference of numbers with

@@ -3,9 +3,14 @@
 import numpy as np
 
 from preimage._typing import Array, Rows
-from preimage.geometry._checks import check_geometry
 from preimage.geometry._isotropic import Chart, isotropic_chart, metric_eigenvalues
-from preimage.geometry._metric import metric, regularity_tolerance, require_regular, smallest_relative_eigenvalues
+from preimage.geometry._metric import (
+    check_geometry,
+    metric,
+    regularity_tolerance,
+    require_regular,
+    smallest_relative_eigenvalues,
+)
 from preimage.kernels import Kernel
 
 
