@@ -39,9 +39,15 @@ from preimage.discriminants._problem import ClassScatters, coefficients_on
 from preimage.discriminants._rule import NEED_VALUES, THRESHOLDS
 from preimage.discriminants._sparse_fisher import sparse_paths
 from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_kernel_tags
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    check_queries,
+    is_precomputed,
+    map_queries,
+    named_kernel,
+    with_kernel_tags,
+)
 from preimage.estimators._landmark_fit import as_selector, decided_landmarks
-from preimage.estimators._queries import check_queries, map_queries
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector

@@ -55,12 +55,14 @@ from preimage.clustering import (
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
+    check_queries,
     is_precomputed,
     kernel_and_inputs,
+    map_queries,
+    through_device,
     with_kernel_tags,
 )
 from preimage.estimators._landmark_fit import as_selector, landmark_inputs, selection_rng, uses_landmarks
-from preimage.estimators._queries import check_queries, map_queries, through_device
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel

@@ -29,7 +29,7 @@ from preimage.eigensolvers import EigenOptions, Eigensolver
 from preimage.estimators._component_pictures import ComponentPictures
 from preimage.estimators._cross_fit import FOLDS, cross_fitted, needs_folds
 from preimage.estimators._drop_in import SKLEARN_SOLVERS, DropIn
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, with_kernel_tags
+from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, through_device, with_kernel_tags
 from preimage.estimators._landmark_fit import (
     Inputs,
     as_selector,
@@ -39,7 +39,6 @@ from preimage.estimators._landmark_fit import (
     uses_landmarks,
 )
 from preimage.estimators._preimages import PreimageMixin, axes_machine, points_of
-from preimage.estimators._queries import through_device
 from preimage.feature_space import Gram
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import KernelMachine

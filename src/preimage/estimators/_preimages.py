@@ -11,7 +11,7 @@ from preimage._arrays import array_namespace, is_chunked, is_lazy, to_numpy
 from preimage._typing import Array, Rows
 from preimage._validation import check_coordinate_shape, check_coordinates, require_in_memory
 from preimage._warnings import warn_user
-from preimage.estimators._queries import check_queries, map_queries
+from preimage.estimators._kernel_input import check_queries, map_queries
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel

@@ -16,8 +16,8 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, check_points, generator
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
+from preimage.estimators._kernel_input import check_queries
 from preimage.estimators._preimages import points_of
-from preimage.estimators._queries import check_queries
 from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
 from preimage.kernels import squared_distance_percentile
