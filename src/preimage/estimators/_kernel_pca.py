@@ -26,7 +26,6 @@ from preimage._validation import (
 from preimage._warnings import warn_user
 from preimage.components import LandmarkModel, PrincipalSubspace, principal_subspace
 from preimage.eigensolvers import EigenOptions, Eigensolver
-from preimage.estimators._component_pictures import ComponentPictures
 from preimage.estimators._cross_fit import FOLDS, cross_fitted, needs_folds
 from preimage.estimators._drop_in import SKLEARN_SOLVERS, DropIn
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, through_device, with_kernel_tags
@@ -38,7 +37,7 @@ from preimage.estimators._landmark_fit import (
     selection_rng,
     uses_landmarks,
 )
-from preimage.estimators._preimages import PreimageMixin, axes_machine, points_of
+from preimage.estimators._preimages import ComponentPictures, PreimageMixin, axes_machine, points_of
 from preimage.feature_space import Gram
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import KernelMachine

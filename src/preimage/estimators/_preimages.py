@@ -1,4 +1,4 @@
-"""Pre-images of fitted transformers: from coordinates in a subspace of feature space to inputs."""
+"""Pre-images of fitted transformers: from coordinates in a subspace of feature space, or from its axes, to inputs."""
 
 from collections.abc import Callable
 from numbers import Integral
@@ -16,8 +16,8 @@ from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
 from preimage.machines import Coordinates, KernelMachine
-from preimage.solvers import PreimageResult
-from preimage.solvers._walks import navigate
+from preimage.solvers import PreimageResult, TargetSolver, free_length_preimages
+from preimage.solvers._walks import as_linear_functions, basis_images, navigate
 
 
 class PreimageMixin:
@@ -200,3 +200,36 @@ def axes_machine(estimator: Any) -> KernelMachine:
         getattr(estimator, "feature_names_in_", None),
         to_numpy(weights),
     )
+
+
+class ComponentPictures(PreimageMixin):
+    """Mixed into estimators whose `subspace_` has principal axes with `eigenvalues_`."""
+
+    eigenvalues_: Array
+    n_features_in_: int
+
+    def component_preimages(self, n_components: int | None = None) -> Array:
+        """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components.
+
+        For a kernel without a gradient, the training points whose images do so best.
+        """
+        check_is_fitted(self)
+        self._require_inputs()
+        axes = self._leading_subspace(n_components).frame
+        n_directed = int(np.sum(to_numpy(self.eigenvalues_) != 0))
+        if len(axes) > n_directed:
+            raise ValueError(
+                f"Only the first {n_directed} of {len(axes)} components have a direction; the others are zeros, kept "
+                f"by remove_zero_eig=False. Ask for component_preimages({n_directed})."
+            )
+        solver = self.preimage_ if isinstance(self.preimage_, TargetSolver) else None
+        return free_length_preimages(as_linear_functions(axes), solver)[0]
+
+    def component_images(self, n_components: int | None = None) -> Array:
+        r"""Projections of the mapped basis vectors on the axes, shape (n_components, d).
+
+        Entry (j, i) is :math:`\langle V_j, \varphi(e_i) \rangle`: for a linear kernel the principal axis itself.
+        """
+        check_is_fitted(self)
+        self._require_inputs()
+        return basis_images(self._leading_subspace(n_components).frame, self.n_features_in_)
