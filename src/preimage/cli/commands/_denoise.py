@@ -15,8 +15,7 @@ from preimage.cli import _options
 from preimage.cli._console import DataError, FileError, console, plain_errors, speaker
 from preimage.cli._figure import draw
 from preimage.cli._options import AUTO
-from preimage.cli.runs._denoise import Request, check_rows, denoise_rows
-from preimage.cli.runs._denoise_large import denoise_file, is_large
+from preimage.cli.runs._denoise import Request, check_rows, denoise_file, denoise_rows, is_large
 from preimage.cli.runs._partial import remains
 from preimage.cli.tables._files import (
     FORMATS,
