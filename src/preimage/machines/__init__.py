@@ -13,4 +13,4 @@ from preimage.machines.outputs import (
     Output,
     Regression,
 )
-from preimage.machines.outputs._thresholds import best_threshold
+from preimage.machines.outputs._output import best_threshold

@@ -8,9 +8,15 @@ from itertools import combinations
 import numpy as np
 
 from preimage._typing import Array, Targets
-from preimage.machines.outputs._output import Output, check_choice, check_classes, check_flag, check_optional_vectors
+from preimage.machines.outputs._output import (
+    Output,
+    check_choice,
+    check_classes,
+    check_flag,
+    check_optional_vectors,
+    shift_keeping_decisions,
+)
 from preimage.machines.outputs._platt import class_probabilities
-from preimage.machines.outputs._thresholds import shift_keeping_decisions
 
 
 @dataclass(frozen=True, eq=False)

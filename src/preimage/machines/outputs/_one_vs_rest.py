@@ -12,9 +12,9 @@ from preimage.machines.outputs._output import (
     check_number,
     check_optional_vectors,
     check_vector,
+    shift_keeping_decisions,
 )
 from preimage.machines.outputs._platt import class_probabilities
-from preimage.machines.outputs._thresholds import shift_keeping_decisions
 
 #: In `constants`: the function of this class is not constant.
 NOT_CONSTANT = -1

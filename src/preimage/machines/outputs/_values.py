@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage._typing import Array, Targets
-from preimage.machines.outputs._output import Output, check_count, check_flag, check_number
-from preimage.machines.outputs._thresholds import shift_keeping_decisions
+from preimage.machines.outputs._output import Output, check_count, check_flag, check_number, shift_keeping_decisions
 
 # Support vectors of a one-class machine that are on its margin have the value zero, up to libsvm's tolerance of 1e-3.
 # Their signs are chance and must not decide the threshold: twice that tolerance leaves them out. Ten times more would
