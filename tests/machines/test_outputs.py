@@ -19,7 +19,7 @@ from preimage.machines.outputs import (
     Output,
     Regression,
 )
-from preimage.machines.outputs._platt import couple
+from preimage.machines.outputs._classes import couple
 from preimage.persistence._file import from_bytes, to_bytes
 
 OBJECTS = np.array(["a", "long", "b"], dtype=object)

@@ -28,7 +28,7 @@ from preimage.interop._private import (
 from preimage.kernels import CallableKernel, Kernel, Precomputed
 from preimage.machines import KernelMachine
 from preimage.machines.outputs import Binary, Coordinates, Detection, OneVsOne, OneVsRest, Output, Regression
-from preimage.machines.outputs._one_vs_rest import NOT_CONSTANT
+from preimage.machines.outputs._classes import NOT_CONSTANT
 
 SUPPORTED = (
     "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, GaussianProcessRegressor, KernelPCA, Nystroem, "

@@ -19,7 +19,7 @@ from preimage.machines.outputs import (
     Output,
     Regression,
 )
-from preimage.machines.outputs._one_vs_rest import NOT_CONSTANT
+from preimage.machines.outputs._classes import NOT_CONSTANT
 
 # A tensor, its NumPy type, and its number of columns; None is a vector.
 Described: TypeAlias = tuple[Tensor, Any, int | None]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from preimage.interop.onnx._graph import Graph, Tensor, element_type, onnx
-from preimage.machines.outputs._platt import MARGIN, MOST_SWEEPS, STOPPING_GAP
+from preimage.machines.outputs._classes import MARGIN, MOST_SWEEPS, STOPPING_GAP
 from preimage.machines.outputs._probabilistic import Calibrated
 
 
