@@ -8,8 +8,7 @@ import numpy as np
 from preimage._arrays import integer_power, to_dense, to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop.onnx._distances import is_known_quantity, quantity_diagonal, quantity_values
-from preimage.interop.onnx._graph import Graph, Tensor
-from preimage.interop.onnx._traced import Traced
+from preimage.interop.onnx._graph import Graph, Tensor, Traced
 from preimage.kernels import (
     Iterated,
     Kernel,
