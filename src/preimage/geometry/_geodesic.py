@@ -1,4 +1,4 @@
-"""Geodesics: the straightest paths on the mapped surface, and the connection that bends them."""
+"""Straightest paths on the mapped surface, lengths of paths, and the connection that geodesics obey."""
 
 from dataclasses import dataclass
 
