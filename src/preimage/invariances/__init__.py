@@ -1,10 +1,9 @@
 """Transformations of images, signals or any inputs that models should ignore; their tangents, and virtual examples."""
 
-from preimage.invariances._function import FunctionTransformation
 from preimage.invariances._tangent_covariance import TangentCovariance, as_tangent_covariance, directional_derivatives
 from preimage.invariances._thicken import Thicken
 from preimage.invariances._time_shift import TimeShift
-from preimage.invariances._transformation import Transformation
+from preimage.invariances._transformation import FunctionTransformation, Transformation
 from preimage.invariances._virtual_examples import VirtualExamples
 from preimage.invariances._warps import Rotate, Scale, TranslateX, TranslateY
 

@@ -12,8 +12,7 @@ from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.feature_space import Expansion
-from preimage.invariances._function import as_transformations
-from preimage.invariances._transformation import Transformation
+from preimage.invariances._transformation import Transformation, as_transformations
 from preimage.kernels import InnerProduct, Kernel, ProfileKernel, SquaredDistance
 
 # Rows that are transformed and compared with the expansion points together: their kernel values with a thousand points

@@ -11,8 +11,7 @@ from sklearn.cluster import KMeans
 from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, to_numpy
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import check_parameters
-from preimage.invariances._function import as_transformations
-from preimage.invariances._transformation import Transformation
+from preimage.invariances._transformation import Transformation, as_transformations
 
 
 class VirtualExamples(BaseEstimator):
