@@ -6,9 +6,16 @@ import numpy as np
 
 from preimage._typing import Array, Rows
 from preimage._validation import Interval, check_parameters
-from preimage.invariances._grid import as_images, as_rows, centered_coordinates, derivatives, moved_along, sampled
+from preimage.invariances._images import (
+    SPLINE_STEP,
+    as_images,
+    as_rows,
+    centered_coordinates,
+    derivatives,
+    moved_along,
+    sampled,
+)
 from preimage.invariances._transformation import Amount, Transformation, check_amount, check_rows
-from preimage.invariances._warps import SPLINE_STEP
 
 
 class TimeShift(Transformation):
