@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from preimage.calibration import transfer_function
-from preimage.calibration._histogram import specify_histogram
 from preimage.calibration._samples import count, deviation, matched_by_rank, mean, quantiles
-from preimage.calibration._transfer import fit_affine, fit_increasing, fit_isotonic
+from preimage.calibration._transfer import fit_affine, fit_increasing, fit_isotonic, specify_histogram
 
 RNG = np.random.default_rng(0)
 VALUES, OTHERS, WEIGHTS = RNG.normal(size=20), RNG.normal(size=20), RNG.integers(1, 6, size=20)

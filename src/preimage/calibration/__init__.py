@@ -2,13 +2,12 @@
 
 from preimage.calibration._comparison import compare_decisions, signal_of
 from preimage.calibration._dependence import dependence_test
-from preimage.calibration._histogram import renormalize
 from preimage.calibration._inflation import inflation
 from preimage.calibration._leave_one_out import LeaveOneOut, leave_one_out, linear_leave_one_out
 from preimage.calibration._orthogonal import TrainingSpan
 from preimage.calibration._svm_leave_one_out import svm_leave_one_out
 from preimage.calibration._threshold import Threshold
-from preimage.calibration._transfer import transfer_function
+from preimage.calibration._transfer import renormalize, transfer_function
 
 __all__ = [
     "compare_decisions",

@@ -14,8 +14,8 @@ from preimage._validation import count_rows, generator
 from preimage.calibration import compare_decisions, dependence_test, signal_of
 from preimage.calibration._comparison import SCORINGS, check_scoring, decision_score, margins_of, predicted_codes
 from preimage.calibration._dependence import DependenceTest
-from preimage.calibration._histogram import histogram_overlap
 from preimage.calibration._inflation import SMALLEST_INFLATION, inflation_interval, is_inflated, is_resolved
+from preimage.calibration._transfer import histogram_overlap
 from preimage.renormalization._corrections import Calibration
 from preimage.renormalization._inputs import fitted_on
 from preimage.renormalization._learn_scores import learn_score_calibration
