@@ -21,8 +21,14 @@ from preimage.estimators._preimages import points_of
 from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
 from preimage.kernels import squared_distance_percentile
-from preimage.model_selection._denoising_criteria import AddedNoise, JointStein, MaskedColumns, SteinEstimate
-from preimage.model_selection._noise import add_noise, estimate_noise
+from preimage.model_selection._denoising_criteria import (
+    AddedNoise,
+    JointStein,
+    MaskedColumns,
+    SteinEstimate,
+    add_noise,
+    estimate_noise,
+)
 from preimage.persistence import Saved
 from preimage.solvers import FixedPoint, Gradient
 
