@@ -19,10 +19,9 @@ from sklearn.svm import SVC
 from preimage import KernelPCA
 from preimage.datasets import load_haxby, make_scans
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
-from preimage.model_selection._alignment import align_maps
 from preimage.model_selection._halves import half_splits
 from preimage.model_selection._pr_curve import pr_curve
-from preimage.model_selection._reproducible_map import reproducible_map
+from preimage.model_selection._reproducible_map import align_maps, reproducible_map
 from preimage.model_selection._split_half import split_half
 from preimage.model_selection._split_half_tests import (
     paired_permutation_test,
