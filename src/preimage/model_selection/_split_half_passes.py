@@ -16,8 +16,8 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import generator
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._halves import half_splits
+from preimage.model_selection._maps import weight_maps
 from preimage.model_selection._reproducible_map import align_maps, map_correlation, reproducible_map
-from preimage.model_selection._weight_maps import weight_maps
 
 # From training rows and rows to denoised rows.
 Denoise: TypeAlias = Callable[[Array, Array], Array]

@@ -1,13 +1,17 @@
-"""Which variables decisions depend on: squared gradients, on average over samples."""
+"""Maps of a fitted estimator, one number per variable: weights or sensitivities, through the steps of a pipeline."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import expit, log_expit, softmax
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectorMixin
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_array
 
 from preimage._arrays import to_dense
@@ -15,8 +19,90 @@ from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
 from preimage.discriminants import LinearRule
 from preimage.interop import machine_of
+from preimage.interop._affine import affine_map_of
 from preimage.machines import Binary
-from preimage.model_selection._pull_back import pulled_back, transformed, unwrapped
+from preimage.renormalization import Renormalized
+
+
+def unwrapped(estimator: Any) -> tuple[list[Any], Any]:
+    """The steps before the last one, and the last one, of a fitted pipeline or search; no steps of anything else.
+
+    A `Renormalized` classifier has the maps of the one inside: thresholds and scales have no directions.
+    """
+    if hasattr(estimator, "best_estimator_"):
+        return unwrapped(estimator.best_estimator_)
+    if isinstance(estimator, Renormalized):
+        return unwrapped(estimator.estimator_)
+    if not isinstance(estimator, Pipeline):
+        return [], estimator
+    inner, last = unwrapped(estimator.steps[-1][1])
+    steps = [step for _, step in estimator.steps[:-1] if step is not None and step != "passthrough"]
+    return steps + inner, last
+
+
+def transformed(steps: list[Any], X: Rows) -> Rows:
+    """X after the steps."""
+    for step in steps:
+        X = step.transform(X)
+    return X
+
+
+def pulled_back(steps: list[Any], gradients: Array) -> Array:
+    """Gradients with respect to the inputs of the first step from those with respect to the outputs of the last.
+
+    Parameters
+    ----------
+    steps : list of fitted transformers
+        Affine ones: scalers, selections of variables, PCA.
+    gradients : array of shape (k, d')
+
+    Returns
+    -------
+    array of shape (k, d)
+    """
+    for step in reversed(steps):
+        gradients = pull_back(step, gradients)
+    return gradients
+
+
+@singledispatch
+def pull_back(step: Any, gradients: Array) -> Array:
+    """Gradients through one affine transformer; other packages may register theirs."""
+    affine = affine_map_of(step)
+    if affine is not None:
+        return (affine.matrix @ gradients.T).T
+    raise TypeError(
+        f"Maps of a pipeline are taken back through scalers, selections of variables, PCA and nested pipelines; got "
+        f"{type(step).__name__}. Transform the data first, or give a function `maps(model, X)` that returns the map."
+    )
+
+
+@pull_back.register
+def _(step: Pipeline, gradients: Array) -> Array:
+    return pulled_back([inner for _, inner in step.steps if inner is not None and inner != "passthrough"], gradients)
+
+
+@pull_back.register
+def _(step: Renormalized, gradients: Array) -> Array:
+    # Of scores as they are: those are what the steps after it were fitted to.
+    return pulled_back([step.estimator_], gradients)
+
+
+@pull_back.register
+def _(step: MinMaxScaler, gradients: Array) -> Array:
+    # Of clipped ones inside their range.
+    return gradients * step.scale_
+
+
+@pull_back.register
+def _(step: FunctionTransformer, gradients: Array) -> Array:
+    if step.func is None:
+        return gradients
+    raise TypeError(
+        f"The derivatives of the function {step.func!r} of a FunctionTransformer are not known. Transform the data "
+        "first, or give a function `maps(model, X)` that returns the map."
+    )
+
 
 OUTPUTS = ("auto", "decision", "log_proba")
 # From values of functions, (q, k), to one array of derivatives of an output with respect to them per output.
@@ -183,3 +269,87 @@ def _against_rest(temperature: float) -> Link:
             yield temperature * expit(-logits) * (np.eye(F.shape[1])[c] - p)
 
     return derivatives
+
+
+KINDS = ("auto", "coef", "scalings", "importances", "sensitivity")
+_ATTRIBUTES = {"coef": "coef_", "scalings": "scalings_", "importances": "feature_importances_"}
+
+
+@dataclass(frozen=True)
+class WeightMaps:
+    """Maps of a model, and whether they come in any order and sign, and need alignment.
+
+    Attributes
+    ----------
+    values : array of shape (k, d)
+    are_components : bool
+        Whether they are canonical variates, sorted by how much they separate classes, rather than one per class.
+    """
+
+    values: Any
+    are_components: bool
+
+
+def weight_maps(estimator: Any, X: Rows, maps: Any = "auto") -> WeightMaps:
+    """The maps of weights of a fitted estimator, with respect to the variables it was given.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Also a pipeline or a search; maps are taken back through scalers, selections of variables and PCA.
+    X : array of shape (n, d)
+        Samples at which "sensitivity" looks.
+    maps : {"auto", "coef", "scalings", "importances", "sensitivity"} or callable, default="auto"
+        The attribute `coef_`, `scalings_` or `feature_importances_`, a `sensitivity_map`, or ``maps(estimator, X)``,
+        which returns an array of shape (d,) or (k, d). "auto" takes the canonical variates of more than two classes,
+        else the first of these that there is.
+
+    Returns
+    -------
+    WeightMaps
+    """
+    if callable(maps):
+        values = np.atleast_2d(np.asarray(maps(estimator, X), dtype=np.float64))
+        return WeightMaps(_checked(values, X, maps), are_components=False)
+    if maps not in KINDS:
+        raise ValueError(f"`maps` is one of {', '.join(map(repr, KINDS))} or a function; got {maps!r}.")
+    steps, last = unwrapped(estimator)
+    kind = _best_kind(last) if maps == "auto" else maps
+    if kind == "sensitivity":
+        return WeightMaps(sensitivity_map(estimator, X)[None, :], are_components=False)
+    found = getattr(last, _ATTRIBUTES[kind], None)
+    if found is None:
+        raise TypeError(
+            f"{type(last).__name__} has no {_ATTRIBUTES[kind]}. maps='sensitivity' works for kernel machines, a "
+            "function `maps(model, X)` for anything."
+        )
+    values = np.asarray(to_dense(found), dtype=np.float64)
+    values = values.T if kind == "scalings" else np.atleast_2d(values)
+    # Importances are not derivatives: only a selection of variables can be undone for them.
+    steps = _selections(steps) if kind == "importances" else steps
+    return WeightMaps(_checked(pulled_back(steps, values), X, kind), are_components=kind == "scalings")
+
+
+def _best_kind(model: Any) -> str:
+    several = getattr(model, "classes_", np.empty(0)).size > 2
+    order = ("scalings", "coef", "importances") if several else ("coef", "scalings", "importances")
+    return next((kind for kind in order if getattr(model, _ATTRIBUTES[kind], None) is not None), "sensitivity")
+
+
+def _selections(steps: list[Any]) -> list[Any]:
+    """The steps that choose variables: importances do not change with the scale of one, and cannot be mixed."""
+    for step in steps:
+        if not isinstance(step, (SelectorMixin, StandardScaler, RobustScaler, MaxAbsScaler, MinMaxScaler)):
+            raise TypeError(
+                f"Importances are taken back through scalers and selections of variables; got {type(step).__name__}. "
+                "Give a function `maps(model, X)` that returns the map."
+            )
+    return [step for step in steps if isinstance(step, SelectorMixin)]
+
+
+def _checked(values: Array, X: Rows, maps: Any) -> Array:
+    if values.ndim != 2 or values.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"A map has one weight per variable, {X.shape[1]} here; maps={maps!r} gave shape {tuple(values.shape)}."
+        )
+    return values
