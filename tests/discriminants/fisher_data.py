@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from preimage.discriminants import ScatterFisher
-from preimage.discriminants._point_coordinates import PointCoordinates
+from preimage.discriminants._scatter_fisher import PointCoordinates
 from preimage.feature_space import ClassMoments
 
 

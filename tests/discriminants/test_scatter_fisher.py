@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from preimage.discriminants import GramFisher
-from preimage.discriminants._point_coordinates import PointCoordinates
+from preimage.discriminants._scatter_fisher import PointCoordinates
 from preimage.feature_space import ClassMoments
 from preimage.kernels import Gaussian, Polynomial
 

@@ -24,8 +24,7 @@ from preimage._typing import Array
 from preimage._validation import require_in_memory
 from preimage.discriminants._fit import FisherOptions
 from preimage.discriminants._gram_fisher import GramFisher
-from preimage.discriminants._point_coordinates import PointCoordinates
-from preimage.discriminants._scatter_fisher import ScatterFisher
+from preimage.discriminants._scatter_fisher import PointCoordinates, ScatterFisher
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import ClassMoments, Expansion, Gram, require_finite
 from preimage.invariances import TangentCovariance
