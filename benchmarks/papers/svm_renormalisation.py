@@ -50,7 +50,7 @@ from preimage.datasets import (
     load_usps,
 )
 from preimage.estimators._training_rows import TrainingRows
-from preimage.renormalization._learn_decisions import learn_decision_calibration
+from preimage.renormalization._learn import learn_decision_calibration
 from preimage.renormalization._left_out import left_out_decisions
 from preimage.renormalization._renormalized import Renormalized
 

@@ -23,8 +23,7 @@ from preimage.estimators._training_rows import TrainingRows
 from preimage.persistence import Saved
 from preimage.renormalization._corrections import METHODS, Calibration
 from preimage.renormalization._inputs import as_scores, fitted_on, rows_of
-from preimage.renormalization._learn_decisions import learn_decision_calibration, prefers_machines
-from preimage.renormalization._learn_scores import learn_score_calibration
+from preimage.renormalization._learn import learn_decision_calibration, learn_score_calibration, prefers_machines
 from preimage.renormalization._left_out import left_out_decisions
 from preimage.renormalization._one_vs_rest import is_multiclass_svc, one_vs_rest
 

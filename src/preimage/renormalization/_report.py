@@ -18,7 +18,7 @@ from preimage.calibration._inflation import SMALLEST_INFLATION, inflation_interv
 from preimage.calibration._transfer import histogram_overlap
 from preimage.renormalization._corrections import Calibration
 from preimage.renormalization._inputs import fitted_on
-from preimage.renormalization._learn_scores import learn_score_calibration
+from preimage.renormalization._learn import learn_score_calibration
 from preimage.renormalization._renormalized import (
     Renormalized,
     automatic_guard,

@@ -19,7 +19,7 @@ from preimage import KernelFisherDiscriminant
 from preimage.calibration import TrainingSpan
 from preimage.datasets import data_directory, load_gene_expression
 from preimage.exceptions import UnsupportedKernelError
-from preimage.renormalization._learn_decisions import learn_decision_calibration
+from preimage.renormalization._learn import learn_decision_calibration
 from preimage.renormalization._left_out import LeftOutDecisions, left_out_decisions
 
 METHODS = ["threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none", "auto"]
