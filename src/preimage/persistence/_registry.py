@@ -103,7 +103,7 @@ def registered_classes() -> tuple[type, ...]:
 
 @cache
 def skops_types() -> tuple[str, ...]:
-    """Names for ``skops.io.load(path, trusted=SKOPS_TYPES)``: every registered class, none of which holds a function.
+    """`preimage.interop.SKOPS_TYPES`: every registered class by name, none of which holds a function.
 
     A new estimator, or a new part of one, is among them as soon as it is written. Loading an object of these classes
     sets its fields and runs nothing; functions and classes of others among the fields are for skops to ask about.

@@ -60,7 +60,7 @@ def compress_command(
     """Make a kernel machine small: the same predictions from a few dozen points.
 
     Takes support vector machines, calibrated or not, kernel ridge regression, Gaussian processes, kernel PCA, and
-    pipelines in which kernel PCA feeds a linear machine, from skops files.
+    pipelines in which kernel PCA feeds a linear machine, from files of `preimage.save` or skops.
     """
     with plain_errors(2):
         kind = format_of_model(output, OUTPUT_FORMATS, "OUT")

@@ -33,7 +33,10 @@ def embed_command(
     input: Annotated[Path, typer.Argument(help=f"A table of any size: {SOURCE_FORMATS}.")],
     output: Annotated[Path, typer.Argument(help="Where the coordinates go: .npy, .csv or .parquet.")],
     components: Annotated[
-        Any, typer.Option(parser=_options.components_number, metavar="N|SHARE", help="Components, or their share.")
+        Any,
+        typer.Option(
+            parser=_options.components_number, metavar="N|FRACTION", help="Components, or the fraction of variance."
+        ),
     ] = "10",
     kernel: Annotated[Kernel, typer.Option(help="Kernel.")] = "rbf",
     gamma: Annotated[

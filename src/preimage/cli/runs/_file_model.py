@@ -161,7 +161,8 @@ def read_model(path: Path) -> KernelPCA:
     except (OSError, ValueError, ImportError) as error:
         raise FileError(f"{path} is no model that preimage wrote, or damaged: {one_line(error)}") from error
     if not isinstance(model, KernelPCA) or not hasattr(model, "subspace_"):
-        raise FileError(f"{path} holds no fitted KernelPCA, but {type(model).__name__}.")
+        found = "one that was not fitted" if isinstance(model, KernelPCA) else type(model).__name__
+        raise FileError(f"{path} holds no fitted KernelPCA, but {found}.")
     return model
 
 

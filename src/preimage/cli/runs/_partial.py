@@ -103,7 +103,7 @@ class PartialOutput:
         try:
             return read(_beside(self.output, ".model"))
         except (OSError, ValueError) as error:
-            raise FileError(f"{one_line(error)} Start anew with --no-resume.") from error
+            raise FileError(f"{one_line(error).rstrip('.')}. Start anew with --no-resume.") from error
 
     def begin(
         self,
