@@ -3,6 +3,7 @@
 import re
 from threading import Thread
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_moons
@@ -230,6 +231,18 @@ def test_long_fits_report_their_stages(make, message, capsys):
 def test_passes_over_rows_count_them(block_shape):
     calls = calls_of(lambda: KernelPCA(2, gamma=1.0, landmarks=20).fit(X))
     assert [call for call in calls if call[2] == "Learning from rows"][-1][:2] == (120, 120)
+
+
+def test_pre_images_are_counted(tmp_path, capsys):
+    model = KernelPCA(2, gamma=1.0, preimage="fixed_point", verbose=True).fit(X)
+    for work in (model.denoise, lambda rows: model.inverse_transform(model.transform(rows))):
+        calls = calls_of(lambda work=work: work(X))
+        assert calls[0] == (0, 120, "Finding pre-images") and calls[-1] == (120, 120, "Finding pre-images")
+        assert "Finding pre-images: 120" in capsys.readouterr().err
+    mapped = np.memmap(tmp_path / "rows", dtype=float, mode="w+", shape=X.shape)
+    mapped[:] = X
+    for work in (model.transform, model.denoise):
+        assert calls_of(lambda work=work: work(mapped))[-1] == (120, 120, "Rows of a memory map")
 
 
 def test_functions_report_their_stages(capsys):

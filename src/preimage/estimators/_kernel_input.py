@@ -20,6 +20,7 @@ from preimage._arrays import (
     take_rows,
     to_numpy,
 )
+from preimage._progress import stage
 from preimage._rows import map_rows
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import (
@@ -237,7 +238,16 @@ def map_queries(estimator: Any, function: Callable[[Array], Array], X: Rows, lik
         return function(X)
     name, dtype = type(estimator).__name__, like.dtype  # not the estimator: tasks should carry no more than they need
     checked = lambda rows: check_finite_block(name, as_points(rows).astype(dtype, copy=False))
-    return map_rows(lambda rows: function(checked(rows)), X, rows=LAZY_ROWS)
+    if is_chunked(X):  # whose progress is for its scheduler to show
+        return map_rows(lambda rows: function(checked(rows)), X, rows=LAZY_ROWS)
+    with stage("Rows of a memory map", X.shape[0]) as advance:
+
+        def counted(rows: Array) -> Array:
+            found = function(checked(rows))
+            advance(found.shape[0])
+            return found
+
+        return map_rows(counted, X, rows=LAZY_ROWS)
 
 
 def through_device(subspace: Subspace, device: str) -> Callable[[Rows], Array]:

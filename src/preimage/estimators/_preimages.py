@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, is_chunked, is_lazy, to_numpy
+from preimage._progress import progress_bar
 from preimage._typing import Array, Rows
 from preimage._validation import check_coordinate_shape, check_coordinates, require_in_memory
 from preimage._warnings import warn_user
@@ -102,7 +103,8 @@ class PreimageMixin:
                 f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
             )
         count = self._leading(n_components, Y.shape[1])
-        return self.preimage_.inverse(self.subspace_.leading(count), self._in_frame(count)(Y[:, :count]), start)
+        with progress_bar(getattr(self, "verbose", False)):
+            return self.preimage_.inverse(self.subspace_.leading(count), self._in_frame(count)(Y[:, :count]), start)
 
     def navigate(self, A: Rows, B: Rows, steps: int = 10) -> Array:
         """Inputs along the straight line between two points of the subspace.
@@ -129,7 +131,8 @@ class PreimageMixin:
         self._require_inputs()
         subspace = self._leading_subspace(n_components)
         if not is_lazy(X):
-            return points_of(self.preimage_.inverse(subspace, subspace.coordinates(X), X))
+            with progress_bar(getattr(self, "verbose", False)):
+                return points_of(self.preimage_.inverse(subspace, subspace.coordinates(X), X))
         solver = self.preimage_.ready(subspace, with_start=True)
         return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
 
@@ -157,7 +160,8 @@ class PreimageMixin:
         return check_queries(self, X, self.subspace_.frame.coefficients)
 
     def _map(self, function: Callable[[Array], Array], X: Rows) -> Array:
-        return map_queries(self, function, X, self.subspace_.frame.coefficients)
+        with progress_bar(getattr(self, "verbose", False)):
+            return map_queries(self, function, X, self.subspace_.frame.coefficients)
 
     def _require_inputs(self) -> None:
         if self.kernel_.points_are_row_numbers:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, concat_rows, from_numpy, is_host, itemsize, take_rows, to_dense, to_numpy
 from preimage._memory import free_memory
+from preimage._progress import stage
 from preimage._rows import cut, map_rows
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Subspace
@@ -252,8 +253,12 @@ class TargetSolver(Preimage):
     def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
         start = nearest_in_subspace(subspace, Y) if start is None else start
         # Targets have as many coefficients as there are training points: not all of them at once.
-        parts = target_parts(Y, subspace.frame.points)
-        return PreimageResult.join([self.solve(subspace.embed(Y[part, :]), start[part, :]) for part in parts])
+        results = []
+        with stage("Finding pre-images", Y.shape[0]) as advance:
+            for part in target_parts(Y, subspace.frame.points):
+                results.append(self.solve(subspace.embed(Y[part, :]), start[part, :]))
+                advance(part.stop - part.start)
+        return PreimageResult.join(results)
 
 
 def about_origin(solve: Callable[..., PreimageResult]) -> Callable[..., PreimageResult]:
