@@ -570,6 +570,16 @@ def test_estimators_with_anything_in_them_load_or_raise_value_error(number, valu
     assert not isinstance(loaded, KernelPCA) or set(vars(loaded)) <= {*vars(from_bytes(FITTED)), key}
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("_skl_callbacks", [1]), ("subspace_", None), ("n_features_in_", 3), ("n_features_in_", 5)]
+)
+def test_fitted_models_that_cannot_work_are_refused(name, value):
+    document = document_of(FITTED)
+    document["value"]["state"][name] = value
+    with pytest.raises(ValueError, match="needs|cannot be one"):
+        from_bytes(with_document(FITTED, document))
+
+
 def test_a_small_file_cannot_ask_for_endless_time():
     kernel = Gaussian(0.5)
     for _ in range(80):

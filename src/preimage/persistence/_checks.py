@@ -154,6 +154,15 @@ def _check_features(estimator: Any) -> None:
     d = estimator.n_features_in_
     _require(_is_count(d), "a positive number of features; got {!r:.30}", d)
     _check_names(getattr(estimator, "feature_names_in_", None), d)
+    if "subspace_" in vars(estimator):
+        _check_fitted_subspace(estimator.subspace_, d)
+
+
+def _check_fitted_subspace(subspace: Any, d: int) -> None:
+    _require(isinstance(subspace, Subspace), f"a subspace; got {type(subspace).__name__}")
+    frame = subspace.frame
+    if not frame.kernel.points_are_row_numbers:
+        _require(frame.points.shape[1] == d, f"points of {d} columns; got {_describe(frame.points)}")
 
 
 def _check_libsvm(svm: Any) -> None:

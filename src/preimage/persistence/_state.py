@@ -384,9 +384,10 @@ def _parameters_of(cls: type) -> list[str]:
 
 
 def _check_field(cls: type, name: str) -> None:
-    """Refuse fields that would take the place of a method."""
+    """Refuse fields that would take the place of a method, and those that are never written."""
     is_method = hasattr(type(getattr_static(cls, name, None)), "__get__") and name not in _parameters_of(cls)
-    if not name.isidentifier() or name.startswith("__") or (is_method and not _is_field(cls, name)):
+    is_name = name.isidentifier() and not name.startswith("__") and name not in _NOT_LEARNED
+    if not is_name or (is_method and not _is_field(cls, name)):
         raise ValueError(f"{cls.__name__} of the file has a field that cannot be one: {name!r:.60}.")
 
 
