@@ -239,6 +239,11 @@ def test_pre_images_are_counted(tmp_path, capsys):
         calls = calls_of(lambda work=work: work(X))
         assert calls[0] == (0, 120, "Finding pre-images") and calls[-1] == (120, 120, "Finding pre-images")
         assert "Finding pre-images: 120" in capsys.readouterr().err
+    assert calls_of(lambda: KernelPCA(2, gamma=1.0).fit(X).inverse_transform(X))[-1] == (
+        1,
+        1,
+        "Learning a map to inputs",
+    )
     mapped = np.memmap(tmp_path / "rows", dtype=float, mode="w+", shape=X.shape)
     mapped[:] = X
     for work in (model.transform, model.denoise):

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from preimage._arrays import array_namespace, as_points, from_numpy, in_double, take_rows, to_dense, to_numpy
+from preimage._progress import stage
 from preimage._rows import map_rows
 from preimage._typing import Array
 from preimage._validation import Interval, check_parameters, generator
@@ -163,7 +164,9 @@ class FittedMap(Preimage):
         size = len(subspace)
         if size in self.maps and self._is_for(self.maps[size], subspace):
             return self.maps[size]
-        found = self.settings.regress(subspace, self.rows)
+        with stage("Learning a map to inputs", 1) as advance:
+            found = self.settings.regress(subspace, self.rows)
+            advance()
         self.maps.setdefault(size, found)
         return found
 
@@ -186,11 +189,25 @@ class FittedMap(Preimage):
         results = [direct_result(Z[part, :], objective_at(subspace.embed(Y[part, :]), Z[part, :])) for part in parts]
         return PreimageResult.join(results)
 
-    kernel = property(lambda self: self._largest().kernel)
-    coordinates = property(lambda self: self._largest().coordinates)
-    weights = property(lambda self: self._largest().weights)
-    mean = property(lambda self: self._largest().mean)
-    ridge = property(lambda self: self._largest().ridge)
+    @property
+    def kernel(self) -> Kernel:
+        return self._largest().kernel
+
+    @property
+    def coordinates(self) -> Array:
+        return self._largest().coordinates
+
+    @property
+    def weights(self) -> Array:
+        return self._largest().weights
+
+    @property
+    def mean(self) -> Array:
+        return self._largest().mean
+
+    @property
+    def ridge(self) -> float:
+        return self._largest().ridge
 
     def _largest(self) -> CoordinateMap:
         return self.maps[max(self.maps)]
