@@ -1,5 +1,7 @@
 """Spans that grow point by point, against projections written out."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -123,6 +125,14 @@ def test_more_points_than_a_block_and_than_there_was_room_for(rng):
     nested = GrowingSpan.nested(Gaussian(1.0)(X))
     assert_allclose(nested.coefficients, span.coefficients, atol=1e-10)
     assert_allclose(np.triu(span.coefficients, 1), 0)
+
+
+def test_a_nested_span_of_nearly_dependent_points_does_not_doubt_the_kernel():
+    X = np.random.default_rng(7).normal(scale=0.5, size=(200, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        span = GrowingSpan.nested(Gaussian(1.0)(X))
+    assert span.residual_trace < 1e-6 * len(X)
 
 
 def test_candidates_weights_and_goals(rows):

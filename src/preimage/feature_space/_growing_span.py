@@ -124,7 +124,7 @@ class GrowingSpan:
         self._outside: Array | None = None  # the pivots, where some are no rows
         # Candidates whose residuals were rounding errors, and the number of pivots when that was last reconsidered.
         self._is_closed, self._closed_since = np.zeros(self.diagonal.size, dtype=bool), 0
-        self._is_indefinite = False
+        self._checks_definiteness = True
         capacity = max(capacity, 1) + (0 if start is None else len(start))
         self._factor = PivotFactor(capacity)
         self._axes = self._axes_room(capacity)  # Gᵀ, so that a new column of G is contiguous
@@ -150,6 +150,9 @@ class GrowingSpan:
         """
         n = gram.shape[0]
         span = cls(Precomputed(gram), np.arange(n)[:, None], values=values, capacity=n)
+        # Pivots in a given order may be tiny, and their errors make residuals more negative than estimates allow. Whether
+        # a kernel is positive semidefinite on data is decided where points are chosen.
+        span._checks_definiteness = False
         span.add_in_order()
         return span
 
@@ -393,11 +396,11 @@ class GrowingSpan:
     def _require_semidefinite(self, residuals: np.ndarray) -> None:
         # Residuals that far below zero are rare, and rounding errors are computed for these alone.
         suspects = np.flatnonzero(residuals < -semidefinite_tolerance(self._kernel_rows.dtype) * self.largest)
-        if self._is_indefinite or not suspects.size:
+        if not self._checks_definiteness or not suspects.size:
             return
         suspects = suspects[is_significant(-residuals[suspects], self.rounding_errors(suspects))]
         if suspects.size:
-            self._is_indefinite = True
+            self._checks_definiteness = False  # one warning is enough
             warn_user(
                 f"{self.kernel!r} is not positive semidefinite on these data: a squared residual is "
                 f"{residuals[suspects].min():.2g}. Residual traces are not to be trusted; use a positive semidefinite "
