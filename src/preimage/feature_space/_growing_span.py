@@ -150,7 +150,7 @@ class GrowingSpan:
         """
         n = gram.shape[0]
         span = cls(Precomputed(gram), np.arange(n)[:, None], values=values, capacity=n)
-        # Pivots in a given order may be tiny, and their errors make residuals more negative than estimates allow. Whether
+        # Pivots in a given order may be tiny, and their errors make residuals more negative than estimated. Whether
         # a kernel is positive semidefinite on data is decided where points are chosen.
         span._checks_definiteness = False
         span.add_in_order()
