@@ -8,7 +8,6 @@ from sklearn.cluster import KMeans
 
 from preimage.clustering import CoordinatePass, Search, coordinate_kmeans
 from preimage.clustering import _coordinate_kmeans as module
-from preimage.clustering import _coordinate_pass as passes
 from preimage.clustering._coordinate_kmeans import coordinate_lloyd
 
 SEARCH = Search(3, "k-means++", n_init=3, algorithm="lloyd", max_iter=300, tol=0.0, rng=np.random.default_rng(0))
@@ -29,7 +28,7 @@ def data(X, weights=None, held=True):
 
 @pytest.fixture(params=[1000, 7])
 def block(request, monkeypatch):
-    monkeypatch.setattr(passes, "BLOCK", request.param)
+    monkeypatch.setattr(module, "BLOCK", request.param)
 
 
 @pytest.mark.parametrize("held", [True, False])

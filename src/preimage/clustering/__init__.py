@@ -7,7 +7,6 @@ from preimage.clustering._clusters import (
     pairwise_boundaries,
     rows_in_double,
 )
-from preimage.clustering._coordinate_kmeans import coordinate_kmeans
-from preimage.clustering._coordinate_pass import CoordinatePass
+from preimage.clustering._coordinate_kmeans import CoordinatePass, coordinate_kmeans
 from preimage.clustering._gram_kmeans import gram_kmeans
 from preimage.clustering._restarts import Search
