@@ -8,9 +8,8 @@ from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._oriented_kernel_pca import OrientedKernelPCA
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.estimators._semisupervised_kernel_pca import SemiSupervisedKernelPCA
-from preimage.estimators._sparse_greedy_classification import SparseGreedyClassifier
+from preimage.estimators._sparse_greedy import SparseGreedyClassifier, SparseGreedyRegressor
 from preimage.estimators._sparse_greedy_model import SparseGreedyPath
-from preimage.estimators._sparse_greedy_regression import SparseGreedyRegressor
 from preimage.estimators.compressed._compress import compress
 from preimage.estimators.compressed._models import (
     CompressedClassifier,
