@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import Array, Rows
-from preimage.plotting._images import as_images, draw_strip, strip_width
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import as_images, draw_strip, panels, strip_width
 
 
 class DenoisingDisplay:

@@ -5,8 +5,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._typing import Rows
-from preimage.plotting._images import as_images, draw_strip, middles, strip_width
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import as_images, draw_strip, middles, panels, strip_width
 
 
 class NavigationDisplay:

@@ -9,8 +9,7 @@ from preimage._arrays import to_numpy
 from preimage._typing import Array
 from preimage.interop import machine_of
 from preimage.machines import Binary, Calibrated, Logistic, OneVsOne, OneVsRest
-from preimage.plotting._images import as_images
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import as_images, panels
 
 
 class ReducedSetDisplay:
