@@ -28,7 +28,7 @@ from _measure import describe_machine, peak_memory
 from preimage import KernelPCA
 from preimage._rows import cut
 from preimage._threads import available_threads, run_parallel
-from preimage.feature_space._kernel_moments import BLOCK, TILE
+from preimage.feature_space._moments import BLOCK, TILE
 
 FEATURES, LANDMARKS, COMPONENTS = 32, 500, 20
 GAMMA = 1 / 128

@@ -6,8 +6,7 @@ from preimage.feature_space._empirical_map import empirical_map
 from preimage.feature_space._expansion import Expansion, distinct_images, distinct_rows
 from preimage.feature_space._gram import CenteredGram, Gram, require_finite
 from preimage.feature_space._growing_span import GrowingSpan
-from preimage.feature_space._kernel_moments import KernelMoments
-from preimage.feature_space._moments import Moments
+from preimage.feature_space._moments import KernelMoments, Moments
 from preimage.feature_space._subspace import Subspace
 
 __all__ = ["Expansion", "Gram", "GrowingSpan", "Moments", "Proposal", "Subspace"]

@@ -12,8 +12,7 @@ import numpy as np
 from preimage._arrays import as_points, from_numpy, in_double, take_rows, to_numpy
 from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
-from preimage.feature_space._kernel_moments import BLOCK, shifted_kernel_values
-from preimage.feature_space._moments import Moments
+from preimage.feature_space._moments import BLOCK, Moments, shifted_kernel_values
 from preimage.kernels import Kernel
 
 
