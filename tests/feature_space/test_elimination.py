@@ -56,3 +56,13 @@ def test_of_equal_scores_the_longest_residual_wins():
     H = np.diag([1.0, 4.0, 9.0, 4.0])
     kept, _ = eliminate(H, np.zeros(4), by_largest(lambda residuals: np.ones(4)), 4)
     assert_array_equal(kept[0], 2)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_products_of_the_factor_are_the_matrix_however_small_its_pivots(seed):
+    """A wide kernel on crowded points: pivots reach the size of rounding errors, the factor stays one."""
+    X = np.random.default_rng(seed).normal(size=(50, 2)) / 4
+    H = np.exp(-np.sum((X[:, None] - X) ** 2, axis=2))
+    kept, L = eliminate(H, np.full(50, 4 * np.finfo(float).eps), in_order, 50)
+    assert np.diagonal(L).min() ** 2 < 1e-12
+    assert_allclose(L @ L.T, H[np.ix_(kept, kept)], rtol=0, atol=20 * np.finfo(float).eps)
