@@ -62,9 +62,9 @@ class BlockResiduals:
         """Make candidate j a pivot; returns its residual column over the root of its residual."""
         P = self._columns[: self._count]
         # A step of a pivoted Cholesky factorisation: row j of the residual H − PᵀP over the root of its diagonal entry.
-        # That entry is taken from the row. `diagonal`, which is updated by subtraction, differs from it by rounding, and
-        # a root of the one under a row of the other would not be a factor of H where residuals are small: with a
-        # residual of 1e-14, a rounding error of 1e-16 made errors of 1e-11 in the products.
+        # That entry is taken from the row. `diagonal` is updated by subtraction and differs from it by rounding, and a
+        # row over the root of the other is no factor of H where residuals are small: with a residual of 1e-14, a
+        # rounding error of 1e-16 made errors of 1e-11 in the products.
         row = self.H[j] - P[:, j] @ P
         column = row / np.sqrt(row[j] if row[j] > 0 else self.diagonal[j])
         if self._squares is not None:
