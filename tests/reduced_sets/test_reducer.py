@@ -384,27 +384,3 @@ def test_a_target_of_length_zero_has_no_error(rng):
     target = random_target(rng)
     nothing = target @ np.zeros((2, 1))
     assert relative_error(nothing, project(nothing, target.points[:3])) == 0
-
-
-def test_merging_keeps_the_vectors(rng):
-    points = np.round(rng.normal(size=(40, 2)))  # signed zeros among them
-    target = Expansion(Gaussian(0.3), points, rng.normal(size=(40, 3)))
-    short = target.merged()
-    assert short.points.shape[0] == len({tuple(row + 0) for row in points})
-    assert_allclose((target - short).squared_norms(), 0, atol=1e-12)
-
-
-@pytest.mark.parametrize("layout", [sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
-def test_merging_sees_through_sparse_storage(layout, rng):
-    points = np.round(np.maximum(rng.normal(size=(40, 3)), 0))
-    coefficients = rng.normal(size=(40, 2))
-    dense = Expansion(Gaussian(0.3), points, coefficients).merged()
-    thin = Expansion(Gaussian(0.3), sparse.csr_matrix(layout(points)), coefficients).merged()
-    assert thin.points.shape == dense.points.shape
-    Z = rng.normal(size=(5, 3))
-    assert_allclose(thin(Z), dense(Z))
-
-
-def test_explicit_zeros_are_zeros():
-    stored = sparse.csr_matrix((np.array([1.0, 0.0, 1.0]), np.array([0, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
-    assert Expansion(Linear(), stored, np.ones((2, 1))).merged().points.shape[0] == 1

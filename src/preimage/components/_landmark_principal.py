@@ -270,8 +270,8 @@ def select_landmarks(selector: LandmarkSelector, kernel: Kernel, X: Rows, rng: n
 def _moments(kernel: Kernel, points: Array, X: Rows, weights: np.ndarray | None, device: str | None) -> KernelMoments:
     """Moments of X, which is read once; NumPy data go through the device block by block, and the sums come back."""
     if device is None or is_foreign(X):
-        return KernelMoments.of(kernel, points, X, weights=weights)
+        return KernelMoments.of(kernel, points, X, weights=weights, who="KernelPCA")
     to_device = lambda rows: on_device(rows, device)
-    there = KernelMoments.of(kernel, to_device(points), X, weights=weights, to_device=to_device)
+    there = KernelMoments.of(kernel, to_device(points), X, weights=weights, to_device=to_device, who="KernelPCA")
     values = replace(there.values, mean=to_numpy(there.values.mean), scatter=to_numpy(there.values.scatter))
     return replace(there, points=points, values=values)

@@ -189,6 +189,7 @@ class KernelMoments:
         *,
         weights: Array | None = None,
         to_device: Callable[[Array], Array] | None = None,
+        who: str = "KernelMoments",
     ) -> KernelMoments:
         """One pass over X: an array, a memory map, a Dask array.
 
@@ -202,11 +203,13 @@ class KernelMoments:
             How often each row counts; once by default.
         to_device : callable, optional
             Moves a block of rows of X to that device.
+        who : str
+            What needs the moments, for messages.
         """
         values_of, from_disk, as_numbers = kernel.against(points), is_lazy(X), kernel.points_are_row_numbers
 
         def block(rows: Array, weights: Array | None) -> _Sums:
-            rows = check_finite_block("KernelPCA", as_points(rows)) if from_disk else rows
+            rows = check_finite_block(who, as_points(rows)) if from_disk else rows
             rows = rows if to_device is None else to_device(rows)
             return _Sums.of(kernel, values_of, rows if as_numbers else as_points(rows), weights)
 
