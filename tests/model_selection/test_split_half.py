@@ -22,10 +22,10 @@ from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._halves import half_splits
 from preimage.model_selection._pr_curve import pr_curve
 from preimage.model_selection._reproducible_map import align_maps, reproducible_map
-from preimage.model_selection._split_half import split_half
-from preimage.model_selection._split_half_tests import (
+from preimage.model_selection._split_half import (
     paired_permutation_test,
     permuted_labels,
+    split_half,
     split_half_null,
 )
 

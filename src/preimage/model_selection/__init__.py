@@ -5,8 +5,13 @@ from preimage.model_selection._denoising_search import DenoisingSearch
 from preimage.model_selection._maps import WeightMaps, sensitivity_map, weight_maps
 from preimage.model_selection._pr_curve import SplitHalfCurve, pr_curve
 from preimage.model_selection._reproducible_map import align_maps, fdr_threshold, map_correlation, reproducible_map
-from preimage.model_selection._split_half import SplitHalf, split_half
-from preimage.model_selection._split_half_tests import SplitHalfNull, paired_permutation_test, split_half_null
+from preimage.model_selection._split_half import (
+    SplitHalf,
+    SplitHalfNull,
+    paired_permutation_test,
+    split_half,
+    split_half_null,
+)
 from preimage.model_selection._width_search import WidthSearch, class_mean_radius
 
 __all__ = [
