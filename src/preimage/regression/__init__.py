@@ -1,4 +1,3 @@
 """Least squares on the nested frames of a growing set of points."""
 
-from preimage.regression._landmark_ridge import LandmarkRidge, nested_frame
-from preimage.regression._least_squares import LeastSquares
+from preimage.regression._landmark_ridge import LandmarkRidge, LeastSquares, nested_frame
