@@ -50,7 +50,8 @@ def report_progress(callback: Callback) -> Iterator[None]:
         Called as ``callback(done, total, message)``: `message` names a stage of the computation, and `done` of its
         `total` steps are finished. `total` is None while it is unknown. The first call of a stage comes before its
         first step; the last one has `done` equal to `total`. Stages follow each other: what happens inside a step of
-        one is not reported. Calls may come from other threads, but never two at a time.
+        one is not reported. Calls may come from other threads, but never two at a time. Computations that you start in
+        threads or processes of your own, such as joblib's, are heard only if they enter `report_progress` themselves.
 
     See Also
     --------

@@ -35,6 +35,16 @@ def done(*arguments):
     return result
 
 
+def test_options_of_a_fit_are_named_where_nothing_is_fitted(tmp_path):
+    np.save(tmp_path / "data.npy", X)
+    KernelPCA(2).fit(X).save(tmp_path / "model.safetensors")
+    result = done(tmp_path / "data.npy", tmp_path / "out.npy", "--model", tmp_path / "model.safetensors", *FEW)
+    assert "--components, --landmarks had no effect" in result.output
+    KernelPCA(2).save(tmp_path / "unfitted.safetensors")
+    result = run(tmp_path / "data.npy", tmp_path / "o.npy", "--model", tmp_path / "unfitted.safetensors")
+    assert result.exit_code == 2 and "KernelPCA, but one that was not fitted" in result.output
+
+
 def table(path):
     if path.suffix == ".npy":
         return np.load(path)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from preimage._warnings import warn_user
 from preimage.cli import _options
 from preimage.cli._console import FileError, plain_errors, speaker
 from preimage.cli.runs._embed import Embedding, embed
@@ -29,7 +30,12 @@ Kernel = Literal[
 Method = Literal["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
 
 
+# Options that say how a model is fitted: with --model they have nothing to say.
+OF_THE_FIT = ("components", "kernel", "gamma", "degree", "coef0", "landmarks", "method")
+
+
 def embed_command(
+    context: typer.Context,
     input: Annotated[Path, typer.Argument(help=f"A table of any size: {SOURCE_FORMATS}.")],
     output: Annotated[Path, typer.Argument(help="Where the coordinates go: .npy, .csv or .parquet.")],
     components: Annotated[
@@ -91,6 +97,8 @@ def embed_command(
         _check_outputs(written, save_model, force)
         started = time.perf_counter()
         ready = None if model is None else (model, read_model(model))
+        if ready is not None:
+            _warn_of_unused(context)
         if ready is not None and columns is None and hasattr(ready[1], "feature_names_in_"):
             columns = list(ready[1].feature_names_in_)
         source = open_source(input, columns, exclude)
@@ -116,6 +124,13 @@ def _report(model: KernelPCA, n_rows: int, source: Source, seconds: float) -> st
         f"Embedded {n_rows:,} rows of {source.n_columns} columns in {seconds:.1f} s: {model.n_components_} components, "
         f"{100 * sum(model.explained_variance_ratio_):.1f} % of the variance{width}; {about}."
     )
+
+
+def _warn_of_unused(context: typer.Context) -> None:
+    sources = ((name, context.get_parameter_source(name)) for name in OF_THE_FIT)
+    given = [f"--{name}" for name, source in sources if source is not None and source.name == "COMMANDLINE"]
+    if given:
+        warn_user(f"{', '.join(given)} had no effect: --model is a model that is fitted already.", UserWarning)
 
 
 def _table_format(output: Path) -> str:
