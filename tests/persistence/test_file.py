@@ -51,6 +51,7 @@ from preimage.machines import (
     Regression,
 )
 from preimage.persistence._file import from_bytes, to_bytes
+from preimage.persistence._tensors import from_safetensors, to_safetensors
 
 safetensors = pytest.importorskip("safetensors", reason="files are safetensors")
 
@@ -578,6 +579,20 @@ def test_fitted_models_that_cannot_work_are_refused(name, value):
     document["value"]["state"][name] = value
     with pytest.raises(ValueError, match=r"needs|cannot be one"):
         from_bytes(with_document(FITTED, document))
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [("indptr", {-1: 0}), ("indptr", {0: 2}), ("indptr", {1: 10**6}), ("indices", {0: 4}), ("indices", {1: -1})],
+)
+def test_sparse_points_that_would_be_read_beyond_their_end_are_refused(part, change):
+    points = sparse.csr_array(POINTS)
+    document, tensors = from_safetensors(to_bytes(machine(points=points)))
+    array = next(array for name, array in tensors.arrays.items() if name.endswith(part))
+    for place, value in change.items():
+        array[place] = value
+    with pytest.raises(ValueError, match="does not fit its shape"):
+        from_bytes(to_safetensors(document, tensors))
 
 
 def test_a_small_file_cannot_ask_for_endless_time():
