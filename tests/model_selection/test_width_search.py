@@ -272,3 +272,10 @@ def test_the_radius_of_class_means():
     assert_allclose(several, expected, rtol=1e-12)
     with pytest.raises(ValueError, match="class_mean_radius finds a width"):
         class_mean_radius(points, np.zeros(30), 1.0)
+
+
+@pytest.mark.parametrize("criterion", ["enclosing_ball", "mean_distance", "alignment", "randomized_ball"])
+def test_the_best_score_is_the_highest_of_the_candidates(criterion):
+    X, y = load_iris(return_X_y=True)
+    search = WidthSearch(criterion=criterion, gammas=np.geomspace(1e-3, 1e2, 11)).fit(X, y)
+    assert search.best_score_ == search.criteria_[criterion].max()

@@ -138,6 +138,8 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
     best_gamma_ : float
     best_index_ : int
         Position of the candidate in `gammas_` that is nearest to `best_gamma_`.
+    best_score_ : float
+        The criterion at ``gammas_[best_index_]``; higher is better.
     best_params_ : dict
         The parameter and its value.
     best_estimator_ : estimator
@@ -245,6 +247,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         self.gammas_, self.criteria_ = curves.gammas, curves.criteria
         self.best_gamma_ = settled_gamma(curves, sample, kernel, f"WidthSearch: {self.criterion}")
         self.best_index_ = int(np.argmin(np.abs(np.log(self.gammas_ / self.best_gamma_))))
+        self.best_score_ = float(self.criteria_[self.criterion][self.best_index_])
         self.best_params_ = {param: self.best_gamma_}
         self.ball_ = self._ball(curves)
         if self.estimator is not None and self.refit:
