@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -266,6 +267,27 @@ def test_searches_come_back_with_what_they_tried():
     loaded = again(search)
     np.testing.assert_array_equal(loaded.decision_function(X), search.decision_function(X))
     assert loaded.cv_results_["param_gamma"].tolist() == [0.1, 1.0] and loaded.best_params_ == search.best_params_
+
+
+@pytest.mark.parametrize("forged", [{}, {"_estimator": None}, {"_estimator": 3, "other": 1}])
+def test_a_score_without_its_estimator_is_refused(forged):
+    X, y = RNG.normal(size=(30, 4)), np.arange(30) % 2
+    data = to_bytes(GridSearchCV(KernelFisherDiscriminant(), {"gamma": [0.1, 1.0]}, cv=2).fit(X, y))
+    document = document_of(data)
+    text = json.dumps(document)
+    name = next(each for each in re.findall(r'"class": "([^"]*)"', text) if each.endswith("PassthroughScorer"))
+    scorer = _parts(document, name)[0]
+    scorer["state"] = forged
+    with pytest.raises(ValueError, match="_estimator"):
+        from_bytes(with_document(data, document))
+
+
+def _parts(item, name):
+    """The descriptions of objects of the class `name` inside of another."""
+    if isinstance(item, dict):
+        inside = [part for value in item.values() for part in _parts(value, name)]
+        return [item, *inside] if item.get("class") == name else inside
+    return [part for value in item for part in _parts(value, name)] if isinstance(item, list) else []
 
 
 @pytest.mark.parametrize("scoring", ["neg_log_loss", ["accuracy", "roc_auc"]])

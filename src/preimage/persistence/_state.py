@@ -55,6 +55,9 @@ _NUMBERS = {
 # What scikit-learn keeps on estimators about those who watch a fit, and a compiled loss that each fit makes anew; no
 # part of the model.
 _NOT_LEARNED = ("_skl_callbacks", "_parent_callback_ctx", "_loss_function_")
+# The scorer of searches without `scoring`: the `score` of its estimator, which is all that it needs to be made again.
+# scikit-learn 1.6 keeps requests of metadata in it as well; the constructor finds them in the estimator.
+_SCORE_OF_ESTIMATOR = "_PassthroughScorer"
 _GENERATORS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}
 
 
@@ -331,6 +334,8 @@ def _state_of(value: Any, name: str) -> dict[str, Any]:
         return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
     if hasattr(value, "_asdict"):
         return value._asdict()
+    if cls.__name__ == _SCORE_OF_ESTIMATOR:
+        return {"_estimator": value._estimator}
     if not hasattr(value, "__dict__"):
         raise TypeError(f"{cls.__name__} has no fields that could be stored: {value!r:.100}.")
     return _attributes(value)
@@ -373,6 +378,10 @@ def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
         if set(state) != wanted:
             raise _misfit(name, wanted, state)
         return cls(**state)
+    if cls.__name__ == _SCORE_OF_ESTIMATOR:
+        if set(state) != {"_estimator"} or not hasattr(state["_estimator"], "score"):
+            raise _misfit(name, {"_estimator"}, state)
+        return cls(state["_estimator"])
     plain: Any = object.__new__(cls)
     vars(plain).update(state)
     return plain
