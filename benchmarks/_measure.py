@@ -56,7 +56,7 @@ def timed_in_turn(functions, repeats):
     return {name: np.array(values) for name, values in seconds.items()}, results
 
 
-def record(name, values, settings, folder=RECORDS):
+def record(name, values, settings, folder=RECORDS, machine=None):
     """Keep measured numbers for the texts that quote them, with how they were obtained.
 
     `docs/claims.toml` ties sentences of the README and the guide to these files, and `tests/test_claims.py` compares.
@@ -69,12 +69,14 @@ def record(name, values, settings, folder=RECORDS):
         What was measured.
     settings : dict
         Sizes, seeds and whatever else is needed to obtain `values` again.
+    machine : str or None
+        What they were measured on, as `describe_machine` says it; None is this machine.
     """
     script = Path(sys.argv[0]).resolve()
     contents = {
         "script": str(script.relative_to(ROOT)),
         "command": f"python {script.relative_to(ROOT)} {shlex.join(sys.argv[1:])}".strip(),
-        "machine": describe_machine(),
+        "machine": machine or describe_machine(),
         "date": datetime.date.today().isoformat(),
         "settings": settings,
         "values": {key: float(f"{value:.4g}") for key, value in values.items()},
