@@ -7,6 +7,7 @@ from scipy import linalg
 from scipy.optimize import linear_sum_assignment
 
 from preimage._arrays import array_namespace, epsilon, itemsize
+from preimage._threads import large_decomposition
 from preimage._typing import Array
 from preimage.exceptions import UnsupportedKernelError
 
@@ -84,7 +85,8 @@ def require_semidefinite(kernel: Any, gram: Array, who: str, advice: str, dtype:
     """
     if kernel.is_positive_semidefinite:
         return
-    values = array_namespace(gram).linalg.eigvalsh(gram)
+    with large_decomposition(gram.shape[0]):
+        values = array_namespace(gram).linalg.eigvalsh(gram)
     if not is_semidefinite(values, gram.dtype if dtype is None else dtype):
         raise UnsupportedKernelError(
             f"{who} needs a positive semidefinite kernel; {kernel!r} has negative eigenvalues on these data (smallest "
@@ -132,7 +134,8 @@ def eigh_descending(A: Array) -> tuple[Array, Array]:
     """All eigenpairs of a symmetric matrix, largest eigenvalue first."""
     # Not SciPy's: it brings a BLAS of its own, whose idle threads spin for a while and halve the speed of NumPy's.
     xp = array_namespace(A)
-    values, vectors = xp.linalg.eigh(A)
+    with large_decomposition(A.shape[0]):
+        values, vectors = xp.linalg.eigh(A)
     return xp.flip(values), xp.flip(vectors, axis=1)
 
 
@@ -142,7 +145,8 @@ def top_eigh(A: Array, k: int | None) -> tuple[Array, Array]:
     k = n if k is None else k
     if isinstance(A, np.ndarray) and k < n // 3:
         # LAPACK's subset driver skips most of the back-transformation.
-        values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1], check_finite=False)
+        with large_decomposition(n):
+            values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1], check_finite=False)
         if values.shape[0] == k:
             return values[::-1], vectors[:, ::-1]
         # The driver silently returns fewer pairs where eigenvalues coincide; the full decomposition does not.
@@ -204,12 +208,13 @@ def whitening_factor(K: Array, dtype: Any) -> Array:
     several times faster than eigenvectors.
     """
     if isinstance(K, np.ndarray):
-        try:
-            L = np.linalg.cholesky(K)
-        except np.linalg.LinAlgError:
-            L = None
-        if L is not None and np.diagonal(L).min() ** 2 > TRUSTED_PIVOT * np.diagonal(K).max():
-            return np.linalg.inv(L).T
+        with large_decomposition(K.shape[0]):
+            try:
+                L = np.linalg.cholesky(K)
+            except np.linalg.LinAlgError:
+                L = None
+            if L is not None and np.diagonal(L).min() ** 2 > TRUSTED_PIVOT * np.diagonal(K).max():
+                return np.linalg.inv(L).T
     xp = array_namespace(K)
     values, vectors = eigh_descending(K)
     rank = max(1, numerical_rank(values, K.shape[0], tolerance=WHITENING[itemsize(dtype)]))

@@ -113,6 +113,13 @@ def stage(message: str, total: int | None = None, done: int = 0) -> Iterator[Cal
         tell(done)
 
 
+@contextmanager
+def unreported() -> Iterator[None]:
+    """Report no stage inside the `with` statement."""
+    with _told(()):
+        yield
+
+
 def reports_progress(method: Method) -> Method:
     """A method of an estimator whose stages are shown if it is `verbose`, and told to its scikit-learn callbacks."""
 

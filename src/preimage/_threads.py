@@ -1,68 +1,35 @@
-"""Run independent pieces of work on all cores, each with a BLAS of one thread."""
+"""How many threads may be used, and independent pieces of work on that many, each with a BLAS of one thread."""
 
 import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+import joblib
+
+from preimage._blas import another_blas_limit, blas_limit, blas_threads
+from preimage._pool import run_job
+from preimage._progress import unreported
 
 # Rows of matrices up to which one thread is about as fast as several: threads gain a few milliseconds on an eigenvalue
 # problem of this size. With a limit ten times larger, problems that take seconds would have one thread.
 SMALL = 1000
 
-_local = threading.local()
-_cores = threading.Lock()
+
+class _Caller(threading.local):
+    """The number of threads that a thread may use, or None where nobody has decided yet; and that of the process."""
+
+    threads: int | None = None
+    allowed = 1
 
 
-class _Limits:
-    """The limits on the number of BLAS threads that are in force at present.
-
-    The number of threads is global to the process. The first who sets a limit records what it was, the smallest of the
-    present limits holds, and the last to lift a limit restores the number, in whatever order threads come and go.
-    """
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.counts: list[int] = []
-        self.before: list[tuple[Any, int]] = []
-
-    def enter(self, count: int) -> None:
-        with self.lock:
-            if not self.counts:
-                libraries = _controller(os.getpid()).select(user_api="blas").lib_controllers
-                self.before = [(library, library.get_num_threads()) for library in libraries]
-            self.counts.append(count)
-            self._apply()
-
-    def leave(self, count: int) -> None:
-        with self.lock:
-            if count in self.counts:  # it is not in a process that was forked inside the limit
-                self.counts.remove(count)
-                self._apply()
-
-    def forget(self) -> None:
-        """Start again in a forked child: threads of the parent will never release the lock or lift a limit there."""
-        limited = bool(self.counts)
-        self.lock, self.counts = threading.Lock(), []
-        if limited:
-            self._apply()
-
-    def _apply(self) -> None:
-        for library, threads in self.before:
-            library.set_num_threads(min([threads, *self.counts]))
-
-
-_limits = _Limits()
+_caller = _Caller()
 
 
 def _after_fork() -> None:
-    global _cores
-    _cores = threading.Lock()
-    _limits.forget()
+    _caller.threads = None  # limits of the parent are lifted in a child
 
 
 if hasattr(os, "register_at_fork"):
@@ -73,61 +40,73 @@ def run_parallel(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
     """Call `work(item)` for every item, in threads where that helps; return the results in order.
 
     NumPy releases the interpreter lock in its loops and BLAS calls, so threads over blocks also speed up what BLAS
-    does not thread: exponentials, clamps, copies. Calls from inside such a thread run serially, and so does a second
-    caller while a first one uses the cores.
+    does not thread: exponentials, clamps, copies. Each thread takes the next item when it has done one: with several
+    items per thread, a slow one holds up nobody. Where there are fewer items than threads, calls from inside `work`
+    share the others; otherwise they run serially. All callers of a process share one set of threads.
     """
     items = list(items)
-    workers = min(len(items), available_threads())
-    if workers > 1 and not getattr(_local, "inside", False):
-        with single_threaded_blas() as limited:
-            if limited:
-                return list(_pool(os.getpid(), workers).map(lambda item: _inside(work, item), items))
-    return [work(item) for item in items]
+    available = available_threads()
+    threads = min(len(items), available)
+    if threads <= 1:
+        return [work(item) for item in items]
+    if _caller.threads is None:
+        with at_most(None):
+            return run_parallel(work, items)
+    inner, allowed = available // threads, _caller.allowed
+
+    def work_inside(item: Any) -> Any:
+        outer = _caller.threads
+        _caller.threads, _caller.allowed = inner, allowed
+        try:
+            return work(item)
+        finally:
+            _caller.threads = outer
+
+    with unreported():  # progress of pieces that run side by side would be shown mixed up
+        return run_job(work_inside, items, threads, allowed)
 
 
 def available_threads() -> int:
-    """The number of threads BLAS may use here: honours threadpoolctl, OMP_NUM_THREADS and joblib workers."""
-    counts = [library["num_threads"] for library in _controller(os.getpid()).info() if library["user_api"] == "blas"]
-    return max(counts, default=1)
+    """The number of threads that the calling thread may use here."""
+    return allowed_threads() if _caller.threads is None else _caller.threads
 
 
-@contextlib.contextmanager
-def single_threaded_blas() -> Iterator[bool]:
-    """Limit BLAS to one thread inside a `with` statement; yields whether this caller may start threads of its own.
+def allowed_threads() -> int:
+    """The number of threads that the process may use.
 
-    One caller at a time may; for the others BLAS has one thread as well.
+    The smallest of what BLAS may use (OMP_NUM_THREADS, threadpoolctl, the limit that joblib gives its worker processes)
+    and of the cores that the process may run on.
     """
-    cores = _cores  # held by name: a fork replaces the global one
-    alone = cores.acquire(blocking=False)
-    try:
-        with _limited(1):
-            yield alone
-    finally:
-        if alone:
-            cores.release()
+    return min(blas_threads(), allowed_cores())
 
 
-@contextlib.contextmanager
-def small_matrices(n_rows: int = 0) -> Iterator[None]:
-    """Work with one thread inside a `with` statement if matrices have at most `SMALL` rows.
-
-    Starting and joining threads takes longer than a product of small matrices, and much longer when other processes
-    keep the cores busy and a thread waits for one.
-    """
-    with single_threaded_blas() if n_rows <= SMALL else contextlib.nullcontext():
-        yield
+def allowed_cores() -> int:
+    """Cores that the process may use: those it may be scheduled on, and no more than the CPU quota of its container."""
+    scheduled = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _cores_within_quota(os.getpid(), scheduled)
 
 
 @contextlib.contextmanager
 def at_most(n_jobs: int | None) -> Iterator[None]:
-    """Use at most `n_jobs` threads inside a `with` statement; −1 or None is all cores, −2 all but one."""
+    """Use at most `n_jobs` threads inside a `with` statement, all of them by `run_parallel`: BLAS has one thread.
+
+    −1 or None is all cores, −2 all but one. Enter it once for a whole fit: pools of BLAS libraries spin while they wait
+    and take cores from each other and from threads of ours, and on a busy machine all of them wait for the one thread
+    that has no core. What only BLAS and LAPACK can do in parallel is in `large_decomposition`.
+    """
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning: give a number of threads, -1 or None for all, -2 for all but one.")
-    if n_jobs is None or n_jobs == -1:
-        yield
-        return
-    with _limited(n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)):
-        yield
+    outer, count = _caller.threads, available_threads()
+    if outer is None:
+        _caller.allowed = count
+    if n_jobs is not None:
+        count = min(count, n_jobs if n_jobs > 0 else max(1, allowed_cores() + 1 + n_jobs))
+    _caller.threads = count
+    try:
+        with blas_limit(1) if outer is None else contextlib.nullcontext():
+            yield
+    finally:
+        _caller.threads = outer
 
 
 def within_n_jobs(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,29 +120,44 @@ def within_n_jobs(method: Callable[..., Any]) -> Callable[..., Any]:
     return limited
 
 
+def on_own_threads(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A function or method inside which BLAS has one thread, and `run_parallel` all that are available."""
+
+    @wraps(method)
+    def limited(*arguments: Any, **options: Any) -> Any:
+        with at_most(None):
+            return method(*arguments, **options)
+
+    return limited
+
+
 @contextlib.contextmanager
-def _limited(count: int) -> Iterator[None]:
-    _limits.enter(count)
-    try:
+def small_matrices(n_rows: int = 0) -> Iterator[None]:
+    """Work with one thread inside a `with` statement if matrices have at most `SMALL` rows.
+
+    Starting and joining threads takes longer than a product of small matrices, and much longer when other processes
+    keep the cores busy and a thread waits for one.
+    """
+    with at_most(1) if n_rows <= SMALL else contextlib.nullcontext():
         yield
-    finally:
-        _limits.leave(count)
 
 
-def _inside(work: Callable[[Any], Any], item: Any) -> Any:
-    _local.inside = True
-    try:
-        return work(item)
-    finally:
-        _local.inside = False
+@contextlib.contextmanager
+def large_decomposition(n_rows: int) -> Iterator[None]:
+    """Give BLAS the threads of the caller inside a `with` statement if matrices have more than `SMALL` rows.
+
+    For eigenvectors and triangular factors, which cannot be cut into independent pieces. Up to `SMALL` rows BLAS keeps
+    the one thread that it has in `at_most`.
+    """
+    threads = _caller.threads
+    if threads is None or threads == 1 or n_rows <= SMALL:
+        yield
+        return
+    with another_blas_limit(1, threads):
+        yield
 
 
 @cache
-def _controller(process: int) -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-@cache
-def _pool(process: int, workers: int) -> ThreadPoolExecutor:
-    # Cached per process, as a forked child inherits the cache but not the threads.
-    return ThreadPoolExecutor(workers, thread_name_prefix="preimage")
+def _cores_within_quota(process: int, scheduled: int) -> int:
+    # joblib reads the quota of control groups (both versions) and LOKY_MAX_CPU_COUNT; files, so once is enough.
+    return max(1, min(scheduled, joblib.cpu_count()))

@@ -1,0 +1,140 @@
+"""The number of threads that BLAS libraries use: what it is, and limits on it while something else uses the cores."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+
+class _Limits:
+    """The limits on the number of BLAS threads that are in force at present.
+
+    The number of threads is global to the process. The first who sets a limit records what it was, the smallest of the
+    present limits holds, and the last to lift a limit restores the number, in whatever order threads come and go.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.counts: list[int] = []
+        self.before: list[tuple[Any, int]] = []
+
+    def enter(self, count: int) -> None:
+        with self.lock:
+            if not self.counts:
+                self.before = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).shared]
+            self.counts.append(count)
+            self._apply()
+
+    def leave(self, count: int) -> None:
+        with self.lock:
+            if count in self.counts:  # it is not in a process that was forked inside the limit
+                self.counts.remove(count)
+                self._apply()
+
+    def exchange(self, count: int, other: int) -> None:
+        """Replace a limit that is in force by another one."""
+        with self.lock:
+            if count in self.counts:
+                self.counts[self.counts.index(count)] = other
+                self._apply()
+
+    def unlimited(self) -> int:
+        """The largest number of threads without the present limits."""
+        with self.lock:
+            if self.counts:
+                return max((threads for _, threads in self.before), default=1)
+        return max((library.get_num_threads() for library in _libraries(os.getpid()).shared), default=1)
+
+    def forget(self) -> None:
+        """Start again in a forked child: threads of the parent will never release the lock or lift a limit there."""
+        limited = bool(self.counts)
+        self.lock, self.counts = threading.Lock(), []
+        if limited:
+            self._apply()
+
+    def _apply(self) -> None:
+        smallest = min(self.counts, default=None)
+        for library, threads in self.before:
+            _set(library, threads if smallest is None else min(threads, smallest))
+
+
+_limits = _Limits()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limits.forget)
+
+
+def blas_threads() -> int:
+    """The number of threads BLAS may use, not counting limits of ours: honours threadpoolctl and OMP_NUM_THREADS.
+
+    To be asked before the calling thread sets a limit.
+    """
+    return max(_limits.unlimited(), *(library.get_num_threads() for library in _libraries(os.getpid()).own), 1)
+
+
+@contextlib.contextmanager
+def blas_limit(count: int) -> Iterator[None]:
+    """Limit BLAS to `count` threads inside a `with` statement, in the whole process."""
+    own = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).own]
+    _limits.enter(count)
+    try:
+        limit_own_threads(count)
+        yield
+    finally:
+        _limits.leave(count)
+        for library, threads in own:
+            _set(library, threads)
+
+
+@contextlib.contextmanager
+def another_blas_limit(count: int, other: int) -> Iterator[None]:
+    """Put `other` in the place of a limit of `count` threads inside a `with` statement."""
+    _limits.exchange(count, other)
+    try:
+        limit_own_threads(other)
+        yield
+    finally:
+        _limits.exchange(other, count)
+        limit_own_threads(count)
+
+
+def limit_own_threads(count: int) -> None:
+    """Limit the BLAS libraries that have a number of threads for each calling thread, in this one."""
+    for library in _libraries(os.getpid()).own:
+        _set(library, count)
+
+
+@dataclass(frozen=True)
+class _Libraries:
+    """BLAS libraries with one number of threads for the process, and those with one for each thread that calls them."""
+
+    shared: list[Any]
+    own: list[Any]
+
+
+@cache
+def _libraries(process: int) -> _Libraries:
+    """The libraries that are loaded when it is first asked for, in each process: NumPy's and SciPy's."""
+    loaded = ThreadpoolController().select(user_api="blas").lib_controllers
+    is_own = [getattr(library, "threading_layer", None) == "openmp" for library in loaded]
+    return _Libraries(
+        [library for library, own in zip(loaded, is_own, strict=True) if not own],
+        [library for library, own in zip(loaded, is_own, strict=True) if own],
+    )
+
+
+def _set(library: Any, count: int) -> None:
+    # From version 3.7 on, threadpoolctl obeys one thread until that says it is done, and silently ignores all others.
+    release = getattr(library, "clear_controlling_thread", _nothing)
+    release(force=True)
+    library.set_num_threads(count)
+    release(force=True)
+
+
+def _nothing(force: bool) -> None:
+    pass

@@ -1,0 +1,138 @@
+"""Threads that wait for work, and a job that they share with the thread that wants it done."""
+
+import contextvars
+import os
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from preimage._blas import limit_own_threads
+
+
+class Job:
+    """`work(item)` for every item, by as many threads as take part; each takes the next item that nobody has taken.
+
+    The thread that wants the results takes part itself and never waits for a thread that has not begun. A thread that
+    is held up, by another process on its core, holds up one item and no other.
+    """
+
+    def __init__(self, work: Callable[[Any], Any], items: Sequence[Any]) -> None:
+        self.work = work
+        self.items = items
+        self.results: list[Any] = [None] * len(items)
+        self._lock = threading.Lock()
+        self._waiting = deque(range(len(items)))
+        self._n_running = 0
+        self._failures: dict[int, BaseException] = {}
+        self._all_done = threading.Event()
+
+    def take_part(self) -> None:
+        """Work on items until none is left."""
+        while (number := self._next()) is not None:
+            try:
+                self.results[number] = self.work(self.items[number])
+            except BaseException as error:  # the caller raises it
+                self._failures[number] = error
+                self.abandon()
+            finally:
+                self._finish()
+
+    def abandon(self) -> None:
+        """Begin no further item."""
+        with self._lock:
+            self._waiting.clear()
+
+    def wait(self) -> None:
+        """Until no item is being worked on, after `take_part` or `abandon`."""
+        with self._lock:
+            if self._n_running == 0:
+                return
+        self._all_done.wait()
+
+    def outcome(self) -> list[Any]:
+        """The results in the order of items, or the error of the first item that has one, as in a loop."""
+        if self._failures:
+            # Items are taken in order, so that those before this one have been worked on too, and had no error.
+            raise self._failures[min(self._failures)]
+        return self.results
+
+    def _next(self) -> int | None:
+        with self._lock:
+            if not self._waiting:
+                return None
+            self._n_running += 1
+            return self._waiting.popleft()
+
+    def _finish(self) -> None:
+        with self._lock:
+            self._n_running -= 1
+            if self._n_running == 0 and not self._waiting:
+                self._all_done.set()
+
+
+class Helpers:
+    """Threads that wait for jobs to take part in; they are started when first needed, and end with the process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls: queue.SimpleQueue[tuple[contextvars.Context, Job]] = queue.SimpleQueue()
+        self._n_threads = 0
+        self._n_lent = 0
+
+    def run(self, job: Job, wanted: int, most: int) -> list[Any]:
+        """Do a job with up to `wanted` helpers, of which there are at most `most` for all jobs at a time."""
+        count = self._lend(wanted, most)
+        try:
+            for _ in range(count):
+                # Settings that belong to a context, such as `numpy.errstate`, hold in all threads.
+                self._calls.put((contextvars.copy_context(), job))
+            job.take_part()
+            job.wait()
+        except BaseException:  # Ctrl-C between two items or while waiting
+            job.abandon()
+            job.wait()
+            raise
+        finally:
+            # Helpers have nothing left to do, even those that have not begun yet: they are free for the next job.
+            with self._lock:
+                self._n_lent -= count
+        return job.outcome()
+
+    def _lend(self, wanted: int, most: int) -> int:
+        with self._lock:
+            count = max(0, min(wanted, most - self._n_lent))
+            while self._n_threads < self._n_lent + count:
+                try:
+                    threading.Thread(target=self._serve, name="preimage-helper", daemon=True).start()
+                except RuntimeError:  # the system allows no more threads, or the interpreter is about to end
+                    count = max(0, self._n_threads - self._n_lent)
+                    break
+                self._n_threads += 1
+            self._n_lent += count
+            return count
+
+    def _serve(self) -> None:
+        limit_own_threads(1)
+        while True:
+            context, job = self._calls.get()
+            context.run(job.take_part)
+            del context, job  # nothing is kept alive while waiting
+
+
+_helpers = Helpers()
+
+
+def _after_fork() -> None:
+    global _helpers
+    _helpers = Helpers()  # a child has no threads but the one that forked
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def run_job(work: Callable[[Any], Any], items: Sequence[Any], threads: int, most: int) -> list[Any]:
+    """The results of `work` on all items, by this thread and `threads` − 1 helpers, of which there are `most` − 1."""
+    return _helpers.run(Job(work, items), threads - 1, most - 1)

@@ -1,0 +1,63 @@
+"""Products of large host matrices on our own threads."""
+
+import numpy as np
+
+from preimage._threads import available_threads, run_parallel
+from preimage._typing import Array
+
+# Multiplications below which a product is left to one thread: about a tenth of a millisecond, ten times what it takes
+# to call threads. Ten times larger, products of the orthogonalisation in a fit of a few thousand points stay serial.
+FEWEST_MULTIPLICATIONS = 2**22
+# Pieces that a product is cut into where several threads share it: enough that sixteen threads, of which one may be
+# held up, end at about the same time. Ten times as many are so small that BLAS spends its time on preparing them.
+PIECES = 64
+# Pieces of a sum. Each needs an array of the size of the result.
+SUMMANDS = 16
+
+
+def product(A: Array, B: Array) -> Array:
+    """A @ B; large products of NumPy arrays are shared among the threads of the caller.
+
+    The pieces do not depend on the number of threads, and so neither does the result where there are several.
+    """
+    if not _is_shared(A, B):
+        return A @ B
+    (n, m), k = A.shape, B.shape[1]
+    if m > 4 * max(n, k):
+        return _summed(A, B)
+    if n >= k:
+        return _stacked(A, B)
+    return _stacked(B.T, A.T).T
+
+
+def _is_shared(A: Array, B: Array) -> bool:
+    if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim == B.ndim == 2):
+        return False
+    return A.shape[0] * A.shape[1] * B.shape[1] >= 2 * FEWEST_MULTIPLICATIONS and available_threads() > 1
+
+
+def _stacked(A: Array, B: Array) -> Array:
+    """Rows of the result piece by piece."""
+    (n, m), k = A.shape, B.shape[1]
+    out = np.empty((n, k), np.result_type(A, B))
+    # A multiple of eight rows, which the inner loops of BLAS take at a time.
+    step = max(-(-n // PIECES), -(-FEWEST_MULTIPLICATIONS // (m * k)))
+    step = -(-step // 8) * 8
+
+    def fill(start: int) -> None:
+        np.matmul(A[start : start + step], B, out=out[start : start + step])
+
+    run_parallel(fill, range(0, n, step))
+    return out
+
+
+def _summed(A: Array, B: Array) -> Array:
+    """A small result with long sums: partial sums are added in a fixed order."""
+    (n, m), k = A.shape, B.shape[1]
+    step = max(-(-m // SUMMANDS), -(-FEWEST_MULTIPLICATIONS // (n * k)))
+    step = -(-step // 8) * 8
+    parts = run_parallel(lambda start: A[:, start : start + step] @ B[start : start + step], range(0, m, step))
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total

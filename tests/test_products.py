@@ -1,0 +1,67 @@
+"""Products on threads are products."""
+
+import numpy as np
+import pytest
+
+from preimage import _products, _threads
+from preimage._products import product
+from preimage._threads import at_most
+
+SHAPES = [
+    (700, 300, 41),  # pieces of rows
+    (41, 300, 700),  # of columns
+    (30, 5000, 20),  # a sum
+    (30, 5003, 1),
+    (1, 4000, 1),
+    (3, 2, 5),
+    (0, 5, 3),
+    (5, 0, 3),
+]
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(_products, "FEWEST_MULTIPLICATIONS", 1000)
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F", "strided"])
+def test_a_product_is_that_of_numpy(shape, dtype, order):
+    n, m, k = shape
+    rng = np.random.default_rng(0)
+    A, B = (rng.standard_normal(size).astype(dtype) for size in ((n, m), (m, k)))
+    if order == "strided":
+        A, B = np.repeat(A, 2, axis=1)[:, ::2], np.repeat(B, 2, axis=0)[::2]
+    else:
+        A, B = np.asarray(A, order=order), np.asarray(B, order=order)
+    found = product(A, B)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, A @ B, rtol=0, atol=m * np.finfo(dtype).eps * 10)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_number_of_threads_changes_no_bit(shape):
+    n, m, k = shape
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((n, m)), rng.standard_normal((m, k))
+    results = []
+    for threads in (2, 3, 8):
+        with at_most(threads):
+            results.append(product(A, B))
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+
+
+def test_small_products_wake_no_threads(monkeypatch):
+    monkeypatch.setattr(_products, "run_parallel", None)
+    monkeypatch.setattr(_products, "FEWEST_MULTIPLICATIONS", 10**6)
+    A = np.ones((100, 100))
+    np.testing.assert_array_equal(product(A, A), np.full((100, 100), 100.0))
+
+
+def test_other_arrays_are_left_to_their_library():
+    torch = pytest.importorskip("torch")
+    A = torch.ones((300, 300))
+    assert bool((product(A, A) == 300).all())
