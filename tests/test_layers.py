@@ -22,6 +22,7 @@ LAYERS = [
     {
         "_rows",
         "_arrays",
+        "_lapack",
         "_linalg",
         "_validation",
         "_threads",

@@ -1,9 +1,9 @@
 """Directions along which a signal is large compared with noise."""
 
 import numpy as np
-from scipy import linalg
 
 from preimage._arrays import array_namespace
+from preimage._lapack import triangular_solve
 from preimage._linalg import fix_signs
 from preimage._typing import Array
 
@@ -68,12 +68,12 @@ def _cholesky(noise: Array) -> Array:
 def _solve_lower(factor: Array, B: Array) -> Array:
     """L⁻¹ B."""
     if isinstance(factor, np.ndarray):
-        return linalg.solve_triangular(factor, B, lower=True, check_finite=False)
+        return triangular_solve(factor, B)
     return array_namespace(factor).linalg.solve(factor, B)
 
 
 def _solve_upper(factor: Array, B: Array) -> Array:
     """L⁻ᵀ B."""
     if isinstance(factor, np.ndarray):
-        return linalg.solve_triangular(factor, B, lower=True, trans="T", check_finite=False)
+        return triangular_solve(factor, B, transposed=True)
     return array_namespace(factor).linalg.solve(factor.T, B)

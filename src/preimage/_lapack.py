@@ -1,0 +1,149 @@
+"""Dense factorisations on the host that leave the interpreter to other threads while they run.
+
+SciPy's own functions hold the interpreter lock for as long as LAPACK works, so that threads of ours would wait for each
+other. The same routines are called here through the pointers that SciPy publishes for compiled code; where these do
+not have the form that is expected, SciPy's functions do the work.
+"""
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import cython_lapack
+
+from preimage._typing import Array
+
+LETTERS = {np.dtype(np.float64): "d", np.dtype(np.float32): "s"}
+
+
+def cholesky_factor(A: Array, *, overwrite: bool = False) -> Array:
+    """U in the upper triangle with A = UᵀU, for a symmetric positive definite A; what is below is of no meaning.
+
+    Parameters
+    ----------
+    A : NumPy array of shape (n, n)
+    overwrite : bool, default=False
+        Whether the memory of A may be used for the result.
+
+    Raises
+    ------
+    LinAlgError
+        Where A is not positive definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage._lapack import cholesky_factor, cholesky_solve
+    >>> U = cholesky_factor(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    >>> np.triu(U), cholesky_solve(U, np.array([[2.0], [5.0]])).ravel()
+    (array([[2., 1.],
+           [0., 2.]]), array([0., 1.]))
+    """
+    potrf, overwrite = _routine("potrf", A.dtype), overwrite and A.flags.writeable
+    if potrf is None:
+        return linalg.cho_factor(A.T, lower=True, overwrite_a=overwrite, check_finite=False)[0].T
+    U = A if overwrite and A.flags.c_contiguous else np.array(A, order="C")
+    # LAPACK stores by columns: what it calls the lower triangle is the upper one here.
+    info = potrf(b"L", len(U), U, max(1, len(U)))
+    if info:
+        raise np.linalg.LinAlgError(f"The matrix is not positive definite: its leading minor of order {info} is not.")
+    return U
+
+
+def cholesky_solve(U: Array, B: Array) -> Array:
+    """A⁻¹ B for the factor U of `cholesky_factor` and B of shape (n, k)."""
+    potrs = _routine("potrs", U.dtype)
+    if potrs is None:
+        return linalg.cho_solve((U.T, True), B, check_finite=False)
+    X = np.array(B, dtype=U.dtype, order="F")
+    potrs(b"L", len(U), X.shape[1], U, max(1, len(U)), X, max(1, len(U)))
+    return X
+
+
+def triangular_solve(L: Array, B: Array, *, transposed: bool = False) -> Array:
+    """L⁻¹ B, or L⁻ᵀ B, for a lower triangular L of shape (n, n) and B of shape (n, k)."""
+    trtrs = _routine("trtrs", L.dtype)
+    if trtrs is None:
+        return linalg.solve_triangular(L, B, lower=True, trans=int(transposed), check_finite=False)
+    L, X = np.ascontiguousarray(L), np.array(B, dtype=L.dtype, order="F")
+    # By columns L is Lᵀ, an upper triangle.
+    size = max(1, len(L))
+    if trtrs(b"U", b"N" if transposed else b"T", b"N", len(L), X.shape[1], L, size, X, size):
+        raise np.linalg.LinAlgError("A triangular matrix with a zero on its diagonal has no inverse.")
+    return X
+
+
+def largest_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
+    """The k largest eigenvalues of a symmetric A of shape (n, n), ascending, and eigenvectors of shape (n, k).
+
+    Fewer where eigenvalues coincide and LAPACK's driver for some of them misses one.
+    """
+    syevr, n = _routine("syevr", A.dtype), len(A)
+    if syevr is None or not 0 < k <= n:
+        return linalg.eigh(A, subset_by_index=[n - k, n - 1], check_finite=False)
+    matrix, unused, found = np.array(A, order="C"), np.zeros(1, A.dtype), np.zeros(1, np.intc)
+    values, vectors, support = np.empty(n, A.dtype), np.empty((k, n), A.dtype), np.empty(2 * k, np.intc)
+
+    def run(work: Array, iwork: Array, n_work: int, n_iwork: int) -> int:
+        choice = (b"V", b"I", b"L", n, matrix, n, unused, unused, n - k + 1, n, unused)
+        return syevr(*choice, found, values, vectors, n, support, work, n_work, iwork, n_iwork)
+
+    # With sizes of −1 the driver says how much memory it wants.
+    work, iwork = np.empty(1, A.dtype), np.empty(1, np.intc)
+    run(work, iwork, -1, -1)
+    work, iwork = np.empty(int(work[0]), A.dtype), np.empty(int(iwork[0]), np.intc)
+    if run(work, iwork, work.size, iwork.size):
+        raise np.linalg.LinAlgError("LAPACK found no eigenvectors; does the matrix have NaN or infinity in it?")
+    return values[: found[0]], vectors[: found[0]].T
+
+
+@cache
+def _routine(name: str, dtype: Any) -> Callable[..., int] | None:
+    """A LAPACK routine that takes bytes, integers and arrays, and returns its `info`; None where it is unknown."""
+    letter = LETTERS.get(np.dtype(dtype))
+    if letter is None:
+        return None
+    try:
+        capsule = cython_lapack.__pyx_capi__[letter + name]
+        of_capsule = lambda function, result, *types: ctypes.CFUNCTYPE(result, ctypes.py_object, *types)(
+            (function, ctypes.pythonapi)
+        )
+        signature = of_capsule("PyCapsule_GetName", ctypes.c_char_p)(capsule)
+        address = of_capsule("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_char_p)(capsule, signature)
+    except (AttributeError, KeyError):
+        return None
+    return _called_by_value(address, signature.decode())
+
+
+def _called_by_value(address: int, signature: str) -> Callable[..., int] | None:
+    """The routine at an address, with numbers in place of pointers to numbers and without the last argument."""
+    kinds = [_kind(each) for each in signature.removeprefix("void (").removesuffix(")").split(", ")]
+    if not signature.startswith("void (") or None in kinds or kinds[-1] != "int":
+        return None
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(address)
+
+    def call(*arguments: Any) -> int:
+        info = ctypes.c_int(0)
+        # Named, so that they live until the routine returns.
+        held = [ctypes.c_int(each) if isinstance(each, int) else each for each in arguments]
+        function(*map(_address_of, held), ctypes.addressof(info))
+        return info.value
+
+    return call
+
+
+def _kind(argument: str) -> str | None:
+    """What an argument of a signature such as "char *, int *, __pyx_t_…_cython_lapack_d *" points to."""
+    pointed = argument.removesuffix(" *")
+    if pointed in ("char", "int"):
+        return pointed
+    return "array" if pointed.endswith(("_lapack_d", "_lapack_s")) else None
+
+
+def _address_of(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray):
+        return argument.ctypes.data
+    return argument if isinstance(argument, bytes) else ctypes.addressof(argument)
