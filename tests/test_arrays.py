@@ -166,7 +166,7 @@ class TestOperations:
         assert_array_equal(clamped.ravel()[1:], np.maximum(X, 0).ravel()[1:])
         assert clamp_at_zero(np.float64(-1) * np.ones(())) == 0
 
-    @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (40, 33)])
+    @pytest.mark.parametrize("shape", [(1, 1), (5, 3), (40, 33), (300, 64), (257, 128), (0, 64)])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_transposed_copies(self, xp, rng, shape, dtype):
         values = rng.normal(size=shape).astype(dtype)

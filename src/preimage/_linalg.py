@@ -7,6 +7,7 @@ from scipy.optimize import linear_sum_assignment
 
 from preimage._arrays import array_namespace, epsilon, itemsize
 from preimage._lapack import largest_eigenpairs
+from preimage._products import product
 from preimage._threads import large_decomposition
 from preimage._typing import Array
 from preimage.exceptions import UnsupportedKernelError
@@ -162,11 +163,11 @@ def orthonormal_columns(W: Array, floor: float = 0.0) -> Array:
     with tall matrices, which are fast on every device, and it notices rank deficiency.
     """
     xp = array_namespace(W)
-    values, vectors = eigh_descending(W.T @ W)
+    values, vectors = eigh_descending(product(W.T, W))
     keep = int(xp.sum(xp.astype(values > max(floor**2, epsilon(W.dtype) * float(values[0])), xp.int64)))
     if keep == 0:
         return W[:, :0]
-    return W @ (vectors[:, :keep] / xp.sqrt(values[:keep]))
+    return product(W, vectors[:, :keep] / xp.sqrt(values[:keep]))
 
 
 def orthogonalize(W: Array, basis: Array, floor: float = 0.0, recent: Array | None = None) -> Array:
@@ -177,7 +178,7 @@ def orthogonalize(W: Array, basis: Array, floor: float = 0.0, recent: Array | No
     """
     for directions in (basis if recent is None else recent, basis):
         if directions.shape[1]:
-            W = W - directions @ (directions.T @ W)
+            W = W - product(directions, product(directions.T, W))
         W = orthonormal_columns(W, floor)
         if W.shape[1] == 0:
             break

@@ -6,7 +6,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from preimage import _threads
 from preimage._arrays import to_numpy
+from preimage._rows import forced_block_shape
+from preimage._threads import at_most
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 
@@ -36,6 +39,29 @@ def test_symmetric_matrix_is_exactly_symmetric_with_exact_diagonal(rng, block_sh
     K = Gram(Gaussian(0.3), rng.normal(size=(40, 3)) + 100).dense()
     assert (K == K.T).all()
     assert (np.diagonal(K) == 1).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_entries_and_products_do_not_depend_on_the_number_of_threads(kernel, rng, monkeypatch):
+    X, V = rng.normal(size=(700, 5)), rng.normal(size=(700, 3))
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
+    entries, products = [], []
+    for threads in (1, 2, 8):
+        with at_most(threads), forced_block_shape(64, 96):
+            entries.append(Gram(kernel, X).dense())
+            products.append(Gram(kernel, X) @ V)
+    assert all((each == entries[0]).all() for each in entries)
+    for each in products:  # partial sums are one per thread
+        assert_allclose(each, products[0], atol=1e-10)
+
+
+def test_large_held_products_do_not_depend_on_the_number_of_threads(rng, monkeypatch):
+    gram, V = Gram(Gaussian(0.3), rng.normal(size=(900, 5))).held(), rng.normal(size=(900, 40))
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
+    expected = gram.values @ V
+    for threads in (1, 2, 8):
+        with at_most(threads):
+            assert_allclose(gram @ V, expected, atol=1e-11)
 
 
 def test_sparse_points(rng, block_shape):

@@ -216,3 +216,19 @@ def test_descent_stays_among_non_negative_inputs(kernel, rng):
     assert np.isfinite(result.points).all() and result.points.min() >= 0
     kept = Gradient(lower=-1.0, upper=0.3).solve(target).points
     assert kept.min() >= 0 and kept.max() <= 0.3
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), RationalQuadratic(0.3)], ids=repr)
+def test_the_profile_of_a_fresh_array_is_the_profile(kernel):
+    s = np.linspace(0, 3, 7)
+    expected = kernel.profile(s)
+    assert (kernel.profile_of_fresh(s.copy()) == expected).all()
+
+
+def test_another_profile_does_not_inherit_what_overwrites():
+    class Narrow(Gaussian):
+        def profile(self, s):
+            return np.exp(-2 * self.gamma * s)
+
+    X = np.array([[0.0], [1.0]])
+    assert Narrow(0.5)(X)[0, 1] == np.exp(-1.0)

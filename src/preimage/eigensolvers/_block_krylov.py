@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows
 from preimage._linalg import eigh_descending, orthogonalize
+from preimage._products import product
 from preimage._progress import stage
 from preimage._typing import Array
 from preimage._validation import Interval
@@ -162,20 +163,20 @@ class _KrylovBasis:
 
     def ritz(self, count: int, by_modulus: bool) -> tuple[Array, Array]:
         """The leading Ritz values, and their vectors as weights of the basis."""
-        projected = self.vectors.T @ self.images
+        projected = product(self.vectors.T, self.images)
         values, weights = eigh_descending((projected + projected.T) / 2)
         order = leading_order(values, by_modulus)[:count]
         return take_rows(values, order), take_rows(weights.T, order).T
 
     def result(self, values: Array, weights: Array, tolerance: float) -> EigenResult:
         """The Ritz pairs with residuals measured on the stored images; no further product is needed."""
-        vectors, products = self.vectors @ weights, self.images @ weights
+        vectors, products = product(self.vectors, weights), product(self.images, weights)
         return measured_result(values, vectors, products, tolerance, self.n_products, "iteration limit", self._rounding)
 
     def restart(self, weights: Array) -> None:
         """Keep only the given Ritz vectors; the pending block stays orthogonal to them."""
         count = weights.shape[1]
-        kept = self.vectors @ weights, self.images @ weights
+        kept = product(self.vectors, weights), product(self.images, weights)
         self._vectors[:, :count], self._images[:, :count] = kept
         self.size, self._blocks = count, [slice(0, count)]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from preimage._arrays import array_namespace, copy_transposed, device_kwargs, epsilon, is_host, itemsize, take_rows
+from preimage._products import product
 from preimage._rows import block_shape, cut, for_blocks, map_rows, sum_rows
 from preimage._typing import Array
 from preimage.kernels import Kernel
@@ -116,7 +117,7 @@ class Gram:
     def __matmul__(self, V: Array) -> Array:
         if self.is_held:
             # For a symmetric matrix in C order, BLAS is a quarter faster on Vᵀ K than on K V.
-            return (V.T @ self.values).T if self.is_symmetric else self.values @ V
+            return product(V.T, self.values).T if self.is_symmetric else product(self.values, V)
         return self._symmetric_product(V) if self.is_symmetric else self._product(V)
 
     def dense(self) -> Array:
@@ -131,21 +132,27 @@ class Gram:
         row_step, column_step = block_shape(self.X, m)
         out = array_namespace(self.X).empty((n, m), dtype=self.dtype, **device_kwargs(self.X))
 
-        def fill(rows: slice) -> None:
-            for columns in cut(m, column_step):
-                out[rows, columns] = block(rows, columns)
+        def fill(tile: tuple[slice, slice]) -> None:
+            out[tile] = block(*tile)
 
-        def fill_and_mirror(rows: slice) -> None:
-            for columns in self._upper_columns(rows, column_step):
-                values = block(rows, columns)
-                out[rows, columns] = values
-                if columns.stop > rows.stop:
-                    beyond = slice(max(columns.start, rows.stop), columns.stop)
-                    copy_transposed(out[beyond, rows], values[:, beyond.start - columns.start :])
-            # Rounding may differ on the two sides of the diagonal; eigensolvers rely on exact symmetry.
-            out[rows, rows] = (out[rows, rows] + out[rows, rows].T) / 2
+        def fill_and_mirror(tile: tuple[slice, slice]) -> None:
+            rows, columns = tile
+            values = block(rows, columns)
+            out[rows, columns] = values
+            if columns.stop > rows.stop:
+                beyond = slice(max(columns.start, rows.stop), columns.stop)
+                copy_transposed(out[beyond, rows], values[:, beyond.start - columns.start :])
+            if columns.start == rows.start:
+                # Rounding may differ on the two sides of the diagonal; eigensolvers rely on exact symmetry.
+                out[rows, rows] = (out[rows, rows] + out[rows, rows].T) / 2
 
-        for_blocks(fill_and_mirror if self.is_symmetric else fill, cut(n, row_step), self.X, self._right)
+        if self.is_symmetric:
+            # The first tile of a row of tiles contains the square on the diagonal.
+            column_step = max(row_step, column_step)
+            tiles = [(rows, columns) for rows in cut(n, row_step) for columns in self._upper_columns(rows, column_step)]
+        else:
+            tiles = [(rows, columns) for rows in cut(n, row_step) for columns in cut(m, column_step)]
+        for_blocks(fill_and_mirror if self.is_symmetric else fill, tiles, self.X, self._right)
         return out
 
     @property
@@ -298,7 +305,7 @@ class CenteredGram:
     def sketch(self, weights: Array, stride: int) -> Array:
         """H K S weights, where S has every `stride`-th column of the identity: a product at the cost of few columns."""
         if self.is_held:
-            return self._centered_values(self.gram.values[::stride, :].T @ weights)
+            return self._centered_values(product(self.gram.values[::stride, :].T, weights))
         return self._centered_values(Gram(self.gram.kernel, self.gram.X, self.gram.X[::stride, :]) @ weights)
 
     @property

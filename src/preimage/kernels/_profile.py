@@ -29,7 +29,7 @@ class ProfileKernel(Kernel):
         if "profile" not in own:
             return
         # Inherited shortcuts would describe the parent's profile: results would be wrong without any error.
-        for name in ("profile_with_derivative", "profile_derivatives", "inverse_profile"):
+        for name in ("profile_of_fresh", "profile_with_derivative", "profile_derivatives", "inverse_profile"):
             if name not in own:
                 setattr(cls, name, getattr(ProfileKernel, name))
         if "is_bilinear" not in own and issubclass(_definer(cls, "is_bilinear"), ProfileKernel):
@@ -46,6 +46,10 @@ class ProfileKernel(Kernel):
     @abstractmethod
     def profile_derivative(self, s: Array) -> Array:
         """f′(s), elementwise."""
+
+    def profile_of_fresh(self, s: Array) -> Array:
+        """f(s) of an array that nobody else holds, and that may be overwritten: saves memory and the time to get it."""
+        return self.profile(s)
 
     def profile_with_derivative(self, s: Array) -> tuple[Array, Array]:
         """f(s) and f′(s) together, for kernels where one gives the other."""
@@ -77,7 +81,7 @@ class ProfileKernel(Kernel):
 
     def blocks(self, X: Array, Y: Array) -> Block:
         quantity = self.pairwise.blocks(X, Y)
-        return lambda rows, columns: self.profile(quantity(rows, columns))
+        return lambda rows, columns: self.profile_of_fresh(quantity(rows, columns))
 
     def diagonal(self, X: Array) -> Array:
         return self.profile(self.pairwise.diagonal(X))
@@ -88,7 +92,7 @@ class ProfileKernel(Kernel):
 
     def against(self, X: Array) -> Values:
         quantity = self.pairwise.against(X)
-        return lambda Z: self.profile(quantity(Z))
+        return lambda Z: self.profile_of_fresh(quantity(Z))
 
     def evaluator(self, X: Array) -> Evaluator:
         quantity = self.pairwise.against(X)

@@ -2,6 +2,8 @@
 
 from numbers import Real
 
+import numpy as np
+
 from preimage._arrays import array_namespace
 from preimage._typing import Array
 from preimage._validation import Options
@@ -21,6 +23,11 @@ class ExponentialDecay(ProfileKernel):
 
     def profile(self, s: Array) -> Array:
         return array_namespace(s).exp(-self.gamma * s)
+
+    def profile_of_fresh(self, s: Array) -> Array:
+        if not isinstance(s, np.ndarray):
+            return self.profile(s)
+        return np.exp(np.multiply(s, -self.gamma, out=s), out=s)
 
     def profile_derivative(self, s: Array) -> Array:
         return -self.gamma * self.profile(s)
