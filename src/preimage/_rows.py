@@ -1,9 +1,12 @@
 """The two passes over data: map rows to rows, and sum over rows, block by block, on all cores."""
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
+
+import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, is_dask, is_host, itemsize
 from preimage._dask import map_chunks, sum_chunks
@@ -130,6 +133,24 @@ def block_shape(array: Array, n_columns: int) -> tuple[int, int]:
     # A profile needs about four temporaries of the block's size; an eighth of what is free is left for them.
     rows = free_memory(array) // (8 * 4 * itemsize(array.dtype) * max(n_columns, 1))
     return max(FEWEST_DEVICE_ROWS, min(int(rows), MOST_DEVICE_ROWS)), max(n_columns, 1)
+
+
+class ThreadBuffer(threading.local):
+    """A matrix of work space for every thread that asks, the same one each time.
+
+    New memory costs more than the work on a tile: the system clears it page by page, and one thread at a time.
+    """
+
+    def __init__(self, n_rows: int, n_columns: int, dtype: Any) -> None:
+        # Rows of one cache line more than a multiple of 256 bytes: those of powers of two would push each other's
+        # columns out of the cache when the matrix is transposed.
+        line = 64 // itemsize(dtype)
+        width = -(-n_columns // (4 * line)) * 4 * line + line
+        self._values = np.empty((n_rows, width), dtype)
+
+    def part(self, n_rows: int, n_columns: int) -> Array:
+        """The matrix, cut to a size."""
+        return self._values[:n_rows, :n_columns]
 
 
 @contextlib.contextmanager

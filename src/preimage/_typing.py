@@ -19,6 +19,8 @@ Folds: TypeAlias = Sequence[tuple[Array, Array]]
 
 # What kernels prepare for many evaluations: f(rows, columns) = k(X[rows], Y[columns]) for slices of rows and columns,
 Block: TypeAlias = Callable[[slice, slice], Array]
+# f(rows, columns, out), which writes the same into an array that exists,
+BlockWriter: TypeAlias = Callable[[slice, slice, Array], None]
 # f(Z) = k(Z, X),
 Values: TypeAlias = Callable[[Array], Array]
 # and f(Z) = k(Z, X) with the function of weights that `kernel.gradient(Z, X, weights)` is.

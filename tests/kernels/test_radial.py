@@ -8,7 +8,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import additive_chi2_kernel, chi2_kernel, laplacian_kernel
 
 from preimage import KernelPCA
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, Gram
 from preimage.kernels import (
     AdditiveChi2,
     Chi2,
@@ -22,6 +22,7 @@ from preimage.kernels import (
     ScaledInputs,
     gamma_from_width,
 )
+from preimage.kernels._pairwise import SquaredDistance
 from preimage.solvers import Gradient
 from preimage.testing import check_kernel
 
@@ -219,10 +220,11 @@ def test_descent_stays_among_non_negative_inputs(kernel, rng):
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.3), RationalQuadratic(0.3)], ids=repr)
-def test_the_profile_of_a_fresh_array_is_the_profile(kernel):
+def test_a_profile_that_overwrites_is_the_profile(kernel):
     s = np.linspace(0, 3, 7)
     expected = kernel.profile(s)
-    assert (kernel.profile_of_fresh(s.copy()) == expected).all()
+    kernel.apply_profile(s)
+    assert (s == expected).all()
 
 
 def test_another_profile_does_not_inherit_what_overwrites():
@@ -231,4 +233,23 @@ def test_another_profile_does_not_inherit_what_overwrites():
             return np.exp(-2 * self.gamma * s)
 
     X = np.array([[0.0], [1.0]])
-    assert Narrow(0.5)(X)[0, 1] == np.exp(-1.0)
+    assert Gram(Narrow(0.5), X).dense()[0, 1] == np.exp(-1.0)
+
+
+def test_other_blocks_do_not_inherit_what_writes_them():
+    class Doubled(Gaussian):
+        def blocks(self, X, Y):
+            block = super().blocks(X, Y)
+            return lambda rows, columns: 2 * block(rows, columns)
+
+    class Halved(SquaredDistance):
+        def blocks(self, X, Y):
+            block = super().blocks(X, Y)
+            return lambda rows, columns: block(rows, columns) / 2
+
+    class OfHalved(Gaussian):
+        pairwise = Halved()
+
+    X = np.array([[0.0], [1.0]])
+    assert_allclose(Gram(Doubled(0.5), X).dense()[0, 1], 2 * np.exp(-0.5))
+    assert_allclose(Gram(OfHalved(0.5), X).dense()[0, 1], np.exp(-0.25))

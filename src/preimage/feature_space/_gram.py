@@ -8,8 +8,8 @@ import numpy as np
 
 from preimage._arrays import array_namespace, copy_transposed, device_kwargs, epsilon, is_host, itemsize, take_rows
 from preimage._products import product
-from preimage._rows import block_shape, cut, for_blocks, map_rows, sum_rows
-from preimage._typing import Array
+from preimage._rows import ThreadBuffer, block_shape, cut, for_blocks, map_rows, sum_rows
+from preimage._typing import Array, Block
 from preimage.kernels import Kernel
 
 # Rows on either side whose kernel values are computed twice, to measure their rounding errors: 256 pairs give the order
@@ -127,17 +127,23 @@ class Gram:
         known = self.kernel.known_values(self.X, self._right)
         if known is not None:
             return known
-        block = self.kernel.blocks(self.X, self._right)
         n, m = self.shape
         row_step, column_step = block_shape(self.X, m)
+        if self.is_symmetric:
+            # The first tile of a row of tiles then contains the square on the diagonal.
+            column_step = max(row_step, column_step)
+            tiles = [(rows, columns) for rows in cut(n, row_step) for columns in self._upper_columns(rows, column_step)]
+        else:
+            tiles = [(rows, columns) for rows in cut(n, row_step) for columns in cut(m, column_step)]
+        values_of = self._tile_values(row_step, column_step)
         out = array_namespace(self.X).empty((n, m), dtype=self.dtype, **device_kwargs(self.X))
 
         def fill(tile: tuple[slice, slice]) -> None:
-            out[tile] = block(*tile)
+            out[tile] = values_of(*tile)
 
         def fill_and_mirror(tile: tuple[slice, slice]) -> None:
             rows, columns = tile
-            values = block(rows, columns)
+            values = values_of(rows, columns)
             out[rows, columns] = values
             if columns.stop > rows.stop:
                 beyond = slice(max(columns.start, rows.stop), columns.stop)
@@ -146,23 +152,31 @@ class Gram:
                 # Rounding may differ on the two sides of the diagonal; eigensolvers rely on exact symmetry.
                 out[rows, rows] = (out[rows, rows] + out[rows, rows].T) / 2
 
-        if self.is_symmetric:
-            # The first tile of a row of tiles contains the square on the diagonal.
-            column_step = max(row_step, column_step)
-            tiles = [(rows, columns) for rows in cut(n, row_step) for columns in self._upper_columns(rows, column_step)]
-        else:
-            tiles = [(rows, columns) for rows in cut(n, row_step) for columns in cut(m, column_step)]
         for_blocks(fill_and_mirror if self.is_symmetric else fill, tiles, self.X, self._right)
         return out
+
+    def _tile_values(self, row_step: int, column_step: int) -> Block:
+        """f with f(rows, columns) = k(X[rows], Y[columns]), valid until the same thread calls it again."""
+        if not (is_host(self.X) and is_host(self._right)):
+            return self.kernel.blocks(self.X, self._right)
+        write = self.kernel.block_writer(self.X, self._right)
+        buffer = ThreadBuffer(row_step, min(column_step, self.shape[1]), self.dtype)
+
+        def values(rows: slice, columns: slice) -> Array:
+            tile = buffer.part(rows.stop - rows.start, columns.stop - columns.start)
+            write(rows, columns, tile)
+            return tile
+
+        return values
 
     @property
     def _right(self) -> Array:
         return self.X if self.Y is None else self.Y
 
     def _product(self, V: Array) -> Array:
-        block = self.kernel.blocks(self.X, self.Y)
         n, m = self.shape
         row_step, column_step = block_shape(self.X, m)
+        block = self._tile_values(row_step, column_step)
         tiles = cut(m, column_step) or [slice(0, 0)]  # no columns: a product of zeros
 
         def rows_of_product(rows: slice) -> Array:
@@ -176,8 +190,8 @@ class Gram:
     def _symmetric_product(self, V: Array) -> Array:
         """K V with every entry above the diagonal computed once and used twice."""
         xp = array_namespace(V)
-        block = self.kernel.blocks(self.X, self.X)
         row_step, column_step = block_shape(self.X, self.shape[1])
+        block = self._tile_values(row_step, column_step)
 
         def contribution(super_rows: slice) -> Array:
             total = xp.zeros_like(V)

@@ -10,7 +10,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
-from preimage._typing import Array, Block, Evaluator, Rows, Values
+from preimage._typing import Array, Block, BlockWriter, Evaluator, Rows, Values
 from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import resolve_gamma
@@ -88,6 +88,12 @@ class Kernel(BaseEstimator, ABC):
     #: Whether k(x, y) = x·By + b for a matrix B and a number b.
     is_bilinear: Any = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Drop the `block_writer` of a parent class, which would write values of the parent, where blocks differ."""
+        super().__init_subclass__(**options)
+        if "blocks" in vars(cls) and "block_writer" not in vars(cls):
+            setattr(cls, "block_writer", Kernel.block_writer)  # noqa: B010  a method of the class, not a value
+
     @abstractmethod
     def blocks(self, X: Array, Y: Array) -> Block:
         """Prepare k for many blocks: returns f with f(rows, columns) = k(X[rows], Y[columns]) for slices."""
@@ -103,6 +109,18 @@ class Kernel(BaseEstimator, ABC):
     @abstractmethod
     def diagonal_gradient(self, Z: Array) -> Array:
         """Gradient of z ↦ k(z, z) for every row of Z."""
+
+    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
+        """Prepare k for many blocks: returns f with f(rows, columns, out), which writes k(X[rows], Y[columns]) to out.
+
+        For kernels that need no memory of their own for that; others copy what `blocks` gives.
+        """
+        block = self.blocks(X, Y)
+
+        def write(rows: slice, columns: slice, out: Array) -> None:
+            out[...] = block(rows, columns)
+
+        return write
 
     def against(self, X: Array) -> Values:
         """Prepare X for many Z: f with f(Z) = k(Z, X)."""

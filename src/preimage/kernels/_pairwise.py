@@ -18,7 +18,7 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._typing import Array, Block, Values
+from preimage._typing import Array, Block, BlockWriter, Values
 
 # Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
 # and sorting more would cost as much as the distances of a small block.
@@ -35,9 +35,24 @@ class PairwiseQuantity(ABC):
     A quantity has no parameters; two of the same class are the same.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Drop the `block_writer` of a parent class, which would write values of the parent, where blocks differ."""
+        super().__init_subclass__(**options)
+        if "blocks" in vars(cls) and "block_writer" not in vars(cls):
+            setattr(cls, "block_writer", PairwiseQuantity.block_writer)  # noqa: B010  a method, not a value
+
     @abstractmethod
     def blocks(self, X: Array, Y: Array) -> Block:
         """f with f(rows, columns) = s(X[rows], Y[columns]), a fresh array for slices of rows and columns."""
+
+    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
+        """f with f(rows, columns, out), which writes s(X[rows], Y[columns]) to `out`."""
+        block = self.blocks(X, Y)
+
+        def write(rows: slice, columns: slice, out: Array) -> None:
+            out[...] = block(rows, columns)
+
+        return write
 
     def against(self, Y: Array) -> Values:
         """f with f(Z) = s(Z, Y), for many Z against the same points."""
@@ -69,6 +84,15 @@ class InnerProduct(PairwiseQuantity):
     def blocks(self, X: Array, Y: Array) -> Block:
         return lambda rows, columns: inner_products(X[rows, :], Y[columns, :])
 
+    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
+        if not (isinstance(X, np.ndarray) and isinstance(Y, np.ndarray)):
+            return super().block_writer(X, Y)
+
+        def write(rows: slice, columns: slice, out: Array) -> None:
+            np.matmul(X[rows, :], Y[columns, :].T, out=out)
+
+        return write
+
     def diagonal(self, X: Array) -> Array:
         return squared_row_norms(X)
 
@@ -92,6 +116,24 @@ class SquaredDistance(PairwiseQuantity):
         if X is not Y:
             return distances
         return lambda rows, columns: _without_diagonal(distances(rows, columns), rows, columns, X.shape[0])
+
+    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
+        if not (isinstance(X, np.ndarray) and isinstance(Y, np.ndarray)):
+            return super().block_writer(X, Y)
+        lifted = _Lifted(Y)
+        left, right = lifted.left(X), lifted.right
+        floor = _rounding(left.shape[1], left.dtype) * left[:, -2:-1]
+
+        def write(rows: slice, columns: slice, out: Array) -> None:
+            if out.dtype != left.dtype:
+                out[...] = lifted.distances(left[rows, :], right[:, columns])
+            else:
+                np.matmul(left[rows, :], right[:, columns], out=out)
+                _zero_below(out, floor[rows])
+            if X is Y:
+                _without_diagonal(out, rows, columns, X.shape[0])
+
+        return write
 
     def against(self, Y: Array) -> Values:
         if is_sparse(Y):

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any
 
 from preimage._arrays import array_namespace, integer_power
-from preimage._typing import Array, Block, Evaluator, Values
+from preimage._typing import Array, Block, BlockWriter, Evaluator, Values
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import EVERYTHING, Kernel
 from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance
@@ -29,7 +29,7 @@ class ProfileKernel(Kernel):
         if "profile" not in own:
             return
         # Inherited shortcuts would describe the parent's profile: results would be wrong without any error.
-        for name in ("profile_of_fresh", "profile_with_derivative", "profile_derivatives", "inverse_profile"):
+        for name in ("apply_profile", "profile_with_derivative", "profile_derivatives", "inverse_profile"):
             if name not in own:
                 setattr(cls, name, getattr(ProfileKernel, name))
         if "is_bilinear" not in own and issubclass(_definer(cls, "is_bilinear"), ProfileKernel):
@@ -47,9 +47,9 @@ class ProfileKernel(Kernel):
     def profile_derivative(self, s: Array) -> Array:
         """f′(s), elementwise."""
 
-    def profile_of_fresh(self, s: Array) -> Array:
-        """f(s) of an array that nobody else holds, and that may be overwritten: saves memory and the time to get it."""
-        return self.profile(s)
+    def apply_profile(self, s: Array) -> None:
+        """Overwrite s with f(s): where no memory is needed for that, time to get it is saved."""
+        s[...] = self.profile(s)
 
     def profile_with_derivative(self, s: Array) -> tuple[Array, Array]:
         """f(s) and f′(s) together, for kernels where one gives the other."""
@@ -81,7 +81,16 @@ class ProfileKernel(Kernel):
 
     def blocks(self, X: Array, Y: Array) -> Block:
         quantity = self.pairwise.blocks(X, Y)
-        return lambda rows, columns: self.profile_of_fresh(quantity(rows, columns))
+        return lambda rows, columns: self.profile(quantity(rows, columns))
+
+    def block_writer(self, X: Array, Y: Array) -> BlockWriter:
+        write_quantity = self.pairwise.block_writer(X, Y)
+
+        def write(rows: slice, columns: slice, out: Array) -> None:
+            write_quantity(rows, columns, out)
+            self.apply_profile(out)
+
+        return write
 
     def diagonal(self, X: Array) -> Array:
         return self.profile(self.pairwise.diagonal(X))
@@ -92,7 +101,7 @@ class ProfileKernel(Kernel):
 
     def against(self, X: Array) -> Values:
         quantity = self.pairwise.against(X)
-        return lambda Z: self.profile_of_fresh(quantity(Z))
+        return lambda Z: self.profile(quantity(Z))
 
     def evaluator(self, X: Array) -> Evaluator:
         quantity = self.pairwise.against(X)

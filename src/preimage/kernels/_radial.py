@@ -24,10 +24,11 @@ class ExponentialDecay(ProfileKernel):
     def profile(self, s: Array) -> Array:
         return array_namespace(s).exp(-self.gamma * s)
 
-    def profile_of_fresh(self, s: Array) -> Array:
-        if not isinstance(s, np.ndarray):
-            return self.profile(s)
-        return np.exp(np.multiply(s, -self.gamma, out=s), out=s)
+    def apply_profile(self, s: Array) -> None:
+        if isinstance(s, np.ndarray):
+            np.exp(np.multiply(s, -self.gamma, out=s), out=s)
+        else:
+            s[...] = self.profile(s)
 
     def profile_derivative(self, s: Array) -> Array:
         return -self.gamma * self.profile(s)

@@ -47,6 +47,9 @@ def check_kernel(kernel: Kernel, X: Rows | None = None, *, sparse_inputs: bool =
     assert_allclose(kernel(X[:5], X[3:]), K[:5, 3:], atol=1e-12 * scale, err_msg="values depend on the pair alone")
     block = kernel.blocks(X, X)
     assert_allclose(block(slice(2, 7), slice(5, 12)), K[2:7, 5:12], atol=1e-12 * scale, err_msg="blocks")
+    written = np.empty_like(K[2:7, 5:12])
+    kernel.block_writer(X, X)(slice(2, 7), slice(5, 12), written)
+    assert_allclose(written, K[2:7, 5:12], atol=1e-12 * scale, err_msg="block_writer writes what blocks gives")
     assert_allclose(kernel.against(X)(X[:5]), K[:5], atol=1e-12 * scale, err_msg="against(X)(Z) = k(Z, X)")
     assert_allclose(kernel.evaluator(X)(X[:5])[0], K[:5], atol=1e-12 * scale, err_msg="evaluator(X)(Z) has k(Z, X)")
     if kernel.is_positive_semidefinite:
