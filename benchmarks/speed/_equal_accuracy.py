@@ -91,23 +91,25 @@ class Reference:
         )
 
 
-def candidates(k, gamma, dtype):
-    """{name: function of X that fits}: ours, and every solver of scikit-learn with several settings.
+def our_fit(k, gamma):
+    return lambda X: KernelPCA(k, gamma=gamma, landmarks=None, random_state=0).fit(X)
 
-    The dense solver comes last: its time is known from fewer components, see `grid.py`.
-    """
-    fits = {OURS: lambda X: KernelPCA(k, gamma=gamma, landmarks=None, random_state=0).fit(X)}
 
-    def add(name, **options):
+def peer_fits(k, gamma, dtype):
+    """Every solver of scikit-learn: {solver: {setting: function of X that fits}}, the fastest setting first."""
+
+    def fit(**options):
         peer = Peer(k, kernel="rbf", gamma=gamma, random_state=0, **options)
-        fits[name] = lambda X: peer.fit(X)
+        return lambda X: peer.fit(X)
 
-    for tol in (0, 1e-8, 1e-6, 1e-5) if dtype == "float64" else (0, 1e-6, 1e-5, 1e-4):
-        add(f"arpack, tol={tol:g}", eigen_solver="arpack", tol=tol)
-    for power in ("auto", 10, 20):
-        add(f"randomized, {power}", eigen_solver="randomized", iterated_power=power)
-    add("dense", eigen_solver="dense")
-    return fits
+    tolerances = (1e-5, 1e-6, 1e-8, 0) if dtype == "float64" else (1e-4, 1e-5, 1e-6, 0)
+    return {
+        "arpack": {f"arpack, tol={tol:g}": fit(eigen_solver="arpack", tol=tol) for tol in tolerances},
+        "randomized": {
+            f"randomized, {power}": fit(eigen_solver="randomized", iterated_power=power) for power in ("auto", 10, 20)
+        },
+        "dense": {"dense": fit(eigen_solver="dense")},
+    }
 
 
 def eigenpairs(model, most):

@@ -176,21 +176,21 @@ def semi_supervised(n=1500):
     return make
 
 
-# What each job is called, and how it is made: in full, and small enough to try a script.
+# What each job is called, and how it is made: in full, and small enough to try a script. Long ones come last.
 JOBS = {
     "exact fit, 5,000 × 64": (exact(5000), exact(600)),
-    "exact fit, 20,000 × 64": (exact(20_000), exact(900)),
     "transform, 20,000 rows": (transform(), transform(600, 900)),
     "discriminant, CV, 600 rows": (discriminant_cv(), discriminant_cv(80)),
     "discriminant, 1,000 rows": (discriminant(), discriminant(120)),
-    "DenoisingSearch, 600 rows": (denoising_search(), denoising_search(80)),
     "WidthSearch, 4,000 rows": (width_search(), width_search(300)),
     "compress, 2,000 rows": (compression(), compression(120, 10)),
     "Renormalized(SVC), 1,000 rows": (renormalized(), renormalized(100)),
     "KernelKMeans, 3,000 rows": (kmeans(), kmeans(300)),
     "denoise, 800 rows": (denoise(), denoise(40)),
     "landmark fit, 200,000 rows": (landmarks(), landmarks(3000, 50)),
+    "DenoisingSearch, 600 rows": (denoising_search(), denoising_search(80)),
     "semi-supervised, 1,500 rows": (semi_supervised(), semi_supervised(150)),
+    "exact fit, 20,000 × 64": (exact(20_000), exact(900)),
 }
 
 

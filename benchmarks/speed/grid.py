@@ -3,24 +3,26 @@
 Set-up: n points × k components × three kinds of points × two precisions. Points: 30 Gaussian blobs in 30 dimensions
 (deviation 3), one isotropic Gaussian in 30 dimensions (a flat spectrum), a swiss roll; Gaussian kernel with
 γ = 1/(2 · median squared distance). In every cell our fit with its defaults runs in turn with all solvers of
-scikit-learn in several settings (ARPACK with four tolerances, randomized with three powers, dense). The best is the
-fastest one whose eigenvalues, residuals and coordinates are as accurate as ours or as our default tolerance promises
-(`_equal_accuracy.py`). All run once on 100 points before, which loads libraries; the first run of each cell
-counts, the order is reversed in every second round, and there is no rest between runs.
+scikit-learn: ARPACK with four tolerances, randomized with three powers, dense. The best is the fastest one whose
+eigenvalues, residuals and coordinates are as accurate as ours, or as our default tolerance promises
+(`_equal_accuracy.py`). All run once on 100 points before, which loads libraries; the first run of each cell counts, the
+order is reversed in every second round, and there is no rest between runs.
 
-Solvers of scikit-learn that are inaccurate, or take over twice the time of its best one, are not repeated after the
-first round; the dense solver is left out where it took over twice the time of the best one for fewer components.
+The first round tries the settings of a solver from the fastest on (the loosest tolerance, the fewest iterations), until
+one is accurate enough: further ones take longer. It leaves out what takes over twice the time of the best for certain:
+settings slower than one that does, and the dense solver where it did for fewer components. Later rounds repeat ours,
+and those that are accurate and took at most twice the time of the best.
 
     python benchmarks/speed/grid.py --threads 1                           # everything
     python benchmarks/speed/grid.py --threads 1 --n 100 200 500           # some sizes (also --k, --data, --dtype)
-    python benchmarks/speed/grid.py --threads 2 --json grid.json          # keeps all numbers
+    python benchmarks/speed/grid.py --threads 1 --results > printed.txt   # keeps the numbers
+    python benchmarks/speed/grid.py --merge printed.txt --record
 
 Observe: "ratio" is scikit-learn's time over ours, of minima and of medians; above 1 we are faster. Components that
 the data do not determine (rounding) are dropped by our fit with a warning and are not compared; "kept" counts the rest.
 """
 
 import argparse
-import json
 import sys
 import time
 import warnings
@@ -41,74 +43,100 @@ HOPELESS = 2.0
 FEWEST = 3
 
 
-def measure_cell(X, gamma, k, dtype, reference, least_dense, repeats, seconds):
-    """Times and errors of every candidate in turn: {name: ([seconds], Errors)}.
+class Cell:
+    """Fits of one set of points with one number of components, in turn.
 
-    `least_dense` is what the dense solver took for fewer components of the same points, zero if that is not known.
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        In the precision of the cell.
+    gamma, k, reference
+        The width of the kernel, the number of components, and the right result.
+    least_dense : float
+        What the dense solver took for fewer components of the same points; zero if that is not known.
     """
-    from _equal_accuracy import OURS, candidates, eigenpairs, is_equal
-    from _measure import timed
 
-    data = X.astype(dtype)
-    fits = candidates(k, gamma, dtype)
-    times = {name: [] for name in fits}
-    errors = {}
-    start = time.perf_counter()
-    for round_number in range(repeats):
-        for name in reversed(list(fits)) if round_number % 2 else list(fits):
-            if name == "dense" and not errors.get(name) and _beaten(least_dense, times, errors, dtype):
-                continue
-            elapsed, model = timed(lambda: fits[name](data))
-            times[name].append(elapsed)
-            if name not in errors:
-                kept = k if name == OURS else errors[OURS][0]
-                values, vectors = eigenpairs(model, kept)
-                errors[name] = len(values), reference.errors(values, vectors)
-            model = None
-        if round_number == 0:
-            equal = [name for name in errors if name != OURS and is_equal(errors[name][1], errors[OURS][1], dtype)]
-            best = min(times[name][0] for name in equal)
-            fits = {name: fit for name, fit in fits.items() if name == OURS or _is_close(name, equal, times, best)}
-        if round_number + 1 >= FEWEST and time.perf_counter() - start > seconds:
-            break
-    return {name: (runs, *errors[name]) for name, runs in times.items() if runs}
+    def __init__(self, X, gamma, k, reference, least_dense):
+        from _equal_accuracy import our_fit, peer_fits
+
+        self.X, self.k, self.dtype, self.reference = X, k, str(X.dtype), reference
+        self.ours, self.peers = our_fit(k, gamma), peer_fits(k, gamma, self.dtype)
+        self.least = {"arpack": 0.0, "randomized": 0.0, "dense": least_dense}
+        self.times, self.errors, self.kept = {}, {}, k
+
+    def measure(self, repeats, seconds):
+        from _equal_accuracy import OURS
+
+        start = time.perf_counter()
+        self._run(OURS, self.ours)
+        for solver, settings in self.peers.items():
+            for name, fit in settings.items():
+                if self.least[solver] > HOPELESS * self._best_time():
+                    break
+                self._run(name, fit)
+                self.least[solver] = self.times[name][0]
+                if self._is_equal(name):
+                    break
+        close = [name for name in self._equal() if self.times[name][0] <= HOPELESS * self._best_time()]
+        fits = {OURS: self.ours} | {
+            name: fit for settings in self.peers.values() for name, fit in settings.items() if name in close
+        }
+        for number in range(1, repeats):
+            if number >= FEWEST and time.perf_counter() - start > seconds:
+                break
+            for name in reversed(list(fits)) if number % 2 else list(fits):
+                self._run(name, fits[name])
+
+    def _run(self, name, fit):
+        from _equal_accuracy import OURS, eigenpairs
+        from _measure import timed
+
+        elapsed, model = timed(lambda: fit(self.X))
+        self.times.setdefault(name, []).append(elapsed)
+        if name not in self.errors:
+            values, vectors = eigenpairs(model, self.kept)
+            self.errors[name] = self.reference.errors(values, vectors)
+            if name == OURS:
+                self.kept = len(values)
+
+    def _is_equal(self, name):
+        from _equal_accuracy import OURS, is_equal
+
+        return is_equal(self.errors[name], self.errors[OURS], self.dtype)
+
+    def _equal(self):
+        from _equal_accuracy import OURS
+
+        return [name for name in self.times if name != OURS and self._is_equal(name)]
+
+    def _best_time(self):
+        return min((min(self.times[name]) for name in self._equal()), default=float("inf"))
+
+    def summary(self):
+        """Times of ours and of the best of scikit-learn."""
+        import numpy as np
+        from _equal_accuracy import OURS
+
+        best = min(self._equal(), key=lambda name: min(self.times[name]))
+        ours, theirs = self.times[OURS], self.times[best]
+        return {
+            "k": self.k,
+            "dtype": self.dtype,
+            "kept": self.kept,
+            "ours": min(ours),
+            "ours median": float(np.median(ours)),
+            "theirs": min(theirs),
+            "theirs median": float(np.median(theirs)),
+            "best": best,
+            "runs": len(ours),
+            "errors": self.errors[OURS].numbers,
+            "their errors": self.errors[best].numbers,
+        }
 
 
-def _beaten(least_dense, times, errors, dtype):
-    """Whether another solver, already measured, is so fast that the dense one cannot be the best."""
-    from _equal_accuracy import OURS, is_equal
-
-    ours = errors[OURS][1]
-    others = [times[name][0] for name in errors if name != OURS and is_equal(errors[name][1], ours, dtype)]
-    return bool(others) and least_dense > HOPELESS * min(others)
-
-
-def _is_close(name, equal, times, best):
-    return name in equal and times[name][0] <= HOPELESS * best
-
-
-def summarize(cell, measured):
-    """The row of a cell: times of ours and of the best of scikit-learn, by minima and by medians."""
-    import numpy as np
-    from _equal_accuracy import OURS, is_equal
-
-    runs, kept, ours = measured[OURS]
-    equal = {name: runs for name, (runs, _, errors) in measured.items() if name != OURS}
-    equal = {name: runs for name, runs in equal.items() if is_equal(measured[name][2], ours, cell["dtype"])}
-    best = min(equal, key=lambda name: min(equal[name]))
-    return cell | {
-        "kept": kept,
-        "ours": min(runs),
-        "ours median": float(np.median(runs)),
-        "best": best,
-        "theirs": min(equal[best]),
-        "theirs median": float(np.median(equal[best])),
-        "ratio": min(equal[best]) / min(runs),
-        "ratio of medians": float(np.median(equal[best]) / np.median(runs)),
-        "errors": ours.numbers,
-        "their errors": measured[best][2].numbers,
-        "runs": len(runs),
-    }
+def ratio(row, kind=""):
+    """scikit-learn's time over ours; `kind` is " median" for that of medians."""
+    return row["theirs" + kind] / row["ours" + kind]
 
 
 def line(row):
@@ -116,7 +144,7 @@ def line(row):
     return (
         f"{row['data']:11}{row['n']:6}{row['k']:5}{row['kept']:5} {row['dtype']}{1e3 * row['ours']:9.2f}"
         f"{1e3 * row['ours median']:9.2f}{1e3 * row['theirs']:9.2f}{1e3 * row['theirs median']:9.2f}"
-        f"{row['ratio']:7.2f}{row['ratio of medians']:7.2f}  {row['best']:17} {errors(row['errors'])} "
+        f"{ratio(row):7.2f}{ratio(row, ' median'):7.2f}  {row['best']:17} {errors(row['errors'])} "
         f"{errors(row['their errors'])} {row['runs']}"
     )
 
@@ -127,23 +155,66 @@ HEADER = (
 )
 
 
-def print_summary(rows):
+def summary(rows):
+    """What the grid says, in a few numbers."""
     import numpy as np
 
-    for key in ("ratio", "ratio of medians"):
-        ratios = np.array([row[key] for row in rows])
-        worst = rows[int(ratios.argmin())]
-        below = int(np.sum(ratios < 1 / ALLOWED))
-        print(
-            f"{key}: geometric mean {np.exp(np.log(ratios).mean()):.2f}, worst {ratios.min():.2f} ({worst['data']}, "
-            f"n = {worst['n']}, k = {worst['k']}, {worst['dtype']}), {below} of {len(rows)} cells below 1/{ALLOWED}"
-        )
-    columns = sorted({(row["data"], row["dtype"]) for row in rows})
+    values = {"cells": len(rows)}
+    for kind, label in (("", "minima"), (" median", "medians")):
+        ratios = np.array([ratio(row, kind) for row in rows])
+        values |= {
+            f"geometric mean of ratios of {label}": float(np.exp(np.log(ratios).mean())),
+            f"worst ratio of {label}": float(ratios.min()),
+            f"cells slower than allowed, {label}": int(np.sum(ratios < 1 / ALLOWED)),
+        }
+    return values
+
+
+def print_summary(rows):
+    for name, value in summary(rows).items():
+        print(f"{name}: {value:.3g}")
+    worst = min(rows, key=ratio)
+    print(f"worst cell: {worst['data']}, n = {worst['n']}, k = {worst['k']}, {worst['dtype']}; allowed 1/{ALLOWED}")
+    columns = [(data, dtype) for data in KINDS for dtype in DTYPES]
     print("\nratio of minima" + "".join(f"{data[:9] + ' ' + dtype[-2:]:>14}" for data, dtype in columns))
     for n, k in sorted({(row["n"], row["k"]) for row in rows}):
-        found = {(row["data"], row["dtype"]): row["ratio"] for row in rows if (row["n"], row["k"]) == (n, k)}
+        found = {(row["data"], row["dtype"]): ratio(row) for row in rows if (row["n"], row["k"]) == (n, k)}
         entries = "".join(f"{found[column]:14.2f}" if column in found else f"{'':14}" for column in columns)
         print(f"{n:>9}{k:>6}{entries}")
+
+
+# What a printed result has of a row, apart from its data set, which has blanks in its name.
+PRINTED = {
+    "n": int,
+    "k": int,
+    "kept": int,
+    "dtype": str,
+    "ours": float,
+    "ours median": float,
+    "theirs": float,
+    "theirs median": float,
+    "runs": int,
+}
+MARK = "CELL "
+
+
+def printed(row):
+    values = [f"{row[key]:.3g}" if kind is float else str(row[key]) for key, kind in PRINTED.items()]
+    return MARK + " ".join(values) + f" {row['data']}; {row['best']}"
+
+
+def merged(paths):
+    """Rows and machines that earlier runs printed."""
+    rows, machines = [], []
+    for path in paths:
+        for text in path.read_text(encoding="utf-8").splitlines():
+            if text.startswith(MARK):
+                *values, rest = text.removeprefix(MARK).split(" ", len(PRINTED))
+                row = {key: kind(value) for (key, kind), value in zip(PRINTED.items(), values, strict=True)}
+                rows.append(row | dict(zip(("data", "best"), rest.split("; "), strict=True)))
+            elif "NumPy" in text:
+                machines.append(text)
+    return rows, list(dict.fromkeys(machines))
 
 
 def main():
@@ -153,24 +224,39 @@ def main():
     parser.add_argument("--k", type=int, nargs="+", default=COMPONENTS)
     parser.add_argument("--data", nargs="+", default=KINDS, choices=KINDS)
     parser.add_argument("--dtype", nargs="+", default=DTYPES, choices=DTYPES)
-    parser.add_argument("--repeats", type=int, default=7, help="largest number of rounds")
-    parser.add_argument("--seconds", type=float, default=2.0, help="no further round of a cell begins after that")
-    parser.add_argument("--brief", action="store_true", help="only the summary and cells that are too slow")
-    parser.add_argument("--json", type=Path, help="file for all numbers")
+    parser.add_argument("--repeats", type=int, default=15, help="largest number of rounds")
+    parser.add_argument("--seconds", type=float, default=1.0, help="no further round of a cell begins after that")
+    parser.add_argument("--results", action="store_true", help="print lines for --merge instead of a table")
+    parser.add_argument("--merge", type=Path, nargs="+", help="read what earlier runs printed instead of measuring")
+    parser.add_argument("--record", action="store_true", help="keep the ratios for the texts that quote them")
     options = parser.parse_args()
-    again_with_threads(options.threads)
+    if options.merge:
+        rows, machines = merged(options.merge)
+    else:
+        again_with_threads(options.threads)
+        rows, machines = measure(options)
+    if not options.results:
+        print_summary(rows)
+    if options.record:
+        from _measure import record
 
-    from _equal_accuracy import Reference, candidates, points
+        keep = {f"{row['data']}, n = {row['n']}, k = {row['k']}, {row['dtype']}": ratio(row) for row in rows}
+        record("grid", summary(rows) | keep, {"rounds": "at least 3"}, machine="; ".join(machines))
+
+
+def measure(options):
+    from _equal_accuracy import Reference, our_fit, peer_fits, points
     from _measure import describe_machine
 
     warnings.simplefilter("ignore")
     print(describe_machine())
     small, gamma = points("blobs", 100)
     for dtype in options.dtype:  # libraries are loaded, pools of threads started
-        for fit in candidates(10, gamma, dtype).values():
+        for fit in (our_fit(10, gamma), *(fit for all in peer_fits(10, gamma, dtype).values() for fit in all.values())):
             fit(small.astype(dtype))
 
-    print(HEADER, flush=True)
+    if not options.results:
+        print(HEADER, flush=True)
     rows = []
     for n in options.n:
         for name in options.data:
@@ -181,16 +267,12 @@ def main():
             for dtype in options.dtype:
                 least_dense = 0.0
                 for k in counts:
-                    repeats = options.repeats, options.seconds
-                    measured = measure_cell(X, gamma, k, dtype, reference, least_dense, *repeats)
-                    if "dense" in measured:
-                        least_dense = min(measured["dense"][0])
-                    rows.append(summarize({"data": name, "n": n, "k": k, "dtype": dtype}, measured))
-                    if not options.brief or rows[-1]["ratio"] < 1 / ALLOWED:
-                        print(line(rows[-1]), flush=True)
-    print_summary(rows)
-    if options.json:
-        options.json.write_text(json.dumps({"machine": describe_machine(), "rows": rows}, indent=1) + "\n")
+                    cell = Cell(X.astype(dtype), gamma, k, reference, least_dense)
+                    cell.measure(options.repeats, options.seconds)
+                    least_dense = max(least_dense, min(cell.times.get("dense", [0.0])))
+                    rows.append({"data": name, "n": n} | cell.summary())
+                    print(printed(rows[-1]) if options.results else line(rows[-1]), flush=True)
+    return rows, [describe_machine()]
 
 
 if __name__ == "__main__":
