@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -23,6 +24,9 @@ HOST_COLUMNS = 256
 # A device works on all columns, and as many rows as memory allows. Beyond 16,384 rows it is busy anyway; below 64 it
 # would wait for calls, and running out of memory is then the clearer answer.
 FEWEST_DEVICE_ROWS, MOST_DEVICE_ROWS = 64, 2**14
+# Seconds of work that are worth calling threads for: ten times what that takes. Ten times less and calls take as long as
+# the work, ten times more and one thread does what several could do in a fraction of the time.
+WORTH_THREADS = 5e-4
 
 _forced: ContextVar[tuple[int, int] | None] = ContextVar("forced_block_shape", default=None)
 
@@ -54,9 +58,11 @@ def map_rows(
     if is_dask(X):
         return map_chunks(lambda *parts: map_rows(function, *parts, rows=rows, device_of=device_of), X, *others)
     work, blocks = _on_blocks(function, (X, *others)), _cut(X, rows)
+    begun = time.perf_counter()
     first = work(blocks[0])
     if len(blocks) == 1:
         return first
+    seconds_left = (len(blocks) - 1) * (time.perf_counter() - begun)
     xp = array_namespace(first)
     out = xp.empty((_length(X), *first.shape[1:]), dtype=first.dtype, **device_kwargs(first))
     out[blocks[0], ...] = first
@@ -64,7 +70,11 @@ def map_rows(
     def fill(block: slice) -> None:
         out[block, ...] = work(block)
 
-    for_blocks(fill, blocks[1:], X if device_of is None else device_of, out)
+    if seconds_left < WORTH_THREADS:
+        for block in blocks[1:]:
+            fill(block)
+    else:
+        for_blocks(fill, blocks[1:], X if device_of is None else device_of, out)
     return out
 
 

@@ -292,9 +292,9 @@ class CenteredGram:
         if self._row_means is None:
             # Row sums of K cost another pass when K is not held, so the first product computes them as well.
             xp = array_namespace(V)
-            product = self.gram @ xp.concat([coefficients, self.mean_coefficients], axis=1)
-            self._set_row_means(product[:, -1])
-            return self._centered_values(product[:, :-1])
+            values = self.gram @ xp.concat([coefficients, self.mean_coefficients], axis=1)
+            self._set_row_means(xp.asarray(values[:, -1], copy=True))
+            return self._centered_values(values[:, :-1])
         return self._centered_values(self.gram @ coefficients)
 
     def dense(self) -> Array:
@@ -334,10 +334,11 @@ class CenteredGram:
         return coefficients - self.mean_coefficients * xp.sum(coefficients, axis=0)
 
     def _centered_values(self, values: Array) -> Array:
-        """H acting on values at the points, whose weighted mean is zero afterwards; times √w."""
+        """H acting on fresh values at the points, whose weighted mean is zero afterwards; times √w."""
         xp = array_namespace(values)
         if self.weights is None:
-            return values - xp.mean(values, axis=0)
+            values -= xp.mean(values, axis=0)
+            return values
         return self._roots * (values - (self.weights / self.count) @ values)
 
     def _set_row_means(self, row_means: Array) -> None:
