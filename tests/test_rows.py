@@ -1,12 +1,17 @@
 """The two passes over data."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from preimage import _rows, _threads
 from preimage._arrays import to_numpy
-from preimage._rows import cut, forced_block_shape, map_rows, sum_rows
+from preimage._rows import ThreadBuffer, cut, forced_block_shape, map_rows, sum_rows
+from preimage._threads import run_parallel
 
 
 @pytest.mark.parametrize("rows", [1, 3, 7, 10, 100])
@@ -73,3 +78,52 @@ def test_forced_shape_ends_with_its_block():
     seen = []
     map_rows(lambda block: seen.append(len(block)) or block, np.ones((10, 2)))
     assert seen == [10]
+
+
+def test_a_buffer_belongs_to_its_thread(monkeypatch):
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 4)
+    buffer, meet = ThreadBuffer(6, 50, np.float32), threading.Barrier(4, timeout=10)
+
+    def work(number):
+        part = buffer.part(5, 40)
+        part[...] = number
+        meet.wait()  # all threads have written now
+        assert buffer.part(5, 40) is not part and np.shares_memory(buffer.part(5, 40), part)
+        return part.shape == (5, 40) and part.dtype == np.float32 and bool((part == number).all())
+
+    assert run_parallel(work, range(4)) == [True] * 4
+
+
+@pytest.mark.parametrize("worth", [0.0, np.inf])
+def test_blocks_are_the_same_with_and_without_threads(monkeypatch, worth):
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 4)
+    monkeypatch.setattr(_rows, "WORTH_THREADS", worth)
+    X = np.arange(40.0).reshape(20, 2)
+    np.testing.assert_array_equal(map_rows(lambda rows: rows * 2, X, rows=3), X * 2)
+
+
+def test_sums_do_not_depend_on_which_thread_is_fast(monkeypatch, rng):
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 4)
+    X, delays = rng.normal(size=(64, 3)), rng.random(64) * 0.003
+    results = []
+    for _ in range(4):
+        rng.shuffle(delays)
+
+        def term(rows, wait=None):
+            time.sleep(float(wait[0]))
+            return rows.T @ rows
+
+        results.append(sum_rows(term, X, delays.copy(), rows=2))
+    assert all((each == results[0]).all() for each in results)
+
+
+def test_sums_write_into_no_term(rng):
+    X = rng.normal(size=(12, 3))
+    before = X.copy()
+    np.testing.assert_allclose(sum_rows(lambda rows: rows, X, rows=4), before[:4] + before[4:8] + before[8:])
+    np.testing.assert_array_equal(X, before)
+
+
+def test_sums_widen_where_a_term_does():
+    terms = [np.ones(2, np.float32), np.ones(2, np.float32), np.ones(2) * 1e-12, np.ones(2)]
+    assert sum_rows(lambda rows: terms[int(rows[0, 0])], np.arange(4.0)[:, None], rows=1)[0] == 3 + 1e-12

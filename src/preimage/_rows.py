@@ -24,8 +24,8 @@ HOST_COLUMNS = 256
 # A device works on all columns, and as many rows as memory allows. Beyond 16,384 rows it is busy anyway; below 64 it
 # would wait for calls, and running out of memory is then the clearer answer.
 FEWEST_DEVICE_ROWS, MOST_DEVICE_ROWS = 64, 2**14
-# Seconds of work that are worth calling threads for: ten times what that takes. Ten times less and calls take as long as
-# the work, ten times more and one thread does what several could do in a fraction of the time.
+# Seconds of work that are worth calling threads for: ten times what that takes. Ten times less and calls take as long
+# as the work, ten times more and one thread does what several could do in a fraction of the time.
 WORTH_THREADS = 5e-4
 
 _forced: ContextVar[tuple[int, int] | None] = ContextVar("forced_block_shape", default=None)
@@ -104,22 +104,53 @@ def sum_rows(
             return sum_rows(counted, X, *others, rows=rows, device_of=device_of)
     work, blocks = _on_blocks(function, (X, *others)), _cut(X, rows)
     device_of = X if device_of is None else device_of
-    # One partial sum per thread, not one per block, as sums may be large. Each thread takes every stride-th block,
+    # Two partial sums per thread, not one per block, as sums may be large. Each consists of every stride-th block,
     # which balances blocks of growing cost.
-    stride = min(len(blocks), available_threads() if is_host(device_of) else 1)
-    groups = [blocks[start::stride] for start in range(stride)]
+    threads = available_threads() if is_host(device_of) else 1
+    stride = 1 if threads == 1 else min(len(blocks), 2 * threads)
+    total = _OrderedSum()
 
-    def add_group(group: list[slice]) -> Any:
-        total = work(group[0])
-        for block in group[1:]:
-            total = total + work(block)
-        return total
+    def add_group(start: int) -> None:
+        group = _OrderedSum()
+        for number, block in enumerate(blocks[start::stride]):
+            group.add(number, work(block))
+        total.add(start, group.total)
 
-    partial = for_blocks(add_group, groups, device_of)
-    total = partial[0]
-    for term in partial[1:]:
-        total = total + term
-    return total
+    for_blocks(add_group, range(stride), device_of)
+    return total.total
+
+
+class _OrderedSum:
+    """A sum of numbered terms that come in any order, each added when all before it have been.
+
+    The order of additions, and with it the rounding, does not depend on which thread is the fastest.
+    """
+
+    def __init__(self) -> None:
+        self.total: Any = None
+        self._lock = threading.Lock()
+        self._count = 0
+        self._early: dict[int, Any] = {}
+
+    def add(self, number: int, term: Any) -> None:
+        with self._lock:
+            self._early[number] = term
+            while self._count in self._early:
+                term = self._early.pop(self._count)
+                if self._count == 0:
+                    self.total = term
+                elif self._count > 1 and _can_hold(self.total, term):
+                    self.total += term
+                else:  # the first term may be somebody else's array
+                    self.total = self.total + term
+                self._count += 1
+
+
+def _can_hold(total: Any, term: Any) -> bool:
+    """Whether `term` can be added to `total` in place, which saves new memory for every sum."""
+    if type(total) is not np.ndarray or type(term) is not np.ndarray:
+        return False
+    return bool(total.dtype == term.dtype and total.shape == term.shape)
 
 
 def for_blocks(work: Callable[[Any], Any], blocks: Iterable[Any], *arrays: Array) -> list[Any]:
