@@ -10,6 +10,7 @@ from preimage._arrays import array_namespace, copy_transposed, device_kwargs, ep
 from preimage._products import product
 from preimage._rows import ThreadBuffer, block_shape, cut, for_blocks, map_rows, sum_rows
 from preimage._typing import Array, Block
+from preimage.feature_space._fused import fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
 
 # Rows on either side whose kernel values are computed twice, to measure their rounding errors: 256 pairs give the order
@@ -116,8 +117,12 @@ class Gram:
 
     def __matmul__(self, V: Array) -> Array:
         if self.is_held:
+            if (found := fused_held_product(self.kernel, self.values, V)) is not None:
+                return found
             # For a symmetric matrix in C order, BLAS is a quarter faster on Vᵀ K than on K V.
             return product(V.T, self.values).T if self.is_symmetric else product(self.values, V)
+        if (found := fused_product(self.kernel, self.X, self._right, V)) is not None:
+            return found
         return self._symmetric_product(V) if self.is_symmetric else self._product(V)
 
     def dense(self) -> Array:
@@ -127,6 +132,8 @@ class Gram:
         known = self.kernel.known_values(self.X, self._right)
         if known is not None:
             return known
+        if self.is_symmetric and (found := fused_gram(self.kernel, self.X)) is not None:
+            return found
         n, m = self.shape
         row_step, column_step = block_shape(self.X, m)
         if self.is_symmetric:
@@ -315,6 +322,13 @@ class CenteredGram:
                 heaviest = float(array_namespace(remaining).max(remaining))
             self._rounding_error = heaviest * self.gram.rounding_error()
         return self._rounding_error
+
+    def sample(self, stride: int) -> CenteredGram:
+        """The centred Gram matrix of every `stride`-th point, held."""
+        weights = None if self.weights is None else self.weights[::stride]
+        points = self.gram.X[::stride, :]
+        values = self.gram.values[::stride, ::stride] if self.is_held else Gram(self.gram.kernel, points).dense()
+        return Gram(self.gram.kernel, points, values=values).centered(weights)
 
     def sketch(self, weights: Array, stride: int) -> Array:
         """H K S weights, where S has every `stride`-th column of the identity: a product at the cost of few columns."""

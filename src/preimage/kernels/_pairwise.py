@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from array_api_compat import is_torch_array
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
@@ -223,6 +224,17 @@ class _Lifted:
         return array_namespace(s).astype(s, self.dtype) if self.widened else s
 
 
+def distance_origin(Y: Array) -> Array | None:
+    """The point about which distances to float32 points Y are computed; None where they need float64 numbers."""
+    lifted = _Lifted(Y)
+    return None if lifted.widened else lifted.shift
+
+
+def distance_rounding(n_features: int, dtype: Any) -> float:
+    """Squared distances up to this multiple of the squared norm about that point count as zero."""
+    return _rounding(n_features + 2, dtype)
+
+
 def _rounding_shows(sample: Array, norms: Array) -> bool:
     """Whether rounding errors of the expanded square are too large a part of short distances."""
     few = to_numpy(sample[:: max(1, sample.shape[0] // SHORT_SAMPLE), :]).astype(float)
@@ -257,6 +269,8 @@ def _zero_below(fresh: Array, floor: Array) -> Array:
         if fresh.size and not fresh.min() > floor.max():  # NaN is not larger either
             np.multiply(fresh, fresh > floor, out=fresh)
         return fresh
+    if is_torch_array(fresh):
+        return fresh.mul_(fresh > floor)  # in place: on a GPU such steps take as long as the product before them
     xp = array_namespace(fresh)
     return xp.where(fresh <= floor, xp.zeros_like(fresh), fresh)
 
@@ -284,13 +298,17 @@ def _without_diagonal(s: Array, rows: slice, columns: slice, n: int) -> Array:
     first, second = range(n)[rows], range(n)[columns]
     if first.start >= second.stop or second.start >= first.stop:
         return s
+    start, stop = max(first.start, second.start), min(first.stop, second.stop)
     if isinstance(s, np.ndarray):
-        both = np.arange(max(first.start, second.start), min(first.stop, second.stop))
+        both = np.arange(start, stop)
         s[both - first.start, both - second.start] = 0
         return s
-    xp, device = array_namespace(s), device_kwargs(s)
-    same = xp.arange(first.start, first.stop, **device)[:, None] == xp.arange(second.start, second.stop, **device)
-    return xp.where(same, xp.zeros_like(s), s)
+    corner = slice(start - first.start, stop - first.start), slice(start - second.start, stop - second.start)
+    xp = array_namespace(s)
+    # The diagonal of all pairs is the diagonal of this square, and the rest of a wide block is not touched.
+    same = xp.eye(stop - start, dtype=s.dtype, **device_kwargs(s)) > 0
+    s[corner] = xp.where(same, xp.zeros_like(s[corner]), s[corner])
+    return s
 
 
 def _manhattan(X: Array, Y: Array) -> Array:
