@@ -1,6 +1,6 @@
 """Array namespaces and devices: which ones arrays have, moving between them, and what the standard lacks."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import array_api_compat
@@ -276,6 +276,27 @@ def on_device(array: Array, device: str) -> Array:
         with cupy.cuda.Device(number):
             return cupy.asarray(array)
     return torch.as_tensor(_writable(array)).to(device)
+
+
+def streamed_to(device: str) -> Callable[[Array], Array]:
+    """A function that moves NumPy rows to a device, there while the device still works on rows that came before."""
+    if not str(device).startswith("cuda"):
+        return lambda rows: on_device(rows, device)
+    try:
+        import torch
+    except ImportError:  # CuPy's copies wait for their turn
+        return lambda rows: on_device(rows, device)
+    stream = torch.cuda.Stream(device)
+
+    def moved(rows: Array) -> Array:
+        with torch.cuda.stream(stream):
+            tensor = on_device(rows, device)
+        present = torch.cuda.current_stream(tensor.device)
+        present.wait_stream(stream)
+        tensor.record_stream(present)  # its memory is free again when the present stream is done with it
+        return tensor
+
+    return moved
 
 
 def _writable(values: Array) -> np.ndarray:

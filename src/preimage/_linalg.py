@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
+from array_api_compat import is_torch_array
 from scipy.optimize import linear_sum_assignment
 
-from preimage._arrays import array_namespace, epsilon, itemsize
+from preimage._arrays import array_namespace, device_kwargs, epsilon, is_host, itemsize
 from preimage._lapack import largest_eigenpairs
 from preimage._products import product
 from preimage._threads import large_decomposition
@@ -24,6 +25,9 @@ WHITENING = {8: 1e-11, 4: 1e-8}
 # Largest error of a coordinate, relative to the standard deviation of the coordinate, with which a component counts as
 # determined by the data, by bytes per number. Ten times larger keeps components of which one digit less is right.
 DETERMINED = {8: 1e-6, 4: 1e-2}
+# Stripes of columns in which a device computes one triangle of YᵀY: with four, five eighths of all products. With ten
+# times as many each would be too narrow to keep a device busy; so would those of few columns.
+STRIPES, FEWEST_STRIPED_COLUMNS = 4, 1024
 # Variances up to this many rounding units of the squared lengths are rounding: a squared length is a sum whose error
 # is a few units. Ten times larger refuses data far from the origin whose variance still has two digits.
 NO_VARIANCE = 8
@@ -188,6 +192,21 @@ def orthogonalize(W: Array, basis: Array, floor: float = 0.0, recent: Array | No
     return W
 
 
+def squares(Y: Array) -> Array:
+    """YᵀY; on a device one triangle in stripes of columns, and its mirror image. BLAS on the host does that itself."""
+    m = Y.shape[1]
+    if is_host(Y) or m < FEWEST_STRIPED_COLUMNS:
+        return Y.T @ Y
+    out = array_namespace(Y).empty((m, m), dtype=Y.dtype, **device_kwargs(Y))
+    step = -(-m // STRIPES)
+    for start in range(0, m, step):
+        stop = min(start + step, m)
+        stripe = Y[:, start:stop].T @ Y[:, start:]
+        out[start:stop, start:] = stripe
+        out[stop:, start:stop] = stripe[:, stop - start :].T
+    return out
+
+
 def orthonormal_factor(K: Array, scale: float = 0.0) -> Array:
     """F with Fᵀ K F = I that spans the range of a positive semidefinite K; shape (n, rank).
 
@@ -208,19 +227,34 @@ def whitening_factor(K: Array, dtype: Any) -> Array:
     consist of rounding errors of the data. Where all pivots are long, F is the inverse of a Cholesky factor, which is
     several times faster than eigenvectors.
     """
-    if isinstance(K, np.ndarray):
-        with large_decomposition(K.shape[0]):
-            try:
-                L = np.linalg.cholesky(K)
-            except np.linalg.LinAlgError:
-                L = None
-            if L is not None and np.diagonal(L).min() ** 2 > TRUSTED_PIVOT * np.diagonal(K).max():
-                return np.linalg.inv(L).T
+    if (inverse := _trusted_inverse_factor(K)) is not None:
+        return inverse.T
     xp = array_namespace(K)
     values, vectors = eigh_descending(K)
     rank = max(1, numerical_rank(values, K.shape[0], tolerance=WHITENING[itemsize(dtype)]))
     roots = xp.sqrt(xp.where(values > 0, values, xp.ones_like(values)))
     return vectors[:, :rank] / roots[:rank]
+
+
+def _trusted_inverse_factor(K: Array) -> Array | None:
+    """L⁻¹ for the Cholesky factor L of K; None where a pivot is short, or the array library has no way to fail."""
+    if isinstance(K, np.ndarray):
+        with large_decomposition(K.shape[0]):
+            try:
+                L = np.linalg.cholesky(K)
+            except np.linalg.LinAlgError:
+                return None
+            if not np.diagonal(L).min() ** 2 > TRUSTED_PIVOT * np.diagonal(K).max():
+                return None
+            return np.linalg.inv(L)
+    if not is_torch_array(K):
+        return None
+    import torch
+
+    L, failure = torch.linalg.cholesky_ex(K)
+    if int(failure) or not float(L.diagonal().min()) ** 2 > TRUSTED_PIVOT * float(K.diagonal().max()):
+        return None
+    return torch.linalg.solve_triangular(L, torch.eye(K.shape[0], dtype=K.dtype, device=K.device), upper=False)
 
 
 def fix_signs(vectors: Array) -> Array:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, in_double, is_foreign, on_device, to_numpy
+from preimage._arrays import array_namespace, epsilon, in_double, is_foreign, on_device, streamed_to, to_numpy
 from preimage._linalg import (
     determined_count,
     fix_signs,
@@ -77,11 +77,11 @@ class LandmarkModel:
         weights : array of shape (n,), optional
             How often each row counts in the moments; selectors do not look at them.
         device : str, optional
-            Where moments of NumPy data are computed.
+            Where the work on NumPy data is done; the model is in NumPy.
         """
-        landmarks = select_landmarks(selector, kernel, X, rng)
+        landmarks = select_landmarks(selector, kernel, X, rng, device)
         moments = _moments(kernel, landmarks.points, X, weights, device)
-        return cls.of(landmarks, moments, wanted)
+        return cls.of(landmarks, moments, wanted, device)
 
     def updated(
         self,
@@ -105,15 +105,21 @@ class LandmarkModel:
                 moments = moments.extended(new)
                 landmarks = replace(landmarks, points=moments.points, reason="grown with the data")
         batch = _moments(self.kernel, moments.points, X, weights, device)
-        model = LandmarkModel.of(landmarks, moments + batch, wanted)
+        model = LandmarkModel.of(landmarks, moments + batch, wanted, device)
         if n_more <= 0:
             self._warn_if_left_out(model, batch)
         return model
 
     @classmethod
-    def of(cls, landmarks: Landmarks, moments: KernelMoments, wanted: Wanted) -> "LandmarkModel":
+    def of(
+        cls, landmarks: Landmarks, moments: KernelMoments, wanted: Wanted, device: str | None = None
+    ) -> "LandmarkModel":
         """The model of data with the given moments on the landmarks; chunks of data may have been summed before."""
-        principal = landmark_subspace(moments, wanted)
+        if device is None or is_foreign(moments.points) or moments.kernel.points_are_row_numbers:
+            principal = landmark_subspace(moments, wanted)
+        else:
+            there = moments.converted(lambda array: on_device(array, device))
+            principal = landmark_subspace(there, wanted).converted(to_numpy)
         # The pass over all data has measured the residual that the selector could only estimate.
         left = principal.residual
         landmarks = replace(
@@ -253,13 +259,15 @@ def _kept(span: _MeasuredSpan, values: Array, vectors: Array, wanted: Wanted) ->
     return keep
 
 
-def select_landmarks(selector: LandmarkSelector, kernel: Kernel, X: Rows, rng: np.random.Generator | None) -> Landmarks:
+def select_landmarks(
+    selector: LandmarkSelector, kernel: Kernel, X: Rows, rng: np.random.Generator | None, device: str | None = None
+) -> Landmarks:
     """Landmarks among the rows of X; an error where the kernel is not positive semidefinite on them."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", IndefiniteKernelWarning)
         try:
             # The pass over all rows measures what is left, so that the selector need not estimate it.
-            return selector.select(kernel, X, judged=False, rng=rng).required()
+            return selector.select(kernel, X, judged=False, rng=rng, device=device).required()
         except IndefiniteKernelWarning:
             raise UnsupportedKernelError(
                 f"Landmarks need a positive semidefinite kernel; {kernel!r} has negative eigenvalues on these data. "
@@ -271,7 +279,7 @@ def _moments(kernel: Kernel, points: Array, X: Rows, weights: np.ndarray | None,
     """Moments of X, which is read once; NumPy data go through the device block by block, and the sums come back."""
     if device is None or is_foreign(X):
         return KernelMoments.of(kernel, points, X, weights=weights, who="KernelPCA")
-    to_device = lambda rows: on_device(rows, device)
-    there = KernelMoments.of(kernel, to_device(points), X, weights=weights, to_device=to_device, who="KernelPCA")
-    values = replace(there.values, mean=to_numpy(there.values.mean), scatter=to_numpy(there.values.scatter))
-    return replace(there, points=points, values=values)
+    there = KernelMoments.of(
+        kernel, on_device(points, device), X, weights=weights, to_device=streamed_to(device), who="KernelPCA"
+    )
+    return replace(there.converted(to_numpy), points=points)

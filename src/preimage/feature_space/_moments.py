@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from preimage._arrays import (
     array_namespace,
@@ -16,7 +17,7 @@ from preimage._arrays import (
     is_host,
     is_lazy,
 )
-from preimage._linalg import whitening_factor
+from preimage._linalg import squares, whitening_factor
 from preimage._rows import cut, sum_rows
 from preimage._typing import Array, Rows
 from preimage._validation import check_finite_block
@@ -71,7 +72,7 @@ class Moments:
             return replace(found, mean=found.mean + shift)
         xp = array_namespace(Y)
         count, offset = float(Y.shape[0]), xp.mean(Y, axis=0)
-        return cls(count, shift + offset, Y.T @ Y - (count * offset)[:, None] * offset[None, :])
+        return cls(count, shift + offset, squares(Y) - (count * offset)[:, None] * offset[None, :])
 
     @classmethod
     def empty(cls, Y: Array) -> Moments:
@@ -160,8 +161,12 @@ def excess_kurtosis(Y: Array, direction: Array) -> float:
 # Rows whose moments are summed together. Adding up m × m matrices costs m² per block, making them m² per row: at 4096
 # rows the sums cost nothing. Ten times more rows would hold 40,000 × m kernel values per thread at once.
 BLOCK = 4096
-# The same where rows are moved to a device first: larger, as each block costs a transfer and few calls.
-DEVICE_BLOCK = 8 * BLOCK
+# Kernel values per block, and rows at least and at most, where rows are moved to a device first: blocks are larger
+# there, as each costs a transfer and a few calls. The values of a block take a gigabyte in double precision, and twice
+# that while they are computed; with ten times more, common devices would run out of memory.
+DEVICE_VALUES, FEWEST_DEVICE_ROWS, MOST_DEVICE_ROWS = 2**27, 2**10, 2**18
+# Rows of a block on a device whose mean is the shift: it need only be close to the mean of all.
+SHIFT_ROWS = 1024
 # Rows whose kernel values are computed together: with a few hundred points they stay in a second-level cache (half a
 # MiB for 256 points). Ten times more would go through main memory at every step of a kernel's formula.
 TILE = 256
@@ -213,7 +218,7 @@ class KernelMoments:
             rows = rows if to_device is None else to_device(rows)
             return _Sums.of(kernel, values_of, rows if as_numbers else as_points(rows), weights)
 
-        n_rows = BLOCK if to_device is None else DEVICE_BLOCK
+        n_rows = BLOCK if to_device is None else _device_rows(points.shape[0])
         sums = sum_rows(block, X, weights, rows=n_rows, device_of=points, message="Learning from rows")
         xp = array_namespace(sums.values.mean)
         if not bool(xp.all(xp.isfinite(sums.values.mean))):
@@ -221,7 +226,12 @@ class KernelMoments:
                 "Input X contains NaN or infinity, or values so large that the kernel overflows. Impute or drop such "
                 "rows, and scale the data."
             )
-        return cls(kernel, points, sums.values, sums.trace)
+        return cls(kernel, points, sums.values, float(sums.trace))
+
+    def converted(self, change: Callable[[Array], Array]) -> KernelMoments:
+        """The same moments on another device; `change` converts one array."""
+        values = replace(self.values, mean=change(self.values.mean), scatter=change(self.values.scatter))
+        return replace(self, points=change(self.points), values=values)
 
     def __add__(self, other: KernelMoments) -> KernelMoments:
         return replace(self, values=self.values + other.values, trace=self.trace + other.trace)
@@ -241,6 +251,11 @@ class KernelMoments:
         return replace(self, points=concat_rows(self.points, points), values=self.values.mapped(A))
 
 
+def _device_rows(n_points: int) -> int:
+    """Rows of a block whose kernel values with so many points are computed together on a device."""
+    return min(max(DEVICE_VALUES // n_points, FEWEST_DEVICE_ROWS), MOST_DEVICE_ROWS)
+
+
 def shifted_kernel_values(values_of: Callable[[Array], Array], rows: Array) -> tuple[Array, Array]:
     """Kernel values of rows in double precision, minus a shift close to their mean; and the shift.
 
@@ -256,7 +271,11 @@ def shifted_kernel_values(values_of: Callable[[Array], Array], rows: Array) -> t
     shift : array of shape (m,)
         The mean over the first rows. Sums of squares of the values lose no digits to a large mean then.
     """
-    first, *others = cut(rows.shape[0], TILE if is_host(rows) else max(1, rows.shape[0]))
+    if not is_host(rows):
+        found = values_of(rows)
+        shift = array_namespace(found).mean(in_double(found[: min(SHIFT_ROWS, rows.shape[0]), :]), axis=0)
+        return found - shift, shift  # single minus double precision is double: one pass over the values
+    first, *others = cut(rows.shape[0], TILE)
     tile = in_double(values_of(rows[first, :]))
     xp = array_namespace(tile)
     shift = xp.mean(tile, axis=0)
@@ -270,21 +289,24 @@ def shifted_kernel_values(values_of: Callable[[Array], Array], rows: Array) -> t
 
 @dataclass(frozen=True)
 class _Sums:
-    """What a block adds to `KernelMoments`: without the points, so that little travels."""
+    """What a block adds to `KernelMoments`: without the points, so that little travels.
+
+    The trace is a number on the device of the values: to ask for it would wait for all work on the block.
+    """
 
     values: Moments
-    trace: float
+    trace: Any
 
     @classmethod
     def of(cls, kernel: Kernel, values_of: Callable[[Array], Array], rows: Array, weights: Array | None) -> _Sums:
         values, shift = shifted_kernel_values(values_of, rows)
         xp, diagonal = array_namespace(values), in_double(kernel.diagonal(rows))
         if weights is None:
-            return cls(Moments.about(shift, values), float(xp.sum(diagonal)))
+            return cls(Moments.about(shift, values), xp.sum(diagonal))
         if not weights.any():
             return cls(Moments.empty(values), 0.0)
         weights = from_numpy(weights, values)
-        return cls(Moments.about(shift, values, weights), float(xp.sum(weights * diagonal)))
+        return cls(Moments.about(shift, values, weights), xp.sum(weights * diagonal))
 
     def __add__(self, other: _Sums) -> _Sums:
         return _Sums(self.values + other.values, self.trace + other.trace)

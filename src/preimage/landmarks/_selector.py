@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, take_rows
+from preimage._arrays import array_namespace, on_device, take_rows, to_numpy
 from preimage._progress import stage
 from preimage._typing import Array, Rows, Seed
 from preimage._validation import Interval, check_parameters, generator
@@ -150,6 +150,7 @@ class LandmarkSelector(BaseEstimator, ABC):
         with_factor: bool = False,
         judged: bool = True,
         rng: np.random.Generator | None = None,
+        device: str | None = None,
     ) -> Landmarks:
         """Choose landmarks among the rows of X.
 
@@ -166,6 +167,8 @@ class LandmarkSelector(BaseEstimator, ABC):
             residual trace is estimated too small, or NaN where landmarks are no rows.
         rng : numpy.random.Generator, optional
             Used instead of `random_state`.
+        device : str, optional
+            Where the work on NumPy data is done, such as "cuda", unless the factor is wanted; the result is in NumPy.
 
         Returns
         -------
@@ -175,13 +178,16 @@ class LandmarkSelector(BaseEstimator, ABC):
         X = stored_points(kernel, X)
         rng = generator(self.random_state) if rng is None else rng
         view = View.of(kernel, X, self._size_of_sample(X.shape[0]), rng, judged or self.tol is not None)
-        span, view = self._span(kernel, view, rng)
+        moves = device is not None and isinstance(view.rows, np.ndarray)
+        moves = moves and not (kernel.points_are_row_numbers or with_factor)
+        span, view = self._span(kernel, replace(view, rows=on_device(view.rows, str(device))) if moves else view, rng)
         if len(span) == 0 and not kernel.is_positive_semidefinite:
             raise UnsupportedKernelError(
                 f"{type(self).__name__} finds no landmark: {kernel!r} has no positive k(x, x) on these data. Landmarks "
                 "need a positive semidefinite kernel that does not vanish. Use another kernel, or landmarks=None."
             )
-        return self._result(span, view, X, with_factor)
+        chosen = self._result(span, view, X, with_factor)
+        return replace(chosen, points=to_numpy(chosen.points)) if moves else chosen
 
     def select_more(self, kernel: Kernel, X: Rows, points: Array, *, rng: np.random.Generator | None = None) -> Array:
         """Rows of X to add to the landmarks `points`, as `propose` chooses them.
