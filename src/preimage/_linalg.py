@@ -258,10 +258,10 @@ def _trusted_inverse_factor(K: Array) -> Array | None:
 
 
 def fix_signs(vectors: Array) -> Array:
-    """Signs ±1, one per column, that make the entry of largest modulus of each column positive."""
+    """Signs ±1, one per column of a matrix or of a stack of them, that make the entry of largest modulus positive."""
     xp = array_namespace(vectors)
-    highest, lowest = xp.max(vectors, axis=0), xp.min(vectors, axis=0)
-    first_high, first_low = xp.argmax(vectors, axis=0), xp.argmin(vectors, axis=0)
+    highest, lowest = xp.max(vectors, axis=-2), xp.min(vectors, axis=-2)
+    first_high, first_low = xp.argmax(vectors, axis=-2), xp.argmin(vectors, axis=-2)
     # Equal moduli of both signs: the smallest index decides.
     negative = (highest < -lowest) | ((highest == -lowest) & (first_low < first_high))
     return xp.where(negative, -xp.ones_like(highest), xp.ones_like(highest))

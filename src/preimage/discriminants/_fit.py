@@ -1,17 +1,19 @@
 """From a Fisher problem to discriminants and decisions, and their accuracy on held-out rows."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from preimage._linalg import fix_signs
 from preimage._progress import stage
+from preimage._threads import at_most, run_parallel
 from preimage._typing import Array, Folds
 from preimage.discriminants._gram_fisher import GramFisher
-from preimage.discriminants._rule import NEED_VALUES, LinearRule, many_class_rule, one_vs_rest_rule, two_class_rule
+from preimage.discriminants._rule import NEED_VALUES, LinearRule, many_class_rules, one_vs_rest_rule, two_class_rule
 from preimage.discriminants._scatter_fisher import ScatterFisher
 from preimage.discriminants._sparse_fisher import SparseFisherPath, sparse_discriminants
 from preimage.feature_space import ClassMoments
@@ -119,80 +121,153 @@ def fit_discriminants(
         Classes of the training data.
     weights : array of shape (n,), optional
     """
-    ratios: Array | None = None
-    paths: list[SparseFisherPath] = []
-    many = problem.n_classes > 2
-    one_vs_rest = many and options.one_vs_rest
+    return fit_for_each(problem, [ridge], options, codes, weights)[0]
+
+
+def fit_for_each(
+    problem: GramFisher | ScatterFisher,
+    ridges: Sequence[float],
+    options: FisherOptions,
+    codes: Array,
+    weights: Array | None = None,
+) -> list[FittedDiscriminants]:
+    """As `fit_discriminants`, for each of several ridges; they share one product with the kernel values."""
     with stage("Finding discriminants", 1) as advance:
-        if options.sparsity is not None:
-            coefficients, paths = sparse_discriminants(cast(ScatterFisher, problem), ridge, options.sparsity)
-        elif one_vs_rest:
-            coefficients = problem.contrasts(ridge)
-        else:
-            ratios, coefficients = problem.directions(ridge, options.n_components)
+        solutions = _solutions(problem, ridges, options)
         advance()
+    # Small arrays of all ridges are worked on in one stack, unless some ridges have fewer directions than others.
+    alike = len({each.coefficients.shape for each in solutions}) == 1
+    stacks = [solutions] if alike else [[each] for each in solutions]
+    return [fitted for stack in stacks for fitted in _with_rules(problem, stack, options, codes, weights)]
+
+
+class _Solution(NamedTuple):
+    """Coefficients of discriminants, their ratios where those are known, and the paths of sparse ones."""
+
+    coefficients: Array
+    ratios: Array | None = None
+    paths: Sequence[SparseFisherPath] = ()
+
+
+def _solutions(problem: GramFisher | ScatterFisher, ridges: Sequence[float], options: FisherOptions) -> list[_Solution]:
+    if options.sparsity is not None:
+        sparse = [sparse_discriminants(cast(ScatterFisher, problem), ridge, options.sparsity) for ridge in ridges]
+        return [_Solution(coefficients, None, paths) for coefficients, paths in sparse]
+    if _one_vs_rest(problem, options):
+        return [_Solution(problem.contrasts(ridge)) for ridge in ridges]
+    found = problem.directions_of_each(ridges, options.n_components)
+    return [_Solution(coefficients, ratios) for ratios, coefficients in found]
+
+
+def _one_vs_rest(problem: GramFisher | ScatterFisher, options: FisherOptions) -> bool:
+    return problem.n_classes > 2 and options.one_vs_rest
+
+
+def _with_rules(
+    problem: GramFisher | ScatterFisher,
+    solutions: Sequence[_Solution],
+    options: FisherOptions,
+    codes: Array,
+    weights: Array | None,
+) -> list[FittedDiscriminants]:
+    """Solutions with as many coefficients each, the signs of their discriminants fixed, and their decisions."""
+    coefficients = np.stack([each.coefficients for each in solutions])
     moments = problem.moments_of(coefficients)
-    if not one_vs_rest:
+    if not _one_vs_rest(problem, options):
         # Signs: the second of two classes has the larger values; of many, the class farthest from the mean.
-        means = moments.means - moments.mean
-        signs = fix_signs(means) if many else np.where(means[1] < 0, -1.0, 1.0)
-        coefficients, moments = coefficients * signs, moments.projected(np.diag(signs))
-    rule = _fitted_rule(problem, coefficients, moments, options, codes, weights)
-    return FittedDiscriminants(coefficients, ratios, moments, rule, paths)
+        means = moments.means - moments.mean[:, None, :]
+        signs = fix_signs(means) if problem.n_classes > 2 else np.where(means[:, 1] < 0, -1.0, 1.0)
+        coefficients, moments = coefficients * signs[:, None, :], moments.scaled(signs)
+    rules = _rules(problem, coefficients, moments, options, codes, weights)
+    return [
+        FittedDiscriminants(coefficients[j], each.ratios, moments[j], rules[j], list(each.paths))
+        for j, each in enumerate(solutions)
+    ]
 
 
-def _fitted_rule(
+def _rules(
     problem: GramFisher | ScatterFisher,
     coefficients: Array,
     moments: ClassMoments,
     options: FisherOptions,
     codes: Array,
     weights: Array | None,
-) -> LinearRule:
-    threshold = options.threshold
-    values = problem.values_of(coefficients) if threshold in NEED_VALUES else None
-    if problem.n_classes == 2:
-        column = None if values is None else values[:, 0]
-        return two_class_rule(moments, threshold, column, np.where(codes == 1, 1, -1), weights)
-    if options.one_vs_rest:
-        return one_vs_rest_rule(moments, threshold, values, codes, weights)
-    return many_class_rule(moments, threshold)
+) -> list[LinearRule]:
+    threshold, numbers = options.threshold, range(len(coefficients))
+    if problem.n_classes > 2 and not options.one_vs_rest:
+        return many_class_rules(moments, threshold)
+    values = [problem.values_of(each) if threshold in NEED_VALUES else None for each in coefficients]
+    if problem.n_classes > 2:
+        return [one_vs_rest_rule(moments[j], threshold, values[j], codes, weights) for j in numbers]
+    signs = np.where(codes == 1, 1, -1)
+    columns = [None if each is None else each[:, 0] for each in values]
+    return [two_class_rule(moments[j], threshold, columns[j], signs, weights) for j in numbers]
 
 
-def cross_validated_scores(table: "KernelTable", folds: Folds, ridges: Array, sparsity: int | None = None) -> Array:
-    """Accuracy for each ridge and fold, shape (n_ridges, n_folds), weighted like the rows.
+def cross_validated_scores(
+    tables: Sequence["KernelTable"], folds: Folds, ridges: Sequence[float], sparsities: Sequence[int | None] = (None,)
+) -> Array:
+    """Accuracies weighted like the rows, shape (n_tables, n_sparsities, n_ridges, n_folds).
 
     A fold has one problem for all ridges: kernel values and scatters are computed once, and so are eigenvectors where
-    there are more ridges than those cost.
+    there are more ridges than those cost. Folds of all tables are fitted in parallel, as many as memory allows.
 
     Parameters
     ----------
-    table : KernelTable
+    tables : list of KernelTables
+        Of the same rows and options.
     folds : list of pairs of integer arrays
         Rows to fit on and rows to score.
     ridges : array of shape (n_ridges,)
-    sparsity : int, optional
-        Number of coefficients, in place of what the options of the table say.
+    sparsities : list of int or None
+        Numbers of coefficients; None is what the options of the tables say.
     """
+    shape = (len(tables), len(sparsities), len(folds))
+    parts = list(np.ndindex(*shape))
+
+    def scores_of(part: tuple[int, ...]) -> list[float]:
+        table, sparsity, fold = part
+        return _fold_scores(tables[table], folds[fold], ridges, sparsities[sparsity])
+
+    scores = run_several(scores_of, parts, tables[0].problems_at_once(len(tables)))
+    return np.swapaxes(np.array(scores).reshape(*shape, len(ridges)), 2, 3)
+
+
+def run_several(work: Callable[[Any], Any], items: Sequence[Any], most: int) -> list[Any]:
+    """`work` of all items, at most so many at a time; where that is one, the threads are for the work itself."""
+    if most == 1:
+        return [work(item) for item in items]
+    with at_most(most):
+        return run_parallel(work, items)
+
+
+def _fold_scores(
+    table: "KernelTable", fold: tuple[Array, Array], ridges: Sequence[float], sparsity: int | None
+) -> list[float]:
+    """Accuracy of each ridge on the held-out rows of a fold."""
     options = table.options if sparsity is None else replace(table.options, sparsity=sparsity)
-    data, scores = table.data, np.empty((len(ridges), len(folds)))
+    (fitted, held_out), data = fold, table.data
     weights_of = lambda rows: None if data.weights is None else data.weights[rows]
-    for f, (fitted, held_out) in enumerate(folds):
-        problem = table.problem(fitted, n_ridges=len(ridges))
-        values, truth = table.held_out_values(held_out, fitted), data.codes[held_out]
-        for r, ridge in enumerate(ridges):
-            result = fit_discriminants(problem, ridge, options, data.codes[fitted], weights_of(fitted))
-            chosen = result.rule.chosen(result.rule.decisions(values @ result.coefficients))
-            scores[r, f] = np.average(chosen == truth, weights=weights_of(held_out))
-    return scores
+    problem = table.problem(fitted, n_ridges=len(ridges))
+    results = fit_for_each(problem, ridges, options, data.codes[fitted], weights_of(fitted))
+    # The decisions of all ridges by one product.
+    functions = np.concatenate([each.coefficients @ each.rule.weights for each in results], axis=1)
+    values = np.split(table.held_out_values(held_out, fitted) @ functions, len(results), axis=1)
+    chosen = [each.rule.chosen(part + each.rule.intercept) for each, part in zip(results, values, strict=True)]
+    return np.average(np.stack(chosen) == data.codes[held_out], axis=1, weights=weights_of(held_out)).tolist()
 
 
-def leave_one_out_scores(table: "KernelTable", ridges: Array) -> Array:
-    """Accuracies of least squares on targets ±1, each row left out in turn, shape (n_ridges, 1); see (F5)."""
+def leave_one_out_scores(tables: Sequence["KernelTable"], ridges: Array) -> Array:
+    """Accuracies of least squares on targets ±1, each row left out in turn, shape (n_tables, n_ridges, 1); see (F5)."""
+    scores = run_several(lambda table: _left_out_scores(table, ridges), tables, tables[0].problems_at_once(len(tables)))
+    return np.stack(scores)[:, :, None]
+
+
+def _left_out_scores(table: "KernelTable", ridges: Array) -> Array:
     data, problem = table.data, cast(GramFisher, table.problem())
     targets = 2.0 * np.eye(data.n_classes)[data.codes] - 1
     correct = [np.argmax(problem.leave_one_out(ridge, targets), axis=1) == data.codes for ridge in ridges]
-    return np.average(correct, axis=1, weights=data.weights)[:, None]
+    return np.average(correct, axis=1, weights=data.weights)
 
 
 def stratified_folds(codes: Array, n_folds: int) -> Folds:
@@ -212,11 +287,9 @@ def sparsity_by_cross_validation(table: "KernelTable", ridge: float) -> tuple[in
     """
     folds = stratified_folds(table.data.codes, N_FOLDS)
     counts = np.unique(np.geomspace(1, max(1, table.points.shape[0] // 2), N_COUNTS).astype(int))
-    scores = np.empty((len(counts), len(folds)))
-    with stage("Choosing the number of coefficients", len(counts)) as advance:
-        for i, count in enumerate(counts):
-            scores[i] = cross_validated_scores(table, folds, [ridge], int(count))[0]
-            advance()
+    with stage("Choosing the number of coefficients", 1) as advance:
+        scores = cross_validated_scores([table], folds, [ridge], counts.tolist())[0, :, 0]
+        advance()
     means, deviations = scores.mean(axis=1), scores.std(axis=1)
     best = int(np.argmax(means))
     error = scores[best].std(ddof=1) / np.sqrt(len(folds)) if len(folds) > 1 else 0.0

@@ -1,11 +1,14 @@
 """Kernel Fisher discriminants on all points with a penalty on their norm, and their leave-one-out decisions."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from preimage._arrays import epsilon
 from preimage._linalg import rank_tolerance
+from preimage._products import product
+from preimage._threads import large_decomposition
 from preimage._typing import Array
 from preimage.discriminants._ridged import Ridged
 from preimage.feature_space import ClassMoments
@@ -73,20 +76,30 @@ class GramFisher:
 
         Largest ratio first. Where classes do not differ, one direction of zeros.
         """
-        present = self.counts > 0
+        return self.directions_of_each([ridge], n_components)[0]
+
+    def directions_of_each(self, ridges: Sequence[float], n_components: int | None = None) -> list[tuple[Array, Array]]:
+        """The `directions` of several ridges, which share small decompositions."""
         # S and R of (F3), for class contrasts in place of T: their sum is the identity.
-        solution, S, R, rounding = self.matrix.parts(self.ridge(ridge), self._class_contrasts(present))
+        parts = [self.matrix.parts(self.ridge(ridge), *self._class_contrasts) for ridge in ridges]
+        S, R = (np.stack([part[place] for part in parts]) for place in (1, 2))
         # S and R have the same eigenvectors; those of the smaller matrix have more correct digits.
-        _, vectors = np.linalg.eigh(_symmetric(S if np.trace(S) < np.trace(R) else -R))
-        s, r = (np.sum(vectors * (each @ vectors), axis=0) for each in (S, R))
+        smaller = (np.trace(S, axis1=1, axis2=2) < np.trace(R, axis1=1, axis2=2))[:, None, None]
+        _, vectors = np.linalg.eigh(_symmetric(np.where(smaller, S, -R)))
+        s, r = (np.sum(vectors * (each @ vectors), axis=1) for each in (S, R))
         r = np.maximum(r, np.finfo(float).tiny)
-        distinct = np.flatnonzero(s > SIGNAL_FLOOR * present.sum() * rounding)
-        if distinct.size == 0:
-            return np.zeros(1), np.zeros((len(self.K), 1))
-        order = distinct[np.argsort(-s[distinct] / r[distinct], kind="stable")][:n_components]
-        # The quadratic form αᵀ(N + μK)α of the solution for an eigenvector is s r; it becomes ℓ.
-        scale = np.sqrt(self.counts.sum() / (s * r)[order])
-        return (s / r)[order], self._coefficients(solution @ (vectors[:, order] * scale))
+        found = []
+        for j, (solution, _, _, rounding) in enumerate(parts):
+            distinct = np.flatnonzero(s[j] > SIGNAL_FLOOR * np.count_nonzero(self.counts) * rounding)
+            if distinct.size == 0:
+                found.append((np.zeros(1), np.zeros((len(self.K), 1))))
+                continue
+            ratios = s[j] / r[j]
+            order = distinct[np.argsort(-ratios[distinct], kind="stable")][:n_components]
+            # The quadratic form αᵀ(N + μK)α of the solution for an eigenvector is s r; it becomes ℓ.
+            scale = np.sqrt(self.counts.sum() / (s[j] * r[j])[order])
+            found.append((ratios[order], self._coefficients(solution @ (vectors[j][:, order] * scale))))
+        return found
 
     def contrasts(self, ridge: float) -> Array:
         """Coefficients (n, n_classes) of the discriminants of each class against all others, of any length."""
@@ -94,12 +107,12 @@ class GramFisher:
         return self._coefficients(self.matrix.parts(self.ridge(ridge), centered)[0])
 
     def moments_of(self, coefficients: Array) -> ClassMoments:
-        """Moments of the values of discriminants, by class."""
+        """Moments of the values of discriminants, by class; for coefficients of shape (…, n, k)."""
         return ClassMoments.of(self.values_of(coefficients), self.codes, self.n_classes, self.weights)
 
     def values_of(self, coefficients: Array) -> Array:
-        """Values of discriminants at the points, shape (n, k)."""
-        return self.K @ coefficients
+        """Values of discriminants at the points, shape (n, k), or (…, n, k) for a stack of coefficients."""
+        return product(self.K, coefficients) if coefficients.ndim == 2 else self.K @ coefficients
 
     def leave_one_out(self, ridge: float, targets: Array) -> Array:
         """Least-squares values at each point of the discriminant fitted to `targets` (n, k) without it, by (F5).
@@ -168,14 +181,18 @@ class GramFisher:
     def _least_squares(self) -> "_LeastSquares":
         return _LeastSquares(self.matrix.A, self.root, self.matrix.size)
 
-    def _class_contrasts(self, present: Array) -> Array:
-        """Orthonormal combinations of class indicators that are orthogonal to the constant, shape (n, C − 1).
+    @cached_property
+    def _class_contrasts(self) -> tuple[Array, Array]:
+        """Orthonormal combinations of class indicators that are orthogonal to the constant, and their products with K.
 
-        The constant itself is left out: the centred kernel does not see it.
+        Shapes (n, C − 1), for the C classes that have points. The constant itself is left out: the centred kernel does
+        not see it.
         """
+        present = self.counts > 0
         roots = np.sqrt(self.counts[present])
         combinations = np.linalg.svd(roots[None, :])[2][1:].T
-        return self.indicators[:, present] @ (combinations / roots[:, None])
+        contrasts = self.indicators[:, present] @ (combinations / roots[:, None])
+        return contrasts, product(self.matrix.A, contrasts)
 
     def _coefficients(self, beta: Array) -> Array:
         # They sum to zero; what rounding makes of that would be added to all values.
@@ -197,7 +214,8 @@ class _LeastSquares:
         constant = root / np.linalg.norm(root)
         # The constant has eigenvalue zero. Moved beyond all others it does not mix with vectors of the null space.
         beyond = 2 * np.linalg.norm(centered) + 1.0
-        values, vectors = np.linalg.eigh(centered + beyond * np.outer(constant, constant))
+        with large_decomposition(len(root)):
+            values, vectors = np.linalg.eigh(centered + beyond * np.outer(constant, constant))
         values, self.vectors = values[:-1], vectors[:, :-1]
         size = max(np.max(np.abs(values), initial=0.0), size)
         self.values = np.where(values > rank_tolerance(len(root), values.dtype) * size, values, 0.0)
@@ -231,4 +249,4 @@ def _weighted_and_centered(K: Array, root: Array) -> Array:
 
 
 def _symmetric(A: Array) -> Array:
-    return (A + A.T) / 2
+    return (A + A.mT) / 2

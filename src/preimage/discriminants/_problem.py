@@ -224,6 +224,24 @@ class KernelTable:
             n_ridges=n_ridges,
         )
 
+    def problems_at_once(self, n_tables: int = 1) -> int:
+        """How many problems may be worked on at a time next to so many tables like this one, at least one."""
+        left = memory_budget(self.options.max_memory, self.values) - n_tables * self.n_bytes
+        return max(1, int(left // self._n_problem_bytes))
+
+    @property
+    def n_bytes(self) -> int:
+        return self.values.nbytes + (0 if self.gram is None else self.gram.nbytes)
+
+    @property
+    def _n_problem_bytes(self) -> float:
+        """What a problem on all rows takes, and its solution."""
+        n, m = self.values.shape
+        if self.gram is None and self.options.solves_by_gram:
+            return GRAM_COPIES * 8 * n * n
+        # Kernel values and coordinates of the rows; the scatter of each class, their sum, and factors of it.
+        return 8 * (2 * n * m + (self.data.n_classes + GRAM_COPIES) * m * m)
+
     def held_out_values(self, rows: Array, fitted: Array) -> Array:
         """Kernel values of some rows with the points of a problem on others."""
         return self._kernel_values(rows, fitted)

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg
 
 from preimage._arrays import epsilon
+from preimage._lapack import cholesky_factor, cholesky_solve
 from preimage._linalg import is_semidefinite, rank_tolerance
+from preimage._products import product
+from preimage._threads import large_decomposition
 from preimage._typing import Array
 from preimage.components import rayleigh
 from preimage.exceptions import UnsupportedKernelError
@@ -58,17 +60,23 @@ class Ridged:
             if self.A.shape[0] >= LARGE and (solution := refined_solution(self.A, alpha, B)) is not None:
                 return solution
             try:
-                # A symmetric matrix is its transpose, which is in LAPACK's order of columns: nothing is copied.
-                factor = linalg.cho_factor(self.plus(alpha).T, lower=True, overwrite_a=True, check_finite=False)
-                return linalg.cho_solve(factor, B, check_finite=False)
+                with large_decomposition(len(self.A)):
+                    return cholesky_solve(cholesky_factor(self.plus(alpha), overwrite=True), B)
             except np.linalg.LinAlgError:
                 pass  # eigenvalues tell whether rounding was the reason
         values, vectors = self._eigen_with(alpha)
         along = vectors.T @ B
         return vectors @ (along / (values + alpha)[:, None]) + (B - vectors @ along) / alpha
 
-    def parts(self, alpha: float, B: Array) -> tuple[Array, Array, Array, float]:
+    def parts(self, alpha: float, B: Array, image: Array | None = None) -> tuple[Array, Array, Array, float]:
         """(A + αI)⁻¹ B without its component in the null space of A, and BᵀB divided between A and the ridge.
+
+        Parameters
+        ----------
+        alpha : float
+        B : array of shape (m, k)
+        image : array of shape (m, k), optional
+            A B, where it is known from another ridge.
 
         Returns
         -------
@@ -82,7 +90,8 @@ class Ridged:
         if not self._takes_eigenvectors(alpha):
             solution = self.solve(alpha, B)
             rounding = epsilon(self.A.dtype) * max(1.0, self.size / alpha)
-            return solution, (self.A @ B).T @ solution, alpha * B.T @ solution, rounding
+            image = product(self.A, B) if image is None else image
+            return solution, image.T @ solution, alpha * B.T @ solution, rounding
         values, vectors = self._eigen_with(alpha)
         along = vectors.T @ B
         # The part of B in the null space of A is all ridge: it is added to `rest`, and the solution leaves it out.
@@ -121,7 +130,8 @@ class Ridged:
 
     @cached_property
     def _eigen(self) -> tuple[Array, Array]:
-        return np.linalg.eigh(self.A)
+        with large_decomposition(len(self.A)):
+            return np.linalg.eigh(self.A)
 
     def _eigen_with(self, alpha: float) -> tuple[Array, Array]:
         """Eigenpairs above rounding; a matrix with an eigenvalue below minus the rounding and the ridge is refused."""
@@ -167,9 +177,9 @@ def refined_solution(A: Array, ridge: float, B: Array) -> Array | None:
     Z = P = precondition(R)
     weight, limits = np.sum(R * Z, axis=0), TOLERANCE * np.linalg.norm(B, axis=0)
     for _ in range(MAX_PRODUCTS):
-        product = A @ P + ridge * P
-        step = _ratio(weight, np.sum(P * product, axis=0))
-        X, R = X + step * P, R - step * product
+        image = product(A, P) + ridge * P
+        step = _ratio(weight, np.sum(P * image, axis=0))
+        X, R = X + step * P, R - step * image
         if np.all(np.linalg.norm(R, axis=0) <= limits):
             return X
         Z = precondition(R)
@@ -184,13 +194,13 @@ def _single_precision_solver(A: Array, ridge: float) -> Callable[[Array], Array]
         single = A.astype(np.float32)
     single[np.diag_indices_from(single)] += np.float32(ridge)
     try:
-        # A symmetric matrix is its transpose, which is in LAPACK's order of columns: nothing is copied.
-        factor = linalg.cho_factor(single.T, lower=True, overwrite_a=True, check_finite=False)
+        with large_decomposition(len(A)):
+            factor = cholesky_factor(single, overwrite=True)
     except np.linalg.LinAlgError:
         return None
-    if not np.all(np.isfinite(np.diagonal(factor[0]))):
+    if not np.all(np.isfinite(np.diagonal(factor))):
         return None
-    return lambda R: linalg.cho_solve(factor, R.astype(np.float32), check_finite=False).astype(np.float64)
+    return lambda R: cholesky_solve(factor, R.astype(np.float32)).astype(np.float64)
 
 
 def _ratio(above: Array, below: Array) -> Array:

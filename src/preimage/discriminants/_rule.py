@@ -125,56 +125,64 @@ def one_vs_rest_rule(
     weights: Array | None = None,
 ) -> LinearRule:
     """One discriminant per class, each in the units of `two_class_rule`; the largest wins."""
-    n_classes = len(moments.classes)
+    n_classes = len(moments)
     rules = []
     for c in range(n_classes):
-        column = np.eye(n_classes)[:, [c]]
         members = np.arange(n_classes) == c
+        of_column = ClassMoments(moments.counts, moments.means[:, [c]], moments.scatters[:, c, c, None, None])
         column_values = None if values is None else values[:, c]
         signs = None if codes is None else np.where(codes == c, 1, -1)
         with warnings.catch_warnings():
             if moments.counts[c] == 0:  # a class that a stream has not shown yet needs no warning
                 warnings.simplefilter("ignore", RankWarning)
-            of_class = moments.projected(column).merged(members)
-            rules.append(two_class_rule(of_class, threshold, column_values, signs, weights))
+            rules.append(two_class_rule(of_column.merged(members), threshold, column_values, signs, weights))
     slopes = np.diag([rule.weights[0, 0] for rule in rules])
     intercept = np.where(moments.counts > 0, [rule.intercept[0] for rule in rules], -np.inf)
     return LinearRule(slopes, intercept, float(np.mean([rule.temperature for rule in rules])), against_rest=True)
 
 
-def many_class_rule(moments: ClassMoments, threshold: str) -> LinearRule:
+def many_class_rules(moments: ClassMoments, threshold: str) -> list[LinearRule]:
     """Log posteriors (F10) of normal densities with a common covariance in the space of the discriminants.
 
     With "midpoint" all classes count as equally frequent, so the nearest class mean wins.
+
+    Parameters
+    ----------
+    moments : ClassMoments of a stack of values
+    threshold : "gaussian" or "midpoint"
     """
-    means, counts = moments.means, moments.counts
-    seen = counts > 0
-    present, offsets = means[seen], means - moments.mean
-    covariance = _common_covariance(moments)
-    log_priors = _log_priors(moments, threshold)
-    spread = np.max(np.abs(offsets[seen]))
-    if spread <= SAME * (np.max(np.abs(present)) + np.sqrt(max(np.trace(covariance), 0.0))):
-        if len(present) > 1:
-            warn_user(SAME_MEANS, RankWarning)
-        return LinearRule(np.zeros(means.T.shape), log_priors, 1.0)
+    means, mean, seen = moments.means, moments.mean[:, None, :], moments.counts > 0
+    present, offsets = means[:, seen], means - mean
+    covariance, log_priors = _common_covariance(moments), _log_priors(moments, threshold)
     # B of (F10), the mean of (m_c − m_d)(m_c − m_d)ᵀ over pairs of different classes.
-    between = np.atleast_2d(np.cov(present.T, bias=True)) * 2 * len(present) / max(len(present) - 1, 1)
+    n_seen = int(np.count_nonzero(seen))
+    apart = present - present.mean(axis=1, keepdims=True)
+    between = apart.mT @ apart * (2 / max(n_seen - 1, 1))
     axes, theta = _joint_axes(covariance, between)
     # Along these axes the covariance is the identity, and pairs of means have squared distances θ on average. A distant
     # class therefore raises the variance along its own direction alone.
     variances = np.maximum(1, SMALLEST_VARIANCE * theta)
-    weights = axes / variances @ (axes.T @ offsets.T)  # Σ⁻¹(m_c − m), shape (k, C)
+    weights = axes / variances[:, None, :] @ (axes.mT @ offsets.mT)  # Σ⁻¹(m_c − m), shape (…, k, C)
     # ½(m_c + m)ᵀΣ⁻¹(m_c − m): with the linear term, the squared distance to m_c up to what all classes share.
-    constants = np.sum((means + moments.mean).T * weights, axis=0) / 2
-    return LinearRule(np.where(seen, weights, 0.0), np.where(seen, log_priors - constants, -np.inf), 1.0)
+    constants = np.sum((means + mean).mT * weights, axis=1) / 2
+    weights, intercepts = np.where(seen, weights, 0.0), np.where(seen, log_priors - constants, -np.inf)
+    spread = np.max(np.abs(offsets[:, seen]), axis=(1, 2))
+    size = np.max(np.abs(present), axis=(1, 2)) + np.sqrt(np.maximum(np.trace(covariance, axis1=1, axis2=2), 0.0))
+    same = spread <= SAME * size
+    if same.any() and n_seen > 1:
+        warn_user(SAME_MEANS, RankWarning)
+    return [
+        LinearRule(np.zeros_like(W), log_priors, 1.0) if is_same else LinearRule(W, b, 1.0)
+        for W, b, is_same in zip(weights, intercepts, same, strict=True)
+    ]
 
 
 def _common_covariance(moments: ClassMoments) -> Array:
-    """The mean of the covariances of the classes, in which no class has too small a weight."""
+    """The mean of the covariances of the classes, in which no class has too small a weight; for each of a stack."""
     counts = moments.counts
     class_weights = np.where(counts > 0, np.maximum(counts / moments.count, SMALLEST_WEIGHT / counts.size), 0.0)
-    covariances = moments.scatters / np.where(counts > 0, counts, 1.0)[:, None, None]
-    return np.tensordot(class_weights / class_weights.sum(), covariances, axes=1)
+    class_weights = class_weights / class_weights.sum() / np.where(counts > 0, counts, 1.0)
+    return np.einsum("c,rckl->rkl", class_weights, moments.scatters)
 
 
 def _log_priors(moments: ClassMoments, threshold: str) -> Array:
@@ -186,12 +194,13 @@ def _log_priors(moments: ClassMoments, threshold: str) -> Array:
 
 
 def _joint_axes(covariance: Array, between: Array) -> tuple[Array, Array]:
-    """Axes A (k, k) and θ (k,) with AᵀΣA = I and AᵀBA = diag θ, for a covariance Σ that may be singular."""
-    variances, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    """Axes A (…, k, k) and θ (…, k) with AᵀΣA = I and AᵀBA = diag θ, for covariances Σ that may be singular."""
+    variances, vectors = np.linalg.eigh((covariance + covariance.mT) / 2)
     # Directions without variance within classes get a tiny one, so that θ there is large but finite.
-    smallest = ROUNDING * max(np.trace(covariance + between), 0.0) + np.finfo(float).tiny
-    whitening = vectors / np.sqrt(np.maximum(variances, 0) + smallest)
-    theta, rotation = np.linalg.eigh(whitening.T @ between @ whitening)
+    total = np.trace(covariance + between, axis1=1, axis2=2)[:, None]
+    smallest = ROUNDING * np.maximum(total, 0.0) + np.finfo(float).tiny
+    whitening = vectors / np.sqrt(np.maximum(variances, 0) + smallest)[:, None, :]
+    theta, rotation = np.linalg.eigh(whitening.mT @ between @ whitening)
     return whitening @ rotation, theta
 
 

@@ -1,6 +1,6 @@
 """Kernel Fisher discriminants that are expansions on given points, from moments of the data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -139,7 +139,7 @@ class ScatterFisher:
         values_of: Callable[[Array], Array] | None = None,
         n_ridges: int = 1,
     ) -> None:
-        self.moments, self.coordinates, self.n_classes = moments, coordinates, len(moments.classes)
+        self.moments, self.coordinates, self.n_classes = moments, coordinates, len(moments)
         self.within = noise = moments.within if tangent is None else moments.within + tangent
         self.of_norm, self.of_identity, self.unit = _penalty(moments, coordinates, is_relative)
         # In the coordinates g the penalty is the identity, except for the sum of both penalties.
@@ -152,13 +152,21 @@ class ScatterFisher:
         self._values_of = values_of
 
     def directions(self, ridge: float, n_components: int | None = None) -> tuple[Array, Array]:
-        """Ratios (k,) and coefficients α (m, k) with αᵀ(N + λT + μP)α = ℓ, the sum of weights; largest ratio first."""
+        """Ratios (k,) and coefficients α (m, k) with αᵀ(N + λT + μP)α = ℓ, the sum of weights.
+
+        Largest ratio first. Where classes do not differ, one direction of zeros.
+        """
+        return self.directions_of_each([ridge], n_components)[0]
+
+    def directions_of_each(self, ridges: Sequence[float], n_components: int | None = None) -> list[tuple[Array, Array]]:
+        """The `directions` of several ridges."""
         most = max(1, min(int(np.sum(self.moments.counts > 0)) - 1, self.between.shape[0]))
         n_components = min(n_components or most, most)
         if not self._has_signal:
-            return np.zeros(1), np.zeros((self.coordinates.basis.shape[0], 1))
-        ratios, reduced = self.noise.rayleigh(self._ridge(ridge), self.between, n_components)
-        return ratios, np.sqrt(self.moments.count) * self._coefficients(reduced)
+            return [(np.zeros(1), np.zeros((self.coordinates.basis.shape[0], 1)))] * len(ridges)
+        found = [self.noise.rayleigh(self._ridge(ridge), self.between, n_components) for ridge in ridges]
+        length = np.sqrt(self.moments.count)
+        return [(ratios, length * self._coefficients(reduced)) for ratios, reduced in found]
 
     def contrasts(self, ridge: float) -> Array:
         """Coefficients (m, n_classes) of the discriminants of each class against all others, of any length.
@@ -192,7 +200,7 @@ class ScatterFisher:
         return (noise + noise.T) / 2, self.moments.means @ lift.T, lift @ self.moments.between_factor, first
 
     def moments_of(self, coefficients: Array) -> ClassMoments:
-        """Moments of the values of discriminants, by class."""
+        """Moments of the values of discriminants, by class; for coefficients of shape (…, m, k)."""
         return self.moments.projected(self.coordinates.lift.T @ coefficients)
 
     def values_of(self, coefficients: Array) -> Array:

@@ -13,7 +13,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import to_dense, to_numpy
+from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress, stage
+from preimage._rows import cut
+from preimage._threads import available_threads, run_parallel, within_n_jobs
 from preimage._typing import Array, Folds, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, refuse_stream, require_in_memory
 from preimage.discriminants import FisherOptions, KernelTable, LabelledData, select_points
@@ -36,6 +39,8 @@ from preimage.persistence import Saved
 # decades, from nearly interpolating to nearly the difference of class means.
 WIDTH_MULTIPLES = (1 / 16, 1 / 4, 1, 4, 16)
 DEFAULT_ALPHAS = tuple(10.0**k for k in range(-5, 3))
+# Folds that are fitted in parallel, per thread: with several, a thread that has done its own takes one of another's.
+FOLDS_PER_THREAD = 4
 # Kernels that have no width to choose.
 WITHOUT_WIDTH = ("linear", "cosine", "precomputed")
 
@@ -64,6 +69,9 @@ class KernelFisherDiscriminantCV(
         A number of stratified folds is reduced to the size of the smallest class; None is 5. "loo" needs all points as
         expansion points, the norm as regularizer and no sparsity; it scores decisions with the threshold of least
         squares.
+    n_jobs : int or None, default=None
+        Folds of all widths are fitted on so many threads, within `max_memory`; None or −1 is all cores. The result does
+        not depend on it.
 
     Attributes
     ----------
@@ -93,6 +101,7 @@ class KernelFisherDiscriminantCV(
         **{name: value for name, value in FISHER_CONSTRAINTS.items() if name != "gamma"},
         "gammas": ["array-like", None],
         "alphas": ["array-like", None],
+        "n_jobs": [Integral, None],
         "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"loo"}), "cv_object"],
     }
 
@@ -117,6 +126,7 @@ class KernelFisherDiscriminantCV(
         invariances: Any = None,
         invariance_weight: float = 1.0,
         max_memory: int | str | None = None,
+        n_jobs: int | None = None,
         verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
@@ -138,10 +148,12 @@ class KernelFisherDiscriminantCV(
         self.invariances = invariances
         self.invariance_weight = invariance_weight
         self.max_memory = max_memory
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
     @reports_progress
+    @within_n_jobs
     def fit(self, X: Rows, y: Targets, sample_weight: Targets = None) -> "KernelFisherDiscriminantCV":
         """Choose the parameters, and fit on all rows.
 
@@ -167,17 +179,21 @@ class KernelFisherDiscriminantCV(
         gammas = self._gammas(rows)
         folds = None if isinstance(self.cv, str) else self._folds(rows, data)
         # The kernel values of the best width so far are kept for the final fit where memory allows.
+        budget = memory_budget(self.max_memory, np.empty(0))
         keeps_values = rows.landmarks is not None or fits_in_memory(data.X, self.max_memory, n_more=1)
         scores, best_score, best = [], -np.inf, None
+        n_points = data.X.shape[0] if rows.landmarks is None else 0
         with stage("Choosing the width", len(gammas)) as advance:
-            for gamma in gammas:
-                candidate = self._candidate(gamma, rows, data, options)
-                scores.append(_accuracies(candidate.table, folds, alphas))
-                if (score := scores[-1].mean(axis=1).max()) > best_score:
-                    best_score, best = score, candidate if keeps_values else None
-                advance()
+            for wave in cut(len(gammas), widths_at_once(n_points, len(folds or (0,)), budget)):
+                candidates = self._candidates(gammas[wave], rows, data, options)
+                tables = [candidate.table for candidate in candidates]
+                for candidate, accuracies in zip(candidates, _accuracies(tables, folds, alphas), strict=True):
+                    scores.append(accuracies)
+                    if (score := accuracies.mean(axis=1).max()) > best_score:
+                        best_score, best = score, candidate if keeps_values else None
+                advance(len(candidates))
         self._store(gammas, alphas, np.concatenate(scores))
-        best = self._candidate(self.best_params_["gamma"], rows, data, options) if best is None else best
+        best = self._candidates([self.best_params_["gamma"]], rows, data, options)[0] if best is None else best
         self.best_estimator_ = self._fitted_model(best)
         self.classes_ = self.best_estimator_.classes_
         return self
@@ -198,16 +214,22 @@ class KernelFisherDiscriminantCV(
         """As `KernelFisherDiscriminant.predict_proba`."""
         return self._fitted().predict_proba(X)
 
-    def _candidate(self, gamma: Any, rows: CheckedRows, data: LabelledData, options: FisherOptions) -> "_Candidate":
-        """The kernel of one width, resolved on the rows, its expansion points and its kernel values."""
-        kernel = data.kernel if data.kernel.points_are_row_numbers else self._kernel(gamma)
-        data = replace(data, kernel=resolve_kernel(self, kernel, rows, centers=options.solves_by_gram))
-        points, landmarks = select_points(data, *landmark_choice(rows.landmarks, self.random_state))
-        return _Candidate(KernelTable.of(data, points, options), landmarks)
+    def _candidates(
+        self, gammas: Sequence, rows: CheckedRows, data: LabelledData, options: FisherOptions
+    ) -> list["_Candidate"]:
+        """The kernels of some widths, resolved on the rows, their expansion points and their kernel values."""
+        chosen = []
+        for gamma in gammas:
+            kernel = data.kernel if data.kernel.points_are_row_numbers else self._kernel(gamma)
+            of_width = replace(data, kernel=resolve_kernel(self, kernel, rows, centers=options.solves_by_gram))
+            # In the order of widths: selectors may draw from one generator.
+            chosen.append((of_width, *select_points(of_width, *landmark_choice(rows.landmarks, self.random_state))))
+        tables = run_parallel(lambda each: KernelTable.of(each[0], each[1], options), chosen)
+        return [_Candidate(table, landmarks) for table, (_, _, landmarks) in zip(tables, chosen, strict=True)]
 
     def _fitted_model(self, candidate: "_Candidate") -> KernelFisherDiscriminant:
         """The discriminant of a width with the best ridge, on all rows, from kernel values that are known."""
-        table, searched = candidate.table, ("gammas", "alphas", "cv")
+        table, searched = candidate.table, ("gammas", "alphas", "cv", "n_jobs")
         shared = {name: value for name, value in self.get_params(deep=False).items() if name not in searched}
         model = KernelFisherDiscriminant(**self.best_params_, **shared)
         for name in ("n_features_in_", "feature_names_in_"):
@@ -292,9 +314,28 @@ class _Candidate:
     landmarks: Landmarks | None
 
 
-def _accuracies(table: KernelTable, folds: Folds | None, alphas: Array) -> Array:
-    """Of one width, shape (n_alphas, n_folds); without folds, each row is left out in closed form."""
-    return leave_one_out_scores(table, alphas) if folds is None else cross_validated_scores(table, folds, alphas)
+def widths_at_once(n_points: int, n_folds: int, budget: int) -> int:
+    """How many widths have their kernel values in memory together.
+
+    Enough that their folds keep the threads busy, and no more than fit in half of the budget.
+
+    Parameters
+    ----------
+    n_points : int
+        Rows and columns of the kernel values.
+    n_folds : int
+    budget : int
+        In bytes.
+    """
+    wanted = -(-FOLDS_PER_THREAD * available_threads() // n_folds)
+    return max(1, min(wanted, int(budget // 2 // max(1, 8 * n_points**2))))
+
+
+def _accuracies(tables: list[KernelTable], folds: Folds | None, alphas: Array) -> Array:
+    """Of some widths, shape (n_widths, n_alphas, n_folds); without folds, each row is left out in closed form."""
+    if folds is None:
+        return leave_one_out_scores(tables, alphas)
+    return cross_validated_scores(tables, folds, alphas)[:, 0]
 
 
 def _positive_numbers(estimator: Any, name: str, values: Any) -> Array:
