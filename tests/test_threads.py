@@ -23,6 +23,7 @@ from preimage._threads import (
     large_decomposition,
     on_own_threads,
     run_parallel,
+    run_several,
     small_matrices,
 )
 
@@ -119,6 +120,25 @@ def test_nested_work_shares_the_threads_that_are_left(eight):
     assert run_parallel(lambda i: available_threads(), range(1)) == [8]
     sums = run_parallel(lambda i: sum(run_parallel(lambda j: i * j, range(10))), range(3))
     assert sums == [0, 45, 90]
+
+
+def test_work_that_takes_memory_runs_a_few_at_a_time(eight):
+    lock, running, most = threading.Lock(), [], []
+
+    def work(item):
+        with lock:
+            running.append(item)
+            most.append(len(running))
+        time.sleep(0.002)
+        with lock:
+            running.remove(item)
+        return item, available_threads()
+
+    found = run_several(work, range(11), 3)
+    assert found == [(item, 2) for item in range(11)]  # in order, and each with its part of the eight threads
+    assert max(most) <= 3
+    assert run_several(lambda _: available_threads(), range(3), 1) == [8] * 3
+    assert run_several(lambda item: item, range(20), 100) == list(range(20))
 
 
 def test_no_more_threads_than_allowed_run_at_a_time(eight):

@@ -66,6 +66,22 @@ def run_parallel(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         return run_job(work_inside, items, threads, allowed)
 
 
+def run_several(work: Callable[[Any], Any], items: Iterable[Any], most: int) -> list[Any]:
+    """As `run_parallel`, with at most so many items at a time, for work that takes memory.
+
+    Where those are fewer than the threads, calls from inside `work` share the others.
+    """
+    items = list(items)
+    if most >= min(len(items), available_threads()):
+        return run_parallel(work, items)
+    # Each of so many workers takes every so-many-th item, one after the other.
+    parts = run_parallel(lambda first: [work(item) for item in items[first::most]], range(most))
+    results = [None] * len(items)
+    for first, part in enumerate(parts):
+        results[first::most] = part
+    return results
+
+
 def available_threads() -> int:
     """The number of threads that the calling thread may use here."""
     return allowed_threads() if _caller.threads is None else _caller.threads

@@ -7,7 +7,15 @@ import pytest
 from fisher_data import data, same_up_to_scale
 from numpy.testing import assert_allclose
 
-from preimage.discriminants import FisherOptions, KernelTable, LabelledData, fisher_problem, select_points
+from preimage.discriminants import (
+    FisherOptions,
+    KernelTable,
+    LabelledData,
+    fisher_problem,
+    fit_discriminants,
+    select_points,
+)
+from preimage.discriminants._fit import fit_for_each
 from preimage.discriminants._problem import ClassScatters
 from preimage.invariances import FunctionTransformation, TangentCovariance
 from preimage.kernels import Gaussian
@@ -74,3 +82,36 @@ def test_memory_is_asked_for_before_it_is_used(rng):
     rows = labelled(rng)
     with pytest.raises(MemoryError, match="landmarks=1000"):
         fisher_problem(rows, rows.X, FisherOptions(max_memory=1000))
+
+
+def test_ridges_together_are_ridges_one_by_one(rng):
+    rows, options = labelled(rng), FisherOptions()
+    problem = KernelTable.of(rows, rows.X, options).problem(n_ridges=3)
+    together = fit_for_each(problem, [10.0, 0.1, 1e-3], options, rows.codes, rows.weights)
+    for ridge, fitted in zip([10.0, 0.1, 1e-3], together, strict=True):
+        alone = fit_discriminants(problem, ridge, options, rows.codes, rows.weights)
+        assert_allclose(fitted.coefficients, alone.coefficients, rtol=1e-10, atol=1e-12)
+        assert_allclose(fitted.rule.weights, alone.rule.weights, rtol=1e-8)
+        assert_allclose(fitted.rule.intercept, alone.rule.intercept, rtol=1e-8)
+        assert_allclose(fitted.moments.scatters, alone.moments.scatters, rtol=1e-8, atol=1e-12)
+
+
+def test_ridges_with_fewer_directions_than_others(rng):
+    """Under a huge ridge rounding hides the direction in which classes hardly differ; all ridges are fitted."""
+    X = np.repeat([[0.0], [1.0], [1.0 + 1e-9]], 10, axis=0) + 1e-3 * rng.normal(size=(30, 1))
+    rows = LabelledData(Gaussian(0.3), X, np.repeat(np.arange(3), 10), np.arange(3), None)
+    problem = KernelTable.of(rows, X, FisherOptions()).problem(n_ridges=2)
+    for fitted in fit_for_each(problem, [1e14, 1e-3], FisherOptions(), rows.codes):
+        assert np.all(np.isfinite(fitted.coefficients))
+
+
+@pytest.mark.parametrize("on_landmarks", [False, True])
+def test_as_many_problems_at_once_as_fit_in_memory(rng, on_landmarks):
+    rows = labelled(rng)
+    points = rows.X[:12].copy() if on_landmarks else rows.X
+    table = lambda memory: KernelTable.of(rows, points, FisherOptions(max_memory=memory))
+    counts = [table(memory).problems_at_once(2) for memory in (80_000, 400_000, 4_000_000)]
+    assert counts[0] >= 1
+    assert counts == sorted(counts) and counts[2] > 20
+    small = table(400_000)
+    assert 2 * small.n_bytes + counts[1] * small._n_problem_bytes <= 400_000

@@ -1,5 +1,6 @@
 """Searches for the width and the ridge of kernel Fisher discriminants."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -8,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.model_selection import ShuffleSplit, cross_val_score
 
-from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
+from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, _threads
+from preimage.estimators._kernel_fisher_cv import widths_at_once
 from preimage.kernels import Gaussian
 from preimage.landmarks import Uniform
 
@@ -39,6 +41,45 @@ def test_cross_validation_equals_refitting(moons, landmarks, regularizer, thresh
             assert_allclose(cross_val_score(model, X, y, cv=5).mean(), score)
     assert search.best_score_ == results["mean_test_score"].max()
     assert_allclose(search.best_estimator_.decision_function(X), search.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"landmarks": 30}, {"cv": "loo"}, {"multiclass": "one_vs_rest", "sparsity": 5}], ids=str
+)
+def test_results_do_not_depend_on_threads(blobs, monkeypatch, options):
+    X, y = blobs
+    searches = []
+    for threads in (1, 2, 8):
+        monkeypatch.setattr(_threads, "allowed_threads", lambda count=threads: count)
+        searches.append(KernelFisherDiscriminantCV(alphas=[0.01, 1], **options).fit(X, y))
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
+    searches.append(KernelFisherDiscriminantCV(alphas=[0.01, 1], n_jobs=2, **options).fit(X, y))
+    first, *others = searches
+    for other in others:
+        assert other.best_params_ == first.best_params_
+        assert_array_equal(other.cv_results_["mean_test_score"], first.cv_results_["mean_test_score"])
+        assert_allclose(other.decision_function(X), first.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+def test_memory_is_bounded_whatever_the_threads(monkeypatch):
+    """With a budget for two folds at a time, eight threads take no more memory than that."""
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
+    X, y = make_blobs(400, centers=3, random_state=0)
+    budget = 10 * 8 * 400**2
+    KernelFisherDiscriminantCV(max_memory=budget).fit(X[:60], y[:60])  # imports and pools
+    tracemalloc.start()
+    KernelFisherDiscriminantCV(max_memory=budget).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= budget
+
+
+def test_widths_in_memory_together(monkeypatch):
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
+    assert widths_at_once(1000, 5, 10**9) == 7  # 35 folds for eight threads
+    assert widths_at_once(1000, 5, 10**8) == 6  # 8 MB each in half of the memory
+    assert widths_at_once(10**5, 5, 10**8) == 1
+    assert widths_at_once(0, 40, 10**8) == 1
 
 
 def test_many_ridges_share_eigenvectors(moons):

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
-from preimage import KernelPCA, report_progress
+from preimage import KernelPCA, _threads, report_progress
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingScorer, DenoisingSearch, add_noise, estimate_noise
 
@@ -286,3 +286,18 @@ def test_every_width_is_a_step_of_progress(rng):
     with report_progress(lambda *call: calls.append(call)):
         DenoisingSearch(0.1, gammas=(0.5, 1.0, 2.0), n_components=(2,)).fit(rng.normal(size=(40, 3)))
     assert calls[:4] == [(done, 3, "Choosing the model") for done in range(4)]
+
+
+@pytest.mark.parametrize("criterion", ["sure", "masked", "added noise"])
+def test_results_do_not_depend_on_threads(rng, monkeypatch, criterion):
+    X = np.repeat(rng.normal(size=(40, 2)), 3, axis=0) @ rng.normal(size=(2, 6)) + 0.1 * rng.normal(size=(120, 6))
+    options = {"noise": 0.1} if criterion == "added noise" else {"criterion": criterion}
+    searches = []
+    for threads in (1, 2, 8):
+        monkeypatch.setattr(_threads, "allowed_threads", lambda count=threads: count)
+        searches.append(DenoisingSearch(n_components=(2, 4, 8), gammas=(0.1, 0.3), **options).fit(X))
+    for other in searches[1:]:
+        assert other.best_params_ == searches[0].best_params_
+        assert other.training_params_ == searches[0].training_params_
+        for name in ("error", "training_error"):
+            assert_allclose(other.cv_results_[name], searches[0].cv_results_[name], rtol=1e-6, atol=1e-9)

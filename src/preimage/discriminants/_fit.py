@@ -1,6 +1,6 @@
 """From a Fisher problem to discriminants and decisions, and their accuracy on held-out rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from preimage._linalg import fix_signs
 from preimage._progress import stage
-from preimage._threads import at_most, run_parallel
+from preimage._threads import run_parallel, run_several
 from preimage._typing import Array, Folds
 from preimage.discriminants._gram_fisher import GramFisher
 from preimage.discriminants._rule import NEED_VALUES, LinearRule, many_class_rules, one_vs_rest_rule, two_class_rule
@@ -229,16 +229,9 @@ def cross_validated_scores(
         table, sparsity, fold = part
         return _fold_scores(tables[table], folds[fold], ridges, sparsities[sparsity])
 
+    tables = run_parallel(lambda table: table.prepared(), tables)
     scores = run_several(scores_of, parts, tables[0].problems_at_once(len(tables)))
     return np.swapaxes(np.array(scores).reshape(*shape, len(ridges)), 2, 3)
-
-
-def run_several(work: Callable[[Any], Any], items: Sequence[Any], most: int) -> list[Any]:
-    """`work` of all items, at most so many at a time; where that is one, the threads are for the work itself."""
-    if most == 1:
-        return [work(item) for item in items]
-    with at_most(most):
-        return run_parallel(work, items)
 
 
 def _fold_scores(

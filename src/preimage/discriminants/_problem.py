@@ -224,6 +224,13 @@ class KernelTable:
             n_ridges=n_ridges,
         )
 
+    def prepared(self) -> "KernelTable":
+        """This, with all that problems on some rows share at hand: for work in several threads."""
+        if self.gram is not None:
+            _ = self._coordinates
+        _ = self._mean_tangent
+        return self
+
     def problems_at_once(self, n_tables: int = 1) -> int:
         """How many problems may be worked on at a time next to so many tables like this one, at least one."""
         left = memory_budget(self.options.max_memory, self.values) - n_tables * self.n_bytes
@@ -256,16 +263,21 @@ class KernelTable:
             self._known["coordinates"] = PointCoordinates(self.gram, self.options.regularizer)
         return self._known["coordinates"]
 
+    @property
+    def _mean_tangent(self) -> Array | None:
+        """λT on the points, with the mean over all rows: transformations do not depend on the fold."""
+        if "tangent" not in self._known:
+            total = tangent_moment(self.data, self.points, self.options)
+            self._known["tangent"] = None if total is None else total / self.data.count
+        return self._known["tangent"]
+
     def _tangent(self, coordinates: PointCoordinates, rows: Array | None, weights: Array | None) -> Array | None:
         """λℓT in the coordinates of a problem; for some rows, with the mean T over all of them."""
         if rows is None:
             return tangent_moment(self.data, self.points, self.options, coordinates)
-        if "tangent" not in self._known:
-            self._known["tangent"] = tangent_moment(self.data, self.points, self.options)
-        if (total := self._known["tangent"]) is None:
+        if (mean := self._mean_tangent) is None:
             return None
-        # Folds use the mean over all rows: tangents are computed once, and transformations do not depend on the fold.
-        mean = (total if self.gram is not None else total[np.ix_(rows, rows)]) / self.data.count
+        mean = mean if self.gram is not None else mean[np.ix_(rows, rows)]
         count = len(rows) if weights is None else weights.sum()
         return count * (coordinates.basis.T @ mean @ coordinates.basis)
 

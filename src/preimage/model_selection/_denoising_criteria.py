@@ -1,39 +1,51 @@
 """How well a denoiser does: estimated errors, a scorer for searches, and noise, added to data or measured on them."""
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, as_points, from_numpy, to_dense, to_numpy
+from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, to_dense, to_numpy
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import generator
-from preimage.feature_space import Subspace
-from preimage.solvers import Preimage
-
-
-def denoised(subspace: Subspace, solver: Preimage, X: Array) -> Array:
-    return solver.inverse(subspace, subspace.coordinates(X), X).points
 
 
 def mean_square(difference: Array) -> float:
     return float(array_namespace(difference).mean(difference * difference))
 
 
-@dataclass
-class AddedNoise:
+class ErrorEstimate(ABC):
+    """How large the error of a denoiser is, from what it makes of some rows.
+
+    Attributes
+    ----------
+    queries : array of shape (q, d)
+        The rows to denoise.
+    """
+
+    queries: Array
+
+    @abstractmethod
+    def of(self, outputs: Array) -> float:
+        """The estimated mean squared error per column of a denoiser with these outputs for the queries."""
+
+
+class AddedNoise(ErrorEstimate):
     """The error on held-out clean rows with noise added."""
 
-    clean: Any
-    noisy: Any
+    def __init__(self, clean: Array, noisy: Array) -> None:
+        self.clean, self.queries = clean, noisy
 
-    def __call__(self, subspace: Subspace, solver: Preimage) -> float:
-        return mean_square(denoised(subspace, solver, self.noisy) - self.clean)
+    def of(self, outputs: Array) -> float:
+        return mean_square(outputs - self.clean)
 
 
-class SteinEstimate:
-    """Stein's unbiased estimate of the error on held-out rows with Gaussian noise of known deviation."""
+class SteinEstimate(ErrorEstimate):
+    """Stein's unbiased estimate of the error on held-out rows with Gaussian noise of known deviation.
+
+    Queries are the noisy rows, then the same rows moved along a probe, for the divergence.
+    """
 
     def __init__(self, noisy: Array, deviation: float, rng: np.random.Generator) -> None:
         self.noisy = noisy
@@ -41,11 +53,12 @@ class SteinEstimate:
         self.probe = from_numpy(rng.choice([-1.0, 1.0], size=noisy.shape), noisy)
         # A finite difference of the size of the noise averages over kinks of the solver.
         self.step = 0.1 * max(deviation, 1e-8)
-
         self.moved = noisy + self.step * self.probe
+        self.queries = concat_rows(noisy, self.moved)
 
-    def __call__(self, subspace: Subspace, solver: Preimage) -> float:
-        return self.of_outputs(denoised(subspace, solver, self.noisy), denoised(subspace, solver, self.moved))
+    def of(self, outputs: Array) -> float:
+        n = self.noisy.shape[0]
+        return self.of_outputs(outputs[:n, :], outputs[n:, :])
 
     def of_outputs(self, here: Array, there: Array) -> float:
         """The estimate from the outputs for the noisy rows and for the moved ones."""
@@ -75,32 +88,30 @@ class JointStein:
         moves[rows] = estimate.step * to_numpy(estimate.probe)
         self.moved_training_set = X + from_numpy(moves, X)
 
-    def __call__(self, subspace: Subspace, moved_subspace: Subspace, solver: Preimage) -> float:
-        return self.estimate.of_outputs(
-            denoised(subspace, solver, self.estimate.noisy), denoised(moved_subspace, solver, self.estimate.moved)
-        )
 
+class MaskedColumns(ErrorEstimate):
+    """The error of predicting noisy columns that the denoiser does not see.
 
-class MaskedColumns:
-    """The error of predicting noisy columns that the denoiser does not see."""
+    Queries are the rows once for each group of columns, with these columns replaced by their means.
+    """
 
     def __init__(self, noisy: Array, rest: Array, rng: np.random.Generator, groups: int = 8) -> None:
         xp = array_namespace(noisy)
         d = noisy.shape[1]
         self.noisy = noisy
-        self.means = xp.mean(rest, axis=0)
+        means = xp.mean(rest, axis=0)
         label = rng.permutation(d) % min(groups, max(d, 1))
         self.masks = [from_numpy((label == group).astype(float), noisy) for group in range(int(label.max()) + 1)]
+        self.queries = concat_rows(*[noisy * (1 - mask) + means * mask for mask in self.masks])
 
-    def __call__(self, subspace: Subspace, solver: Preimage) -> float:
-        xp = array_namespace(self.noisy)
+    def of(self, outputs: Array) -> float:
+        xp, (n, d) = array_namespace(self.noisy), self.noisy.shape
         total = 0.0
-        for mask in self.masks:
-            # Masked entries are hidden behind column means, and only they are compared: their noise is not in the
-            # input.
-            blinded = self.noisy * (1 - mask) + self.means * mask
-            total += float(xp.sum((mask * (denoised(subspace, solver, blinded) - self.noisy)) ** 2))
-        return total / (self.noisy.shape[0] * self.noisy.shape[1])
+        for number, mask in enumerate(self.masks):
+            # Only masked entries are compared: their noise is not in the input.
+            part = outputs[number * n : (number + 1) * n, :]
+            total += float(xp.sum((mask * (part - self.noisy)) ** 2))
+        return total / (n * d)
 
 
 class DenoisingScorer:

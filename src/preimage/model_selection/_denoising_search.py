@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -9,9 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import is_lazy, take_rows, to_numpy
+from preimage._arrays import is_host, is_lazy, itemsize, take_rows, to_numpy
+from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress, stage
 from preimage._rows import for_blocks
+from preimage._threads import run_several, within_n_jobs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, check_points, generator
 from preimage.estimators import KernelPCA
@@ -20,9 +23,11 @@ from preimage.estimators._kernel_input import check_queries
 from preimage.estimators._preimages import points_of
 from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
+from preimage.feature_space import Subspace
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection._denoising_criteria import (
     AddedNoise,
+    ErrorEstimate,
     JointStein,
     MaskedColumns,
     SteinEstimate,
@@ -30,7 +35,7 @@ from preimage.model_selection._denoising_criteria import (
     estimate_noise,
 )
 from preimage.persistence import Saved
-from preimage.solvers import FixedPoint, Gradient
+from preimage.solvers import FixedPoint, Gradient, Preimage
 
 # Candidates for the width c = 1/γ as multiples of the median squared distance, which frees them of the data's scale.
 # In much narrower kernels every row is far from all others, and much wider ones are nearly linear.
@@ -46,6 +51,8 @@ FEWEST_COLUMNS = 16
 # so pre-images need no more digits than this.
 SEARCH_TOLERANCE = 1e-4
 SEARCH_STEPS = 100
+# Matrices of the size of the Gram matrix that a fit holds: itself, and temporaries of a dense decomposition.
+GRAM_COPIES = 3
 # Rows that are always left to fit to, however many judge.
 FEWEST_FITTED = 4
 
@@ -58,6 +65,37 @@ class Candidate(NamedTuple):
     penalty: float
     error: float
     training_error: float
+
+
+@dataclass(frozen=True)
+class _Denoiser:
+    """A fitted subspace, and rows to denoise with the coordinates that they have in it."""
+
+    subspace: Subspace
+    queries: Array
+    coordinates: Array
+
+    def outputs(self, count: int, solvers: Sequence[Preimage]) -> list[Array]:
+        """The rows denoised with so many components, by each solver."""
+        subspace, Y = self.subspace.leading(count), self.coordinates[:, :count]
+        return [solver.inverse(subspace, Y, self.queries).points for solver in solvers]
+
+
+@dataclass(frozen=True)
+class _Width:
+    """The models of one width: for new rows, and with the few components that may suit rows of the training set."""
+
+    gamma: float
+    model: _Denoiser
+    few: list[int]
+    training_models: list[_Denoiser]
+
+    def counts(self, wanted: list[int]) -> list[int]:
+        """The numbers of components that the model has."""
+        return sorted({min(count, len(self.model.subspace)) for count in wanted})
+
+    def judges_training_rows(self, count: int) -> bool:
+        return count in self.few and all(count <= len(each.subspace) for each in self.training_models)
 
 
 class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimator):
@@ -112,6 +150,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         which has no such estimate, or with groups is five folds when there are more components than a twelfth of the
         rows, and none otherwise. None uses the best model for all rows. With clean data (`noise`) there are no folds:
         the model has no noise in it.
+    n_jobs : int or None, default=None
+        Candidates are fitted and judged on so many threads; None or −1 is all cores. The result does not depend on it.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
@@ -171,6 +211,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "max_queries": [Interval(Integral, 1, None, closed="left")],
         "cross_fit": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), None],
+        "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -188,6 +229,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         held_out: float = 0.2,
         max_queries: int = 300,
         cross_fit: int | str | None = "auto",
+        n_jobs: int | None = None,
         verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
@@ -201,10 +243,12 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         self.held_out = held_out
         self.max_queries = max_queries
         self.cross_fit = cross_fit
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
     @reports_progress
+    @within_n_jobs
     def fit(self, X: Rows, y: None = None, *, groups: Targets = None) -> "DenoisingSearch":
         """Choose parameters on X, clean or noisy as `noise` says, and fit the best model on all of it.
 
@@ -231,6 +275,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         self._keep_for_training_rows(X, codes)
         return self
 
+    @within_n_jobs
     def denoise(self, X: Rows) -> Array:
         """Denoise X with the best model; noisy rows of the training set with what is better for them.
 
@@ -257,43 +302,54 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         """The same as `denoise`: for pipelines, and for data frames with ``set_output(transform="pandas")``."""
         return self.denoise(X)
 
-    def _candidates(self, X: Array, rest: Array, error: Any, joint: JointStein | None) -> list[Candidate]:
-        """All candidates with their errors, in the order of widths."""
-        gammas = self._gammas(rest)
-        with warnings.catch_warnings(), stage("Choosing the model", len(gammas)) as advance:
+    def _candidates(self, X: Array, rest: Array, error: ErrorEstimate, joint: JointStein | None) -> list[Candidate]:
+        """All candidates with their errors, in the order of widths, numbers of components and penalties."""
+        gammas, counts = self._gammas(rest), self._counts(rest)
+        with warnings.catch_warnings(), stage("Choosing the model", len(gammas) * len(counts)) as advance:
             warnings.simplefilter("ignore", RankWarning)  # more components than there are make no candidate
+            widths = self._fitted_widths(X, rest, gammas, counts, error, joint)
+            trials = [(width, count) for width in widths for count in width.counts(counts)]
 
-            def of_width(gamma: float) -> list[Candidate]:
-                found = self._candidates_of_width(X, rest, gamma, error, joint)
+            def judge(trial: tuple[_Width, int]) -> list[Candidate]:
+                found = self._judged(*trial, error, joint)
                 advance()
                 return found
 
-            # Widths in parallel, each on one core: better than threads inside many small problems.
-            return [candidate for part in for_blocks(of_width, gammas, X) for candidate in part]
+            # Each on one core: better than threads inside many small problems.
+            return [candidate for part in for_blocks(judge, trials, X) for candidate in part]
 
-    def _candidates_of_width(
-        self, X: Array, rest: Array, gamma: float, error: Any, joint: JointStein | None
-    ) -> list[Candidate]:
-        """All candidates of one width: one fit for new rows, and two for rows of the training set where they judge."""
-        counts = self._counts(rest)
-        model = KernelPCA(counts[-1], gamma=gamma).fit(rest)
+    def _fitted_widths(
+        self, X: Array, rest: Array, gammas: list[float], counts: list[int], error: ErrorEstimate, joint: Any
+    ) -> list["_Width"]:
+        """The models of all widths: one for new rows, and two for rows of the training set where they judge."""
         # With more components rows of the training set need folds, whatever their error without.
         few = [count for count in counts if joint is not None and not needs_folds(count, X.shape[0])]
-        pair = []
+        kinds = [(rest, counts[-1], error.queries)]
         if joint is not None and few:
-            pair = [KernelPCA(few[-1], gamma=gamma).fit(rows) for rows in (X, joint.moved_training_set)]
-        found = []
-        for count in sorted({min(count, model.n_components_) for count in counts}):
-            subspace = model.subspace_.leading(count)
-            has_pair = count in few and all(count <= both.n_components_ for both in pair)
-            for penalty in self._penalties(gamma):
-                solver = self._solver(penalty, tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
-                training_error = np.nan
-                if joint is not None and has_pair:
-                    here, moved = (both.subspace_.leading(count) for both in pair)
-                    training_error = joint(here, moved, solver)
-                found.append(Candidate(gamma, count, penalty, error(subspace, solver), training_error))
-        return found
+            stein = joint.estimate
+            kinds += [(X, few[-1], stein.noisy), (joint.moved_training_set, few[-1], stein.moved)]
+        fits = [(gamma, *kind) for gamma in gammas for kind in kinds]
+
+        def fit(each: tuple[float, Array, int, Array]) -> _Denoiser:
+            gamma, rows, count, queries = each
+            subspace = KernelPCA(count, gamma=gamma).fit(rows).subspace_
+            return _Denoiser(subspace, queries, subspace.coordinates(queries))
+
+        at_once = max(1, memory_budget(None, X) // (GRAM_COPIES * X.shape[0] ** 2 * itemsize(X.dtype)))
+        models = run_several(fit, fits, at_once) if is_host(X) else [fit(each) for each in fits]
+        n = len(kinds)
+        return [_Width(gamma, models[n * j], few, models[n * j + 1 : n * (j + 1)]) for j, gamma in enumerate(gammas)]
+
+    def _judged(self, width: "_Width", count: int, error: ErrorEstimate, joint: JointStein | None) -> list[Candidate]:
+        """The candidates of one width and number of components."""
+        penalties = self._penalties(width.gamma)
+        solvers = [self._solver(penalty, tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS) for penalty in penalties]
+        errors = [error.of(output) for output in width.model.outputs(count, solvers)]
+        training_errors = [np.nan] * len(penalties)
+        if joint is not None and width.judges_training_rows(count):
+            outputs = zip(*[model.outputs(count, solvers) for model in width.training_models], strict=True)
+            training_errors = [joint.estimate.of_outputs(here, there) for here, there in outputs]
+        return [Candidate(width.gamma, count, *rest) for rest in zip(penalties, errors, training_errors, strict=True)]
 
     def _solver(self, penalty: float, **options: Any) -> FixedPoint | Gradient:
         if self.bounds is None:
@@ -343,7 +399,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         return [gamma * penalty for penalty in RELATIVE_PENALTIES]
 
     def _error_estimate(self, X: Array, judging: Array, rest: Array, rng: np.random.Generator) -> Any:
-        """A function (subspace, solver) → estimated error; sets `criterion_` and `noise_`."""
+        """How errors are estimated; sets `criterion_` and `noise_`."""
         self.noise_ = None
         if self.noise is not None:
             self.criterion_ = "added noise"
