@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from preimage.calibration import svm_leave_one_out
 
@@ -136,25 +137,83 @@ def test_few_free_rows_need_steps(n):
 
 
 @pytest.mark.parametrize("switched_off", ["MOST_PIVOTS", "MOST_STEPS"])
-def test_pivots_and_steps_each_come_to_the_same_end(switched_off, monkeypatch):
+def test_pivots_paths_and_libsvm_come_to_the_same_end(switched_off, monkeypatch):
+    """Without pivots a path makes the machine of all rows exact; without steps libsvm fits the others."""
     X, signs = problem(60, n_features=4, share=0.6)
     K, costs = rbf_kernel(X, gamma=0.3), np.full(60, 2.0)
-    coefficients, decisions = machine(K, signs, costs)
-    both = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    svm = SVC(kernel="precomputed", C=1.0, tol=0.1).fit(K, signs, sample_weight=costs)  # far from optimal
+    coefficients = np.zeros(60)
+    coefficients[svm.support_] = svm.dual_coef_[0]
+    both = svm_leave_one_out(K, signs, coefficients, costs, svm.decision_function(K))
+    assert both.refitted.size == 0
     monkeypatch.setattr(f"preimage.calibration._svm_leave_one_out.{switched_off}", 0)
-    one = svm_leave_one_out(K, signs, coefficients, costs, decisions)
-    np.testing.assert_allclose(one.values, both.values, atol=1e-3)
-    assert one.refitted.size <= 2
+    one = svm_leave_one_out(K, signs, coefficients, costs, svm.decision_function(K))
+    support = coefficients != 0
+    np.testing.assert_allclose(one.values[support], both.values[support], atol=1e-5)
+    assert (one.refitted.size > 0) == (switched_off == "MOST_STEPS")
 
 
-def test_without_free_rows_libsvm_decides():
-    """Two rows of opposite classes at their bounds, and their copies: the intercept is an interval."""
+def test_without_free_rows_the_intercept_is_the_middle_of_its_interval():
+    """Two rows of opposite classes at their bounds, and their copies."""
     X, signs = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array([-1.0, -1.0, 1.0, 1.0])
     K, costs = linear_kernel(X), np.full(4, 1e-3)
     coefficients, decisions = machine(K, signs, costs)
     result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    np.testing.assert_allclose(result.values, brute_force(K, signs, costs), atol=1e-6)
+    assert result.refitted.size == 0
+
+
+@pytest.mark.parametrize("n_positive", [9, 15, 16, 25])
+@pytest.mark.parametrize("C", [1e-3, 0.05, 0.3])
+def test_small_costs_leave_few_rows_free_or_none(n_positive, C):
+    rng = np.random.default_rng(n_positive)
+    signs = np.where(np.arange(30) < n_positive, 1.0, -1.0)
+    X = rng.normal(size=(30, 2)) + 0.5 * signs[:, None]
+    K, costs = rbf_kernel(X, gamma=0.5), np.full(30, C)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions)
     np.testing.assert_allclose(result.values, brute_force(K, signs, costs), atol=1e-4)
-    assert result.refitted.size == 4
+    assert result.refitted.size == 0
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
+def test_copies_are_left_out_together_as_one_row(C):
+    """Few distinct rows with many copies, of both classes: the kernel matrix is singular."""
+    rng = np.random.default_rng(0)
+    distinct, units = rng.normal(size=(12, 2)), rng.integers(0, 12, size=60)
+    K, costs = rbf_kernel(distinct[units], gamma=0.5), C * rng.uniform(0.5, 2, size=60)
+    signs = np.where(rng.uniform(size=60) < 0.3 + 0.4 * (distinct[units, 0] > 0), 1.0, -1.0)
+    coefficients, decisions = machine(K, signs, costs)
+    result = svm_leave_one_out(K, signs, coefficients, costs, decisions, units)
+    assert result.refitted.size == 0
+    for unit in range(12):
+        kept, left = np.flatnonzero(units != unit), np.flatnonzero(units == unit)
+        svm = SVC(kernel="precomputed", C=1.0, tol=1e-8).fit(K[np.ix_(kept, kept)], signs[kept], costs[kept])
+        np.testing.assert_allclose(result.values[left], svm.decision_function(K[np.ix_(left, kept)]), atol=2e-4)
+
+
+def test_results_do_not_depend_on_threads():
+    X, signs = problem(300, n_features=3, share=0.5)
+    K, costs = rbf_kernel(X, gamma=0.5), np.full(300, 1.0)
+    coefficients, decisions = machine(K, signs, costs)
+    found = []
+    for threads in (1, 2, 8):
+        with threadpool_limits(threads):
+            found.append(svm_leave_one_out(K, signs, coefficients, costs, decisions))
+    for other in found[1:]:
+        np.testing.assert_allclose(other.values, found[0].values, atol=1e-12)
+        np.testing.assert_allclose(other.levels, found[0].levels, atol=1e-12)
+
+
+def test_blocks_of_any_size_give_the_same(monkeypatch):
+    X, signs = problem(80, n_features=3, share=0.5)
+    K, costs = rbf_kernel(X, gamma=0.5), np.full(80, 1.0)
+    coefficients, decisions = machine(K, signs, costs)
+    whole = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+    for block in (1, 7):
+        monkeypatch.setattr("preimage.calibration._svm_leave_one_out.BLOCK", block)
+        parts = svm_leave_one_out(K, signs, coefficients, costs, decisions)
+        np.testing.assert_allclose(parts.values, whole.values, atol=1e-12)
 
 
 def test_weights_of_classes_and_rows_are_bounds():

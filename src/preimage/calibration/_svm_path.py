@@ -1,0 +1,327 @@
+"""Solutions of support vector machines, followed from one change of state to the next; many machines at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from preimage._typing import Array
+
+# Conditions of optimality count as met within these fractions of the largest bound and of the largest decision: above
+# what a ridge of 1e-8 changes, and far below the tolerance of libsvm (1e-3), which leaves the states undecided.
+COEFFICIENT_TOLERANCE = 1e-7
+DECISION_TOLERANCE = 1e-7
+# Entries by which the tables of changed rows grow: most machines need fewer than eight.
+MORE_ENTRIES = 4
+# Machines leave a batch when they are at least this fraction of it, because the others are copied then.
+CLEARED_FRACTION = 0.25
+
+ZERO, FREE, BOUND, REMOVED = 0, 1, 2, 3
+
+
+class SVMMachine:
+    """A machine with given states of its rows, optimal or not, and how it answers when a state changes.
+
+    Each row has a coefficient α and a margin yf(x). One of them is given: the margin, which is one, of free rows, and
+    the coefficient, which is zero or C, of others. The other one is watched: it has limits for the state to stay.
+    Everything here is in these signed terms, in which the kernel matrix is yᵢyⱼkᵢⱼ.
+
+    Attributes
+    ----------
+    given : array of shape (n,)
+        Margins of free rows, which are one, α of others.
+    watched : array of shape (n,)
+        α of free rows, margins of others.
+    """
+
+    def __init__(self, K: Array, signs: Array, costs: Array, states: Array) -> None:
+        self.signs, self.costs, self.states = signs, costs, states
+        self.is_free = states == FREE
+        self.given = np.where(self.is_free, 1.0, np.where(states == BOUND, costs, 0.0))
+        self._K = K
+        self.watched = self._solution()
+        self.slack = COEFFICIENT_TOLERANCE * float(costs.max())
+        self.tolerance = DECISION_TOLERANCE * float(np.abs(self.watched[~self.is_free]).max(initial=1.0))
+
+    def limits(self, states: Array, costs: Array) -> tuple[Array, Array]:
+        """Between which values the watched quantities of rows may lie, tolerances included."""
+        # Optimal: α = 0 with margin ≥ 1, 0 < α < C with margin 1, α = C with margin ≤ 1.
+        low = np.choose(states, (1 - self.tolerance, -self.slack, -np.inf, -np.inf))
+        high = np.choose(states, (np.inf, costs + self.slack, 1 + self.tolerance, np.inf))
+        return low, high
+
+    @cached_property
+    def effects(self) -> Array:
+        """Row j: the changes of all that is watched when what is given of row j grows by one, shape (n, n).
+
+        A principal pivot transform of the kernel matrix, bordered for the intercept.
+        """
+        K, free = self._K, np.flatnonzero(self.is_free)
+        inverse = np.linalg.inv(_bordered(K[np.ix_(free, free)]))
+        columns = np.concatenate([K[free], np.ones((1, len(K)))])
+        answers = inverse @ columns
+        effects = K - columns.T @ answers
+        effects[:, free] = -answers[:-1].T
+        effects[free] = answers[:-1]
+        effects[np.ix_(free, free)] = inverse[:-1, :-1]
+        effects *= self.signs
+        effects *= self.signs[:, None]
+        return effects
+
+    def _solution(self) -> Array:
+        K, free, bound = self._K, np.flatnonzero(self.is_free), np.flatnonzero(self.states == BOUND)
+        at_bound = self.signs[bound] * self.costs[bound]
+        right = np.append(self.signs[free] - K[np.ix_(free, bound)] @ at_bound, -at_bound.sum())
+        solution = np.linalg.solve(_bordered(K[np.ix_(free, free)]), right)
+        coefficients = np.zeros(len(K))
+        coefficients[bound], coefficients[free] = at_bound, solution[:-1]
+        return self.signs * np.where(self.is_free, coefficients, K @ coefficients + solution[-1])
+
+
+@dataclass(frozen=True)
+class PathEnd:
+    """Where the machines of a batch have come to.
+
+    Attributes
+    ----------
+    margins : array of shape (B, n)
+    states : integer array of shape (B, n)
+    watched : array of shape (B, n)
+    is_optimal : boolean array of shape (B,)
+        Whether all conditions of optimality hold; the others have taken all steps, or found no way on.
+    """
+
+    margins: Array
+    states: Array
+    watched: Array
+    is_optimal: Array
+
+
+def follow(table: SVMMachine, removed: Sequence[Array], most_steps: int, here: Array | None = None) -> PathEnd:
+    """Take rows out of a machine, in several independent ways at a time.
+
+    The coefficients of the removed rows go to zero on a straight way. What is watched is linear between changes of
+    state: `there` is the end of the way if no further state changes, and the first row on the way that leaves its
+    limits changes its state [1]_. Invariant: all conditions of optimality hold `here`.
+
+    Parameters
+    ----------
+    machine : SVMMachine
+    removed : sequence of B integer arrays
+        The rows that leave each machine.
+    most_steps : int
+        Changes of state at most.
+    here : array of shape (n,), optional
+        Where the way begins, for machines whose table is not optimal: values within their limits. By default, the
+        machine of the table, whose conditions of optimality hold.
+
+    References
+    ----------
+    .. [1] G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine Learning", NIPS 13, 2001.
+    """
+    batch = _Batch(table, removed, table.watched if here is None else here)
+    n = len(table.signs)
+    end = PathEnd(
+        np.empty((len(removed), n)),
+        np.empty((len(removed), n), dtype=np.int8),
+        np.empty((len(removed), n)),
+        np.zeros(len(removed), dtype=bool),
+    )
+    for _ in range(most_steps):
+        there = batch.target()
+        is_done = batch.advance(there)
+        if np.mean(is_done | batch.is_lost) >= CLEARED_FRACTION:
+            batch.leave(is_done, there, end, is_optimal=True)
+            batch.leave(batch.is_lost, batch.here, end, is_optimal=False)
+            batch = batch.take(np.flatnonzero(~is_done & ~batch.is_lost))
+        if not batch.numbers.size:
+            return end
+    there = batch.target()
+    is_done = batch.advance(there)
+    batch.leave(is_done, there, end, is_optimal=True)
+    batch.leave(~is_done, batch.here, end, is_optimal=False)
+    return end
+
+
+class _Batch:
+    """Machines on their way, each with a list of entries: the rows whose states differ from those of the table.
+
+    Attributes
+    ----------
+    numbers : positions of the machines in the first batch
+    here : what is watched, shape (B, n)
+    states : shape (B, n)
+    low, high : limits of what is watched
+    rows : integer array of shape (B, m)
+        Row of each entry, or −1 for none.
+    is_exchanged : boolean array of shape (B, m)
+        Whether what is watched and what is given have changed their roles: rows that were free, or are.
+    change : array of shape (B, m)
+        Of exchanged rows, the change of what was watched in the table, and is given now; of others, of what is given.
+    n_free : integer array of shape (B,)
+    load : array of shape (B,)
+        What the other rows have to take over: its sign says which way the intercept goes where no row is free.
+    is_lost : boolean array of shape (B,)
+        Machines for which there is no way on.
+    """
+
+    def __init__(self, table: SVMMachine, removed: Sequence[Array], here: Array) -> None:
+        size, longest = len(removed), max((rows.size for rows in removed), default=0)
+        self.table, self.numbers = table, np.arange(size)
+        self.here, self.states = np.tile(here, (size, 1)), np.tile(table.states.astype(np.int8), (size, 1))
+        self.rows = np.full((size, longest + MORE_ENTRIES), -1)
+        self.is_exchanged, self.change = np.zeros(self.rows.shape, dtype=bool), np.zeros(self.rows.shape)
+        self.load, self.is_lost = np.zeros(size), np.zeros(size, dtype=bool)
+        for number, rows in enumerate(removed):
+            free = table.is_free[rows]
+            self.states[number, rows] = REMOVED
+            alpha = np.where(free, table.watched[rows], table.given[rows])
+            self.load[number] = alpha @ table.signs[rows]
+            self.rows[number, : rows.size] = rows
+            self.is_exchanged[number, : rows.size] = free
+            self.change[number, : rows.size] = -alpha
+        self.low, self.high = table.limits(self.states, table.costs)
+        self.n_free = (self.states == FREE).sum(axis=1)
+        for number in np.flatnonzero(self.n_free == 0):
+            self._free_nearest(int(number))
+
+    def take(self, kept: Array) -> "_Batch":
+        """The batch of some of the machines."""
+        other = object.__new__(_Batch)
+        other.table = self.table
+        for name, each in vars(self).items():
+            if name != "table":
+                setattr(other, name, each[kept])
+        return other
+
+    def target(self) -> Array:
+        """What is watched at the end of the way, if no further state changes."""
+        table, rows, exchanged = self.table, self.rows, self.is_exchanged
+        # Exchanged rows demand the change of what was watched; the others have theirs.
+        system = table.effects[rows[:, None, :], rows[:, :, None]]
+        system = np.where(exchanged[:, :, None], system, np.eye(rows.shape[1]))
+        causes = _solved(system, self.change)
+        self.is_lost |= ~np.isfinite(causes).all(axis=1)
+        causes[self.is_lost] = 0.0
+        used = (rows >= 0) & (causes != 0)
+        begins = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+        table_rows = csr_array((causes[used], rows[used], begins), shape=(len(rows), len(table.signs)))
+        there = table_rows @ table.effects
+        there += table.watched
+        machine, entry = np.nonzero(exchanged)
+        row = rows[machine, entry]
+        there[machine, row] = table.given[row] + causes[machine, entry]
+        return there
+
+    def advance(self, there: Array) -> Array:
+        """Go to the first change of state of each machine and make it; returns which machines need none."""
+        machine, row = np.nonzero(((there < self.low) | (there > self.high)) & ~self.is_lost[:, None])
+        is_done = ~self.is_lost
+        is_done[machine] = False
+        if machine.size:
+            state = self.states[machine, row]
+            first, last = self.here[machine, row], there[machine, row]
+            costs = self.table.costs[row]
+            bound = np.where(state != FREE, 1.0, np.where(last > first, costs, 0.0))
+            way = last - first
+            fraction = np.clip(np.divide(bound - first, way, out=np.zeros_like(way), where=way != 0), 0, 1)
+            order = np.lexsort((fraction, machine))
+            order = order[np.unique(machine[order], return_index=True)[1]]
+            machine, row, state, fraction = machine[order], row[order], state[order], fraction[order]
+            part = np.zeros(len(there))
+            part[machine] = fraction
+            there = there - self.here
+            there *= part[:, None]
+            self.here += there
+            following = np.where(state != FREE, FREE, np.where(way[order] > 0, BOUND, ZERO))
+            self._change(machine, row, following)
+            for number in machine[self.n_free[machine] == 0]:
+                self._free_nearest(int(number))
+        return is_done
+
+    def leave(self, gone: Array, there: Array, end: PathEnd, *, is_optimal: bool) -> None:
+        """Record the machines of a mask; where the intercept is an interval, with its middle, as libsvm does."""
+        numbers, states, there = self.numbers[gone], self.states[gone], there[gone]
+        is_free = states == FREE
+        inside = is_free & (there > self.table.slack) & (there < self.table.costs - self.table.slack)
+        margins = np.where(is_free, 1.0, there)
+        for machine in np.flatnonzero(~inside.any(axis=1)):
+            margins[machine] += self.table.signs * self._to_middle(states[machine], there[machine])
+        end.margins[numbers], end.states[numbers] = margins, states
+        end.watched[numbers], end.is_optimal[numbers] = there, is_optimal
+
+    def _to_middle(self, states: Array, watched: Array) -> float:
+        """The shift of the intercept to the middle of all that are optimal, where every row is at a bound."""
+        is_free = states == FREE
+        at_cost = (states == BOUND) | (is_free & (watched > self.table.costs / 2))
+        at_zero = ~at_cost & (states != REMOVED)
+        signs, gaps = self.table.signs, np.where(is_free, 0.0, 1 - watched) * self.table.signs
+        from_below = (at_zero & (signs > 0)) | (at_cost & (signs < 0))
+        from_above = (at_zero & (signs < 0)) | (at_cost & (signs > 0))
+        if not from_below.any() or not from_above.any():
+            return 0.0
+        return float(gaps[from_below].max() + gaps[from_above].min()) / 2
+
+    def _change(self, machine: Array, row: Array, state: Array) -> None:
+        """Let one row of each of some machines have another state."""
+        table = self.table
+        before, cost = self.states[machine, row], table.costs[row]
+        self.states[machine, row] = state
+        self.low[machine, row], self.high[machine, row] = table.limits(state, cost)
+        becomes_free = state == FREE
+        self.n_free[machine] += np.where(becomes_free, 1, -1)
+        # A row at a bound has margin one when it becomes free, or stops being so.
+        self.here[machine, row] = np.where(becomes_free, np.where(before == BOUND, cost, 0.0), 1.0)
+        was_free, coefficient = table.is_free[row], np.where(state == BOUND, cost, 0.0)
+        # What is given from now on, relative to the table.
+        wanted = np.where(becomes_free, 1.0, coefficient)
+        old = np.where(was_free == becomes_free, table.given[row], table.watched[row])
+        is_as_before = (was_free == becomes_free) & (wanted == old)
+        entry = self._entry(machine, row)
+        self.rows[machine, entry] = np.where(is_as_before, -1, row)
+        self.is_exchanged[machine, entry] = was_free != becomes_free
+        self.change[machine, entry] = np.where(is_as_before, 0.0, wanted - old)
+
+    def _entry(self, machine: Array, row: Array) -> Array:
+        """Where the entry of a row is in the list of its machine, or the first empty place."""
+        if (self.rows[machine, -1] >= 0).any():
+            more = ((0, 0), (0, MORE_ENTRIES))
+            self.rows = np.pad(self.rows, more, constant_values=-1)
+            self.is_exchanged, self.change = np.pad(self.is_exchanged, more), np.pad(self.change, more)
+        is_here = self.rows[machine] == row[:, None]
+        is_empty = self.rows[machine] < 0
+        return np.where(is_here.any(axis=1), is_here.argmax(axis=1), is_empty.argmax(axis=1))
+
+    def _free_nearest(self, machine: int) -> None:
+        """Where no row is free, move the intercept until one is that can take over what the removed rows had."""
+        signs, states, here = self.table.signs, self.states[machine], self.here[machine]
+        direction = np.sign(self.load[machine])
+        able = np.flatnonzero(((states == ZERO) & (signs == direction)) | ((states == BOUND) & (signs == -direction)))
+        if not able.size:
+            self.is_lost[machine] = True
+            return
+        gaps = np.abs(here[able] - 1)
+        nearest = int(np.argmin(gaps))
+        here -= signs * direction * gaps[nearest]
+        self._change(np.array([machine]), able[nearest : nearest + 1], np.array([FREE]))
+
+
+def _bordered(K: Array) -> Array:
+    """K with a row and a column of ones, for the intercept."""
+    return np.block([[K, np.ones((len(K), 1))], [np.ones((1, len(K))), np.zeros((1, 1))]])
+
+
+def _solved(systems: Array, right: Array) -> Array:
+    """Solutions of small systems, shape (B, m); NaN for those that are singular."""
+    try:
+        return np.linalg.solve(systems, right[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        found = np.full(right.shape, np.nan)
+        for number, (system, side) in enumerate(zip(systems, right, strict=True)):
+            try:
+                found[number] = np.linalg.solve(system, side)
+            except np.linalg.LinAlgError:
+                continue
+        return found
