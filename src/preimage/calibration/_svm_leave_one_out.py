@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.svm import SVC
 
 from preimage._progress import stage
-from preimage._threads import run_parallel
+from preimage._threads import on_own_threads, run_parallel
 from preimage._typing import Array
 from preimage.calibration._samples import check_sample
-from preimage.calibration._svm_path import BOUND, FREE, REMOVED, ZERO, SVMMachine, follow
+from preimage.calibration._svm_path import BOUND, FREE, REMOVED, ZERO, SVMMachine, SVMProblem, follow
 
 # Added to the diagonal, as a fraction of its largest entry: singular Gram matrices (duplicates, linear kernels) then
 # have inverses, and decisions move by no more than this times the largest cost.
@@ -53,6 +53,7 @@ class SVMLeaveOneOut:
     refitted: Array
 
 
+@on_own_threads
 def svm_leave_one_out(
     K: Array,
     signs: Array,
@@ -153,24 +154,28 @@ def _left_out(
     values, levels, failed = decisions.copy(), np.full(len(decisions), fractions @ decisions), []
     groups = _left_out_rows(signs, coefficients, costs, units)
     machine = _exact_machine(K, signs, coefficients, costs, decisions, counts) if groups else None
+    if machine is not None:
+        _ = machine.effects  # all threads share them
     blocks = [groups[start : start + BLOCK] for start in range(0, len(groups), BLOCK)]
     with stage("Leaving out samples", len(groups)) as advance:
 
-        def leave_out(block: list[Array]) -> list[Array | None]:
+        def leave_out(block: list[Array]) -> list[Array]:
+            """Leave out the rows of some groups; returns those for which this fails."""
             if machine is None:
-                return [None] * len(block)
+                return block
             end = follow(machine, block, MOST_STEPS)
+            of_machines = end.margins @ (signs * fractions)
+            for number in np.flatnonzero(end.is_optimal):
+                rows = block[number]
+                values[rows], levels[rows] = signs[rows] * end.margins[number, rows], of_machines[number]
             advance(int(end.is_optimal.sum()))
-            decided = signs * end.margins
-            return [row if is_right else None for row, is_right in zip(decided, end.is_optimal, strict=True)]
+            return [block[number] for number in np.flatnonzero(~end.is_optimal)]
 
-        for block, found in zip(blocks, run_parallel(leave_out, blocks), strict=True):
-            for rows, others in zip(block, found, strict=True):
-                if others is None:
-                    failed.extend(rows)
-                    others = _refitted(K, signs, costs, rows)
-                    advance()
-                values[rows], levels[rows] = others[rows], fractions @ others
+        for rows in (rows for block in run_parallel(leave_out, blocks) for rows in block):
+            failed.extend(rows)
+            others = _refitted(K, signs, costs, rows)
+            values[rows], levels[rows] = others[rows], fractions @ others
+            advance()
     return SVMLeaveOneOut(values, levels, np.array(sorted(failed), dtype=int))
 
 
@@ -194,22 +199,23 @@ def _copies(K: Array, signs: Array, costs: Array, units: Array) -> tuple[Array, 
 
 
 def _left_out_rows(signs: Array, coefficients: Array, costs: Array, units: Array) -> list[Array]:
-    """Arrays of rows that are left out together, where that changes the machine."""
-    active = costs > 0
-    n_of = {side: np.sum((signs == side) & active) for side in (-1, 1)}
-    order = np.argsort(units, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(units[order])) + 1)
-    groups = [rows[active[rows]] for rows in groups if coefficients[rows].any()]
-    return [rows for rows in groups if all(np.sum(signs[rows] == side) < n_of[side] for side in (-1, 1))]
+    """Arrays of rows that are left out together, where that changes the machine and leaves rows of both classes."""
+    active = np.flatnonzero(costs > 0)
+    _, unit = np.unique(units[active], return_inverse=True)
+    n_positive, n_negative = (np.bincount(unit, sign * signs[active] > 0) for sign in (1, -1))
+    is_left_out = np.bincount(unit, coefficients[active] != 0) > 0
+    is_left_out &= (n_positive < n_positive.sum()) & (n_negative < n_negative.sum())
+    order = np.argsort(unit, kind="stable")
+    groups = np.split(active[order], np.cumsum(np.bincount(unit))[:-1])
+    return [groups[number] for number in np.flatnonzero(is_left_out)]
 
 
 def _exact_machine(
     K: Array, signs: Array, coefficients: Array, costs: Array, decisions: Array, counts: Array
 ) -> SVMMachine | None:
     """The machine that libsvm found up to its tolerance, made exact; None where that fails."""
-    K = K.copy()
     # What stands for several copies, with the sum of their coefficients, gets the ridge that they would have together.
-    np.einsum("ii->i", K)[:] += RIDGE * np.diagonal(K).max() / counts
+    problem = SVMProblem(K, RIDGE * np.diagonal(K).max() / counts, signs, costs)
     alpha, margins = signs * coefficients, signs * decisions
     nearly = AT_BOUND * costs
     states = np.where(alpha <= nearly, ZERO, np.where(alpha >= costs - nearly, BOUND, FREE))
@@ -219,19 +225,18 @@ def _exact_machine(
         able = np.flatnonzero(((states == ZERO) & (signs > 0)) | ((states == BOUND) & (signs < 0)))
         states[able[np.argmin(np.abs(margins[able] - 1))]] = FREE
     try:
-        return _by_pivots(K, signs, costs, states) or _by_path(K, signs, costs, states, alpha, margins)
+        return _by_pivots(problem, states) or _by_path(problem, states, alpha, margins)
     except np.linalg.LinAlgError:  # of an indefinite kernel
         return None
 
 
-def _by_pivots(K: Array, signs: Array, costs: Array, states: Array) -> SVMMachine | None:
+def _by_pivots(problem: SVMProblem, states: Array) -> SVMMachine | None:
     """All rows that violate a condition change their states together, until none does."""
     for _ in range(MOST_PIVOTS):
         if not np.any(states == FREE):
             return None
-        machine = SVMMachine(K, signs, costs, states)
-        low, high = machine.limits(states, costs)
-        too_low, too_high = machine.watched < low, machine.watched > high
+        machine = SVMMachine(problem, states)
+        too_low, too_high = machine.watched < machine.low, machine.watched > machine.high
         if not np.any(too_low | too_high):
             return machine
         at_bound = np.where(too_low, ZERO, BOUND)
@@ -239,7 +244,7 @@ def _by_pivots(K: Array, signs: Array, costs: Array, states: Array) -> SVMMachin
     return None
 
 
-def _by_path(K: Array, signs: Array, costs: Array, states: Array, alpha: Array, margins: Array) -> SVMMachine | None:
+def _by_path(problem: SVMProblem, states: Array, alpha: Array, margins: Array) -> SVMMachine | None:
     """One row at a time changes its state, from the machine that libsvm found.
 
     That machine is the exact one of a slightly different problem, in which decisions have offsets that make all its
@@ -247,12 +252,12 @@ def _by_path(K: Array, signs: Array, costs: Array, states: Array, alpha: Array, 
     """
     here = np.where(states == FREE, alpha, margins)
     for _ in range(MOST_TABLES):
-        machine = SVMMachine(K, signs, costs, states)
-        here = np.clip(here, *machine.limits(states, costs))
+        machine = SVMMachine(problem, states)
+        here = np.clip(here, machine.low, machine.high)
         end = follow(machine, [np.empty(0, dtype=np.intp)], STEPS_OF_A_TABLE, here)
         states, here = end.states[0], end.watched[0]
         if end.is_optimal[0]:
-            return SVMMachine(K, signs, costs, states)
+            return SVMMachine(problem, states)
         if not np.any(states == FREE):
             return None
     return None

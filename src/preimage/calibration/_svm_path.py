@@ -7,6 +7,8 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
+from preimage._products import product
+from preimage._threads import large_decomposition, run_parallel
 from preimage._typing import Array
 
 # Conditions of optimality count as met within these fractions of the largest bound and of the largest decision: above
@@ -17,8 +19,30 @@ DECISION_TOLERANCE = 1e-7
 MORE_ENTRIES = 4
 # Machines leave a batch when they are at least this fraction of it, because the others are copied then.
 CLEARED_FRACTION = 0.25
+# Rows of the table of effects that one thread computes together: a product of the size that BLAS likes.
+ROWS = 128
 
 ZERO, FREE, BOUND, REMOVED = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class SVMProblem:
+    """What the machines have in common.
+
+    Attributes
+    ----------
+    K : array of shape (n, n)
+    ridge : array of shape (n,)
+        Added to the diagonal of K.
+    signs : array of shape (n,), entries ±1
+    costs : array of shape (n,)
+        Largest coefficients C.
+    """
+
+    K: Array
+    ridge: Array
+    signs: Array
+    costs: Array
 
 
 class SVMMachine:
@@ -36,14 +60,15 @@ class SVMMachine:
         α of free rows, margins of others.
     """
 
-    def __init__(self, K: Array, signs: Array, costs: Array, states: Array) -> None:
-        self.signs, self.costs, self.states = signs, costs, states
+    def __init__(self, problem: SVMProblem, states: Array) -> None:
+        self.problem, self.states = problem, states
+        self.signs, self.costs = problem.signs, problem.costs
         self.is_free = states == FREE
-        self.given = np.where(self.is_free, 1.0, np.where(states == BOUND, costs, 0.0))
-        self._K = K
+        self.given = np.where(self.is_free, 1.0, np.where(states == BOUND, self.costs, 0.0))
         self.watched = self._solution()
-        self.slack = COEFFICIENT_TOLERANCE * float(costs.max())
+        self.slack = COEFFICIENT_TOLERANCE * float(self.costs.max())
         self.tolerance = DECISION_TOLERANCE * float(np.abs(self.watched[~self.is_free]).max(initial=1.0))
+        self.low, self.high = self.limits(states, self.costs)
 
     def limits(self, states: Array, costs: Array) -> tuple[Array, Array]:
         """Between which values the watched quantities of rows may lie, tolerances included."""
@@ -58,26 +83,49 @@ class SVMMachine:
 
         A principal pivot transform of the kernel matrix, bordered for the intercept.
         """
-        K, free = self._K, np.flatnonzero(self.is_free)
-        inverse = np.linalg.inv(_bordered(K[np.ix_(free, free)]))
+        K, ridge, signs, free = self.problem.K, self.problem.ridge, self.signs, np.flatnonzero(self.is_free)
+        with large_decomposition(free.size):
+            inverse = np.linalg.inv(self._bordered(free))
         columns = np.concatenate([K[free], np.ones((1, len(K)))])
-        answers = inverse @ columns
-        effects = K - columns.T @ answers
-        effects[:, free] = -answers[:-1].T
-        effects[free] = answers[:-1]
-        effects[np.ix_(free, free)] = inverse[:-1, :-1]
-        effects *= self.signs
-        effects *= self.signs[:, None]
+        columns[np.arange(free.size), free] += ridge[free]
+        answers = product(inverse, columns)
+        effects = np.empty(K.shape)
+
+        def fill(start: int) -> None:
+            rows = np.arange(start, min(start + ROWS, len(K)))
+            some = effects[start : start + ROWS]
+            np.matmul(columns[:, rows].T, answers, out=some)
+            np.subtract(K[start : start + ROWS], some, out=some)
+            some[np.arange(rows.size), rows] += ridge[rows]
+            some[:, free] = -answers[:-1, rows].T
+            inside = self.is_free[rows]
+            position = np.searchsorted(free, rows[inside])
+            some[inside] = answers[position]
+            some[np.ix_(inside, free)] = inverse[position, :-1]
+            some *= signs
+            some *= signs[rows, None]
+
+        run_parallel(fill, range(0, len(K), ROWS))
         return effects
 
     def _solution(self) -> Array:
-        K, free, bound = self._K, np.flatnonzero(self.is_free), np.flatnonzero(self.states == BOUND)
+        K, free, bound = self.problem.K, np.flatnonzero(self.is_free), np.flatnonzero(self.states == BOUND)
         at_bound = self.signs[bound] * self.costs[bound]
         right = np.append(self.signs[free] - K[np.ix_(free, bound)] @ at_bound, -at_bound.sum())
-        solution = np.linalg.solve(_bordered(K[np.ix_(free, free)]), right)
+        with large_decomposition(free.size):
+            solution = np.linalg.solve(self._bordered(free), right)
         coefficients = np.zeros(len(K))
         coefficients[bound], coefficients[free] = at_bound, solution[:-1]
-        return self.signs * np.where(self.is_free, coefficients, K @ coefficients + solution[-1])
+        decisions = K @ coefficients + self.problem.ridge * coefficients + solution[-1]
+        return self.signs * np.where(self.is_free, coefficients, decisions)
+
+    def _bordered(self, free: Array) -> Array:
+        """The kernel matrix of the free rows, with a row and a column of ones for the intercept."""
+        bordered = np.ones((free.size + 1, free.size + 1))
+        bordered[:-1, :-1] = self.problem.K[np.ix_(free, free)]
+        np.einsum("ii->i", bordered)[:-1] += self.problem.ridge[free]
+        bordered[-1, -1] = 0.0
+        return bordered
 
 
 @dataclass(frozen=True)
@@ -171,18 +219,19 @@ class _Batch:
         size, longest = len(removed), max((rows.size for rows in removed), default=0)
         self.table, self.numbers = table, np.arange(size)
         self.here, self.states = np.tile(here, (size, 1)), np.tile(table.states.astype(np.int8), (size, 1))
+        self.low, self.high = np.tile(table.low, (size, 1)), np.tile(table.high, (size, 1))
         self.rows = np.full((size, longest + MORE_ENTRIES), -1)
         self.is_exchanged, self.change = np.zeros(self.rows.shape, dtype=bool), np.zeros(self.rows.shape)
         self.load, self.is_lost = np.zeros(size), np.zeros(size, dtype=bool)
         for number, rows in enumerate(removed):
             free = table.is_free[rows]
             self.states[number, rows] = REMOVED
+            self.low[number, rows], self.high[number, rows] = -np.inf, np.inf
             alpha = np.where(free, table.watched[rows], table.given[rows])
             self.load[number] = alpha @ table.signs[rows]
             self.rows[number, : rows.size] = rows
             self.is_exchanged[number, : rows.size] = free
             self.change[number, : rows.size] = -alpha
-        self.low, self.high = table.limits(self.states, table.costs)
         self.n_free = (self.states == FREE).sum(axis=1)
         for number in np.flatnonzero(self.n_free == 0):
             self._free_nearest(int(number))
@@ -306,11 +355,6 @@ class _Batch:
         nearest = int(np.argmin(gaps))
         here -= signs * direction * gaps[nearest]
         self._change(np.array([machine]), able[nearest : nearest + 1], np.array([FREE]))
-
-
-def _bordered(K: Array) -> Array:
-    """K with a row and a column of ones, for the intercept."""
-    return np.block([[K, np.ones((len(K), 1))], [np.ones((1, len(K))), np.zeros((1, 1))]])
 
 
 def _solved(systems: Array, right: Array) -> Array:

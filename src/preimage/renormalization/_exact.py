@@ -13,6 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, NuSVC
 
 from preimage._arrays import is_foreign, take_rows, to_dense
+from preimage._threads import run_parallel
 from preimage._typing import Array, Rows
 from preimage.calibration import LeaveOneOut, leave_one_out, linear_leave_one_out, svm_leave_one_out
 from preimage.calibration._samples import mean
@@ -141,14 +142,15 @@ def _(model: SVC, rows: TrainingSet) -> ExactDecisions | None:
         return ExactDecisions(*(each[:, None] for each in columns))
     pairs = list(combinations(range(len(model.classes_)), 2))
     decisions, left_out = np.empty((2, len(codes), len(pairs)))
-    for column, pair in enumerate(pairs):
+
+    def leave_out(column: int) -> None:
+        pair = pairs[column]
         coefficients = _pair_coefficients(model, codes, *pair)
         decisions[:, column] = K @ coefficients + model.intercept_[column]
         members = np.flatnonzero(np.isin(codes, pair))
-        signs = np.where(codes[members] == pair[0], 1.0, -1.0)
         without = svm_leave_one_out(
             K[np.ix_(members, members)],
-            signs,
+            np.where(codes[members] == pair[0], 1.0, -1.0),
             coefficients[members],
             costs[members],
             decisions[members, column],
@@ -156,6 +158,8 @@ def _(model: SVC, rows: TrainingSet) -> ExactDecisions | None:
         )
         left_out[:, column] = decisions[:, column]
         left_out[members, column] = without.values
+
+    run_parallel(leave_out, range(len(pairs)))
     votes = OneVsOne(model.classes_).decision
     train, left_out = votes(decisions), votes(left_out)
     return ExactDecisions(train, left_out, np.broadcast_to(mean(train, rows.weights), train.shape))
@@ -171,15 +175,19 @@ def _(model: OneVsRestClassifier, rows: TrainingSet) -> ExactDecisions | None:
     weights = rows.weights
     if type(model) is OneVsRestSVC:
         weights = model.row_weights(model.classes_[rows.codes], weights)
-    K, columns = _kernel_matrix(machines[0], rows.inputs), []
-    for k, machine in enumerate(machines):
-        # For two classes there is one machine, positive for the second class.
-        is_member = (rows.codes == (1 if len(machines) == 1 else k)).astype(int)
-        costs = machine.C * machine.class_weight_[is_member] * (1.0 if weights is None else weights)
-        # libsvm drops rows of cost zero, so the coefficients would not be aligned with the rows of K.
-        if not costs.all():
-            return None
-        columns.append(_two_class_machine(machine, K, is_member, costs, rows))
+    # For two classes there is one machine, positive for the second class.
+    members = [(rows.codes == (1 if len(machines) == 1 else k)).astype(int) for k in range(len(machines))]
+    costs = [
+        machine.C * machine.class_weight_[is_member] * (1.0 if weights is None else weights)
+        for machine, is_member in zip(machines, members, strict=True)
+    ]
+    # libsvm drops rows of cost zero, so the coefficients would not be aligned with the rows of K.
+    if not all(each.all() for each in costs):
+        return None
+    K = _kernel_matrix(machines[0], rows.inputs)
+    columns = run_parallel(
+        lambda k: _two_class_machine(machines[k], K, members[k], costs[k], rows), range(len(machines))
+    )
     return ExactDecisions(*(np.stack(each, axis=1) for each in zip(*columns, strict=True)))
 
 

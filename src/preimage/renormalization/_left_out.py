@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, StratifiedGroupKFold, check_cv
@@ -23,6 +24,7 @@ from sklearn.utils import get_tags
 from preimage._arrays import is_foreign, is_sparse, take_rows, to_numpy
 from preimage._linalg import match, matched
 from preimage._progress import stage
+from preimage._threads import at_most, run_parallel
 from preimage._typing import Array, Folds, Rows, Targets
 from preimage._validation import count_rows, require_in_memory
 from preimage.calibration import LeaveOneOut
@@ -196,7 +198,8 @@ def left_out_decisions(
         last = best if isinstance(best, KernelFisherDiscriminant) else last
         # Scalers hardly change when one point is left out; steps that learn more would have to be fitted again.
         if all(isinstance(step, SCALERS) for step in steps):
-            exact = exact_decisions(last, TrainingSet(inputs, units, weights, codes))
+            with at_most(n_jobs):
+                exact = exact_decisions(last, TrainingSet(inputs, units, weights, codes))
             if exact is not None:
                 return LeftOutDecisions(exact.train, exact.left_out, codes, weights, EXACT, exact.levels)
     train = as_decisions(estimator.decision_function(X), estimator)
@@ -263,9 +266,19 @@ def _refitted_scores(
 
 
 def _for_splits(work: Callable[..., Any], splits: Folds, n_jobs: int | None, *data: Any) -> list[Any]:
-    """`work(*data, *split)` for each split, `n_jobs` at a time."""
-    results = []
+    """`work(*data, *split)` for each split, `n_jobs` at a time; without a number, in threads of this process."""
     with stage("Leaving out samples", len(splits)) as advance:
+        if n_jobs is None and effective_n_jobs(None) == 1:
+            config = get_config()  # scikit-learn has one for each thread
+
+            def work_here(split: tuple[Array, Array]) -> Any:
+                with config_context(**config):
+                    found = work(*data, *split)
+                advance()
+                return found
+
+            return run_parallel(work_here, splits)
+        results = []
         for found in Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*data, *split) for split in splits):
             results.append(found)
             advance()

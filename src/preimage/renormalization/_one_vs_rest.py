@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC
 
+from preimage._threads import run_parallel
 from preimage._typing import Array, Rows, Targets
 
 
@@ -27,10 +28,11 @@ class OneVsRestSVC(OneVsRestClassifier):
         weights, machine = self.row_weights(y, sample_weight), clone(self.estimator)
         if isinstance(machine.class_weight, dict):
             machine.set_params(class_weight=None)
-        self.estimators_ = [
-            clone(machine).fit(X, (y == name).astype(int), sample_weight=weights)
-            for name in self.label_binarizer_.classes_
-        ]
+        # libsvm leaves the interpreter to other threads while it fits.
+        self.estimators_ = run_parallel(
+            lambda name: clone(machine).fit(X, (y == name).astype(int), sample_weight=weights),
+            self.label_binarizer_.classes_,
+        )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimators_[0], name):
                 setattr(self, name, getattr(self.estimators_[0], name))
