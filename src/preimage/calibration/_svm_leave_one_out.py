@@ -45,7 +45,7 @@ class SVMLeaveOneOut:
     levels : array of shape (n,)
         Mean decision of each of these machines over all rows. It moves away from the class of the row left out.
     refitted : integer array
-        Rows whose machine libsvm had to fit, because changes of states did not end, or left no row free.
+        Rows whose machine libsvm had to fit, because changes of states did not end.
     """
 
     values: Array
@@ -73,11 +73,10 @@ def svm_leave_one_out(
     .. math:: M = \begin{pmatrix} K_{FF} & 1 \\ 1^\top & 0 \end{pmatrix}.
 
     If no other row changes its state, this is the span rule [1]_ for a free row,
-    :math:`y_p f_{-p}(x_p) = 1 - \alpha_p / (M^{-1})_{pp}`. Rows that violate the conditions of optimality change their
-    state, all at once, and a system of the size of these changes is solved again. Where this cycles, the coefficient
-    goes to zero step by step, from one change of state to the next [2]_. Both end when all conditions hold:
-    the result is exact. Rows for which both fail (no free row is left) are left out by libsvm. The first answers, which
-    are final for a third of the rows or more, are computed for all rows together.
+    :math:`y_p f_{-p}(x_p) = 1 - \alpha_p / (M^{-1})_{pp}`. Otherwise the coefficient goes to zero from one change of
+    state to the next [2]_, and a system of the size of all changes so far is solved each time. The end, where all
+    conditions of optimality hold, is exact. Where no row is free, the intercept is the middle of its interval, as
+    libsvm has it. Rows for which this fails, of indefinite kernels, are left out by libsvm.
 
     Parameters
     ----------
@@ -250,12 +249,12 @@ def _by_path(problem: SVMProblem, states: Array, alpha: Array, margins: Array) -
     That machine is the exact one of a slightly different problem, in which decisions have offsets that make all its
     conditions hold; the path leads to offsets of zero.
     """
-    here = np.where(states == FREE, alpha, margins)
+    here: Array = np.where(states == FREE, alpha, margins)
     for _ in range(MOST_TABLES):
         machine = SVMMachine(problem, states)
         here = np.clip(here, machine.low, machine.high)
         end = follow(machine, [np.empty(0, dtype=np.intp)], STEPS_OF_A_TABLE, here)
-        states, here = end.states[0], end.watched[0]
+        (states,), (here,) = end.states, end.watched
         if end.is_optimal[0]:
             return SVMMachine(problem, states)
         if not np.any(states == FREE):

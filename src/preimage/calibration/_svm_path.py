@@ -147,7 +147,7 @@ class PathEnd:
     is_optimal: Array
 
 
-def follow(table: SVMMachine, removed: Sequence[Array], most_steps: int, here: Array | None = None) -> PathEnd:
+def follow(base: SVMMachine, removed: Sequence[Array], most_steps: int, here: Array | None = None) -> PathEnd:
     """Take rows out of a machine, in several independent ways at a time.
 
     The coefficients of the removed rows go to zero on a straight way. What is watched is linear between changes of
@@ -156,21 +156,21 @@ def follow(table: SVMMachine, removed: Sequence[Array], most_steps: int, here: A
 
     Parameters
     ----------
-    machine : SVMMachine
+    base : SVMMachine
     removed : sequence of B integer arrays
         The rows that leave each machine.
     most_steps : int
         Changes of state at most.
     here : array of shape (n,), optional
-        Where the way begins, for machines whose table is not optimal: values within their limits. By default, the
-        machine of the table, whose conditions of optimality hold.
+        Where the way begins, where the base is not optimal: values within their limits. By default, that of the
+        base, whose conditions of optimality hold.
 
     References
     ----------
     .. [1] G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine Learning", NIPS 13, 2001.
     """
-    batch = _Batch(table, removed, table.watched if here is None else here)
-    n = len(table.signs)
+    batch = _Batch(base, removed, base.watched if here is None else here)
+    n = len(base.signs)
     end = PathEnd(
         np.empty((len(removed), n)),
         np.empty((len(removed), n), dtype=np.int8),
@@ -194,7 +194,7 @@ def follow(table: SVMMachine, removed: Sequence[Array], most_steps: int, here: A
 
 
 class _Batch:
-    """Machines on their way, each with a list of entries: the rows whose states differ from those of the table.
+    """Machines on their way, each with a list of entries: the rows whose states differ from those of the base.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ class _Batch:
     is_exchanged : boolean array of shape (B, m)
         Whether what is watched and what is given have changed their roles: rows that were free, or are.
     change : array of shape (B, m)
-        Of exchanged rows, the change of what was watched in the table, and is given now; of others, of what is given.
+        Of exchanged rows, the change of what was watched in the base, and is given now; of others, of what is given.
     n_free : integer array of shape (B,)
     load : array of shape (B,)
         What the other rows have to take over: its sign says which way the intercept goes where no row is free.
@@ -215,53 +215,53 @@ class _Batch:
         Machines for which there is no way on.
     """
 
-    def __init__(self, table: SVMMachine, removed: Sequence[Array], here: Array) -> None:
+    def __init__(self, base: SVMMachine, removed: Sequence[Array], here: Array) -> None:
         size, longest = len(removed), max((rows.size for rows in removed), default=0)
-        self.table, self.numbers = table, np.arange(size)
-        self.here, self.states = np.tile(here, (size, 1)), np.tile(table.states.astype(np.int8), (size, 1))
-        self.low, self.high = np.tile(table.low, (size, 1)), np.tile(table.high, (size, 1))
+        self.base, self.numbers = base, np.arange(size)
+        self.here, self.states = np.tile(here, (size, 1)), np.tile(base.states.astype(np.int8), (size, 1))
+        self.low, self.high = np.tile(base.low, (size, 1)), np.tile(base.high, (size, 1))
         self.rows = np.full((size, longest + MORE_ENTRIES), -1)
         self.is_exchanged, self.change = np.zeros(self.rows.shape, dtype=bool), np.zeros(self.rows.shape)
         self.load, self.is_lost = np.zeros(size), np.zeros(size, dtype=bool)
         for number, rows in enumerate(removed):
-            free = table.is_free[rows]
+            free = base.is_free[rows]
             self.states[number, rows] = REMOVED
             self.low[number, rows], self.high[number, rows] = -np.inf, np.inf
-            alpha = np.where(free, table.watched[rows], table.given[rows])
-            self.load[number] = alpha @ table.signs[rows]
+            alpha = np.where(free, base.watched[rows], base.given[rows])
+            self.load[number] = alpha @ base.signs[rows]
             self.rows[number, : rows.size] = rows
             self.is_exchanged[number, : rows.size] = free
             self.change[number, : rows.size] = -alpha
         self.n_free = (self.states == FREE).sum(axis=1)
-        for number in np.flatnonzero(self.n_free == 0):
-            self._free_nearest(int(number))
+        for lonely in np.flatnonzero(self.n_free == 0):
+            self._free_nearest(int(lonely))
 
     def take(self, kept: Array) -> "_Batch":
         """The batch of some of the machines."""
         other = object.__new__(_Batch)
-        other.table = self.table
+        other.base = self.base
         for name, each in vars(self).items():
-            if name != "table":
+            if name != "base":
                 setattr(other, name, each[kept])
         return other
 
     def target(self) -> Array:
         """What is watched at the end of the way, if no further state changes."""
-        table, rows, exchanged = self.table, self.rows, self.is_exchanged
+        base, rows, exchanged = self.base, self.rows, self.is_exchanged
         # Exchanged rows demand the change of what was watched; the others have theirs.
-        system = table.effects[rows[:, None, :], rows[:, :, None]]
+        system = base.effects[rows[:, None, :], rows[:, :, None]]
         system = np.where(exchanged[:, :, None], system, np.eye(rows.shape[1]))
         causes = _solved(system, self.change)
         self.is_lost |= ~np.isfinite(causes).all(axis=1)
         causes[self.is_lost] = 0.0
         used = (rows >= 0) & (causes != 0)
         begins = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
-        table_rows = csr_array((causes[used], rows[used], begins), shape=(len(rows), len(table.signs)))
-        there = table_rows @ table.effects
-        there += table.watched
+        combinations = csr_array((causes[used], rows[used], begins), shape=(len(rows), len(base.signs)))
+        there = combinations @ base.effects
+        there += base.watched
         machine, entry = np.nonzero(exchanged)
         row = rows[machine, entry]
-        there[machine, row] = table.given[row] + causes[machine, entry]
+        there[machine, row] = base.given[row] + causes[machine, entry]
         return there
 
     def advance(self, there: Array) -> Array:
@@ -272,7 +272,7 @@ class _Batch:
         if machine.size:
             state = self.states[machine, row]
             first, last = self.here[machine, row], there[machine, row]
-            costs = self.table.costs[row]
+            costs = self.base.costs[row]
             bound = np.where(state != FREE, 1.0, np.where(last > first, costs, 0.0))
             way = last - first
             fraction = np.clip(np.divide(bound - first, way, out=np.zeros_like(way), where=way != 0), 0, 1)
@@ -294,19 +294,19 @@ class _Batch:
         """Record the machines of a mask; where the intercept is an interval, with its middle, as libsvm does."""
         numbers, states, there = self.numbers[gone], self.states[gone], there[gone]
         is_free = states == FREE
-        inside = is_free & (there > self.table.slack) & (there < self.table.costs - self.table.slack)
+        inside = is_free & (there > self.base.slack) & (there < self.base.costs - self.base.slack)
         margins = np.where(is_free, 1.0, there)
         for machine in np.flatnonzero(~inside.any(axis=1)):
-            margins[machine] += self.table.signs * self._to_middle(states[machine], there[machine])
+            margins[machine] += self.base.signs * self._to_middle(states[machine], there[machine])
         end.margins[numbers], end.states[numbers] = margins, states
         end.watched[numbers], end.is_optimal[numbers] = there, is_optimal
 
     def _to_middle(self, states: Array, watched: Array) -> float:
         """The shift of the intercept to the middle of all that are optimal, where every row is at a bound."""
         is_free = states == FREE
-        at_cost = (states == BOUND) | (is_free & (watched > self.table.costs / 2))
+        at_cost = (states == BOUND) | (is_free & (watched > self.base.costs / 2))
         at_zero = ~at_cost & (states != REMOVED)
-        signs, gaps = self.table.signs, np.where(is_free, 0.0, 1 - watched) * self.table.signs
+        signs, gaps = self.base.signs, np.where(is_free, 0.0, 1 - watched) * self.base.signs
         from_below = (at_zero & (signs > 0)) | (at_cost & (signs < 0))
         from_above = (at_zero & (signs < 0)) | (at_cost & (signs > 0))
         if not from_below.any() or not from_above.any():
@@ -315,18 +315,18 @@ class _Batch:
 
     def _change(self, machine: Array, row: Array, state: Array) -> None:
         """Let one row of each of some machines have another state."""
-        table = self.table
-        before, cost = self.states[machine, row], table.costs[row]
+        base = self.base
+        before, cost = self.states[machine, row], base.costs[row]
         self.states[machine, row] = state
-        self.low[machine, row], self.high[machine, row] = table.limits(state, cost)
+        self.low[machine, row], self.high[machine, row] = base.limits(state, cost)
         becomes_free = state == FREE
         self.n_free[machine] += np.where(becomes_free, 1, -1)
         # A row at a bound has margin one when it becomes free, or stops being so.
         self.here[machine, row] = np.where(becomes_free, np.where(before == BOUND, cost, 0.0), 1.0)
-        was_free, coefficient = table.is_free[row], np.where(state == BOUND, cost, 0.0)
-        # What is given from now on, relative to the table.
+        was_free, coefficient = base.is_free[row], np.where(state == BOUND, cost, 0.0)
+        # What is given from now on, relative to the base.
         wanted = np.where(becomes_free, 1.0, coefficient)
-        old = np.where(was_free == becomes_free, table.given[row], table.watched[row])
+        old = np.where(was_free == becomes_free, base.given[row], base.watched[row])
         is_as_before = (was_free == becomes_free) & (wanted == old)
         entry = self._entry(machine, row)
         self.rows[machine, entry] = np.where(is_as_before, -1, row)
@@ -345,7 +345,7 @@ class _Batch:
 
     def _free_nearest(self, machine: int) -> None:
         """Where no row is free, move the intercept until one is that can take over what the removed rows had."""
-        signs, states, here = self.table.signs, self.states[machine], self.here[machine]
+        signs, states, here = self.base.signs, self.states[machine], self.here[machine]
         direction = np.sign(self.load[machine])
         able = np.flatnonzero(((states == ZERO) & (signs == direction)) | ((states == BOUND) & (signs == -direction)))
         if not able.size:
