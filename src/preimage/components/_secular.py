@@ -106,25 +106,39 @@ def secular_minimum(C: Array, P: Array, b: Array, squared_size: float) -> Secula
 
 
 def _diagonal_minimum(theta: np.ndarray, b: np.ndarray, squared_size: float) -> tuple[np.ndarray, float, bool]:
-    """x, λ and whether the case is hard, for ascending θ; those that differ by rounding errors count as equal."""
+    """x, λ and whether the case is hard, for ascending θ."""
+    top = theta[-1]
+    theta = np.where(theta > rank_tolerance(theta.size, theta.dtype) * top, theta, 0.0)
+    divisors, multiplier, room = secular_divisors(theta, theta * b**2, squared_size)
+    x = b / divisors
+    if room is not None:
+        x[-1] = np.sqrt(room / top)
+    return x, multiplier, room is not None
+
+
+def secular_divisors(
+    theta: np.ndarray, weights: np.ndarray, squared_size: float
+) -> tuple[np.ndarray, float, float | None]:
+    """1 − λθ and λ of the root of Σ wᵢ/(1 − λθᵢ)² = s² below 1/θmax, for ascending θ.
+
+    Those that differ by rounding errors count as equal. The last result is None, or in the hard case what is left of s²
+    for the direction of θmax; the divisors of directions with θmax are infinite then.
+    """
     top, tolerance = theta[-1], rank_tolerance(theta.size, theta.dtype)
-    theta = np.where(theta > tolerance * top, theta, 0.0)
     relative, gaps = theta / top, (top - theta) / top
     lead = gaps <= tolerance
     gaps = np.where(lead, 0.0, gaps)
-    weights = theta * b**2
     # 1 − λθ = gap + (θ/θmax)u with u = 1 − λθmax: no digits are lost however small u is.
     phi = lambda u: float(np.sum(weights / (gaps + relative * u) ** 2))
     along = float(np.sum(weights[lead]))
     if along <= max(tolerance**2 * float(np.sum(weights)), SMALLEST_SQUARE * squared_size):
-        rest = np.where(lead, 0.0, b / np.where(lead, 1.0, gaps))
-        room = squared_size - float(np.sum(theta * rest**2))
+        divisors = np.where(lead, np.inf, gaps)
+        room = squared_size - float(np.sum(weights / divisors**2))
         if room >= -tolerance * squared_size:
-            rest[-1] = np.sqrt(max(room, 0.0) / top)
-            return rest, float(1 / top), True
+            return divisors, float(1 / top), max(room, 0.0)
         along = 0.0
     u = _root(phi, squared_size, along)
-    return b / (gaps + relative * u), float((1 - u) / top), False
+    return gaps + relative * u, float((1 - u) / top), None
 
 
 def _root(phi: Callable[[float], float], squared_size: float, along: float) -> float:

@@ -137,7 +137,7 @@ def semi_supervised_subspace(
     xp = array_namespace(scatter)
     total = float(xp.linalg.trace(scatter))
     require_variance(sample.space.frame.kernel, total, moments.count * float(mean @ mean), scatter.dtype)
-    _require_weight_within_precision(sample.labelled, label_weight)
+    require_weight_within_precision(float(xp.sum(sample.labelled * sample.labelled)), label_weight)
     search = _Search(sample.labelled, scatter, label_weight, moments.count * scale**2)
     targets = list(targets)[:n_components]
     while targets and targets[-1] is None:  # all of the rest are eigenvectors of one matrix
@@ -148,12 +148,7 @@ def semi_supervised_subspace(
         search.add(target)
     if len(search) == len(targets):
         search.add_principal(n_components - len(search))
-    if len(search) < n_components:
-        warn_user(
-            f"{n_components} components were asked for, but the data have only {len(search)} with a variance above "
-            f"rounding errors; {len(search)} are kept.",
-            RankWarning,
-        )
+    warn_of_missing(len(search), n_components)
     D, multipliers, has_sign = search.result()
     signs = fix_signs(sample.at_points @ D - D.T @ mean)
     D = D * xp.where(from_numpy(has_sign, D, dtype=xp.bool), xp.ones_like(signs), signs)
@@ -242,11 +237,24 @@ class _Search:
         self.scatter = (P + P.T) / 2
 
 
-def _require_weight_within_precision(labelled: Array, label_weight: float) -> None:
-    """Refuse labels of so much weight that the norm of functions is lost in rounding errors."""
-    weight = label_weight * float(array_namespace(labelled).sum(labelled * labelled))
+def require_weight_within_precision(squared_lengths: float, label_weight: float) -> None:
+    """Refuse labels of so much weight that the norm of functions is lost in rounding errors.
+
+    `squared_lengths` is the sum of those of the images of the labelled rows.
+    """
+    weight = label_weight * squared_lengths
     if weight > MOST_WEIGHT:
         raise ValueError(
             f"Labels weigh {weight:.2g} times as much as the norm of functions, which is lost in rounding errors "
             f"beyond {MOST_WEIGHT:.0g}. Lower label_weight={label_weight:.3g}, or scale the data or the kernel down."
+        )
+
+
+def warn_of_missing(found: int, n_components: int) -> None:
+    """Say that there are fewer components than were asked for, where that is so."""
+    if found < n_components:
+        warn_user(
+            f"{n_components} components were asked for, but the data have only {found} with a variance above "
+            f"rounding errors; {found} are kept.",
+            RankWarning,
         )

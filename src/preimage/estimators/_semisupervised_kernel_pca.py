@@ -11,7 +11,12 @@ from preimage._arrays import in_precision, take_rows
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, check_weights, with_weight
-from preimage.components import FeatureSample, SemiSupervisedSubspace, semi_supervised_subspace
+from preimage.components import (
+    FeatureSample,
+    SemiSupervisedSubspace,
+    exact_semi_supervised,
+    semi_supervised_subspace,
+)
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     kernel_and_inputs,
@@ -212,10 +217,7 @@ class SemiSupervisedKernelPCA(
             labels = labels.among(np.flatnonzero(weights))
             X, weights = with_weight(self, X, weights)
         self.landmarks_ = self._select(X)
-        sample, targets = self._sample(X, labels, weights)
-        result = semi_supervised_subspace(
-            sample, targets, int(self.n_components), label_weight=float(self.label_weight), scale=float(self.scale)
-        )
+        result = self._components(X, labels, weights)
         self.classes_, self.n_labelled_ = labels.classes, labels.rows.size
         self._store(result, X)
         return self
@@ -242,25 +244,24 @@ class SemiSupervisedKernelPCA(
         rng = selection_rng(self.landmarks, self.random_state)
         return as_selector(self.landmarks).select(self.kernel_, X, rng=rng).required()
 
-    def _sample(
-        self, X: Array, labels: PartialLabels, weights: np.ndarray | None
-    ) -> tuple[FeatureSample, list[np.ndarray | None]]:
-        """Data in the coordinates of a frame, and the targets of the labelled rows for each component."""
-        of_labels = None if weights is None else weights[labels.rows]
+    def _components(self, X: Array, labels: PartialLabels, weights: np.ndarray | None) -> SemiSupervisedSubspace:
+        count, of_labels = int(self.n_components), None if weights is None else weights[labels.rows]
+        options = {"label_weight": float(self.label_weight), "scale": float(self.scale)}
         targets = component_targets(
             labels,
             self.encoding,
-            self.n_components,
+            count,
             first_class=self.first_class,
             centered=self.center_codes,
             weights=of_labels,
         )
         if self.landmarks_ is None:
-            sample = FeatureSample.exact(self.kernel_, X, labels.rows, weights)
-        else:
-            labelled = take_rows(X, labels.rows)
-            sample = FeatureSample.on_landmarks(self.kernel_, X, self.landmarks_.points, labelled, weights)
-        return (sample, targets) if of_labels is None else sample.weighted_labels(targets, of_labels)
+            return exact_semi_supervised(self.kernel_, X, labels.rows, targets, count, weights=weights, **options)
+        labelled = take_rows(X, labels.rows)
+        sample = FeatureSample.on_landmarks(self.kernel_, X, self.landmarks_.points, labelled, weights)
+        if of_labels is not None:
+            sample, targets = sample.weighted_labels(targets, of_labels)
+        return semi_supervised_subspace(sample, targets, count, **options)
 
     def _store(self, result: SemiSupervisedSubspace, X: Array) -> None:
         points = X if self.landmarks_ is None else self.landmarks_.points
