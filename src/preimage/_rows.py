@@ -16,11 +16,11 @@ from preimage._progress import stage
 from preimage._threads import available_threads, run_parallel
 from preimage._typing import Array, Rows
 
-# A host tile of 256 × 256 entries is half a MiB in float64: block, temporaries and operands stay in
-# a second-level cache, where an elementwise profile costs a fraction of what it costs in main memory.
-# Ten times larger goes through main memory at every step; ten times smaller spends its time in calls.
+# A host tile of 256 × 512 entries is one MiB in float64: it stays in a second-level cache, where an elementwise profile
+# costs a fraction of what it costs in main memory. Ten times larger goes through main memory at every step; ten times
+# smaller spends its time in calls, for which all threads share one interpreter.
 HOST_ROWS = 256
-HOST_COLUMNS = 256
+HOST_COLUMNS = 512
 # A device works on all columns, and as many rows as memory allows. Beyond 16,384 rows it is busy anyway; below 64 it
 # would wait for calls, and running out of memory is then the clearer answer.
 FEWEST_DEVICE_ROWS, MOST_DEVICE_ROWS = 64, 2**14

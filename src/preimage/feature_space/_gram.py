@@ -143,6 +143,8 @@ class Gram:
         else:
             tiles = [(rows, columns) for rows in cut(n, row_step) for columns in cut(m, column_step)]
         values_of = self._tile_values(row_step, column_step)
+        if self.is_symmetric and len(tiles) == 1:
+            return _mean_with_transpose(values_of(*tiles[0]))
         out = array_namespace(self.X).empty((n, m), dtype=self.dtype, **device_kwargs(self.X))
 
         def fill(tile: tuple[slice, slice]) -> None:
@@ -156,8 +158,7 @@ class Gram:
                 beyond = slice(max(columns.start, rows.stop), columns.stop)
                 copy_transposed(out[beyond, rows], values[:, beyond.start - columns.start :])
             if columns.start == rows.start:
-                # Rounding may differ on the two sides of the diagonal; eigensolvers rely on exact symmetry.
-                out[rows, rows] = (out[rows, rows] + out[rows, rows].T) / 2
+                out[rows, rows] = _mean_with_transpose(out[rows, rows])
 
         for_blocks(fill_and_mirror if self.is_symmetric else fill, tiles, self.X, self._right)
         return out
@@ -220,6 +221,13 @@ class Gram:
         """Blocks of columns that cover those from the diagonal on."""
         starts = range(rows.start, self.shape[1], column_step)
         return [slice(start, min(start + column_step, self.shape[1])) for start in starts]
+
+
+def _mean_with_transpose(values: Array) -> Array:
+    """A new array that is exactly symmetric, as eigensolvers need it; rounding may differ on the two sides."""
+    mean = values + values.T
+    mean *= 0.5
+    return mean
 
 
 class CenteredGram:

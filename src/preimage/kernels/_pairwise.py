@@ -130,9 +130,11 @@ class SquaredDistance(PairwiseQuantity):
                 out[...] = lifted.distances(left[rows, :], right[:, columns])
             else:
                 np.matmul(left[rows, :], right[:, columns], out=out)
+                if X is Y:  # most blocks have no other small entries
+                    _set_diagonal(out, rows, columns, X.shape[0], np.inf)
                 _zero_below(out, floor[rows])
             if X is Y:
-                _without_diagonal(out, rows, columns, X.shape[0])
+                _set_diagonal(out, rows, columns, X.shape[0], 0.0)
 
         return write
 
@@ -202,7 +204,7 @@ class _Lifted:
     def __init__(self, Y: Array) -> None:
         xp = array_namespace(Y)
         sample = Y[:: max(1, Y.shape[0] // SAMPLE), :]
-        self.shift = xp.sort(sample, axis=0)[sample.shape[0] // 2, :]
+        self.shift = _medians(sample)
         self.dtype = Y.dtype
         centered = Y - self.shift
         norms = squared_row_norms(centered)
@@ -233,6 +235,14 @@ def distance_origin(Y: Array) -> Array | None:
 def distance_rounding(n_features: int, dtype: Any) -> float:
     """Squared distances up to this multiple of the squared norm about that point count as zero."""
     return _rounding(n_features + 2, dtype)
+
+
+def _medians(sample: Array) -> Array:
+    """The median of every column, the upper one of two."""
+    middle = sample.shape[0] // 2
+    if isinstance(sample, np.ndarray):
+        return np.partition(sample, middle, axis=0)[middle, :]
+    return array_namespace(sample).sort(sample, axis=0)[middle, :]
 
 
 def _rounding_shows(sample: Array, norms: Array) -> bool:
@@ -295,20 +305,27 @@ def _sparse_distances(X: Array, Y: Array) -> Block:
 
 def _without_diagonal(s: Array, rows: slice, columns: slice, n: int) -> Array:
     """Exactly zero for pairs of a point with itself, in a fresh block of all pairs of n points."""
+    if isinstance(s, np.ndarray):
+        _set_diagonal(s, rows, columns, n, 0.0)
+        return s
     first, second = range(n)[rows], range(n)[columns]
     if first.start >= second.stop or second.start >= first.stop:
         return s
     start, stop = max(first.start, second.start), min(first.stop, second.stop)
-    if isinstance(s, np.ndarray):
-        both = np.arange(start, stop)
-        s[both - first.start, both - second.start] = 0
-        return s
     corner = slice(start - first.start, stop - first.start), slice(start - second.start, stop - second.start)
     xp = array_namespace(s)
     # The diagonal of all pairs is the diagonal of this square, and the rest of a wide block is not touched.
     same = xp.eye(stop - start, dtype=s.dtype, **device_kwargs(s)) > 0
     s[corner] = xp.where(same, xp.zeros_like(s[corner]), s[corner])
     return s
+
+
+def _set_diagonal(s: Array, rows: slice, columns: slice, n: int, value: float) -> None:
+    """Write `value` for pairs of a point with itself, in a NumPy block of all pairs of n points."""
+    first, second = range(n)[rows], range(n)[columns]
+    both = np.arange(max(first.start, second.start), min(first.stop, second.stop))
+    if both.size:
+        s[both - first.start, both - second.start] = value
 
 
 def _manhattan(X: Array, Y: Array) -> Array:
