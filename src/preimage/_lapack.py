@@ -1,4 +1,4 @@
-"""Dense factorisations on the host that leave the interpreter to other threads while they run.
+"""Dense factorisations and products on the host that leave the interpreter to other threads while they run.
 
 SciPy's own functions hold the interpreter lock for as long as LAPACK works, so that threads of ours would wait for each
 other. The same routines are called here through the pointers that SciPy publishes for compiled code; where these do
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import cython_lapack
+from scipy.linalg import cython_blas, cython_lapack
 
 from preimage._typing import Array
 
@@ -81,14 +81,19 @@ def largest_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
 
     Fewer where eigenvalues coincide and LAPACK's driver for some of them misses one.
     """
-    syevr, n = _routine("syevr", A.dtype), len(A)
+    return eigenpairs_between(A, len(A) - k, len(A) - 1)
+
+
+def eigenpairs_between(A: Array, first: int, last: int) -> tuple[Array, Array]:
+    """The eigenpairs number `first` … `last` in ascending order, counted from zero; see `largest_eigenpairs`."""
+    syevr, n, k = _routine("syevr", A.dtype), len(A), last - first + 1
     if syevr is None or not 0 < k <= n:
-        return linalg.eigh(A, subset_by_index=[n - k, n - 1], check_finite=False)
+        return linalg.eigh(A, subset_by_index=[first, last], check_finite=False)
     matrix, unused, found = np.array(A, order="C"), np.zeros(1, A.dtype), np.zeros(1, np.intc)
     values, vectors, support = np.empty(n, A.dtype), np.empty((k, n), A.dtype), np.empty(2 * k, np.intc)
 
     def run(work: Array, iwork: Array, n_work: int, n_iwork: int) -> int:
-        choice = (b"V", b"I", b"L", n, matrix, n, unused, unused, n - k + 1, n, unused)
+        choice = (b"V", b"I", b"L", n, matrix, n, unused, unused, first + 1, last + 1, unused)
         return syevr(*choice, found, values, vectors, n, support, work, n_work, iwork, n_iwork)
 
     # With sizes of −1 the driver says how much memory it wants.
@@ -100,14 +105,53 @@ def largest_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
     return values[: found[0]], vectors[: found[0]].T
 
 
+def symmetric_multiplier(A: Array) -> Callable[[Array, Array], None] | None:
+    """A function that writes the product of a symmetric A in C order with its first argument into its second.
+
+    It reads one triangle of A. The arguments are vectors in one piece, of the type of A. None where it cannot be made.
+    """
+    symv = _symv(A.dtype)
+    if symv is None or not A.flags.c_contiguous:
+        return None
+    n, one, zero, step = ctypes.c_int(len(A)), np.ones(1, A.dtype), np.zeros(1, A.dtype), ctypes.c_int(1)
+    before = b"L", ctypes.addressof(n), one.ctypes.data, A.ctypes.data, ctypes.addressof(n)
+    between = ctypes.addressof(step), zero.ctypes.data
+
+    def multiply(vector: Array, out: Array, held: Any = (A, n, one, zero, step)) -> None:
+        symv(*before, vector.ctypes.data, *between, out.ctypes.data, between[0])
+
+    return multiply
+
+
+@cache
+def _symv(dtype: Any) -> Callable[..., None] | None:
+    """BLAS' product of a symmetric matrix and a vector, which takes addresses; None where it is unknown."""
+    letter = LETTERS.get(np.dtype(dtype))
+    published = None if letter is None else _published(cython_blas, letter + "symv")
+    if published is None:
+        return None
+    address, signature = published
+    kinds = [_kind(each) for each in signature.removeprefix("void (").removesuffix(")").split(", ")]
+    number = "array"
+    if kinds != ["char", "int", number, number, "int", number, "int", number, number, "int"]:
+        return None
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(address)
+
+
 @cache
 def _routine(name: str, dtype: Any) -> Callable[..., int] | None:
     """A LAPACK routine that takes bytes, integers and arrays, and returns its `info`; None where it is unknown."""
     letter = LETTERS.get(np.dtype(dtype))
     if letter is None:
         return None
+    published = _published(cython_lapack, letter + name)
+    return None if published is None else _called_by_value(*published)
+
+
+def _published(module: Any, name: str) -> tuple[int, str] | None:
+    """Address and signature of a routine that a module of SciPy publishes; None where it does not."""
     try:
-        capsule = cython_lapack.__pyx_capi__[letter + name]
+        capsule = module.__pyx_capi__[name]
         of_capsule = lambda function, result, *types: ctypes.CFUNCTYPE(result, ctypes.py_object, *types)(
             (function, ctypes.pythonapi)
         )
@@ -115,7 +159,7 @@ def _routine(name: str, dtype: Any) -> Callable[..., int] | None:
         address = of_capsule("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_char_p)(capsule, signature)
     except (AttributeError, KeyError):
         return None
-    return _called_by_value(address, signature.decode())
+    return address, signature.decode()
 
 
 def _called_by_value(address: int, signature: str) -> Callable[..., int] | None:
@@ -140,7 +184,7 @@ def _kind(argument: str) -> str | None:
     pointed = argument.removesuffix(" *")
     if pointed in ("char", "int"):
         return pointed
-    return "array" if pointed.endswith(("_lapack_d", "_lapack_s")) else None
+    return "array" if pointed.endswith(("_lapack_d", "_lapack_s", "_blas_d", "_blas_s")) else None
 
 
 def _address_of(argument: Any) -> Any:

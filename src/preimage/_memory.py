@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 
 import array_api_compat
 
@@ -13,6 +14,9 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "
 # Memory in bytes that is assumed to be free where the system does not tell: 4 GiB, what nearly every machine has. With
 # ten times more, small machines would hold matrices that they must swap.
 UNKNOWN = 4 * 2**30
+# Seconds for which the number of free bytes is used again: too short for much memory to be filled.
+SECONDS_VALID = 0.02
+_last_asked: tuple[float, int] | None = None
 
 
 def memory_budget(max_memory: float | str | None, array: Array) -> int:
@@ -50,6 +54,15 @@ def free_memory(array: Array) -> int:
 
 
 def _free_host_memory() -> int:
+    """What the system says, or said a moment ago: asking takes as long as a fit of few points."""
+    global _last_asked
+    now = time.monotonic()
+    if _last_asked is None or now > _last_asked[0] + SECONDS_VALID:
+        _last_asked = now, _ask_for_free_memory()
+    return _last_asked[1]
+
+
+def _ask_for_free_memory() -> int:
     try:
         with open("/proc/meminfo") as lines:
             free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))

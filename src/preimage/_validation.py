@@ -4,10 +4,12 @@ The only module that touches scikit-learn's private names.
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import array_api_compat
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_array, column_or_1d, validate_data
@@ -48,6 +50,7 @@ __all__ = [
     "count_rows",
     "generator",
     "is_stream",
+    "parameters",
     "refuse_stream",
     "require_in_memory",
     "with_weight",
@@ -60,13 +63,46 @@ ASYMMETRY = 1e3
 # Entries up to which finite values are looked for one by one: below it the call costs more than the work. A sum over
 # more entries is faster, and is not finite if one of them is not; where it overflows by itself, the slow check decides.
 FEW_ENTRIES = 10_000
+# Types of parameters that cannot change, and how many sets of them are remembered as accepted: a search over many
+# widths has some hundreds; a set is some hundred bytes.
+PLAIN = (int, float, str, bool, type(None))
+MOST_ACCEPTED = 1000
+_accepted: set[tuple[type, tuple[tuple[type, Any], ...]]] = set()
 
 
 def check_parameters(owner: Any) -> None:
-    """Compare the parameters of an estimator or value object with its constraint table."""
-    validate_parameter_constraints(
-        owner._parameter_constraints, owner.get_params(deep=False), caller_name=type(owner).__name__
-    )
+    """Compare the parameters of an estimator or value object with its constraint table.
+
+    Plain values that were accepted once are accepted again without a look at the table, which takes as long as a fit
+    of a hundred points.
+    """
+    values = parameters(owner)
+    key = None
+    if all(type(value) in PLAIN for value in values.values()):
+        key = type(owner), tuple((type(value), value) for value in values.values())
+        if key in _accepted:
+            return
+    validate_parameter_constraints(owner._parameter_constraints, values, caller_name=type(owner).__name__)
+    if key is not None:
+        if len(_accepted) >= MOST_ACCEPTED:
+            _accepted.clear()
+        _accepted.add(key)
+
+
+def parameters(owner: Any) -> dict[str, Any]:
+    """The parameters of an estimator or value object by name, without those of its parts.
+
+    As `get_params(deep=False)` gives them, which reads the signature of the class on every call.
+    """
+    if type(owner).get_params is not BaseEstimator.get_params:
+        return owner.get_params(deep=False)
+    cls: Any = type(owner)
+    return {name: getattr(owner, name) for name in _parameter_names(cls)}
+
+
+@cache
+def _parameter_names(cls: Any) -> tuple[str, ...]:
+    return tuple(cls._get_param_names())
 
 
 def generator(random_state: Seed) -> np.random.Generator:
@@ -87,7 +123,7 @@ def check_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, 
     """
     if is_foreign(X):
         return _check_foreign_points(estimator, X, reset=reset, min_samples=min_samples)
-    if not reset and _is_plainly_right(estimator, X, min_samples):
+    if _is_plainly_right(X, min_samples) and _has_known_columns(estimator, X, reset):
         return X
     return validate_data(
         estimator,
@@ -275,17 +311,25 @@ def require_in_memory(X: Rows, needs: str, advice: str = "Pass X.compute().") ->
         raise TypeError(f"{needs} in memory; got a Dask collection. {advice}")
 
 
-def _is_plainly_right(estimator: Any, X: Rows, min_samples: int) -> bool:
-    """Whether a NumPy array has nothing that scikit-learn's checks, slow on single rows, would object to or change."""
+def _is_plainly_right(X: Rows, min_samples: int) -> bool:
+    """Whether a NumPy array has nothing that scikit-learn's checks, slow on few rows, would object to or change."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
         and X.dtype in (np.float64, np.float32)
         and X.shape[0] >= min_samples
-        and X.shape[1] == estimator.n_features_in_ > 0
-        and not hasattr(estimator, "feature_names_in_")
+        and X.shape[1] > 0
         and _is_finite(X)
     )
+
+
+def _has_known_columns(estimator: Any, X: np.ndarray, reset: bool) -> bool:
+    """Whether the columns of an array without names are those of a fit; with `reset` they become them."""
+    if reset:
+        estimator.__dict__.pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+        return True
+    return X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")
 
 
 def _is_finite(X: np.ndarray) -> bool:

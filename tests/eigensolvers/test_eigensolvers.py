@@ -11,7 +11,9 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.eigensolvers import Arpack, BlockKrylov, Dense, EigenOptions
+from preimage.eigensolvers._block_krylov import basis_size, block_width
 from preimage.eigensolvers._eigensolver import measured_result
+from preimage.eigensolvers._sure_krylov import SureKrylov, affordable_columns, is_cached
 from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Linear, Sigmoid
@@ -98,6 +100,56 @@ def test_multiple_eigenvalues_are_all_found(rng):
     assert_allclose(result.values, 5, rtol=1e-10)
 
 
+@pytest.mark.parametrize("copies", [1, 2, 6, 30])
+def test_copies_of_an_eigenvalue_are_found(copies, rng):
+    """A Krylov space of one vector has one of them; the others must be looked for."""
+    vectors, _ = np.linalg.qr(rng.normal(size=(400, 400)) - 0.0)
+    vectors, _ = np.linalg.qr(np.column_stack([np.ones(400), vectors[:, 1:]]))
+    values = np.concatenate([[0], np.linspace(9, 8, 6), np.full(copies, 5.0), np.linspace(4, 0, 393 - copies)])
+    K = (vectors * values) @ vectors.T
+    for k in (4, 7, 6 + copies, 8 + copies):
+        model = KernelPCA(k, kernel="precomputed").fit((K + K.T) / 2)
+        assert model.eigen_result_.converged
+        assert_allclose(model.eigenvalues_, values[1 : k + 1], rtol=1e-9)
+
+
+def test_evenly_spaced_points_on_a_circle_have_pairs_of_equal_components():
+    angles = 2 * np.pi * np.arange(400) / 400
+    X = np.column_stack([np.cos(angles), np.sin(angles)])
+    expected, _ = naive.kernel_pca(Gaussian(2.0)(X), 9)
+    model = KernelPCA(9, gamma=2.0).fit(X)
+    assert_allclose(model.eigenvalues_, expected, rtol=1e-8)
+
+
+def test_groups_of_copies_of_points():
+    """Ten groups at equal distances: one eigenvalue, nine times, and nothing else."""
+    X = np.repeat(np.eye(10), 40, axis=0)
+    expected, _ = naive.kernel_pca(Gaussian(0.5)(X), 6)
+    assert_allclose(KernelPCA(6, gamma=0.5).fit(X).eigenvalues_, expected, rtol=1e-10)
+
+
+def test_slow_iterations_are_given_up_for_lapack(rng):
+    values = 1 + 0.1 * rng.random(size=400)
+    vectors, _ = np.linalg.qr(rng.normal(size=(400, 400)))
+    result = SureKrylov().solve((vectors * values) @ vectors.T, 10, rng)
+    assert result.is_direct
+    assert_allclose(result.values, np.sort(values)[::-1][:10], rtol=1e-12)
+
+
+def test_columns_that_an_iteration_may_use_are_more_than_pairs():
+    for n in (301, 1000, 5000):
+        for k in (1, 10, int(0.15 * n)):
+            assert k + 8 < affordable_columns(n, k) < n
+    assert is_cached(2000, 8) and not is_cached(5000, 4)
+
+
+def test_bases_have_room_for_a_restart():
+    for k in (1, 10, 60, 1000):
+        for is_held in (True, False):
+            width = block_width(k, is_held)
+            assert basis_size(k, width, is_held) >= k + 3 * width
+
+
 def test_identity_matrix(rng):
     result = BlockKrylov().solve(np.eye(400), 30, rng)
     assert_allclose(result.values, 1)
@@ -147,8 +199,10 @@ def test_same_seed_same_answer(spectrum):
 
 
 def test_auto_chooses_by_size_and_count():
-    assert isinstance(EigenOptions("auto").solver(size=500, k=5), Dense)
-    assert isinstance(EigenOptions("auto").solver(size=5000, k=32), BlockKrylov)
+    assert isinstance(EigenOptions("auto").solver(size=200, k=5), Dense)
+    assert isinstance(EigenOptions("auto").solver(size=500, k=5), SureKrylov)
+    assert isinstance(EigenOptions("auto").solver(size=5001, k=32), BlockKrylov)
+    assert isinstance(EigenOptions("auto", max_iter=5).solver(size=500, k=5), BlockKrylov)
     assert isinstance(EigenOptions("auto").solver(size=5000, k=2000), Dense)
     assert isinstance(EigenOptions("auto").solver(size=500, k=5, held=False), BlockKrylov)
     with pytest.raises(ValueError, match="known: auto, dense, block_krylov, arpack"):

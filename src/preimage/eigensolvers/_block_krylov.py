@@ -1,27 +1,23 @@
 """Block Krylov iteration: few, large products with the operator and nothing else."""
 
-import math
 from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows
-from preimage._linalg import eigh_descending, orthogonalize
-from preimage._products import product
+from preimage._arrays import from_numpy
+from preimage._linalg import orthogonalize
 from preimage._progress import stage
 from preimage._typing import Array
 from preimage._validation import Interval
 from preimage.eigensolvers._eigensolver import (
-    SOLVER_ROUNDING,
     EigenResult,
     Eigensolver,
     Operator,
-    leading_order,
-    measured_result,
-    product_rounding,
     relative_tolerance,
 )
+from preimage.eigensolvers._krylov_basis import KrylovBasis, device_array, random_block
+from preimage.eigensolvers._waiting import Waiting
 
 # Spare directions beyond the wanted ones: convergence is governed by the first eigenvalue outside the block. Ten times
 # as many would make each product cost more than the products that they save.
@@ -31,13 +27,17 @@ OVERSAMPLING = 8
 WIDEST_HELD_BLOCK = 48
 # Without a held matrix every product computes the kernel again, which costs more than the product: fewer, wider ones.
 NARROWEST_COMPUTED_BLOCK = 48
-# Columns of K that the first, cheap product mixes: as many as show the leading subspace, few next to all.
-SKETCH_COLUMNS = 512
+# Columns of K that the first, cheap product mixes: as many as show the leading subspace, few next to all. It is worth
+# its price from this many times as many rows on.
+SKETCH_COLUMNS, SKETCH_FRACTION = 512, 4
 # Blocks of the basis before a restart. Most problems need five to ten; ten times as many would fill the memory.
 BASIS_BLOCKS = 12
-# Blocks before the first test of convergence with a held matrix: Rayleigh–Ritz is not free next to such a product, and
-# the first blocks hardly ever suffice.
-FIRST_LOOK = 4
+# Columns of the basis of a held matrix before a restart: so many for every pair, and so many more. Flat spectra need
+# four for each of fifty pairs. Ten times more would be more than the matrix.
+COLUMNS_PER_PAIR, MORE_COLUMNS = 4, 80
+# Columns before the first test of convergence, in the same form: hardly any spectrum needs fewer. The test decomposes
+# a matrix of this size, which is not free next to products with a held matrix.
+FIRST_LOOK_PER_PAIR, FIRST_LOOK_MORE = 1.2, 8
 # Block products after which an iteration without `max_iter` stops: 25 restarts, where most problems need none.
 MOST_PRODUCTS = 300
 
@@ -85,140 +85,60 @@ class BlockKrylov(Eigensolver):
         n = operator.shape[0]
         k = min(k, n)
         tolerance = relative_tolerance(self.tol, operator.dtype)
-        width = min(self.block_size or _block_width(operator, k), n)
-        # At least room for what a restart keeps, k + width, and two blocks of progress.
-        krylov = _KrylovBasis(operator, min(n, max(BASIS_BLOCKS * width, k + 3 * width)))
+        is_held = getattr(operator, "is_held", True)
+        width = min(self.block_size or block_width(k, is_held), n)
+        krylov = KrylovBasis(operator, min(n, basis_size(k, width, is_held)))
         max_products = self.max_iter or MOST_PRODUCTS
-        next_look = 1 if not getattr(operator, "is_held", True) else FIRST_LOOK
-        excess: float | None = None
+        next_look = int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE if is_held else 0
+        waiting = Waiting(k)
         block = orthogonalize(_start(operator, width, rng), krylov.vectors)
 
         # Invariant: `block` is orthonormal and orthogonal to the basis, which holds every Ritz vector seen so far.
         with stage("Finding eigenvectors") as advance:
             for step in range(1, max_products + 1):
                 if block.shape[1] == 0:  # the basis is invariant: go on in its complement until there are k pairs
-                    block = orthogonalize(_random_block(operator, width, rng), krylov.vectors)[:, : n - krylov.size]
+                    block = orthogonalize(random_block(operator, width, rng), krylov.vectors)[:, : n - krylov.size]
                 if krylov.size + block.shape[1] > krylov.capacity:
-                    krylov.restart(krylov.ritz(k + width, by_modulus)[1])
+                    krylov.restart(k + width, by_modulus)
                 krylov.append(block)
                 advance(block.shape[1])
+                block = krylov.next_block()
                 last = step == max_products or krylov.size == n
-                if krylov.size >= k and (last or step >= next_look):
-                    result = krylov.result(*krylov.ritz(k, by_modulus), tolerance)
+                if krylov.size < k or (krylov.n_products < next_look and not last and block.shape[1]):
+                    continue
+                excess = 1.0 if last else krylov.weakest_excess(k, tolerance, by_modulus)
+                if excess <= 1:
+                    result = krylov.result(k, tolerance, by_modulus)
                     if result.converged:
                         return replace(result, reason="converged")
                     if last:
                         return result
-                    excess, before = result.excess, excess
-                    next_look = step + _steps_to_wait(excess, before)
-                block = krylov.next_block()
+                    excess = result.excess
+                next_look = krylov.n_products + waiting.columns(krylov.n_products, excess)
         raise ValueError(
             f"BlockKrylov needs {k} basis vectors for {k} eigenpairs, but max_iter={max_products} blocks of {width} "
             "columns end earlier. Raise max_iter or block_size."
         )
 
 
-class _KrylovBasis:
-    """Orthonormal vectors Q, their images AQ, and the Rayleigh–Ritz pairs on their span."""
-
-    def __init__(self, operator: Operator, capacity: int) -> None:
-        device_array = _device_array(operator)
-        shape = operator.shape[0], capacity
-        empty = lambda: array_namespace(device_array).empty(shape, dtype=operator.dtype, **device_kwargs(device_array))
-        self.operator = operator
-        self.capacity = capacity
-        self.size = 0
-        self.n_products = 0
-        self._scale = 0.0
-        self._rounding = product_rounding(operator)
-        self._blocks: list[slice] = []  # the last two, in order
-        self._vectors, self._images = empty(), empty()
-
-    @property
-    def vectors(self) -> Array:
-        return self._vectors[:, : self.size]
-
-    @property
-    def images(self) -> Array:
-        return self._images[:, : self.size]
-
-    def append(self, block: Array) -> None:
-        """Add an orthonormal block, and its image by one product."""
-        new = slice(self.size, self.size + block.shape[1])
-        product = self.operator @ block
-        self._vectors[:, new], self._images[:, new] = block, product
-        self._blocks = [*self._blocks[-1:], new]
-        self.size, self.n_products = new.stop, self.n_products + block.shape[1]
-        self._scale = max(self._scale, _longest(product))
-
-    def next_block(self) -> Array:
-        """What the last image adds to the span; no columns when the span is invariant."""
-        product = self._images[:, self._blocks[-1]]
-        # Directions shorter than this are rounding errors and are dropped.
-        floor = SOLVER_ROUNDING * epsilon(product.dtype) * self._scale
-        # Lanczos: in exact arithmetic the image of a block meets only that block, the one before it, and, for a
-        # while after a restart, the Ritz vectors. The second pass over everything removes rounding errors.
-        recent = self._vectors[:, self._blocks[0].start : self.size] if self._blocks[0].start else None
-        return orthogonalize(product, self.vectors, floor, recent)
-
-    def ritz(self, count: int, by_modulus: bool) -> tuple[Array, Array]:
-        """The leading Ritz values, and their vectors as weights of the basis."""
-        projected = product(self.vectors.T, self.images)
-        values, weights = eigh_descending((projected + projected.T) / 2)
-        order = leading_order(values, by_modulus)[:count]
-        return take_rows(values, order), take_rows(weights.T, order).T
-
-    def result(self, values: Array, weights: Array, tolerance: float) -> EigenResult:
-        """The Ritz pairs with residuals measured on the stored images; no further product is needed."""
-        vectors, products = product(self.vectors, weights), product(self.images, weights)
-        return measured_result(values, vectors, products, tolerance, self.n_products, "iteration limit", self._rounding)
-
-    def restart(self, weights: Array) -> None:
-        """Keep only the given Ritz vectors; the pending block stays orthogonal to them."""
-        count = weights.shape[1]
-        kept = product(self.vectors, weights), product(self.images, weights)
-        self._vectors[:, :count], self._images[:, :count] = kept
-        self.size, self._blocks = count, [slice(0, count)]
-
-
-def _block_width(operator: Operator, k: int) -> int:
+def block_width(k: int, is_held: bool = True) -> int:
+    """Columns of a block for k pairs."""
     width = k + OVERSAMPLING
-    if getattr(operator, "is_held", True):
-        return min(width, WIDEST_HELD_BLOCK)
-    return max(width, NARROWEST_COMPUTED_BLOCK)
+    return min(width, WIDEST_HELD_BLOCK) if is_held else max(width, NARROWEST_COMPUTED_BLOCK)
 
 
-def _steps_to_wait(excess: float, before: float | None) -> int:
-    """Half of the steps that the last reduction of the residual predicts: convergence only gets faster.
-
-    A step is taken to reduce residuals by ten where there is no earlier value, and by two at least: a smaller guess
-    would wait long after one bad step.
-    """
-    reduction = 10.0 if before is None else max(before / excess, 2.0)
-    return max(1, int(math.log(max(excess, 1.0)) / math.log(reduction) / 2))
+def basis_size(k: int, width: int, is_held: bool = True) -> int:
+    """Columns of the basis before a restart: room for what that keeps, k + width, and two blocks of progress."""
+    least = max(BASIS_BLOCKS * width, k + 3 * width)
+    return max(least, COLUMNS_PER_PAIR * k + MORE_COLUMNS) if is_held else least
 
 
 def _start(operator: Operator, width: int, rng: np.random.Generator) -> Array:
     """A random block with one multiplication by the operator already in it, at the cost of a few columns."""
     n = operator.shape[0]
     count = max(SKETCH_COLUMNS, 2 * width)
-    if not hasattr(operator, "sketch") or n <= count:
-        return _random_block(operator, width, rng)
+    if not hasattr(operator, "sketch") or n < SKETCH_FRACTION * count:
+        return random_block(operator, width, rng)
     stride = n // count
     weights = rng.standard_normal((len(range(0, n, stride)), width))
-    return operator.sketch(from_numpy(weights, _device_array(operator), dtype=operator.dtype), stride)
-
-
-def _random_block(operator: Operator, width: int, rng: np.random.Generator) -> Array:
-    return from_numpy(rng.standard_normal((operator.shape[0], width)), _device_array(operator), dtype=operator.dtype)
-
-
-def _device_array(operator: Operator) -> Array:
-    """An array on the device of the operator."""
-    return getattr(operator, "device_array", operator)
-
-
-def _longest(product: Array) -> float:
-    """A lower bound of ‖A‖: the longest product with a unit vector."""
-    xp = array_namespace(product)
-    return float(xp.sqrt(xp.max(xp.sum(product * product, axis=0))))
+    return operator.sketch(from_numpy(weights, device_array(operator), dtype=operator.dtype), stride)

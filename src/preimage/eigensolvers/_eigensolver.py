@@ -19,6 +19,7 @@ DEFAULT_TOLERANCE = {8: 1e-6, 4: 5e-5}
 SOLVER_ROUNDING = 10
 # A tolerance of zero asks for all digits; this many units in the last place are all that a product has.
 SMALLEST_TOLERANCE = 4
+TINY = float(np.finfo(float).tiny)
 
 
 class Operator(Protocol):
@@ -141,11 +142,22 @@ def measured_result(
     residuals = xp.sqrt(xp.sum((products - vectors * values) ** 2, axis=0))
     if not values.shape[0]:
         return EigenResult(values, vectors, products, residuals, True, n_products, reason)
+    excess = float(xp.max(residuals / allowed_residuals(values, tolerance, rounding)))
+    return EigenResult(values, vectors, products, residuals, excess <= 1, n_products, reason, excess)
+
+
+def allowed_residuals(values: Array, tolerance: float, rounding: float = 0.0, largest: float | None = None) -> Array:
+    """The residual ‖Au − λu‖ with which each pair counts as converged, see `measured_result`.
+
+    `largest` is |λ₁| where that is not among the values.
+    """
+    xp = array_namespace(values)
     moduli = xp.abs(values)
-    scale = float(xp.max(moduli))
+    scale = float(xp.max(moduli)) if largest is None else largest
     floor = rounding + SOLVER_ROUNDING * epsilon(values.dtype) * scale
     relative_to_own = max(tolerance, DETERMINED[itemsize(values.dtype)]) * moduli
     # The smallest positive number, so that the zero matrix has residuals of zero over something.
-    allowed = xp.clip(xp.clip(relative_to_own, max=tolerance * scale), min=max(floor, float(np.finfo(float).tiny)))
-    excess = float(xp.max(residuals / allowed))
-    return EigenResult(values, vectors, products, residuals, excess <= 1, n_products, reason, excess)
+    least, most = max(floor, TINY), tolerance * scale
+    if isinstance(values, np.ndarray):  # iterations ask often, and the functions of the standard take their time
+        return np.maximum(np.minimum(relative_to_own, most), least)
+    return xp.clip(xp.clip(relative_to_own, max=most), min=least)

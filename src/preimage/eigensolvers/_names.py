@@ -7,17 +7,27 @@ from preimage._validation import check_parameters
 from preimage.eigensolvers._block_krylov import BlockKrylov
 from preimage.eigensolvers._eigensolver import Eigensolver, Operator
 from preimage.eigensolvers._libraries import Arpack, Dense
+from preimage.eigensolvers._sure_krylov import SureKrylov
 
 EIGENSOLVER_NAMES = ("auto", "dense", "block_krylov", "arpack")
 
 # Up to this size the first block of an iteration would be the whole matrix.
 TINY = 32
-# Up to this size LAPACK takes a fraction of a second and gives every digit; at ten times the size it takes minutes.
-DENSE_SIZE = 1000
+# Up to this size LAPACK takes two milliseconds, as long as the steps of an iteration; at ten times the size it takes
+# ten times as long as those.
+DENSE_SIZE = 300
 # Fraction of all eigenpairs beyond which the basis of an iteration is nearly the whole space: a direct method wins.
 DENSE_FRACTION = 0.15
+# Size up to which an iteration that converges slowly is given up for LAPACK: beyond, that would take minutes, and
+# several times the memory of the matrix.
+LARGEST_SURE = 5000
 # Work arrays up to this size are never refused, whatever the budget: every machine that runs Python has room for them.
 SMALL_BUDGET = 64 * 2**20
+
+
+def is_direct(size: int, k: int, held: bool = True) -> bool:
+    """Whether LAPACK is expected to be faster than an iteration for the k leading pairs of a matrix."""
+    return held and (size <= DENSE_SIZE or k > DENSE_FRACTION * size)
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,7 @@ class EigenOptions:
     Examples
     --------
     >>> from preimage.eigensolvers import EigenOptions
-    >>> EigenOptions("auto").solver(size=5000, k=10)
+    >>> EigenOptions("block_krylov").solver(size=5000, k=10)
     BlockKrylov()
     """
 
@@ -57,8 +67,12 @@ class EigenOptions:
         if name not in EIGENSOLVER_NAMES:
             raise ValueError(f"Unknown eigensolver {name!r}; known: {', '.join(EIGENSOLVER_NAMES)}.")
         if name == "auto":
-            is_direct = held and (size <= DENSE_SIZE or k > DENSE_FRACTION * size)
-            name = "dense" if is_direct else "block_krylov"
+            if is_direct(size, k, held):
+                name = "dense"
+            elif held and size <= LARGEST_SURE and self.max_iter is None:
+                return SureKrylov(tol=self.tol)
+            else:
+                name = "block_krylov"
         if name == "dense" or size <= TINY:
             return Dense()
         if name == "block_krylov":

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
 from preimage._typing import Array, Block, BlockWriter, Evaluator, Rows, Values
-from preimage._validation import check_parameters
+from preimage._validation import check_parameters, parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import resolve_gamma
 
@@ -158,13 +158,13 @@ class Kernel(BaseEstimator, ABC):
 
     def rebuilt(self, change_part: Callable[["Kernel"], "Kernel"], find: Callable[[str, Any], Any]) -> Self:
         """The same kernel with every kernel it is made of changed, and `find(name, value)` for open parameters."""
-        parameters = self.get_params(deep=False)
-        for name, value in parameters.items():
+        changed = parameters(self)
+        for name, value in changed.items():
             if isinstance(value, Kernel):
-                parameters[name] = change_part(value)
+                changed[name] = change_part(value)
             elif name in self.data_parameters and self.data_parameters[name].is_open(value):
-                parameters[name] = find(name, value)
-        return type(self)(**parameters)
+                changed[name] = find(name, value)
+        return type(self)(**changed)
 
     def open_parameters(self) -> Iterator[tuple[str, Any, DataParameter]]:
         """Name, value and rule of every parameter, also of parts, that waits for data."""
@@ -190,7 +190,7 @@ class Kernel(BaseEstimator, ABC):
 
     def parts(self) -> list["Kernel"]:
         """The kernels that this one is made of."""
-        return [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
+        return [value for value in parameters(self).values() if isinstance(value, Kernel)]
 
     # The inputs that a kernel takes, and what it keeps of them.
 
@@ -254,13 +254,13 @@ class Kernel(BaseEstimator, ABC):
             return True
         if type(self) is not type(other):
             return False
-        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        mine, theirs = parameters(self), parameters(other)
         return all(_same_parameter(mine[name], theirs[name]) for name in mine)
 
     def __repr__(self, N_CHAR_MAX: int = LONGEST_TEXT) -> str:
         """As of every estimator, on one line: scikit-learn's own takes time exponential in the depth of nesting."""
         defaults = signature(type(self).__init__).parameters
-        texts = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        texts = {name: repr(value) for name, value in parameters(self).items()}
         if get_config()["print_changed_only"]:
             texts = {name: text for name, text in texts.items() if text != repr(defaults[name].default)}
         text = f"{type(self).__name__}({', '.join(f'{name}={text}' for name, text in texts.items())})"

@@ -1,0 +1,173 @@
+"""Lanczos iteration with single vectors, for matrices in the cache: there blocks would gain nothing."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+
+from preimage._arrays import epsilon, itemsize
+from preimage._linalg import DETERMINED, eigh_descending, orthogonalize
+from preimage._typing import Array
+from preimage.eigensolvers._eigensolver import (
+    SOLVER_ROUNDING,
+    EigenResult,
+    Operator,
+    allowed_residuals,
+    leading_order,
+    measured_result,
+    product_rounding,
+)
+from preimage.eigensolvers._waiting import Waiting
+
+# Writes the product with a vector into another one: multiply(vector, out).
+Multiply = Callable[[Array, Array], None]
+
+# Columns before the first test of convergence: so many for every pair, and so many more. Hardly any spectrum needs
+# fewer.
+FIRST_LOOK_PER_PAIR, FIRST_LOOK_MORE = 1.1, 6
+# Part of a vector in the basis, relative to what is left of it, from which on it is orthogonalised once more: a pass
+# leaves rounding errors of the size of what it removes.
+LARGE_PART = 0.1
+# Rows of the tridiagonal matrix from which on a test of convergence computes its weakest pairs only, and how many.
+LARGE_PROJECTION, WEAKEST = 64, 3
+# Random vectors that look for eigenvectors outside of the basis, how short both together must become, in units of an
+# entry of such a vector, and after how many products at most. See `_missed`.
+PROBES, CERTAIN, MOST_POWERS = 2, 0.05, 6
+
+
+def lanczos(
+    operator: Operator,
+    multiply: Multiply,
+    k: int,
+    capacity: int,
+    tolerance: float,
+    rng: np.random.Generator,
+    *,
+    by_modulus: bool = False,
+) -> EigenResult | None:
+    """The k leading eigenpairs of a symmetric matrix on the host; None where another method must find them.
+
+    One vector at a time reaches the highest Krylov degree for a number of columns. All vectors are kept and
+    orthogonalised against each other. Of an eigenvalue that the matrix has several times the space contains one
+    vector; the others are looked for at the end, and where there may be some the answer is None.
+
+    Parameters
+    ----------
+    operator : Operator
+    multiply : callable
+        Writes the product of the operator with its first argument, a vector, into its second.
+    k : int
+    capacity : int
+        Largest number of vectors, at most n − 1.
+    tolerance : float
+        See `measured_result`.
+    rng : numpy.random.Generator
+    by_modulus : bool
+    """
+    n, dtype = operator.shape[0], np.dtype(operator.dtype)
+    Q, images = np.empty((capacity, n), dtype), np.empty((capacity, n), dtype)
+    T = np.zeros((capacity, capacity), dtype)  # the lower triangle of QAQᵀ, which is tridiagonal
+    rest = np.empty(n, dtype)
+    multiply(rng.standard_normal(n).astype(dtype), rest)  # nearer to what is looked for than a random vector
+    rounding, scale = product_rounding(operator), 0.0
+    rounding_unit = SOLVER_ROUNDING * epsilon(dtype)
+    beta = float(rest @ rest) ** 0.5
+    waiting, next_look = Waiting(k), int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE
+
+    # Invariant: A qⱼ is a combination of q₁ … qⱼ and `rest`, and `rest`, of length β, is orthogonal to them.
+    for j in range(capacity):
+        vector, image, basis = Q[j], images[j], Q[: j + 1]
+        np.multiply(rest, 1 / beta, out=vector)
+        multiply(vector, image)
+        alpha = T[j, j] = float(vector @ image)
+        np.multiply(vector, -alpha, out=rest)
+        rest += image
+        if j:
+            T[j, j - 1] = beta
+            rest -= beta * Q[j - 1]
+        overlaps = basis @ rest
+        rest -= overlaps @ basis
+        squared = float(rest @ rest)
+        if float(overlaps @ overlaps) > LARGE_PART**2 * squared:
+            rest -= (basis @ rest) @ basis
+            squared = float(rest @ rest)
+        beta = squared**0.5
+        scale = max(scale, abs(alpha), beta)
+        if not beta > rounding_unit * scale:
+            return None  # an invariant subspace, or numbers that are not finite
+        if j + 1 < next_look:
+            continue
+        projected = T[: j + 1, : j + 1]
+        allowed = partial(allowed_residuals, tolerance=tolerance, rounding=rounding, largest=scale)
+        excess = _weakest_excess(projected, beta, k, by_modulus, allowed)
+        if excess <= 1:
+            values, weights = _ritz(projected, k, by_modulus)
+            vectors, products = (weights.T @ basis).T, (weights.T @ images[: j + 1]).T
+            result = measured_result(values, vectors, products, tolerance, j + 1, "converged", rounding)
+            if result.converged:
+                missed = _missed(operator, result, basis, rounding, rng)
+                if missed is None or _is_unchanged(operator, result, basis, images[: j + 1], missed, by_modulus):
+                    return result
+                return None
+            excess = result.excess
+        next_look = j + 1 + waiting.columns(j + 1, excess)
+    return None
+
+
+def _ritz(T: Array, k: int, by_modulus: bool) -> tuple[Array, Array]:
+    """The k leading eigenpairs of the symmetric matrix with the lower triangle T."""
+    values, weights = np.linalg.eigh(T)
+    if not by_modulus:
+        return values[: -k - 1 : -1], weights[:, : -k - 1 : -1]
+    order = leading_order(values, by_modulus)[:k]
+    return values[order], weights[:, order]
+
+
+def _weakest_excess(T: Array, beta: float, k: int, by_modulus: bool, allowed: Callable[[Array], Array]) -> float:
+    """The largest residual over what is allowed, where the weakest of k pairs converge last.
+
+    The residual of a Ritz pair is β times the last entry of its vector in the basis.
+    """
+    size = T.shape[0]
+    if by_modulus or size < LARGE_PROJECTION:
+        values, weights = _ritz(T, k, by_modulus)
+    else:
+        bands, which = (np.diagonal(T), np.diagonal(T, -1)), (size - k, min(size - k + WEAKEST, size) - 1)
+        values, weights = eigh_tridiagonal(*bands, select="i", select_range=which, check_finite=False)
+    return float(np.max(beta * np.abs(weights[-1]) / allowed(values)))
+
+
+def _missed(
+    operator: Operator, result: EigenResult, basis: Array, rounding: float, rng: np.random.Generator
+) -> Array | None:
+    """Directions outside of the basis that may belong to eigenvalues as large as those found; None without any.
+
+    Products with random vectors, again and again without their part in the basis, grow like the powers of the largest
+    eigenvalue that is left. Where they stay below the powers of the weakest pair that was found, times `CERTAIN`,
+    nothing is missed: Gaussian numbers of which both are so small have a probability of 1/800.
+    """
+    largest = float(np.max(np.abs(result.values)))
+    # Pairs within rounding errors are not determined; it does not matter whether one of them is missed.
+    floor = rounding + SOLVER_ROUNDING * epsilon(basis.dtype) * largest
+    weakest = max(float(np.min(np.abs(result.values))), floor)
+    vectors = rng.standard_normal((operator.shape[0], PROBES)).astype(basis.dtype)
+    for _ in range(MOST_POWERS):
+        vectors = (operator @ vectors) / weakest
+        vectors = vectors - basis.T @ (basis @ vectors)
+        if float(np.sum(vectors * vectors)) < CERTAIN**2:
+            return None
+    return vectors
+
+
+def _is_unchanged(
+    operator: Operator, result: EigenResult, basis: Array, images: Array, missed: Array, by_modulus: bool
+) -> bool:
+    """Whether the eigenvalues stay the same when the directions that may be missed join the basis."""
+    more = orthogonalize(missed, basis.T)
+    Q, AQ = np.concatenate([basis, more.T]), np.concatenate([images, (operator @ more).T])
+    projected = Q @ AQ.T
+    values, _ = eigh_descending((projected + projected.T) / 2)
+    order = leading_order(values, by_modulus)[: result.values.shape[0]]
+    same = DETERMINED[itemsize(basis.dtype)] * np.abs(result.values)
+    return bool(np.all(np.abs(values[order] - result.values) <= same))
