@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from preimage._memory import free_memory, memory_budget
+from preimage import OrientedKernelPCA, _memory
+from preimage._memory import free_memory, memory_budget, require_square_matrices
 
 X = np.ones((2, 2))
 
@@ -24,3 +25,18 @@ def test_other_texts_are_refused(text):
 
 def test_default_is_half_of_what_is_free():
     assert 0 < memory_budget(None, X) <= free_memory(X)
+
+
+def test_matrices_that_take_more_than_half_of_what_is_free_are_refused(monkeypatch):
+    monkeypatch.setattr(_memory, "_free_host_memory", lambda: 2 * 3 * 8 * 100**2)
+    require_square_matrices("A method", 100, 3, X, "Give landmarks.")
+    with pytest.raises(MemoryError, match=r"A method on 101 points needs .* Give landmarks"):
+        require_square_matrices("A method", 101, 3, X, "Give landmarks.")
+
+
+def test_oriented_kernel_pca_of_too_many_points_is_refused(monkeypatch):
+    monkeypatch.setattr(_memory, "_free_host_memory", lambda: 10**6)
+    points = np.random.default_rng(0).normal(size=(200, 3))
+    with pytest.raises(MemoryError, match="landmarks=1000"):
+        OrientedKernelPCA(1).fit(points)
+    assert OrientedKernelPCA(1, landmarks=20).fit(points).n_components_ == 1

@@ -38,6 +38,19 @@ def memory_budget(max_memory: float | str | None, array: Array) -> int:
         raise ValueError(refusal) from None
 
 
+def require_square_matrices(who: str, n_rows: int, count: int, array: Array, instead: str) -> None:
+    """Refuse to hold `count` matrices of all pairs of rows if they take more than half of what is free.
+
+    `who` is the method and `instead` what to do, as messages say them; `array` is on the device of the matrices.
+    """
+    needed, budget = count * 8 * n_rows**2, memory_budget(None, array)
+    if needed > budget:
+        raise MemoryError(
+            f"{who} on {n_rows} points needs {needed / 1e9:.2g} GB of memory, more than half of what is free, "
+            f"{budget / 1e9:.2g} GB. {instead}"
+        )
+
+
 def free_memory(array: Array) -> int:
     """Bytes free on the device that holds `array`."""
     if array_api_compat.is_torch_array(array) and array.device.type == "cuda":

@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, in_precision, take_rows
+from preimage._memory import require_square_matrices
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, check_parameters, check_points, check_same_device, check_weights, with_weight
@@ -30,6 +31,10 @@ from preimage.landmarks import LandmarkSelector
 from preimage.machines import Coordinates, KernelMachine
 from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
+
+# Matrices of all pairs of expansion points that a fit holds at its peak, measured: kernel values, the frame, moments of
+# signal and noise, and the work arrays of their decompositions.
+MATRICES = 11
 
 
 class OrientedKernelPCA(
@@ -62,9 +67,10 @@ class OrientedKernelPCA(
     landmarks : None, int, str, LandmarkSelector, or array of shape (m, d), default=None
         The expansion points z, or how to choose them. None takes X and what the noise is made of: transformed rows,
         noise samples, partners. On these the maximum is that of all of feature space (for transformations up to the
-        step of differences), and its cost grows with the third power of their number. A number or a selector chooses
-        among the same rows, and "auto" does so as in `KernelPCA`: from 20,000 of them on, or where their Gram matrix
-        does not fit into memory. An array contains the points, for instance ``VirtualExamples(...).points(X, 500)``.
+        step of differences), and its cost grows with the third power of their number; where their matrices take more
+        than half of the free memory, `fit` refuses them. A number or a selector chooses among the same rows, and "auto"
+        does so as in `KernelPCA`: from 20,000 of them on, or where their Gram matrix does not fit into memory. An array
+        contains the points, for instance ``VirtualExamples(...).points(X, 500)``.
     invariances : TangentCovariance, Transformation, callable, list of them, or None, default=None
         Transformations under which features should not change: ``Rotate((16, 16))``, a list, a function (X, t), or a
         ``preimage.invariances.TangentCovariance``, which says how derivatives are taken.
@@ -248,6 +254,9 @@ class OrientedKernelPCA(
         if not uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, candidates):
             # Features with signal are combinations of differences of images, which lie in the span of the images of
             # all points whatever the origin. A span of landmarks changes with the origin, and keeps that of the inputs.
+            require_square_matrices(
+                "Oriented kernel PCA", candidates.shape[0], MATRICES, candidates, "Give landmarks=1000, say."
+            )
             self.kernel_ = about_data(self.kernel_, X)
             return candidates
         rng = selection_rng(self.landmarks, self.random_state)
