@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import runpy
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,7 @@ def test_calls_of_scripts_pass_parameters_that_exist(path):
             continue
         unknown = [keyword.arg for keyword in call.keywords if keyword.arg and keyword.arg not in parameters]
         assert not unknown, f"line {call.lineno}: {call.func.id} has no {unknown}"
+
+
+def test_functions_that_are_timed_from_outside_exist():
+    assert not runpy.run_path(str(ROOT / "benchmarks" / "speed" / "_phases.py"))["missing_functions"]()

@@ -15,13 +15,18 @@ PHASES = {
         "preimage.feature_space._gram:CenteredGram.__matmul__",
         "preimage.feature_space._gram:CenteredGram.sketch",
     ],
-    "orthogonalisation": ["preimage._linalg:orthogonalize", "preimage._linalg:orthonormal_columns"],
+    "orthogonalisation": [
+        "preimage.eigensolvers._krylov_basis:KrylovBasis.next_block",
+        "preimage._linalg:orthogonalize",
+        "preimage._linalg:orthonormal_columns",
+    ],
     "small dense algebra": [
         "preimage._linalg:eigh_descending",
         "preimage._linalg:top_eigh",
-        "preimage.eigensolvers._block_krylov:_KrylovBasis.ritz",
-        "preimage.eigensolvers._block_krylov:_KrylovBasis.result",
-        "preimage.eigensolvers._block_krylov:_KrylovBasis.restart",
+        "preimage.eigensolvers._krylov_basis:KrylovBasis.ritz",
+        "preimage.eigensolvers._krylov_basis:KrylovBasis.weakest_excess",
+        "preimage.eigensolvers._krylov_basis:KrylovBasis.result",
+        "preimage.eigensolvers._krylov_basis:KrylovBasis.restart",
     ],
 }
 REST = "checks and Python"
