@@ -21,6 +21,7 @@ from preimage._linalg import (
     require_semidefinite,
     require_variance,
     semidefinite_tolerance,
+    squares,
     top_eigh,
     whitening_factor,
 )
@@ -146,6 +147,22 @@ def test_a_well_conditioned_matrix_is_whitened_by_its_cholesky_factor(rng):
     F = whitening_factor(K, np.float64)
     assert_allclose(F, np.triu(F))  # the inverse of a triangular factor, not eigenvectors
     assert_allclose(F.T @ K @ F, np.eye(6), atol=1e-12)
+
+
+def test_a_tensor_is_whitened_as_an_array_is(xp, rng):
+    for values in (np.linspace(1, 2, 6), np.array([1.0, 0.5, 0.1, 0.0])):
+        K = symmetric(rng, values)
+        F = to_numpy(whitening_factor(xp.asarray(K), np.float64))
+        G = whitening_factor(K, np.float64)
+        assert_allclose(F @ F.T, G @ G.T, atol=1e-9)
+
+
+@pytest.mark.parametrize("columns", [3, 1023, 1030])
+def test_squares_are_symmetric_products(columns, xp, rng):
+    Y = rng.normal(size=(20, columns))
+    found = to_numpy(squares(xp.asarray(Y)))
+    assert_allclose(found, Y.T @ Y, atol=1e-12)
+    assert_allclose(found, found.T, atol=1e-13)
 
 
 def test_signs_make_the_largest_entry_positive(xp):

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.eigensolvers import Arpack, BlockKrylov, Dense, EigenOptions
-from preimage.eigensolvers._block_krylov import basis_size, block_width
+from preimage.eigensolvers._block_krylov import basis_size, block_width, sketch_columns
 from preimage.eigensolvers._eigensolver import measured_result
 from preimage.eigensolvers._sure_krylov import SureKrylov, affordable_columns, is_cached
 from preimage.exceptions import ConvergenceWarning
@@ -288,3 +288,27 @@ class TestArpackThatStopsEarly:
         assert model.eigen_result_.converged and model.eigen_result_.reason == "converged"
         scale = model.eigenvalues_[0]
         assert model.eigen_result_.residuals.max() <= max(tol or 1e-6, 1e-12) * scale
+
+
+@pytest.mark.parametrize(("k", "step", "width"), [(16, 1, 48), (16, 64, 63), (55, 64, 63), (56, 64, 127)])
+def test_widths_fill_what_costs_the_same(k, step, width):
+    """With one more column, for the means of rows, the first product is not wider than the multiple either."""
+    assert block_width(k, is_held=False, column_step=step) == width
+
+
+def test_the_first_product_mixes_few_columns():
+    assert sketch_columns(10**6, 48, is_held=True) == 512
+    assert sketch_columns(10**6, 600, is_held=True) == 1200
+    assert sketch_columns(20_000, 48, is_held=False) == 512
+    assert sketch_columns(10**5, 48, is_held=False) == 10**5 // 64
+    assert sketch_columns(10**7, 48, is_held=False) == 4096
+
+
+def test_eigenvectors_of_a_sample_save_products_where_the_matrix_is_not_held(rng, monkeypatch):
+    X = (rng.normal(scale=3, size=(12, 8))[rng.integers(12, size=3000)] + rng.normal(size=(3000, 8))).astype(np.float32)
+    found = BlockKrylov().solve(Gram(Gaussian(0.02), X).centered(), 8, np.random.default_rng(0))
+    monkeypatch.setattr("preimage.eigensolvers._block_krylov.SAMPLE_STEPS", 0)
+    random = BlockKrylov().solve(Gram(Gaussian(0.02), X).centered(), 8, np.random.default_rng(0))
+    assert found.converged and random.converged
+    assert found.n_products <= random.n_products
+    assert_allclose(found.values, random.values, rtol=1e-4)

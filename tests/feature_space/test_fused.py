@@ -112,7 +112,7 @@ def test_arrays_on_the_host_take_the_plain_path(array, rng, monkeypatch):
     assert _fused.fused_product(kernel, X, X, X) is None
     assert _fused.fused_gram(kernel, X) is None
     assert _fused.fused_held_product(kernel, Gram(kernel, X).dense(), X) is None
-    assert _fused.column_step(kernel, X) == 1
+    assert _fused.fused_column_step(kernel, X) == 1
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_right_results_are_taken(broken_compiler, rng, monkeypatch):
     monkeypatch.setattr(_fused, "product", lambda profile, X, Y, V: Gaussian(profile.scale)(X, Y) @ V)
     x = torch.asarray(rng.normal(size=(40, 3)).astype(np.float32))
     assert_allclose(_fused.fused_product(Gaussian(0.3), x, x, x).numpy(), (Gaussian(0.3)(x) @ x).numpy(), atol=1e-5)
-    assert _fused.column_step(Gaussian(0.3), x) == _fused.COLUMN_STEP
+    assert _fused.fused_column_step(Gaussian(0.3), x) == _fused.COLUMN_STEP
 
 
 def test_points_that_need_double_precision_take_the_plain_path(rng):

@@ -108,6 +108,18 @@ def test_first_product_carries_the_row_means(rng):
     assert len(passes) == 1
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("held", [True, False])
+def test_a_sample_is_the_matrix_of_every_stride_th_point(held, weighted, xp, rng):
+    X, weights = rng.normal(size=(31, 3)), rng.uniform(1, 2, size=31)
+    gram = Gram(Gaussian(0.3), xp.asarray(X))
+    centered = (gram.held() if held else gram).centered(xp.asarray(weights) if weighted else None)
+    expected = Gram(Gaussian(0.3), X[::4]).centered(weights[::4] if weighted else None).dense()
+    sample = centered.sample(4)
+    assert sample.is_held
+    assert_allclose(to_numpy(sample.dense()), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("held", [True, False])
 def test_sketch_is_a_product_with_strided_columns(held, rng):
     X, weights = rng.normal(size=(31, 3)), rng.normal(size=(8, 4))

@@ -314,3 +314,14 @@ def test_the_same_rows_again_with_the_same_seed():
     assert_array_equal(
         more(Gaussian(1.0), STREAM[:3], STREAM, 20, 1e-3), more(Gaussian(1.0), STREAM[:3], STREAM, 20, 1e-3)
     )
+
+
+@pytest.mark.parametrize("selector", SELECTORS, ids=repr)
+def test_work_on_a_device_gives_the_same_landmarks_in_numpy(selector, rng):
+    pytest.importorskip("torch", reason="torch is not installed")
+    X = rng.normal(size=(120, 3))
+    selector = clone(selector).set_params(n_landmarks=12)
+    here, there = (selector.select(Gaussian(0.2), X, device=device) for device in (None, "cpu"))
+    assert isinstance(there.points, np.ndarray)
+    assert_allclose(there.points, here.points, atol=1e-12)
+    assert there.residual_trace == pytest.approx(here.residual_trace, rel=1e-6)

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from preimage._arrays import from_numpy
-from preimage._linalg import orthogonalize
+from preimage._linalg import orthogonalize, orthonormal_columns
 from preimage._progress import stage
 from preimage._typing import Array
 from preimage._validation import Interval
@@ -30,6 +30,12 @@ NARROWEST_COMPUTED_BLOCK = 48
 # Columns of K that the first, cheap product mixes: as many as show the leading subspace, few next to all. It is worth
 # its price from this many times as many rows on.
 SKETCH_COLUMNS, SKETCH_FRACTION = 512, 4
+# The same without a held matrix: one of so many columns, which is the fraction of a pass that it costs; up to the size
+# whose own matrix is small (64 MiB in float32).
+COMPUTED_SKETCH_FRACTION, LARGEST_SAMPLE = 64, 4096
+# Products with the matrix of the sampled points that turn random weights towards its leading eigenvectors. Each costs
+# little; eigenvectors of a sample differ from those of all points by more than further steps would gain.
+SAMPLE_STEPS = 4
 # Blocks of the basis before a restart. Most problems need five to ten; ten times as many would fill the memory.
 BASIS_BLOCKS = 12
 # Columns of the basis of a held matrix before a restart: so many for every pair, and so many more. Flat spectra need
@@ -86,7 +92,7 @@ class BlockKrylov(Eigensolver):
         k = min(k, n)
         tolerance = relative_tolerance(self.tol, operator.dtype)
         is_held = getattr(operator, "is_held", True)
-        width = min(self.block_size or block_width(k, is_held), n)
+        width = min(self.block_size or block_width(k, is_held, getattr(operator, "column_step", 1)), n)
         krylov = KrylovBasis(operator, min(n, basis_size(k, width, is_held)))
         max_products = self.max_iter or MOST_PRODUCTS
         next_look = int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE if is_held else 0
@@ -121,10 +127,17 @@ class BlockKrylov(Eigensolver):
         )
 
 
-def block_width(k: int, is_held: bool = True) -> int:
-    """Columns of a block for k pairs."""
+def block_width(k: int, is_held: bool = True, column_step: int = 1) -> int:
+    """Columns of a block for k pairs.
+
+    Where products cost the same up to a multiple of `column_step` columns, a block has as many. One less, as the first
+    product with a centred matrix has one more column, for the means of its rows.
+    """
     width = k + OVERSAMPLING
-    return min(width, WIDEST_HELD_BLOCK) if is_held else max(width, NARROWEST_COMPUTED_BLOCK)
+    if is_held:
+        return min(width, WIDEST_HELD_BLOCK)
+    width = max(width, NARROWEST_COMPUTED_BLOCK)
+    return width if column_step == 1 else -(-(width + 1) // column_step) * column_step - 1
 
 
 def basis_size(k: int, width: int, is_held: bool = True) -> int:
@@ -134,11 +147,26 @@ def basis_size(k: int, width: int, is_held: bool = True) -> int:
 
 
 def _start(operator: Operator, width: int, rng: np.random.Generator) -> Array:
-    """A random block with one multiplication by the operator already in it, at the cost of a few columns."""
-    n = operator.shape[0]
-    count = max(SKETCH_COLUMNS, 2 * width)
+    """A random block with one multiplication by the operator already in it, at the cost of a few columns.
+
+    Where every product computes the matrix again, the weights of these columns are first turned towards the leading
+    eigenvectors of the sampled points, whose small matrix is held: that saves a pass over all points.
+    """
+    n, is_held = operator.shape[0], getattr(operator, "is_held", True)
+    count = sketch_columns(n, width, is_held)
     if not hasattr(operator, "sketch") or n < SKETCH_FRACTION * count:
         return random_block(operator, width, rng)
     stride = n // count
-    weights = rng.standard_normal((len(range(0, n, stride)), width))
-    return operator.sketch(from_numpy(weights, device_array(operator), dtype=operator.dtype), stride)
+    random = rng.standard_normal((len(range(0, n, stride)), width))
+    weights = from_numpy(random, device_array(operator), dtype=operator.dtype)
+    if not is_held and hasattr(operator, "sample"):
+        sample = operator.sample(stride)
+        for _ in range(SAMPLE_STEPS):
+            weights = orthonormal_columns(sample @ weights)
+    return operator.sketch(weights, stride)
+
+
+def sketch_columns(n: int, width: int, is_held: bool) -> int:
+    """Columns of A that the first, cheap product mixes."""
+    count = max(SKETCH_COLUMNS, 2 * width)
+    return count if is_held else max(count, min(n // COMPUTED_SKETCH_FRACTION, LARGEST_SAMPLE))

@@ -27,7 +27,8 @@ class Operator(Protocol):
 
     An operator may also have `device_array` (an array on its device), `is_held` (whether its entries are in memory;
     True where it does not say), `dense()` (its entries), `sketch(weights, stride)` (a product with every `stride`-th
-    column) and `rounding_error()` (the norm of the rounding errors in a product).
+    column), `sample(stride)` (the matrix of these rows and columns), `column_step` (numbers of columns up to the next
+    multiple of this cost the same in a product) and `rounding_error()` (the norm of the rounding errors in a product).
     """
 
     @property

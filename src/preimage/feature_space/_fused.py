@@ -25,9 +25,9 @@ from preimage._typing import Array
 from preimage.kernels import Gaussian, InverseMultiquadric, Kernel, Matern, RationalQuadratic
 from preimage.kernels._pairwise import distance_origin, distance_rounding
 
-# Kernel values from which fused code pays. Compiling takes seconds when it is first used on a machine, as long as the
-# plain path takes for some hundred times as many values; Triton keeps the result on disk.
-FEWEST_VALUES = 2**28
+# Kernel values from which fused code pays, those of 65,536 points. Compiling takes some seconds when it is first used
+# on a machine (Triton keeps the result on disk); below this, the plain path takes a fraction of a second for a fit.
+FEWEST_VALUES = 2**32
 # Columns of points that a tile of a product holds in shared memory. Matrices that are held take points of any length.
 MOST_FEATURES = 128
 # Columns of V that one program multiplies with, and the step in which they cost more.
@@ -98,7 +98,7 @@ def fused_held_product(kernel: Kernel, values: Array, V: Array) -> Array | None:
     return held_product(values, V) if works else None
 
 
-def column_step(kernel: Kernel, X: Array) -> int:
+def fused_column_step(kernel: Kernel, X: Array) -> int:
     """Numbers of columns up to the next multiple of this cost the same in a product with k(X, X)."""
     is_fused = profile_of(kernel) is not None and X.shape[0] ** 2 >= FEWEST_VALUES and X.shape[1] <= MOST_FEATURES
     return COLUMN_STEP if is_fused and _on_device(X) else 1

@@ -13,7 +13,7 @@ from preimage._linalg import symmetric_product
 from preimage._products import product
 from preimage._rows import ThreadBuffer, block_shape, cut, for_blocks, map_rows, sum_rows
 from preimage._typing import Array, Block
-from preimage.feature_space._fused import fused_gram, fused_held_product, fused_product
+from preimage.feature_space._fused import fused_column_step, fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
 
 # Rows on either side whose kernel values are computed twice, to measure their rounding errors: 256 pairs give the order
@@ -115,6 +115,11 @@ class Gram:
         if self._diagonal is None:
             self._diagonal = self.kernel.diagonal(self.X)
         return self._diagonal
+
+    @property
+    def column_step(self) -> int:
+        """Products with numbers of columns up to the next multiple of this cost the same."""
+        return 1 if self.is_held else fused_column_step(self.kernel, self.X)
 
     def columns(self, indices: Array) -> Array:
         """The columns with the given numbers, shape (n, len(indices))."""
@@ -271,6 +276,11 @@ class CenteredGram:
     def device_array(self) -> Array:
         """An array on the device of the matrix."""
         return self.gram.device_array
+
+    @property
+    def column_step(self) -> int:
+        """Products with numbers of columns up to the next multiple of this cost the same."""
+        return self.gram.column_step
 
     @property
     def count(self) -> float:
