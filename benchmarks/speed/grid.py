@@ -226,6 +226,7 @@ def main():
     parser.add_argument("--dtype", nargs="+", default=DTYPES, choices=DTYPES)
     parser.add_argument("--repeats", type=int, default=15, help="largest number of rounds")
     parser.add_argument("--seconds", type=float, default=1.0, help="no further round of a cell begins after that")
+    parser.add_argument("--brief", action="store_true", help="only the summary, and cells that are too slow")
     parser.add_argument("--results", action="store_true", help="print lines for --merge instead of a table")
     parser.add_argument("--merge", type=Path, nargs="+", help="read what earlier runs printed instead of measuring")
     parser.add_argument("--record", action="store_true", help="keep the ratios for the texts that quote them")
@@ -271,7 +272,8 @@ def measure(options):
                     cell.measure(options.repeats, options.seconds)
                     least_dense = max(least_dense, min(cell.times.get("dense", [0.0])))
                     rows.append({"data": name, "n": n} | cell.summary())
-                    print(printed(rows[-1]) if options.results else line(rows[-1]), flush=True)
+                    if not options.brief or ratio(rows[-1]) < 1 / ALLOWED:
+                        print(printed(rows[-1]) if options.results else line(rows[-1]), flush=True)
     return rows, [describe_machine()]
 
 
