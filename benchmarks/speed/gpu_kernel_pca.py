@@ -6,7 +6,8 @@ float64 as well, to see the error of the eigenvalues.
 
     python benchmarks/speed/gpu_kernel_pca.py --points 100000
 
-Observe: the time against the bound printed below it, of arithmetic alone (one Gram matrix, and the products with it).
+Observe: the time against the bound printed below it, of arithmetic alone (one Gram matrix, and the products with it, at
+the rate of float32 products). The first fit compiles device code.
 """
 
 import argparse
