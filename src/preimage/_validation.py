@@ -311,6 +311,12 @@ def require_in_memory(X: Rows, needs: str, advice: str = "Pass X.compute().") ->
         raise TypeError(f"{needs} in memory; got a Dask collection. {advice}")
 
 
+def require_on_host(who: str, X: Rows, advice: str = "Pass a NumPy array.") -> None:
+    """Refuse tensors where the work is done on the host: moving them there is for the user to decide."""
+    if is_foreign(X):
+        raise TypeError(f"{who} learns on the host; got {describe_device(X)}. {advice}")
+
+
 def _is_plainly_right(X: Rows, min_samples: int) -> bool:
     """Whether a NumPy array has nothing that scikit-learn's checks, slow on few rows, would object to or change."""
     return (

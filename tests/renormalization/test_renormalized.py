@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import SVC
 
-from preimage import KernelPCA, Renormalized
+from preimage import KernelPCA, Renormalized, inflation_report
 from preimage.calibration import TrainingSpan, linear_leave_one_out, renormalize, transfer_function
 from preimage.calibration._orthogonal import restore_lost_projection
 from preimage.exceptions import UnsupportedKernelError
@@ -239,6 +239,8 @@ def test_errors_say_what_to_do():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     with pytest.raises(TypeError, match="Pass a NumPy array"):
         Renormalized(KernelPCA(2)).fit(torch.from_numpy(WIDE))
+    with pytest.raises(TypeError, match=r"inflation_report learns on the host.*Pass a NumPy array"):
+        inflation_report(KernelPCA(2), torch.from_numpy(WIDE))
     dask = pytest.importorskip("dask.array", reason="dask is not installed")
     with pytest.raises(TypeError, match=r"Pass X\.compute"):
         left_out_scores(PCA(1).fit(WIDE), dask.from_array(WIDE))

@@ -13,10 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import describe_device, is_foreign, is_sparse
+from preimage._arrays import is_sparse
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import StrOptions, check_parameters, count_rows, generator
+from preimage._validation import StrOptions, check_parameters, count_rows, generator, require_on_host
 from preimage.calibration._comparison import SCORINGS, predicted_codes
 from preimage.calibration._threshold import Probabilities
 from preimage.estimators._training_rows import TrainingRows
@@ -26,6 +26,8 @@ from preimage.renormalization._inputs import as_scores, fitted_on, rows_of
 from preimage.renormalization._learn import learn_decision_calibration, learn_score_calibration, prefers_machines
 from preimage.renormalization._left_out import left_out_decisions
 from preimage.renormalization._one_vs_rest import is_multiclass_svc, one_vs_rest
+
+DEVICE_ADVICE = "Pass a NumPy array; KernelPCA(device='cuda') inside sends it through a GPU."
 
 
 def check_correctable(who: str, estimator: Any, y: Targets) -> None:
@@ -277,11 +279,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
 
     def _fit(self, X: Rows, y: Targets, sample_weight: Targets, groups: Targets) -> None:
         check_parameters(self)
-        if is_foreign(X):
-            raise TypeError(
-                f"Renormalized learns on the host; got {describe_device(X)}. Pass a NumPy array; "
-                "KernelPCA(device='cuda') inside sends it through a GPU."
-            )
+        require_on_host("Renormalized", X, DEVICE_ADVICE)
         check_correctable("Renormalized", self.estimator, y)
         guard = self._guard(y)
         y = column_or_1d(y, warn=True) if _is_classifier(self) else y

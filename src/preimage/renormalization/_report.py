@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from preimage._progress import progress_bar
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import count_rows, generator
+from preimage._validation import count_rows, generator, require_on_host
 from preimage.calibration import compare_decisions, dependence_test, signal_of
 from preimage.calibration._comparison import SCORINGS, check_scoring, decision_score, margins_of, predicted_codes
 from preimage.calibration._dependence import DependenceTest
@@ -20,6 +20,7 @@ from preimage.renormalization._corrections import Calibration
 from preimage.renormalization._inputs import fitted_on
 from preimage.renormalization._learn import learn_score_calibration
 from preimage.renormalization._renormalized import (
+    DEVICE_ADVICE,
     Renormalized,
     automatic_guard,
     check_correctable,
@@ -319,6 +320,7 @@ def inflation_report(
     (True, 'threshold')
     """
     check_scoring(scoring)
+    require_on_host("inflation_report", X, DEVICE_ADVICE)
     # The report is about the model inside; its own correction would hide the inflation.
     estimator = estimator.estimator if isinstance(estimator, Renormalized) else estimator
     check_correctable("inflation_report", estimator, y)

@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import in_precision, to_dense
+from preimage._arrays import in_precision, is_foreign, to_dense
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
@@ -34,6 +34,7 @@ from preimage._validation import (
     check_parameters,
     check_points,
     generator,
+    require_on_host,
 )
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
@@ -113,6 +114,8 @@ class Compressed(ReportsProgress, Saved, BaseEstimator):
         _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
         original = clone(self._template()).fit(X, y, **self._routed_to_fit(fit_params))
         folded = fold(original)
+        if not is_foreign(folded.machine.expansion.points):  # a model of scikit-learn that took tensors for arrays
+            require_on_host(type(self).__name__, X)
         folded.taken_in(folded.machine)  # which refuses what cannot become one machine
         for _, scaler in folded.front:
             X = scaler.transform(X)
