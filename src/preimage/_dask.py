@@ -1,11 +1,28 @@
-"""Dask arrays: work on chunks of rows, on the machines that hold them; only small results travel."""
+"""Dask arrays: work on chunks of rows, on the machines that hold them, and sums over pairs of blocks of rows."""
 
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 import numpy as np
 
+from preimage._threads import at_most
 from preimage._typing import Array, Rows
+
+# Pairs of blocks for each thread of a cluster: with a tenth of them, threads would wait for the last pair for as long
+# as they work; with ten times as many, the scheduler and blocks that travel would cost more than the waiting.
+PAIRS_PER_THREAD = 12
+# Fewest rows of such a block: the pairs of two of them take about as long as sending a task and its result.
+LEAST_BLOCK_ROWS = 1024
+# How often in a row one sum may lose rows with the worker that has them, and the time that the scheduler is given to
+# notice. Dask itself gives up a task that loses its worker for the third time.
+MOST_LOSSES, SECONDS_AFTER_LOSS = 5, 0.5
 
 
 def known_rows(X: Rows) -> Rows:
@@ -84,6 +101,123 @@ def fetch_rows(X: Rows, numbers: np.ndarray) -> np.ndarray:
     for (_, places), rows in zip(wanted, parts, strict=True):
         out[places] = rows
     return out
+
+
+def workers_of(X: Rows) -> Workers | None:
+    """The worker processes that compute the Dask collection X; None where that happens in this process."""
+    import dask.base
+
+    client = getattr(dask.base.get_scheduler(collections=[X]), "__self__", None)
+    return Workers(client) if hasattr(client, "scatter") else None
+
+
+class Workers:
+    """The worker processes of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of all workers together; one at least, also while workers are still starting."""
+        return max(1, sum(self.client.nthreads().values()))
+
+    def pairs(self, within: Callable[..., Array], between: Callable[..., tuple[Array, Array]], X: Array) -> PairSums:
+        """Sums over pairs of blocks of the rows of X; see `PairSums`."""
+        return PairSums(self, within, between, X)
+
+
+class PairSums:
+    """Sums over all pairs of blocks of rows, each unordered pair once, on the workers of a cluster.
+
+    For blocks X₁ … X_b of the rows of X, and the same blocks of an array V with as many rows, block i of the result is
+    within(Xᵢ, Vᵢ) + Σⱼ (what between(Xᵢ, Xⱼ, Vᵢ, Vⱼ) returns for i): a product with a symmetric matrix that nobody
+    holds. A task gets two blocks and returns two, so that with b blocks about b copies of V travel, in b²/2 tasks; with
+    all of X and V in each of as many tasks it would be b²/2 copies. The blocks of X are sent once.
+
+    Results do not depend on which worker does what: sums have a fixed order.
+
+    Parameters
+    ----------
+    workers : Workers
+    within : callable
+        Takes a block of X and one of V; returns an array like that of V.
+    between : callable
+        Takes two blocks of X and the two of V; returns two arrays like those of V.
+    X : array or sparse matrix of shape (n, d), in memory
+    """
+
+    def __init__(
+        self, workers: Workers, within: Callable[..., Array], between: Callable[..., tuple[Array, Array]], X: Array
+    ) -> None:
+        self.workers, self.functions, self.X = workers, (_Box(within), _Box(between)), X
+        count = pair_blocks(X.shape[0], workers.n_threads)
+        bounds = np.linspace(0, X.shape[0], count + 1).astype(int)
+        self.blocks = [slice(*each) for each in itertools.pairwise(bounds.tolist())]
+        self._sent: list[Any] | None = None
+
+    def __call__(self, V: Array) -> np.ndarray:
+        # Dask computes lost results again, but not what it was sent, which is gone with the worker that has it.
+        for _ in range(MOST_LOSSES - 1):
+            with contextlib.suppress(CancelledError):
+                return self._sums(V)
+            self._sent = None
+            time.sleep(SECONDS_AFTER_LOSS)
+        return self._sums(V)
+
+    def _sums(self, V: Array) -> np.ndarray:
+        import dask
+
+        if self._sent is None:
+            self._sent = self._send([*self.functions, *(self.X[block] for block in self.blocks)])
+        within, between, *rows = self._sent
+        values = self._send([np.ascontiguousarray(V[block]) for block in self.blocks])
+        apply, add = dask.delayed(_apply, pure=False), dask.delayed(_sum, pure=False)
+        numbers = range(len(rows))
+        # Pairs within a block have half of the work: the last ones, so that threads end together.
+        terms: list[list[Any]] = [[] for _ in numbers]
+        for i in numbers:
+            for j in range(i):
+                both = apply(between, rows[j], rows[i], values[j], values[i])
+                terms[j].append(both[0])
+                terms[i].append(both[1])
+        for i in numbers:
+            terms[i].append(apply(within, rows[i], values[i]))
+        sums = self.workers.client.compute([add(each) for each in terms])
+        return np.concatenate(self.workers.client.gather(sums))
+
+    def _send(self, pieces: list[Any]) -> list[Any]:
+        """Futures of pieces of data, each on one worker, from which others fetch what they need."""
+        try:
+            return list(self.workers.client.scatter(pieces, hash=False))
+        except OSError as failure:  # sent to a worker that is gone and not yet known to be
+            raise CancelledError("A worker was lost while data were sent to it.") from failure
+
+
+def pair_blocks(n_rows: int, n_threads: int) -> int:
+    """Into how many blocks to cut so many rows, so that pairs of them keep the threads busy and are worth sending."""
+    for_threads = math.ceil(math.sqrt(2 * PAIRS_PER_THREAD * n_threads))
+    return max(1, min(for_threads, n_rows // LEAST_BLOCK_ROWS))
+
+
+def _apply(function: _Box, *blocks: Array) -> Any:
+    """`function` of some blocks, on one thread of this process if other tasks may use the others."""
+    from distributed import get_worker
+
+    with at_most(None if get_worker().state.nthreads == 1 else 1):
+        return function.function(*blocks)
+
+
+def _sum(terms: list[Array]) -> Array:
+    total = terms[0].copy()
+    for term in terms[1:]:
+        total += term
+    return total
 
 
 class _Box:

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, is_dask, is_host, itemsize
+from preimage._dask import PairSums as PairSums
+from preimage._dask import Workers as Workers
 from preimage._dask import map_chunks, sum_chunks
+from preimage._dask import workers_of as workers_of
 from preimage._memory import free_memory
 from preimage._progress import stage
 from preimage._threads import available_threads, run_parallel

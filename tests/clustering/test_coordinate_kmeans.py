@@ -41,12 +41,13 @@ def test_it_is_scikit_learns_kmeans(X, rng, block, held):
     assert np.all(np.diff(ours.path) <= 1e-12 * ours.path[0])
 
 
+@pytest.mark.parametrize("held", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_dask_chunks_carry_their_weights(X, rng, weighted):
+def test_dask_chunks_carry_their_weights(X, rng, weighted, held):
     da = pytest.importorskip("dask.array")
     weights = rng.uniform(0, 2, 90) if weighted else None
     here = coordinate_lloyd(data(X, weights), X[None, :4])
-    there = coordinate_lloyd(data(da.from_array(X, chunks=(25, 2)), weights, held=False), X[None, :4])
+    there = coordinate_lloyd(data(da.from_array(X, chunks=(25, 2)), weights, held), X[None, :4])
     assert np.allclose(here.centers, there.centers)
     assert here.inertia == pytest.approx(there.inertia)
 

@@ -175,8 +175,8 @@ class TestUnknownSizes:
             assert np.allclose(Y.compute(), held.transform(frame), atol=1e-8)
         with pytest.raises(ValueError, match="feature names"):
             chunked.transform(D[["b", "a", "c", "d"]])
-        with pytest.raises(TypeError, match="landmarks"):
-            KernelPCA(2).fit(D)
+        with dask.config.set(scheduler="synchronous"):
+            assert list(KernelPCA(2).fit(D).feature_names_in_) == list("abcd")
 
 
 class TestLaziness:
@@ -287,10 +287,9 @@ class TestErrors:
     def test_what_needs_memory_says_so(self, X):
         D = layout(X, "even")
         fitted = model().fit(D)
-        with pytest.raises(TypeError, match="landmarks"):
-            KernelPCA(2).fit(D)
-        with pytest.raises(TypeError, match="precomputed"):
-            model(kernel="precomputed").fit(D @ D.T)
+        for landmarks in (None, 50):
+            with pytest.raises(TypeError, match="precomputed"):
+                model(kernel="precomputed", landmarks=landmarks).fit(D @ D.T)
         with pytest.raises(TypeError, match="inverse_transform"):
             fitted.find_preimages(fitted.transform(D))
         with pytest.raises(TypeError, match="compute"):
@@ -336,6 +335,156 @@ class TestCluster:
             client.wait_for_workers(2, timeout=60)
         assert int((tmp_path / "killed").read_text()) in before
         assert_same_model(held, chunked, X[:20])
+
+
+def exact(**parameters):
+    """On all rows, without a Gram matrix in memory, so that one process and a cluster take the same steps."""
+    tight = {"eigensolver": "block_krylov", "max_memory": 10**6, "preimage": "fixed_point"}
+    return KernelPCA(**{"n_components": 4, "gamma": 0.1, **tight, **parameters})
+
+
+def assert_same_exact(one, other, Z, tol=1e-8):
+    assert one.route_ == other.route_ == "exact"
+    assert one.n_samples_seen_ == other.n_samples_seen_
+    assert np.allclose(one.eigenvalues_, other.eigenvalues_, rtol=tol)
+    assert np.allclose(one.transform(Z), other.transform(Z), atol=tol)
+    assert np.allclose(one.explained_variance_ratio_, other.explained_variance_ratio_, rtol=tol)
+
+
+class TestAllRows:
+    """Without landmarks all rows come here, and a cluster computes products with the Gram matrix."""
+
+    @pytest.mark.parametrize("name", LAYOUTS)
+    def test_any_chunking_gives_the_model_in_memory(self, X, name):
+        D, held = layout(X, name), KernelPCA(4, gamma=0.1).fit(X)
+        chunked = KernelPCA(4, gamma=0.1).fit(D)
+        assert_same_exact(held, chunked, X[:20])
+        for lazy in (chunked.transform(D), KernelPCA(4, gamma=0.1).fit_transform(D)):
+            assert isinstance(lazy, da.Array)
+            assert np.allclose(lazy.compute(), held.transform(X), atol=1e-8)
+        Y = held.transform(X)
+        assert np.allclose(chunked.inverse_transform(chunked.transform(D)).compute(), held.inverse_transform(Y))
+
+    def test_unknown_chunks_and_number_types(self, X):
+        D = layout(X, "ragged")
+        assert_same_exact(KernelPCA(3).fit(X), KernelPCA(3).fit(D[D[:, 0] > -np.inf]), X[:20])
+        for dtype in (np.float32, np.int16):
+            rows = (10 * X).astype(dtype)
+            chunked = KernelPCA(3, gamma=0.01).fit(layout(rows, "even"))
+            assert chunked.X_fit_.dtype == (np.float32 if dtype == np.float32 else np.float64)
+            assert_same_exact(
+                KernelPCA(3, gamma=0.01).fit(rows), chunked, rows[:20], 1e-4 if dtype == np.float32 else 1e-8
+            )
+
+    def test_weights_and_labels(self, X, rng):
+        weights, y = rng.integers(0, 3, size=600).astype(float), (X[:, 0] > 0).astype(int)
+        parameters = {"n_components": 3, "gamma": "enclosing_ball"}
+        held = KernelPCA(**parameters).fit(X, y, sample_weight=weights)
+        lazy = [da.from_array(each, chunks=250) for each in (y, weights)]
+        for labels, counts in ((y, weights), lazy):
+            chunked = KernelPCA(**parameters).fit(layout(X, "ragged"), labels, sample_weight=counts)
+            assert chunked.kernel_.gamma == held.kernel_.gamma
+            assert_same_exact(held, chunked, X[:20])
+
+    @pytest.mark.parametrize("eigensolver", ["auto", "dense", "arpack"])
+    def test_solvers_that_work_here(self, X, eigensolver):
+        parameters = {"n_components": 3, "gamma": 0.1, "eigensolver": eigensolver}
+        assert_same_exact(KernelPCA(**parameters).fit(X), KernelPCA(**parameters).fit(layout(X, "even")), X[:20])
+
+    def test_fractions_of_the_variance(self, X):
+        assert_same_exact(KernelPCA(0.8).fit(X), KernelPCA(0.8).fit(layout(X, "even")), X[:20])
+
+    def test_rows_that_do_not_fit_stay_where_they_are(self, X, nothing_computes):
+        with pytest.raises(ValueError, match=r"600 × 4 numbers need .* max_memory allows .* landmarks=500"):
+            KernelPCA(2, max_memory=1000).fit(layout(X, "even"))
+
+    def test_many_rows_must_be_asked_for(self, nothing_computes):
+        D = da.zeros((10**6, 4), chunks=(10**5, 4))
+        with pytest.raises(ValueError, match=r"5e\+11 kernel values .* landmarks=500.* eigensolver='block_krylov'"):
+            KernelPCA(2).fit(D)
+        with pytest.raises(AssertionError, match="computed"):  # it began
+            KernelPCA(2, eigensolver="block_krylov").fit(D)
+
+    def test_landmarks_auto_means_landmarks(self, X):
+        assert KernelPCA(2, landmarks="auto").fit(layout(X, "even")).route_ == "landmarks"
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_nan_in_a_chunk(self, X, value):
+        X[550, 1] = value
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            KernelPCA(2).fit(layout(X, "even"))
+
+
+class TestAllRowsOnWorkers:
+    @pytest.fixture(autouse=True)
+    def _several_blocks(self, monkeypatch):
+        monkeypatch.setattr("preimage._dask.LEAST_BLOCK_ROWS", 150)
+
+    @pytest.mark.parametrize("name", ["ragged", "column chunks", "empty chunks"])
+    def test_separate_processes_give_the_model_in_memory(self, client, X, name):
+        held = exact().fit(X)
+        with client.as_current():
+            D = layout(X, name)
+            chunked = exact().fit(D)
+            assert_same_exact(held, chunked, X[:20])
+            assert np.allclose(chunked.transform(D).compute(), held.transform(X), atol=1e-8)
+            assert chunked.eigen_result_.n_products == held.eigen_result_.n_products
+
+    def test_weights_single_precision_and_other_kernels(self, client, X, rng):
+        weights = rng.integers(0, 3, size=600).astype(float)
+        with client.as_current():
+            D = layout(X, "even")
+            weighted = exact().fit(D, sample_weight=weights)
+            assert_same_exact(exact().fit(X, sample_weight=weights), weighted, X[:20])
+            assert weighted.X_fit_.shape[0] == np.count_nonzero(weights)
+            single = exact().fit(D.astype(np.float32))
+            assert single.eigenvalues_.dtype == np.float32
+            assert_same_exact(exact().fit(X.astype(np.float32)), single, X[:20].astype(np.float32), 1e-3)
+            for kernel in ("laplacian", "poly"):
+                assert_same_exact(exact(kernel=kernel).fit(X), exact(kernel=kernel).fit(D), X[:20])
+
+    def test_workers_multiply_for_block_krylov_only(self, client, X, monkeypatch):
+        from preimage.feature_space import Gram
+
+        held = exact().fit(X)
+        monkeypatch.setattr(Gram, "_symmetric_product", lambda *arguments: pytest.fail("this process multiplied"))
+        with client.as_current():
+            assert_same_exact(held, exact().fit(layout(X, "even")), X[:20])
+            with pytest.raises(pytest.fail.Exception):
+                KernelPCA(2, max_memory=10**6, eigensolver="arpack").fit(layout(X, "even"))
+
+    def test_errors_of_workers_arrive(self, client, X):
+        home = os.getpid()
+
+        def fails_elsewhere(A, B):
+            if os.getpid() != home:
+                raise RuntimeError("no kernel here")
+            return A @ B.T
+
+        with client.as_current(), pytest.raises(RuntimeError, match="no kernel here"):
+            exact(kernel=fails_elsewhere, preimage="learned").fit(layout(X, "even"))
+
+    def test_a_worker_killed_during_fit_changes_nothing(self, client, X, tmp_path):
+        home, folder = os.getpid(), str(tmp_path)
+
+        def gaussian(A, B):
+            """Count calls by files; in the second product, the process dies without a word, once."""
+            if os.getpid() != home:
+                with open(f"{folder}/{uuid.uuid4().hex}", "w"):
+                    pass
+                if len(os.listdir(folder)) > 15 and not os.path.exists(f"{folder}/killed"):
+                    with open(f"{folder}/killed", "w") as note:
+                        note.write(str(os.getpid()))
+                    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+            return np.exp(-0.1 * np.sum((A[:, None, :] - B[None, :, :]) ** 2, axis=2))
+
+        held = exact(kernel=gaussian, preimage="weighted_mean").fit(X)
+        with client.as_current():
+            before = set(client.run(os.getpid).values())
+            chunked = exact(kernel=gaussian, preimage="weighted_mean").fit(layout(X, "even"))
+            client.wait_for_workers(2, timeout=60)
+        assert int((tmp_path / "killed").read_text()) in before
+        assert_same_exact(held, chunked, X[:20])
 
 
 def _sizes(results):

@@ -206,6 +206,20 @@ class TestKindsOfData:
         with pytest.raises(TypeError, match="landmarks=500"):
             KernelKMeans(4).fit(lazy)
 
+    @pytest.mark.parametrize("most_held", [2**28, 0])
+    def test_chunks_are_read_once_if_their_coordinates_fit(self, rng, monkeypatch, most_held):
+        da = pytest.importorskip("dask.array")
+        monkeypatch.setattr("preimage.estimators._kernel_kmeans.MOST_HELD_OF_LAZY", most_held)
+        X, reads = rng.normal(size=(90, 3)), []
+        count = lambda chunk: reads.append(len(chunk)) or chunk
+        lazy = da.from_array(X, chunks=(30, 3)).map_blocks(count, dtype=X.dtype, meta=X[:0])
+        model = KernelKMeans(4, gamma=0.2, landmarks=Uniform(20))
+        here, there = clone(model).fit(X), clone(model).fit(lazy)
+        assert there.n_iter_ == here.n_iter_ > 3
+        assert there.inertia_ == pytest.approx(here.inertia_)
+        # A chunk to try the kernel, two selections of rows, and one pass for all iterations or each.
+        assert sum(reads) <= 4 * 90 if most_held else sum(reads) > here.n_iter_ * 90
+
     def test_memory_maps(self, X, tmp_path):
         np.save(tmp_path / "X.npy", X)
         mapped = np.load(tmp_path / "X.npy", mmap_mode="r")

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import in_memory, take_rows
+from preimage._arrays import in_memory, is_lazy, take_rows
 from preimage._progress import stage
-from preimage._rows import sum_rows
+from preimage._rows import map_rows, sum_rows
 from preimage._typing import Array, Rows
 from preimage.clustering._restarts import Search, best, improves_too_little
 
@@ -46,8 +46,7 @@ class CoordinatePass:
         self._coordinates, self._diagonal = coordinates, diagonal
         self.held: tuple[np.ndarray, np.ndarray] | None = None
         if held:
-            rows = in_memory(X)
-            self.held = coordinates(rows), diagonal(rows)
+            self.held = self._read_once() if is_lazy(X) else (coordinates(X), diagonal(X))
 
     def __len__(self) -> int:
         return self.weights.size
@@ -58,6 +57,13 @@ class CoordinatePass:
             return self.held[0][numbers], self.held[1][numbers]
         rows = take_rows(self.X, numbers)
         return self._coordinates(rows), self._diagonal(rows)
+
+    def _read_once(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates and k(x, x) of all rows in one pass over them, where they are; only the results come here."""
+        coordinates, diagonal = self._coordinates, self._diagonal  # without `self`, which would travel to workers
+        both = lambda rows: np.column_stack([coordinates(rows), diagonal(rows)])
+        found = in_memory(map_rows(both, self.X, rows=BLOCK))
+        return np.ascontiguousarray(found[:, :-1]), np.ascontiguousarray(found[:, -1])
 
     def sample(self, numbers: Array) -> CoordinatePass:
         """A pass over some rows only, held."""

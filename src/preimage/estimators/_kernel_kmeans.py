@@ -71,6 +71,11 @@ from preimage.machines import Binary, KernelMachine, OneVsOne
 from preimage.persistence import Saved
 from preimage.solvers import Preimage, TargetSolver, as_preimage
 
+# Most bytes of coordinates of a memory map or Dask array that are kept here, so that its rows are read once and not in
+# each of some hundred iterations. Ten times as many take minutes to arrive from a cluster, whose workers then have the
+# shorter passes.
+MOST_HELD_OF_LAZY = 2**28
+
 
 def _knows_new_points(estimator: Any) -> bool:
     """Distances need k(x, x) of new points, which precomputed kernels lack."""
@@ -89,8 +94,9 @@ class KernelKMeans(
 
     The exact route holds the kernel matrix if it fits `max_memory`, and updates sums over clusters by the points that
     move; all restarts run together. With `landmarks`, the images are projected on the span of the images of a few rows,
-    where k-means is ordinary k-means on coordinates: one pass over the data per iteration, and a model of the size of
-    the landmarks. X may then be a memory map or a Dask array, and `partial_fit` learns from a stream.
+    where k-means is ordinary k-means on coordinates, with a model of the size of the landmarks. X may then be a memory
+    map or a Dask array, and `partial_fit` learns from a stream. Coordinates are kept if they fit `max_memory`, those of
+    a memory map or Dask array up to 256 MB; otherwise each iteration reads X.
 
     Parameters
     ----------
@@ -388,7 +394,8 @@ class KernelKMeans(
         rng = selection_rng(self.landmarks, self.random_state)
         landmarks = as_selector(self.landmarks).select(kernel, rows, rng=rng).required()
         space = Subspace.span(kernel, rows_in_double(kernel, landmarks.points))
-        held = not is_lazy(X) and 8 * X.shape[0] * len(space) <= memory_budget(self.max_memory, np.empty(0))
+        room = memory_budget(self.max_memory, np.empty(0))
+        held = 8 * X.shape[0] * len(space) <= (min(room, MOST_HELD_OF_LAZY) if is_lazy(X) else room)
         data = CoordinatePass(X, self._coordinates(space), partial(_squared_lengths, kernel), weights, held=held)
         found = coordinate_kmeans(data, search)
         self._clusters = Clusters(space, found.centers, found.sizes)

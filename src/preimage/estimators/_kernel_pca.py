@@ -8,9 +8,20 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
-from preimage._arrays import clamp_at_zero, in_memory, is_foreign, is_lazy, known_rows, on_device, to_dense, to_numpy
+from preimage._arrays import (
+    clamp_at_zero,
+    in_memory,
+    is_chunked,
+    is_foreign,
+    is_lazy,
+    known_rows,
+    on_device,
+    to_dense,
+    to_numpy,
+)
 from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress
+from preimage._rows import Workers
 from preimage._threads import at_most, within_n_jobs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
@@ -26,6 +37,7 @@ from preimage._validation import (
 from preimage._warnings import warn_user
 from preimage.components import LandmarkModel, PrincipalSubspace, principal_subspace
 from preimage.eigensolvers import EigenOptions, Eigensolver
+from preimage.estimators._chunked_fit import gathered, is_for_workers
 from preimage.estimators._cross_fit import FOLDS, cross_fitted, needs_folds
 from preimage.estimators._drop_in import SKLEARN_SOLVERS, DropIn
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, through_device, with_kernel_tags
@@ -39,6 +51,7 @@ from preimage.estimators._landmark_fit import (
 )
 from preimage.estimators._preimages import ComponentPictures, PreimageMixin, axes_machine, points_of
 from preimage.feature_space import Gram
+from preimage.feature_space._worker_product import worker_product
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import KernelMachine
 from preimage.persistence import Saved
@@ -69,8 +82,14 @@ class KernelPCA(
 
     With `landmarks`, all axes lie in the span of the images of a few points that a selector chooses: one pass over the
     data, memory and model of the size of the landmarks, and a measured residual that says what was left out
-    (`landmarks_.residual_fraction`). X may then be a memory map, a Dask array (transforms stay lazy), or an iterator of
-    blocks, and `partial_fit` learns from a stream.
+    (`landmarks_.residual_fraction`). X may then be a memory map, a Dask array of any length, or an iterator of blocks,
+    and `partial_fit` learns from a stream.
+
+    Without `landmarks`, all rows of a Dask array come to this process, which keeps them and solves the eigenproblem.
+    Where a cluster computes the array, its workers multiply by the Gram matrix, which nobody holds; the result is that
+    of ``fit(X.compute())``. Up to 5,000 rows, dense problems, ARPACK, `device` and Dask without a cluster are left to
+    this process; more than 100,000 rows need ``eigensolver="block_krylov"``, which says that the time is wanted.
+    Methods of either model are lazy on Dask arrays.
 
     Parameters
     ----------
@@ -275,8 +294,8 @@ class KernelPCA(
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel. With `landmarks`, also a memory map, a Dask
-            array, or an iterator of arrays, which is read once (see `partial_fit`).
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel; or a Dask array. With `landmarks`, also a
+            memory map or an iterator of arrays, which is read once (see `partial_fit`).
         y : array of shape (n,), optional
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
@@ -426,14 +445,17 @@ class KernelPCA(
         """Fit; the coordinates of X where they are a by-product."""
         self._check_settings()
         with at_most(self.n_jobs):
-            if uses_landmarks("Exact kernel PCA", self.landmarks, X, self.max_memory):
+            if uses_landmarks("Exact kernel PCA", self.landmarks, X, self.max_memory, takes_chunks=True):
                 inputs = landmark_inputs(self, X, y, sample_weight)
                 self._store_landmarks(self._fit_landmarks(inputs), inputs.X, inputs.X.shape[0])
                 return None
-            inputs = exact_inputs(self, X, y, sample_weight, copy=self.copy_X)
-            result = self._fit_exactly(inputs)
+            chunked, workers = is_chunked(X), None
+            if chunked:
+                X, workers = gathered(self, X, self._solver_name())
+            inputs = exact_inputs(self, X, in_memory(y), in_memory(sample_weight), copy=self.copy_X)
+            result = self._fit_exactly(inputs, workers)
             self._store_exact(inputs, result)
-            return result.scores
+            return None if chunked else result.scores
 
     def _fit_stream(self, blocks: Any) -> "KernelPCA":
         """Learn from an iterator of blocks, from the start."""
@@ -444,18 +466,18 @@ class KernelPCA(
         self.__dict__.update({name: value for name, value in vars(model).items() if name not in parameters})
         return self
 
-    def _fit_exactly(self, inputs: Inputs) -> PrincipalSubspace:
+    def _fit_exactly(self, inputs: Inputs, workers: Workers | None) -> PrincipalSubspace:
         points = inputs.X
         if self.device is not None and not is_foreign(points):
             points = on_device(to_dense(points), self.device)
-        gram, budget = Gram(inputs.kernel, points), memory_budget(self.max_memory, points)
-        result = principal_subspace(
-            gram.held() if gram.fits(budget) else gram,
-            self._wanted(),
-            generator(self.random_state),
-            weights=inputs.weights,
-            options=EigenOptions(self._solver_name(), self.tol, self.max_iter, budget),
-        )
+        gram, budget, wanted = Gram(inputs.kernel, points), memory_budget(self.max_memory, points), self._wanted()
+        options = EigenOptions(self._solver_name(), self.tol, self.max_iter, budget)
+        if workers is not None and is_for_workers(gram, options, wanted.first_count(gram.shape[0] - 1), budget):
+            gram = Gram(inputs.kernel, points, multiply=worker_product(inputs.kernel, points, workers))
+        elif gram.fits(budget):
+            gram = gram.held()
+        rng = generator(self.random_state)
+        result = principal_subspace(gram, wanted, rng, weights=inputs.weights, options=options)
         return result if points is inputs.X else result.converted(to_numpy)
 
     def _fit_landmarks(self, inputs: Inputs) -> LandmarkModel:

@@ -57,13 +57,16 @@ class Inputs:
     weights: np.ndarray | None
 
 
-def uses_landmarks(method: str, landmarks: Any, X: Rows, max_memory: int | str | None = None) -> bool:
+def uses_landmarks(
+    method: str, landmarks: Any, X: Rows, max_memory: int | str | None = None, *, takes_chunks: bool = False
+) -> bool:
     """Whether a fit on X uses landmarks, the same for all estimators.
 
     None uses all rows; "auto" uses all rows up to 20,000 if their Gram matrix fits `max_memory` and X is no Dask
-    collection; anything else uses landmarks. `method` names the fit on all rows in the error for Dask collections.
+    collection; anything else uses landmarks. `method` names the fit on all rows in the error for Dask collections,
+    which is raised unless that fit `takes_chunks`.
     """
-    if landmarks is None:
+    if landmarks is None and not takes_chunks:
         advice = "Give landmarks=500, say, to fit a Dask array, or pass X.compute()."
         require_in_memory(X, f"{method} needs all rows", advice)
     if not is_auto(landmarks):

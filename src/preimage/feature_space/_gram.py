@@ -39,6 +39,8 @@ class Gram:
         None stands for X, and lets products use the symmetry.
     values : array of shape (n, m) or None
         The entries, when they are held; otherwise each product computes them again.
+    multiply : callable or None
+        From V to K V for a symmetric K that is not held, where others than this process compute it.
 
     Examples
     --------
@@ -51,11 +53,19 @@ class Gram:
            [4.]])
     """
 
-    def __init__(self, kernel: Kernel, X: Array, Y: Array = None, values: Array = None) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Array,
+        Y: Array = None,
+        values: Array = None,
+        multiply: Callable[[Array], Array] | None = None,
+    ) -> None:
         self.kernel = kernel
         self.X = X
         self.Y = Y
         self.values = values
+        self.multiply = multiply
         self._diagonal: Array | None = None
 
     @property
@@ -132,6 +142,8 @@ class Gram:
             if (found := fused_held_product(self.kernel, self.values, V)) is not None:
                 return found
             return symmetric_product(self.values, V) if self.is_symmetric else product(self.values, V)
+        if self.multiply is not None:
+            return self.multiply(V)
         if (found := fused_product(self.kernel, self.X, self._right, V)) is not None:
             return found
         return self._symmetric_product(V) if self.is_symmetric else self._product(V)
