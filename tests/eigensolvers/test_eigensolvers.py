@@ -128,6 +128,18 @@ def test_groups_of_copies_of_points():
     assert_allclose(KernelPCA(6, gamma=0.5).fit(X).eigenvalues_, expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_more_pairs_than_the_rank_are_no_reason_for_another_method(dtype):
+    """An invariant subspace is left for its complement, where there is nothing but rounding errors."""
+    X = np.random.default_rng(0).normal(size=(500, 2)).astype(dtype)
+    centered = Gram(Gaussian(0.05), X).held().centered()
+    result = SureKrylov().solve(centered, 55, np.random.default_rng(0))
+    assert result.converged and not result.is_direct
+    expected, _ = naive.kernel_pca(Gaussian(0.05)(X.astype(float)), 55)
+    assert_allclose(result.values, expected, atol=100 * np.finfo(dtype).eps * expected[0])
+    assert_allclose(result.vectors.T @ result.vectors, np.eye(55), atol=100 * np.finfo(dtype).eps)
+
+
 def test_slow_iterations_are_given_up_for_lapack(rng):
     values = 1 + 0.1 * rng.random(size=400)
     vectors, _ = np.linalg.qr(rng.normal(size=(400, 400)))
@@ -202,6 +214,8 @@ def test_auto_chooses_by_size_and_count():
     assert isinstance(EigenOptions("auto").solver(size=200, k=5), Dense)
     assert isinstance(EigenOptions("auto").solver(size=500, k=5), SureKrylov)
     assert isinstance(EigenOptions("auto").solver(size=5001, k=32), BlockKrylov)
+    assert isinstance(EigenOptions("auto").solver(size=1000, k=160), SureKrylov)
+    assert isinstance(EigenOptions("auto").solver(size=1000, k=160, n_bytes=4), Dense)
     assert isinstance(EigenOptions("auto", max_iter=5).solver(size=500, k=5), BlockKrylov)
     assert isinstance(EigenOptions("auto").solver(size=5000, k=2000), Dense)
     assert isinstance(EigenOptions("auto").solver(size=500, k=5, held=False), BlockKrylov)

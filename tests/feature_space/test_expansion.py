@@ -186,3 +186,22 @@ def test_merging_takes_zeros_of_both_signs_as_one(rng):
     short = target.merged()
     assert short.points.shape[0] == len({tuple(row + 0) for row in points})
     assert_allclose((target - short).squared_norms(), 0, atol=1e-12)
+
+
+def test_points_are_prepared_once_for_calls_with_few_queries(rng, monkeypatch):
+    prepared = []
+    against = Gaussian.against
+    monkeypatch.setattr(Gaussian, "against", lambda self, X: prepared.append(len(X)) or against(self, X))
+    expansion = Expansion(Gaussian(0.1), rng.normal(size=(5000, 3)), rng.normal(size=(5000, 2)))
+    Z = rng.normal(size=(400, 3))
+    few = np.concatenate([expansion(Z[row : row + 1]) for row in range(8)])
+    assert prepared == [5000]
+    assert_allclose(few, expansion(Z)[:8], rtol=1e-9, atol=1e-9)
+    assert "_values" not in expansion.__getstate__()
+
+
+def test_a_large_copy_of_points_is_not_kept(rng, monkeypatch):
+    monkeypatch.setattr("preimage.feature_space._expansion.SMALL_COPY", 100)
+    expansion = Expansion(Gaussian(0.1), rng.normal(size=(50, 3)), rng.normal(size=(50, 2)))
+    expansion(rng.normal(size=(1, 3)))
+    assert "_values" not in vars(expansion)

@@ -6,7 +6,7 @@ from numbers import Integral
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy
+from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, itemsize
 from preimage._linalg import determined_count, fix_signs, require_variance
 from preimage._typing import Array
 from preimage._warnings import warn_user
@@ -231,7 +231,8 @@ def _leading_pairs(
 
 
 def _solver(centered: CenteredGram, wanted: Wanted, count: int, options: EigenOptions) -> Eigensolver:
-    solver = options.solver(size=centered.shape[0], k=count, held=centered.is_held)
+    n_bytes = itemsize(centered.dtype)
+    solver = options.solver(size=centered.shape[0], k=count, held=centered.is_held, n_bytes=n_bytes)
     if wanted.fraction is None or not _by_modulus(centered) or isinstance(solver, Dense):
         return solver
     # The sum of moduli, of which the fraction is taken, needs all eigenvalues; that of eigenvalues is the trace.

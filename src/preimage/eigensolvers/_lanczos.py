@@ -34,6 +34,9 @@ LARGE_PROJECTION, WEAKEST = 64, 3
 # Random vectors that look for eigenvectors outside of the basis, how short both together must become, in units of an
 # entry of such a vector, and after how many products at most. See `_missed`.
 PROBES, CERTAIN, MOST_POWERS = 2, 0.05, 6
+# Units of rounding errors that an eigenvalue must exceed to be kept at all; a hundredth of what components need to be
+# determined.
+UNDETERMINED = 100
 
 
 def lanczos(
@@ -72,10 +75,11 @@ def lanczos(
     multiply(rng.standard_normal(n).astype(dtype), rest)  # nearer to what is looked for than a random vector
     rounding, scale = product_rounding(operator), 0.0
     rounding_unit = SOLVER_ROUNDING * epsilon(dtype)
-    beta = float(rest @ rest) ** 0.5
+    beta, coupling = float(rest @ rest) ** 0.5, 0.0
     waiting, next_look = Waiting(k), int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE
 
-    # Invariant: A qⱼ is a combination of q₁ … qⱼ and `rest`, and `rest`, of length β, is orthogonal to them.
+    # Invariant: A qⱼ is a combination of q₁ … qⱼ and `rest`, up to rounding, and `rest`, of length β, is orthogonal to
+    # them.
     for j in range(capacity):
         vector, image, basis = Q[j], images[j], Q[: j + 1]
         np.multiply(rest, 1 / beta, out=vector)
@@ -84,32 +88,39 @@ def lanczos(
         np.multiply(vector, -alpha, out=rest)
         rest += image
         if j:
-            T[j, j - 1] = beta
-            rest -= beta * Q[j - 1]
+            T[j, j - 1] = coupling
+            rest -= coupling * Q[j - 1]
         overlaps = basis @ rest
         rest -= overlaps @ basis
         squared = float(rest @ rest)
         if float(overlaps @ overlaps) > LARGE_PART**2 * squared:
             rest -= (basis @ rest) @ basis
             squared = float(rest @ rest)
-        beta = squared**0.5
+        beta = coupling = squared**0.5
         scale = max(scale, abs(alpha), beta)
-        if not beta > rounding_unit * scale:
-            return None  # an invariant subspace, or numbers that are not finite
+        if not np.isfinite(scale):
+            return None
+        if beta <= rounding_unit * scale:  # an invariant subspace: go on in its complement
+            rest = rng.standard_normal(n).astype(dtype)
+            for _ in range(2):
+                rest -= (basis @ rest) @ basis
+            beta, coupling = float(rest @ rest) ** 0.5, 0.0
         if j + 1 < next_look:
             continue
         projected = T[: j + 1, : j + 1]
         allowed = partial(allowed_residuals, tolerance=tolerance, rounding=rounding, largest=scale)
-        excess = _weakest_excess(projected, beta, k, by_modulus, allowed)
+        excess = _weakest_excess(projected, coupling, k, by_modulus, allowed)
         if excess <= 1:
             values, weights = _ritz(projected, k, by_modulus)
             vectors, products = (weights.T @ basis).T, (weights.T @ images[: j + 1]).T
             result = measured_result(values, vectors, products, tolerance, j + 1, "converged", rounding)
             if result.converged:
                 missed = _missed(operator, result, basis, rounding, rng)
-                if missed is None or _is_unchanged(operator, result, basis, images[: j + 1], missed, by_modulus):
+                if missed is None:
                     return result
-                return None
+                floor = _undetermined(result, rounding)
+                same = _is_unchanged(operator, result, basis, images[: j + 1], missed, floor, by_modulus)
+                return result if same else None
             excess = result.excess
         next_look = j + 1 + waiting.columns(j + 1, excess)
     return None
@@ -124,10 +135,11 @@ def _ritz(T: Array, k: int, by_modulus: bool) -> tuple[Array, Array]:
     return values[order], weights[:, order]
 
 
-def _weakest_excess(T: Array, beta: float, k: int, by_modulus: bool, allowed: Callable[[Array], Array]) -> float:
+def _weakest_excess(T: Array, coupling: float, k: int, by_modulus: bool, allowed: Callable[[Array], Array]) -> float:
     """The largest residual over what is allowed, where the weakest of k pairs converge last.
 
-    The residual of a Ritz pair is β times the last entry of its vector in the basis.
+    The residual of a Ritz pair is the last entry of its vector in the basis, times the length of what the image of the
+    last vector has outside.
     """
     size = T.shape[0]
     if by_modulus or size < LARGE_PROJECTION:
@@ -135,7 +147,7 @@ def _weakest_excess(T: Array, beta: float, k: int, by_modulus: bool, allowed: Ca
     else:
         bands, which = (np.diagonal(T), np.diagonal(T, -1)), (size - k, min(size - k + WEAKEST, size) - 1)
         values, weights = eigh_tridiagonal(*bands, select="i", select_range=which, check_finite=False)
-    return float(np.max(beta * np.abs(weights[-1]) / allowed(values)))
+    return float(np.max(coupling * np.abs(weights[-1]) / allowed(values)))
 
 
 def _missed(
@@ -147,10 +159,7 @@ def _missed(
     eigenvalue that is left. Where they stay below the powers of the weakest pair that was found, times `CERTAIN`,
     nothing is missed: Gaussian numbers of which both are so small have a probability of 1/800.
     """
-    largest = float(np.max(np.abs(result.values)))
-    # Pairs within rounding errors are not determined; it does not matter whether one of them is missed.
-    floor = rounding + SOLVER_ROUNDING * epsilon(basis.dtype) * largest
-    weakest = max(float(np.min(np.abs(result.values))), floor)
+    weakest = max(float(np.min(np.abs(result.values))), _undetermined(result, rounding))
     vectors = rng.standard_normal((operator.shape[0], PROBES)).astype(basis.dtype)
     for _ in range(MOST_POWERS):
         vectors = (operator @ vectors) / weakest
@@ -160,14 +169,26 @@ def _missed(
     return vectors
 
 
+def _undetermined(result: EigenResult, rounding: float) -> float:
+    """Eigenvalues below this are not determined, and it does not matter whether one of them is missed."""
+    largest = float(np.max(np.abs(result.values)))
+    return UNDETERMINED * (rounding + SOLVER_ROUNDING * epsilon(result.values.dtype) * largest)
+
+
 def _is_unchanged(
-    operator: Operator, result: EigenResult, basis: Array, images: Array, missed: Array, by_modulus: bool
+    operator: Operator,
+    result: EigenResult,
+    basis: Array,
+    images: Array,
+    missed: Array,
+    floor: float,
+    by_modulus: bool,
 ) -> bool:
-    """Whether the eigenvalues stay the same when the directions that may be missed join the basis."""
+    """Whether eigenvalues above `floor` stay the same when the directions that may be missed join the basis."""
     more = orthogonalize(missed, basis.T)
     Q, AQ = np.concatenate([basis, more.T]), np.concatenate([images, (operator @ more).T])
     projected = Q @ AQ.T
     values, _ = eigh_descending((projected + projected.T) / 2)
     order = leading_order(values, by_modulus)[: result.values.shape[0]]
-    same = DETERMINED[itemsize(basis.dtype)] * np.abs(result.values)
+    same = np.maximum(DETERMINED[itemsize(basis.dtype)] * np.abs(result.values), floor)
     return bool(np.all(np.abs(values[order] - result.values) <= same))

@@ -40,8 +40,7 @@ class SureKrylov(Eigensolver):
             with stage("Finding eigenvectors", 1) as advance:
                 found = lanczos(operator, multiply, k, affordable, tolerance, rng, by_modulus=by_modulus)
                 advance()
-            if found is not None:
-                return found
+            return Dense().solve(operator, k, rng, by_modulus=by_modulus) if found is None else found
         width = block_width(k)
         iteration = BlockKrylov(tol=self.tol, max_iter=-(-affordable // width))
         result = iteration.solve(operator, k, rng, by_modulus=by_modulus)

@@ -14,11 +14,12 @@ from preimage._typing import Array
 from preimage.feature_space._gram import Gram
 from preimage.kernels import Kernel, ProfileKernel
 
-# Up to these numbers, points are prepared once (squared norms, a shifted copy) and kept for the next call: preparing
-# 2,048 points takes as long as the values of a few hundred queries. With more queries it does not matter, and with more
-# points the copy would cost memory.
+# Points are prepared once (squared norms, a shifted copy) and kept for the next call where a call has at most so many
+# kernel values, and the copy takes at most so many bytes. Preparing takes as long as the values of a few hundred
+# queries: with more of them it does not matter. Ten times larger copies would be noticed next to the model.
 FEW_QUERIES = 512
-FEW_POINTS = 2048
+FEW_VALUES = 2**20
+SMALL_COPY = 32 * 2**20
 
 
 class Expansion:
@@ -177,10 +178,11 @@ class Expansion:
         return Expansion(self.kernel, take_rows(self.points, keep), take_rows(self.coefficients, keep))
 
     def _is_small(self, Z: Array) -> bool:
-        """Whether queries and points are so few that preparing the points would take longer than the values."""
-        both = isinstance(Z, np.ndarray) and isinstance(self.points, np.ndarray)
-        few = both and Z.shape[0] <= FEW_QUERIES and self.points.shape[0] <= FEW_POINTS
-        return few and isinstance(self.kernel, ProfileKernel)
+        """Whether queries are so few that preparing the points would take longer than the values."""
+        if not (isinstance(Z, np.ndarray) and isinstance(self.points, np.ndarray)):
+            return False
+        few = Z.shape[0] <= FEW_QUERIES and Z.shape[0] * self.points.shape[0] <= FEW_VALUES
+        return few and self.points.nbytes <= SMALL_COPY and isinstance(self.kernel, ProfileKernel)
 
     @cached_property
     def _values(self) -> Callable[[Array], Array]:
