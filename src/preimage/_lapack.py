@@ -16,6 +16,7 @@ from scipy.linalg import cython_blas, cython_lapack
 
 from preimage._typing import Array
 
+NOT_POSITIVE = "The matrix is not positive definite: its leading minor of order {} is not."
 LETTERS = {np.dtype(np.float64): "d", np.dtype(np.float32): "s"}
 
 
@@ -49,7 +50,7 @@ def cholesky_factor(A: Array, *, overwrite: bool = False) -> Array:
     # LAPACK stores by columns: what it calls the lower triangle is the upper one here.
     info = potrf(b"L", len(U), U, max(1, len(U)))
     if info:
-        raise np.linalg.LinAlgError(f"The matrix is not positive definite: its leading minor of order {info} is not.")
+        raise np.linalg.LinAlgError(NOT_POSITIVE.format(info))
     return U
 
 
@@ -60,6 +61,23 @@ def cholesky_solve(U: Array, B: Array) -> Array:
         return linalg.cho_solve((U.T, True), B, check_finite=False)
     X = np.array(B, dtype=U.dtype, order="F")
     potrs(b"L", len(U), X.shape[1], U, max(1, len(U)), X, max(1, len(U)))
+    return X
+
+
+def positive_solve(A: Array, B: Array) -> Array:
+    """A⁻¹ B for a symmetric positive definite A, whose memory is used, and B of shape (n, k): factor and solve at once.
+
+    Raises
+    ------
+    LinAlgError
+        Where A is not positive definite.
+    """
+    posv = _routine("posv", A.dtype)
+    if posv is None or not A.flags.c_contiguous:
+        return cholesky_solve(cholesky_factor(A, overwrite=True), B)
+    X, size = np.array(B, dtype=A.dtype, order="F"), max(1, len(A))
+    if info := posv(b"L", len(A), X.shape[1], A, size, X, size):
+        raise np.linalg.LinAlgError(NOT_POSITIVE.format(info))
     return X
 
 

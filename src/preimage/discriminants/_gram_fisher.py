@@ -81,30 +81,27 @@ class GramFisher:
     def directions_of_each(self, ridges: Sequence[float], n_components: int | None = None) -> list[tuple[Array, Array]]:
         """The `directions` of several ridges, which share small decompositions."""
         # S and R of (F3), for class contrasts in place of T: their sum is the identity.
-        parts = [self.matrix.parts(self.ridge(ridge), *self._class_contrasts) for ridge in ridges]
-        S, R = (np.stack([part[place] for part in parts]) for place in (1, 2))
+        solutions, S, R, rounding = self.matrix.parts([self.ridge(ridge) for ridge in ridges], self._class_contrasts)
         # S and R have the same eigenvectors; those of the smaller matrix have more correct digits.
         smaller = (np.trace(S, axis1=1, axis2=2) < np.trace(R, axis1=1, axis2=2))[:, None, None]
         _, vectors = np.linalg.eigh(_symmetric(np.where(smaller, S, -R)))
         s, r = (np.sum(vectors * (each @ vectors), axis=1) for each in (S, R))
         r = np.maximum(r, np.finfo(float).tiny)
+        # The quadratic form αᵀ(N + μK)α of the solution for an eigenvector is s r; it becomes ℓ.
+        scale = np.sqrt(self.counts.sum() / np.maximum(s * r, np.finfo(float).tiny))
+        coefficients = self._coefficients(solutions @ (vectors * scale[:, None, :]))
         found = []
-        for j, (solution, _, _, rounding) in enumerate(parts):
-            distinct = np.flatnonzero(s[j] > SIGNAL_FLOOR * np.count_nonzero(self.counts) * rounding)
-            if distinct.size == 0:
-                found.append((np.zeros(1), np.zeros((len(self.K), 1))))
-                continue
-            ratios = s[j] / r[j]
+        for j, ratios in enumerate(s / r):
+            distinct = np.flatnonzero(s[j] > SIGNAL_FLOOR * np.count_nonzero(self.counts) * rounding[j])
             order = distinct[np.argsort(-ratios[distinct], kind="stable")][:n_components]
-            # The quadratic form αᵀ(N + μK)α of the solution for an eigenvector is s r; it becomes ℓ.
-            scale = np.sqrt(self.counts.sum() / (s[j] * r[j])[order])
-            found.append((ratios[order], self._coefficients(solution @ (vectors[j][:, order] * scale))))
+            nothing = (np.zeros(1), np.zeros((len(self.K), 1)))
+            found.append((ratios[order], coefficients[j][:, order]) if order.size else nothing)
         return found
 
     def contrasts(self, ridge: float) -> Array:
         """Coefficients (n, n_classes) of the discriminants of each class against all others, of any length."""
         centered = self.indicators - np.outer(self.root, self.counts / self.counts.sum())
-        return self._coefficients(self.matrix.parts(self.ridge(ridge), centered)[0])
+        return self._coefficients(self.matrix.parts([self.ridge(ridge)], centered)[0][0])
 
     def moments_of(self, coefficients: Array) -> ClassMoments:
         """Moments of the values of discriminants, by class; for coefficients of shape (…, n, k)."""
@@ -182,22 +179,21 @@ class GramFisher:
         return _LeastSquares(self.matrix.A, self.root, self.matrix.size)
 
     @cached_property
-    def _class_contrasts(self) -> tuple[Array, Array]:
-        """Orthonormal combinations of class indicators that are orthogonal to the constant, and their products with K.
+    def _class_contrasts(self) -> Array:
+        """Orthonormal combinations of class indicators that are orthogonal to the constant.
 
-        Shapes (n, C − 1), for the C classes that have points. The constant itself is left out: the centred kernel does
+        Shape (n, C − 1), for the C classes that have points. The constant itself is left out: the centred kernel does
         not see it.
         """
         present = self.counts > 0
         roots = np.sqrt(self.counts[present])
         combinations = np.linalg.svd(roots[None, :])[2][1:].T
-        contrasts = self.indicators[:, present] @ (combinations / roots[:, None])
-        return contrasts, product(self.matrix.A, contrasts)
+        return self.indicators[:, present] @ (combinations / roots[:, None])
 
     def _coefficients(self, beta: Array) -> Array:
         # They sum to zero; what rounding makes of that would be added to all values.
-        beta = beta - np.outer(self.root, self.root @ beta / (self.root @ self.root))
-        return self.root[:, None] * beta
+        means = self.root @ beta / (self.root @ self.root)
+        return self.root[:, None] * (beta - self.root[:, None] * means[..., None, :])
 
 
 class _LeastSquares:

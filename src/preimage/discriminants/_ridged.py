@@ -1,12 +1,12 @@
 """Systems with a symmetric matrix and a ridge that changes; large ones are factorised in single precision."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from preimage._arrays import epsilon
-from preimage._lapack import cholesky_factor, cholesky_solve
+from preimage._lapack import cholesky_factor, cholesky_solve, positive_solve
 from preimage._linalg import is_semidefinite, rank_tolerance
 from preimage._products import product
 from preimage._threads import large_decomposition
@@ -61,37 +61,45 @@ class Ridged:
                 return solution
             try:
                 with large_decomposition(len(self.A)):
-                    return cholesky_solve(cholesky_factor(self.plus(alpha), overwrite=True), B)
+                    return positive_solve(self._copied_plus(alpha), B)
             except np.linalg.LinAlgError:
                 pass  # eigenvalues tell whether rounding was the reason
         values, vectors = self._eigen_with(alpha)
         along = vectors.T @ B
         return vectors @ (along / (values + alpha)[:, None]) + (B - vectors @ along) / alpha
 
-    def parts(self, alpha: float, B: Array, image: Array | None = None) -> tuple[Array, Array, Array, float]:
+    def parts(self, alphas: Sequence[float], B: Array) -> tuple[Array, Array, Array, Array]:
         """(A + αI)⁻¹ B without its component in the null space of A, and BᵀB divided between A and the ridge.
 
         Parameters
         ----------
-        alpha : float
+        alphas : sequence of r floats
         B : array of shape (m, k)
-        image : array of shape (m, k), optional
-            A B, where it is known from another ridge.
 
         Returns
         -------
-        solution : array of shape (m, k)
+        solutions : array of shape (r, m, k)
             Equal to (A + αI)⁻¹ B up to vectors x with A x = 0, where eigenvectors identify those.
-        explained, rest : arrays of shape (k, k)
+        explained, rest : arrays of shape (r, k, k)
             BᵀA(A + αI)⁻¹B and αBᵀ(A + αI)⁻¹B, whose sum is BᵀB; both accurate where they are small.
-        rounding : float
+        rounding : array of shape (r,)
             What rounding errors of A alone would explain of a unit vector.
         """
-        if not self._takes_eigenvectors(alpha):
-            solution = self.solve(alpha, B)
-            rounding = epsilon(self.A.dtype) * max(1.0, self.size / alpha)
-            image = product(self.A, B) if image is None else image
-            return solution, image.T @ solution, alpha * B.T @ solution, rounding
+        by_factor = [not self._takes_eigenvectors(alpha) for alpha in alphas]
+        if not all(by_factor):
+            found = [self._parts(alpha, B, each) for alpha, each in zip(alphas, by_factor, strict=True)]
+            solutions, explained, rest, rounding = (np.stack(each) for each in zip(*found, strict=True))
+            return solutions, explained, rest, rounding
+        solutions = np.stack([self.solve(alpha, B) for alpha in alphas])
+        ridges = np.asarray(alphas)
+        rest = ridges[:, None, None] * (B.T @ solutions)
+        rounding = epsilon(self.A.dtype) * np.maximum(1.0, self.size / ridges)
+        return solutions, product(self.A, B).T @ solutions, rest, rounding
+
+    def _parts(self, alpha: float, B: Array, by_factor: bool) -> tuple[Array, Array, Array, float]:
+        if by_factor:
+            solutions, explained, rest, rounding = self.parts([alpha], B)
+            return solutions[0], explained[0], rest[0], float(rounding[0])
         values, vectors = self._eigen_with(alpha)
         along = vectors.T @ B
         # The part of B in the null space of A is all ridge: it is added to `rest`, and the solution leaves it out.
@@ -118,6 +126,16 @@ class Ridged:
         ridged = self.A.copy()
         ridged[np.diag_indices_from(ridged)] += alpha
         return ridged
+
+    def _copied_plus(self, alpha: float) -> Array:
+        """A + αI in memory that is used again for the next ridge: new pages take as long as the copy."""
+        np.copyto(self._copy, self.A)
+        self._copy.flat[:: len(self.A) + 1] += alpha
+        return self._copy
+
+    @cached_property
+    def _copy(self) -> Array:
+        return np.empty(self.A.shape, self.A.dtype)
 
     @property
     def _by_eigenvectors(self) -> bool:
