@@ -1,8 +1,10 @@
 """Inner products of class means in feature space, for many widths of a kernel in one pass over the pairs of points."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +12,7 @@ from sklearn.base import clone
 
 from preimage._arrays import array_namespace, from_numpy, is_host, take_rows, to_numpy
 from preimage._progress import stage
-from preimage._rows import block_shape, cut, for_blocks
+from preimage._rows import HOST_COLUMNS, HOST_ROWS, block_shape, cut, for_blocks
 from preimage._threads import available_threads
 from preimage._typing import Array, Targets
 from preimage.exceptions import UnsupportedKernelError
@@ -23,6 +25,10 @@ from preimage.kernels._radial import Gaussian, Laplacian
 # so that results do not depend on threads. Fewer leave threads waiting for the slowest block; each holds a few
 # megabytes of sums for a thousand classes.
 BLOCKS_PER_THREAD = 4
+# Panels of pairs on the host: 4 MiB of kernel values stay between the cache of a core and the shared cache. At least so
+# many panels, so that threads end at about the same time: the first is twice as long as panels are on average. Fewer
+# rows than `FEWEST_ROWS` use BLAS badly; more columns than `MOST_COLUMNS` take memory and save no calls.
+PANEL, PANELS, FEWEST_ROWS, MOST_COLUMNS = 2**19, 32, 16, 2**14
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,16 @@ class _PairSums:
         return self
 
 
+class _Buffer(threading.local):
+    """Memory for the kernel values of a panel, the same each time a thread asks: new pages cost as much as the work."""
+
+    def __init__(self, size: int, dtype: Any) -> None:
+        self._values = np.empty(size, dtype)
+
+    def part(self, shape: tuple[int, int]) -> np.ndarray:
+        return self._values[: shape[0] * shape[1]].reshape(shape)
+
+
 class ClassPairs:
     r"""Labelled points, sorted by class, and sums of kernel values over pairs of classes.
 
@@ -166,7 +182,9 @@ class ClassPairs:
         self.codes = np.sort(codes)
         self.ends = np.cumsum(self.counts)
         self._kernels = [clone(kernel).set_params(gamma=float(gamma)) for gamma in self.gammas]
-        self._quantity = kernel.pairwise.blocks(self.X, self.X)
+        is_numpy = isinstance(self.X, np.ndarray)
+        self._write = kernel.pairwise.block_writer(self.X, self.X) if is_numpy else None
+        self._quantity = None if is_numpy else kernel.pairwise.blocks(self.X, self.X)
         # exp(−2γs) = exp(−γs)²: widths that double need one exponential and squares.
         ratios = self.gammas[1:] / self.gammas[:-1]
         self._doubles = type(kernel) in (Gaussian, Laplacian) and np.allclose(ratios, 2, rtol=1e-12, atol=0)
@@ -175,12 +193,13 @@ class ClassPairs:
         """Inner products of all class means, from half of all pairs of points."""
         n, n_classes = self.X.shape[0], self.counts.size
         total = _PairSums.zeros(0, slice(0, n_classes), n, n_classes, self.gammas.size)
-        row_step, column_step = block_shape(self.X, n)
-        blocks = cut(n, row_step)
+        row_step, column_step = self._panel_shape()
+        size, blocks = min(row_step * max(row_step, column_step), n * n), cut(n, row_step)
+        buffer = None if self._write is None else _Buffer(size, self.X.dtype)
         wave = BLOCKS_PER_THREAD * available_threads() if is_host(self.X) else 1
         with stage("Pairs of points", n * (n + 1) // 2) as advance:
             for part in cut(len(blocks), wave):
-                sums_of_blocks = for_blocks(lambda rows: self._block_sums(rows, column_step), blocks[part], self.X)
+                sums_of_blocks = for_blocks(lambda rows: self._block_sums(rows, column_step, buffer), blocks[part], self.X)
                 for rows, sums in zip(blocks[part], sums_of_blocks, strict=True):
                     total += sums
                     # Each row is paired with itself and all later ones: an arithmetic series.
@@ -225,24 +244,39 @@ class ClassPairs:
             return values
         return without_self_pairs(values, self.counts, self._self_similarity(), self.classes)
 
-    def _block_sums(self, rows: slice, column_step: int) -> _PairSums:
+    def _panel_shape(self) -> tuple[int, int]:
+        """Rows and columns whose pairs are worked on together.
+
+        Long panels on the host: of each width a thread makes a handful of calls for a panel, between which it waits for
+        the interpreter; of tiles it would make a hundred times as many.
+        """
+        shape, n = block_shape(self.X, self.X.shape[0]), self.X.shape[0]
+        if not is_host(self.X) or shape != (HOST_ROWS, HOST_COLUMNS):
+            return shape
+        return max(FEWEST_ROWS, min(PANEL // min(n, MOST_COLUMNS), n // PANELS, HOST_ROWS)), MOST_COLUMNS
+
+    def _block_sums(self, rows: slice, column_step: int, buffer: _Buffer | None) -> _PairSums:
         """Sums over pairs of some rows with themselves and with all later points."""
-        n = self.X.shape[0]
+        n, last = self.X.shape[0], self.gammas.size - 1
         sums = _PairSums.zeros(rows.start, self._classes_of(rows), n, self.counts.size, self.gammas.size)
-        of_rows = self._indicator(rows)
+        of_rows = self._indicator(rows).T
         later = [slice(start, min(start + column_step, n)) for start in range(rows.stop, n, column_step)]
         for columns in [rows, *later]:
             on_diagonal = columns is rows
             classes, of_columns = self._classes_of(columns), self._indicator(columns)
             place = slice(columns.start - rows.start, columns.stop - rows.start)
-            for level, values in enumerate(self._values(rows, columns)):
-                by_row_class = of_rows.T @ values  # (classes of the rows, columns)
-                by_class = to_numpy(by_row_class @ of_columns)
+            for level, values in enumerate(self._values(rows, columns, buffer)):
+                by_row_class = of_rows @ values  # (classes of the rows, columns)
+                by_class, column_sums = to_numpy(by_row_class @ of_columns), to_numpy(_column_sums(by_row_class))
                 sums.by_class[level, :, classes] += 0.5 * by_class if on_diagonal else by_class
-                sums.row_sums[level, place] += to_numpy(_column_sums(by_row_class))
+                sums.row_sums[level, place] += column_sums
                 if not on_diagonal:  # the mirror image of the tile: its row sums belong to the rows
                     sums.row_sums[level, : rows.stop - rows.start] += to_numpy(_row_sums(values))
-                sums.squares[level] += (1 if on_diagonal else 2) * _sum_of_squares(values)
+                weight = 1 if on_diagonal else 2
+                if self._doubles and level:  # squares of one width are the values of the next
+                    sums.squares[level - 1] += weight * column_sums.sum()
+                if not self._doubles or level == last:
+                    sums.squares[level] += weight * _sum_of_squares(values)
         return sums
 
     def _members(self, number: int) -> slice:
@@ -258,17 +292,26 @@ class ClassPairs:
             for other in cut(columns.stop - columns.start, column_step)
         ]
 
-    def _values(self, rows: slice, columns: slice) -> Iterator[Array]:
+    def _values(self, rows: slice, columns: slice, buffer: _Buffer | None = None) -> Iterator[Array]:
         """Kernel values of a tile, one width after another; each array lives until the next is asked for."""
-        quantity = self._quantity(rows, columns)
+        quantity = self._tile(rows, columns, buffer)
         if not self._doubles:
             yield from (kernel.profile(quantity) for kernel in self._kernels)
             return
-        values = self._kernels[0].profile(quantity)
-        yield values
+        self._kernels[0].apply_profile(quantity)
+        yield quantity
         for _ in self._kernels[1:]:
-            values *= values
-            yield values
+            quantity *= quantity
+            yield quantity
+
+    def _tile(self, rows: slice, columns: slice, buffer: _Buffer | None) -> Array:
+        """What the kernel depends on, for the pairs of a tile, in an array that may be written to."""
+        if self._write is None:
+            return self._quantity(rows, columns)
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        out = np.empty(shape, self.X.dtype) if buffer is None else buffer.part(shape)
+        self._write(rows, columns, out)
+        return out
 
     def _indicator(self, points: slice) -> Array:
         """Ones where a point is of a class, for the classes of consecutive points alone."""
@@ -281,7 +324,7 @@ class ClassPairs:
     @cached_property
     def _dense_like(self) -> Array:
         """An array of the library, device and precision of kernel values."""
-        return self._kernels[0].profile(self._quantity(slice(0, 1), slice(0, 1)))
+        return self._kernels[0].profile(self._tile(slice(0, 1), slice(0, 1), None))
 
     def _self_similarity(self) -> np.ndarray:
         """k(x, x), which is the same for all points of a kernel of a distance."""
