@@ -281,10 +281,10 @@ def test_candidates_left_open_follow_the_scale_of_the_data(rng):
     assert_allclose(large.best_error_, small.best_error_ * 1000**2, rtol=1e-3)
 
 
-def test_every_width_is_a_step_of_progress(rng):
+def test_every_candidate_is_a_step_of_progress(rng):
     calls = []
     with report_progress(lambda *call: calls.append(call)):
-        DenoisingSearch(0.1, gammas=(0.5, 1.0, 2.0), n_components=(2,)).fit(rng.normal(size=(40, 3)))
+        DenoisingSearch(0.1, gammas=(0.5, 1.0, 2.0), n_components=(2,), penalties=(0.1,)).fit(rng.normal(size=(40, 3)))
     assert calls[:4] == [(done, 3, "Choosing the model") for done in range(4)]
 
 

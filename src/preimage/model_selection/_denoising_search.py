@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import is_host, is_lazy, itemsize, take_rows, to_numpy
+from preimage._arrays import array_namespace, concat_rows, is_host, is_lazy, itemsize, take_rows, to_numpy
 from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress, stage
-from preimage._rows import for_blocks
+from preimage._rows import cut, for_blocks
 from preimage._threads import run_several, within_n_jobs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, check_points, generator
@@ -23,7 +23,7 @@ from preimage.estimators._kernel_input import check_queries
 from preimage.estimators._preimages import points_of
 from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
-from preimage.feature_space import Subspace
+from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection._denoising_criteria import (
     AddedNoise,
@@ -35,7 +35,7 @@ from preimage.model_selection._denoising_criteria import (
     estimate_noise,
 )
 from preimage.persistence import Saved
-from preimage.solvers import FixedPoint, Gradient, Preimage
+from preimage.solvers import FixedPoint, Gradient, TargetSolver
 
 # Candidates for the width c = 1/γ as multiples of the median squared distance, which frees them of the data's scale.
 # In much narrower kernels every row is far from all others, and much wider ones are nearly linear.
@@ -51,6 +51,9 @@ FEWEST_COLUMNS = 16
 # so pre-images need no more digits than this.
 SEARCH_TOLERANCE = 1e-4
 SEARCH_STEPS = 100
+# Coefficients of the targets whose pre-images are sought together: 32 MiB for each thread. With ten times fewer, steps
+# of the search on a few hundred rows are so small that threads wait for the interpreter.
+TARGET_ENTRIES = 2**22
 # Matrices of the size of the Gram matrix that a fit holds: itself, and temporaries of a dense decomposition.
 GRAM_COPIES = 3
 # Rows that are always left to fit to, however many judge.
@@ -75,10 +78,23 @@ class _Denoiser:
     queries: Array
     coordinates: Array
 
-    def outputs(self, count: int, solvers: Sequence[Preimage]) -> list[Array]:
-        """The rows denoised with so many components, by each solver."""
-        subspace, Y = self.subspace.leading(count), self.coordinates[:, :count]
-        return [solver.inverse(subspace, Y, self.queries).points for solver in solvers]
+    @property
+    def counts_at_once(self) -> int:
+        """Numbers of components whose pre-images are sought together: many make few, large steps."""
+        return max(1, TARGET_ENTRIES // (self.queries.shape[0] * self.subspace.frame.points.shape[0]))
+
+    def outputs(self, counts: Sequence[int], solver: TargetSolver) -> list[Array]:
+        """The rows denoised with each number of components."""
+        q, xp = self.queries.shape[0], array_namespace(self.queries)
+        targets = [self.subspace.leading(count).embed(self.coordinates[:, :count]) for count in counts]
+        together = Expansion(
+            targets[0].kernel,
+            targets[0].points,
+            concat_rows(*[each.coefficients.T for each in targets]).T,
+            squared_norms=xp.concat([each.squared_norms() for each in targets]),
+        )
+        found = solver.solve(together, concat_rows(*[self.queries] * len(counts))).points
+        return [found[number * q : (number + 1) * q, :] for number in range(len(counts))]
 
 
 @dataclass(frozen=True)
@@ -87,15 +103,9 @@ class _Width:
 
     gamma: float
     model: _Denoiser
-    few: list[int]
+    counts: list[int]
     training_models: list[_Denoiser]
-
-    def counts(self, wanted: list[int]) -> list[int]:
-        """The numbers of components that the model has."""
-        return sorted({min(count, len(self.model.subspace)) for count in wanted})
-
-    def judges_training_rows(self, count: int) -> bool:
-        return count in self.few and all(count <= len(each.subspace) for each in self.training_models)
+    few: list[int]
 
 
 class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimator):
@@ -305,22 +315,30 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
     def _candidates(self, X: Array, rest: Array, error: ErrorEstimate, joint: JointStein | None) -> list[Candidate]:
         """All candidates with their errors, in the order of widths, numbers of components and penalties."""
         gammas, counts = self._gammas(rest), self._counts(rest)
-        with warnings.catch_warnings(), stage("Choosing the model", len(gammas) * len(counts)) as advance:
+        total = sum(len(counts) * len(self._penalties(gamma)) for gamma in gammas)
+        with warnings.catch_warnings(), stage("Choosing the model", total) as advance:
             warnings.simplefilter("ignore", RankWarning)  # more components than there are make no candidate
             widths = self._fitted_widths(X, rest, gammas, counts, error, joint)
-            trials = [(width, count) for width in widths for count in width.counts(counts)]
+            trials = [
+                (width, width.counts[part], penalty)
+                for width in widths
+                for penalty in self._penalties(width.gamma)
+                for part in cut(len(width.counts), width.model.counts_at_once)
+            ]
 
-            def judge(trial: tuple[_Width, int]) -> list[Candidate]:
+            def judge(trial: tuple[_Width, list[int], float]) -> list[Candidate]:
                 found = self._judged(*trial, error, joint)
-                advance()
+                advance(len(found))
                 return found
 
             # Each on one core: better than threads inside many small problems.
-            return [candidate for part in for_blocks(judge, trials, X) for candidate in part]
+            found = [candidate for part in for_blocks(judge, trials, X) for candidate in part]
+        place = {gamma: number for number, gamma in enumerate(gammas)}
+        return sorted(found, key=lambda each: (place[each.gamma], each.n_components))
 
     def _fitted_widths(
         self, X: Array, rest: Array, gammas: list[float], counts: list[int], error: ErrorEstimate, joint: Any
-    ) -> list["_Width"]:
+    ) -> list[_Width]:
         """The models of all widths: one for new rows, and two for rows of the training set where they judge."""
         # With more components rows of the training set need folds, whatever their error without.
         few = [count for count in counts if joint is not None and not needs_folds(count, X.shape[0])]
@@ -337,19 +355,28 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
 
         at_once = max(1, memory_budget(None, X) // (GRAM_COPIES * X.shape[0] ** 2 * itemsize(X.dtype)))
         models = run_several(fit, fits, at_once) if is_host(X) else [fit(each) for each in fits]
-        n = len(kinds)
-        return [_Width(gamma, models[n * j], few, models[n * j + 1 : n * (j + 1)]) for j, gamma in enumerate(gammas)]
+        widths = []
+        for number, gamma in enumerate(gammas):
+            model, *training_models = models[number * len(kinds) : (number + 1) * len(kinds)]
+            most = min([len(each.subspace) for each in training_models], default=0)
+            in_model = sorted({min(count, len(model.subspace)) for count in counts})
+            widths.append(_Width(gamma, model, in_model, training_models, [count for count in few if count <= most]))
+        return widths
 
-    def _judged(self, width: "_Width", count: int, error: ErrorEstimate, joint: JointStein | None) -> list[Candidate]:
-        """The candidates of one width and number of components."""
-        penalties = self._penalties(width.gamma)
-        solvers = [self._solver(penalty, tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS) for penalty in penalties]
-        errors = [error.of(output) for output in width.model.outputs(count, solvers)]
-        training_errors = [np.nan] * len(penalties)
-        if joint is not None and width.judges_training_rows(count):
-            outputs = zip(*[model.outputs(count, solvers) for model in width.training_models], strict=True)
-            training_errors = [joint.estimate.of_outputs(here, there) for here, there in outputs]
-        return [Candidate(width.gamma, count, *rest) for rest in zip(penalties, errors, training_errors, strict=True)]
+    def _judged(
+        self, width: _Width, counts: list[int], penalty: float, error: ErrorEstimate, joint: JointStein | None
+    ) -> list[Candidate]:
+        """The candidates of one width and penalty, with some numbers of components."""
+        solver = self._solver(penalty, tol=SEARCH_TOLERANCE, max_iter=SEARCH_STEPS)
+        errors = [error.of(output) for output in width.model.outputs(counts, solver)]
+        training_errors: dict[int, float] = {}
+        if joint is not None and (few := [count for count in counts if count in width.few]):
+            outputs = zip(*[model.outputs(few, solver) for model in width.training_models], strict=True)
+            training_errors = dict(zip(few, [joint.estimate.of_outputs(*pair) for pair in outputs], strict=True))
+        return [
+            Candidate(width.gamma, count, penalty, each, training_errors.get(count, np.nan))
+            for count, each in zip(counts, errors, strict=True)
+        ]
 
     def _solver(self, penalty: float, **options: Any) -> FixedPoint | Gradient:
         if self.bounds is None:

@@ -199,7 +199,9 @@ class ClassPairs:
         wave = BLOCKS_PER_THREAD * available_threads() if is_host(self.X) else 1
         with stage("Pairs of points", n * (n + 1) // 2) as advance:
             for part in cut(len(blocks), wave):
-                sums_of_blocks = for_blocks(lambda rows: self._block_sums(rows, column_step, buffer), blocks[part], self.X)
+                sums_of_blocks = for_blocks(
+                    lambda rows: self._block_sums(rows, column_step, buffer), blocks[part], self.X
+                )
                 for rows, sums in zip(blocks[part], sums_of_blocks, strict=True):
                     total += sums
                     # Each row is paired with itself and all later ones: an arithmetic series.
