@@ -93,3 +93,17 @@ def test_bad_conventions_are_refused():
 def test_large_samples_are_subsampled(rng):
     X = rng.normal(size=(6000, 2))
     assert_allclose(squared_distance_percentile(X, 50), np.median(pdist(X, "sqeuclidean")), rtol=0.05)
+
+
+@pytest.mark.parametrize("percentile", [0, 1, 33.3, 50, 99.9, 100])
+@pytest.mark.parametrize("n", [2, 3, 200, 700])
+def test_percentiles_in_pieces_are_those_of_all_pairs(rng, n, percentile):
+    for X in (
+        rng.normal(size=(n, 3)),
+        np.repeat(rng.normal(size=(n, 2)), 2, axis=0),
+        np.round(rng.normal(size=(n, 3))),
+    ):
+        pairs = pdist(X, "sqeuclidean")
+        expected = max(np.percentile(pairs, percentile), pairs[pairs > 0].min(initial=np.inf))
+        if np.isfinite(expected):
+            assert_allclose(squared_distance_percentile(X, percentile), expected, rtol=1e-13)

@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from preimage import KernelFisherDiscriminant, KernelPCA
+from preimage import KernelFisherDiscriminant, KernelPCA, _threads
 from preimage.kernels import Gaussian, Laplacian, Linear, ScaledInputs
 from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.model_selection._width_search import WidthSearch, class_mean_radius
@@ -279,3 +279,16 @@ def test_the_best_score_is_the_highest_of_the_candidates(criterion):
     X, y = load_iris(return_X_y=True)
     search = WidthSearch(criterion=criterion, gammas=np.geomspace(1e-3, 1e2, 11)).fit(X, y)
     assert search.best_score_ == search.criteria_[criterion].max()
+
+
+def test_the_width_does_not_depend_on_threads(monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    searches = []
+    for threads in (1, 2, 8):
+        monkeypatch.setattr(_threads, "allowed_threads", lambda count=threads: count)
+        searches.append(WidthSearch().fit(X[:700], y[:700]))
+    searches.append(WidthSearch(n_jobs=3).fit(X[:700], y[:700]))
+    for other in searches[1:]:
+        assert other.best_gamma_ == searches[0].best_gamma_
+        for name, curve in other.criteria_.items():
+            assert_array_equal(curve, searches[0].criteria_[name])

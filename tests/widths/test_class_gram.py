@@ -1,5 +1,7 @@
 """Inner products of class means: those of the whole kernel matrix, for every width, block and library."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -165,6 +167,24 @@ def test_threads_change_no_bit(block_shape):
         together = class_gram(X, y, DOUBLING)
     for name in ("values", "squared_norms", "squared_row_sums"):
         assert_array_equal(getattr(together, name), getattr(alone, name))
+
+
+def test_panels_of_large_data_are_few_and_long():
+    many = np.zeros((40_000, 1))
+    rows, columns = ClassPairs(many, np.arange(40_000) % 2, [1.0])._panel_shape()
+    assert columns == 2**14 and 8 * rows * columns <= 2**22
+    rows, columns = ClassPairs(many[:2000], np.arange(2000) % 2, [1.0])._panel_shape()
+    assert 2000 // rows >= 32 and columns >= 2000
+
+
+def test_memory_is_a_few_panels():
+    X, y = np.random.default_rng(0).normal(size=(6000, 3)), np.arange(6000) % 5
+    class_gram(X[:100], y[:100], DOUBLING)
+    tracemalloc.start()
+    class_gram(X, y, DOUBLING)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.2 * 8 * 6000**2
 
 
 def test_joined_widths_are_those_of_one_pass():

@@ -86,14 +86,15 @@ class GramFisher:
         smaller = (np.trace(S, axis1=1, axis2=2) < np.trace(R, axis1=1, axis2=2))[:, None, None]
         _, vectors = np.linalg.eigh(_symmetric(np.where(smaller, S, -R)))
         s, r = (np.sum(vectors * (each @ vectors), axis=1) for each in (S, R))
-        r = np.maximum(r, np.finfo(float).tiny)
+        # Directions whose signal is rounding noise are dropped.
+        distinct = s > SIGNAL_FLOOR * np.count_nonzero(self.counts) * rounding[:, None]
+        s, r = np.where(distinct, s, 0.0), np.where(distinct, np.maximum(r, np.finfo(float).tiny), 1.0)
         # The quadratic form αᵀ(N + μK)α of the solution for an eigenvector is s r; it becomes ℓ.
-        scale = np.sqrt(self.counts.sum() / np.maximum(s * r, np.finfo(float).tiny))
+        scale = np.sqrt(self.counts.sum() / np.where(distinct, s * r, 1.0))
         coefficients = self._coefficients(solutions @ (vectors * scale[:, None, :]))
         found = []
         for j, ratios in enumerate(s / r):
-            distinct = np.flatnonzero(s[j] > SIGNAL_FLOOR * np.count_nonzero(self.counts) * rounding[j])
-            order = distinct[np.argsort(-ratios[distinct], kind="stable")][:n_components]
+            order = np.argsort(-ratios, kind="stable")[: np.count_nonzero(distinct[j])][:n_components]
             nothing = (np.zeros(1), np.zeros((len(self.K), 1)))
             found.append((ratios[order], coefficients[j][:, order]) if order.size else nothing)
         return found

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, in_precision, to_numpy
 from preimage._progress import ReportsProgress, reports_progress
+from preimage._threads import on_own_threads
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
@@ -244,6 +245,7 @@ class KernelFisherDiscriminant(
         self.random_state = random_state
 
     @reports_progress
+    @on_own_threads
     def fit(self, X: Rows, y: Targets = None, sample_weight: Targets = None) -> "KernelFisherDiscriminant":
         """Find the discriminants of the classes.
 
@@ -276,6 +278,7 @@ class KernelFisherDiscriminant(
         return self._store(table.problem(), replace(options, sparsity=count), data, points, landmarks, results)
 
     @available_if(_learns_from_streams)
+    @on_own_threads
     def partial_fit(
         self, X: Rows, y: Targets, classes: Targets = None, sample_weight: Targets = None
     ) -> "KernelFisherDiscriminant":

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import as_points, take_rows
 from preimage._progress import ReportsProgress, reports_progress
+from preimage._threads import at_most
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
@@ -125,6 +126,9 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         Most rows that "randomized_ball" draws.
     refit : bool, default=True
         Whether to fit the estimator with the best width on all data.
+    n_jobs : int or None, default=None
+        Threads for the search; None or −1 is all cores. The width does not depend on it. The estimator decides itself
+        how many it uses.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
@@ -190,6 +194,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         "n_samples": [Interval(Integral, 2, None, closed="left"), None],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
         "refit": ["boolean"],
+        "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -205,6 +210,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         n_samples: int | None = None,
         n_steps: int = 200,
         refit: bool = True,
+        n_jobs: int | None = None,
         verbose: bool = False,
         random_state: Seed = 0,
     ) -> None:
@@ -216,6 +222,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         self.n_samples = n_samples
         self.n_steps = n_steps
         self.refit = refit
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
@@ -241,11 +248,12 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         param, kernel = self._width()
         points, y = self._points(X, y, param)
         rng = generator(self.random_state)
-        sample, labels = self._sample(points, y, fit_params.get("sample_weight"), rng)
-        curves = self._curves(sample, labels, kernel, rng)
+        with at_most(self.n_jobs):
+            sample, labels = self._sample(points, y, fit_params.get("sample_weight"), rng)
+            curves = self._curves(sample, labels, kernel, rng)
+            self.best_gamma_ = settled_gamma(curves, sample, kernel, f"WidthSearch: {self.criterion}")
         self.classes_ = np.unique(labels)
         self.gammas_, self.criteria_ = curves.gammas, curves.criteria
-        self.best_gamma_ = settled_gamma(curves, sample, kernel, f"WidthSearch: {self.criterion}")
         self.best_index_ = int(np.argmin(np.abs(np.log(self.gammas_ / self.best_gamma_))))
         self.best_score_ = float(self.criteria_[self.criterion][self.best_index_])
         self.best_params_ = {param: self.best_gamma_}

@@ -184,7 +184,8 @@ class ClassPairs:
         self._kernels = [clone(kernel).set_params(gamma=float(gamma)) for gamma in self.gammas]
         is_numpy = isinstance(self.X, np.ndarray)
         self._write = kernel.pairwise.block_writer(self.X, self.X) if is_numpy else None
-        self._quantity = None if is_numpy else kernel.pairwise.blocks(self.X, self.X)
+        if not is_numpy:
+            self._quantity = kernel.pairwise.blocks(self.X, self.X)
         # exp(−2γs) = exp(−γs)²: widths that double need one exponential and squares.
         ratios = self.gammas[1:] / self.gammas[:-1]
         self._doubles = type(kernel) in (Gaussian, Laplacian) and np.allclose(ratios, 2, rtol=1e-12, atol=0)
