@@ -10,7 +10,7 @@ from scipy import sparse
 
 from preimage import _rows, _threads
 from preimage._arrays import to_numpy
-from preimage._rows import ThreadBuffer, cut, forced_block_shape, map_rows, sum_rows
+from preimage._rows import PANEL_ENTRIES, ThreadBuffer, cut, forced_block_shape, map_rows, panel_rows, sum_rows
 from preimage._threads import run_parallel
 
 
@@ -127,3 +127,9 @@ def test_sums_write_into_no_term(rng):
 def test_sums_widen_where_a_term_does():
     terms = [np.ones(2, np.float32), np.ones(2, np.float32), np.ones(2) * 1e-12, np.ones(2)]
     assert sum_rows(lambda rows: terms[int(rows[0, 0])], np.arange(4.0)[:, None], rows=1)[0] == 3 + 1e-12
+
+
+@pytest.mark.parametrize(("n", "rows"), [(10, 128), (4000, 128), (5000, 157), (20_000, 52), (2_000_000, 1)])
+def test_panels_are_few_and_small(n, rows):
+    assert panel_rows(n, n) == rows
+    assert rows * n <= max(PANEL_ENTRIES, n)

@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon, is_host, itemsize
 from preimage._lapack import largest_eigenpairs, symmetric_multiplier
-from preimage._products import product
+from preimage._products import is_shared, product
 from preimage._threads import large_decomposition
 from preimage._typing import Array
 from preimage.exceptions import UnsupportedKernelError
@@ -174,8 +174,10 @@ def symmetric_product(A: Array, V: Array) -> Array:
             for vector, image in zip(rows, out, strict=True):
                 multiply(vector, image)
             return out.T
+    if is_shared(A, V):
+        return product(A, V)  # pieces of rows, each of which is one piece of memory
     # For a symmetric matrix in C order, BLAS is a quarter faster on Vᵀ A than on A V.
-    return product(V.T, A).T
+    return (V.T @ A).T
 
 
 def orthonormal_columns(W: Array, floor: float = 0.0) -> Array:

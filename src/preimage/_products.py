@@ -8,19 +8,16 @@ from preimage._typing import Array
 # Multiplications below which a product is left to one thread: about a tenth of a millisecond, ten times what it takes
 # to call threads. Ten times larger, products of the orthogonalisation in a fit of a few thousand points stay serial.
 FEWEST_MULTIPLICATIONS = 2**22
-# Pieces that a product is cut into where several threads share it: enough that sixteen threads, of which one may be
-# held up, end at about the same time. Ten times as many are so small that BLAS spends its time on preparing them.
-PIECES = 64
+# Pieces per thread: the two of a thread that is held up are then done by two others. Ten times as many are so small
+# that BLAS spends its time on preparing them, and threads spend it on waiting for the interpreter.
+PIECES_PER_THREAD = 2
 # Pieces of a sum. Each needs an array of the size of the result.
 SUMMANDS = 16
 
 
 def product(A: Array, B: Array) -> Array:
-    """A @ B; large products of NumPy arrays are shared among the threads of the caller.
-
-    The pieces do not depend on the number of threads, and so neither does the result where there are several.
-    """
-    if not _is_shared(A, B):
+    """A @ B; large products of NumPy arrays are shared among the threads of the caller."""
+    if not is_shared(A, B):
         return A @ B
     (n, m), k = A.shape, B.shape[1]
     if m > 4 * max(n, k):
@@ -30,7 +27,8 @@ def product(A: Array, B: Array) -> Array:
     return _stacked(B.T, A.T).T
 
 
-def _is_shared(A: Array, B: Array) -> bool:
+def is_shared(A: Array, B: Array) -> bool:
+    """Whether several threads work on A @ B: NumPy arrays that are large enough, and threads that may be used."""
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim == B.ndim == 2):
         return False
     return A.shape[0] * A.shape[1] * B.shape[1] >= 2 * FEWEST_MULTIPLICATIONS and available_threads() > 1
@@ -41,7 +39,7 @@ def _stacked(A: Array, B: Array) -> Array:
     (n, m), k = A.shape, B.shape[1]
     out = np.empty((k, n), np.result_type(A, B))
     # A multiple of eight rows, which the inner loops of BLAS take at a time.
-    step = max(-(-n // PIECES), -(-FEWEST_MULTIPLICATIONS // (m * k)))
+    step = max(-(-n // (PIECES_PER_THREAD * available_threads())), -(-FEWEST_MULTIPLICATIONS // (m * k)))
     step = -(-step // 8) * 8
 
     def fill(start: int) -> None:

@@ -24,6 +24,15 @@ from preimage._typing import Array, Rows
 # smaller spends its time in calls, for which all threads share one interpreter.
 HOST_ROWS = 256
 HOST_COLUMNS = 512
+# Blocks that need no temporary arrays may be larger, and threads then wait less often for the interpreter: eight MiB in
+# float64, a part of the last cache. Ten times larger leaves that cache between two steps; ten times smaller is a tile.
+# Panels have at least so many rows, with which a matrix of a few hundred points is filled fastest, and a matrix has at
+# most so many panels of more rows than that: two for each of sixteen threads. Products, for which each thread needs a
+# panel of its own, cut them into so many columns.
+PANEL_ENTRIES = 2**20
+PANEL_ROWS = 128
+PANEL_COLUMNS = 4096
+MOST_PANELS = 32
 # A device works on all columns, and as many rows as memory allows. Beyond 16,384 rows it is busy anyway; below 64 it
 # would wait for calls, and running out of memory is then the clearer answer.
 FEWEST_DEVICE_ROWS, MOST_DEVICE_ROWS = 64, 2**14
@@ -195,6 +204,20 @@ class ThreadBuffer(threading.local):
     def part(self, n_rows: int, n_columns: int) -> Array:
         """The matrix, cut to a size."""
         return self._values[:n_rows, :n_columns]
+
+
+def panel_rows(n_rows: int, n_columns: int) -> int:
+    """Rows of the panels, of all columns, in which a host matrix is filled in place.
+
+    It does not depend on the number of threads, so that values do not either.
+    """
+    rows = max(PANEL_ROWS, -(-n_rows // MOST_PANELS))
+    return max(1, min(rows, PANEL_ENTRIES // max(n_columns, 1)))
+
+
+def is_block_shape_forced() -> bool:
+    """Whether `forced_block_shape` is in force."""
+    return _forced.get() is not None
 
 
 @contextlib.contextmanager

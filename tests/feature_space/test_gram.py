@@ -10,7 +10,7 @@ from preimage import _threads
 from preimage._arrays import to_numpy
 from preimage._rows import forced_block_shape
 from preimage._threads import at_most
-from preimage.feature_space import Gram
+from preimage.feature_space import Gram, _gram
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 
 KERNELS = [Gaussian(0.3), Polynomial(2), Linear() * Gaussian(0.2), Laplacian(0.3)]
@@ -53,6 +53,30 @@ def test_entries_and_products_do_not_depend_on_the_number_of_threads(kernel, rng
     assert all((each == entries[0]).all() for each in entries)
     for each in products:  # partial sums are one per thread
         assert_allclose(each, products[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Linear()], ids=repr)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_panels_give_what_tiles_give_with_any_number_of_threads(kernel, dtype, rng, monkeypatch):
+    X, Y, V = (rng.normal(size=size).astype(dtype) for size in ((700, 5), (600, 5), (600, 3)))
+    W = rng.normal(size=(700, 3)).astype(dtype)
+    X[::7] = X[1::7]  # distances that are rounding
+    with forced_block_shape(64, 96):
+        expected = [Gram(kernel, X).dense(), Gram(kernel, X, Y).dense(), Gram(kernel, X, Y) @ V, Gram(kernel, X) @ W]
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)
+    monkeypatch.setattr(_gram, "PANEL_COLUMNS", 250)  # narrower than the matrix
+    found = []
+    for threads in (1, 2, 8):
+        with at_most(threads):
+            found.append([Gram(kernel, X).dense(), Gram(kernel, X, Y).dense(), Gram(kernel, X, Y) @ V])
+            symmetric = Gram(kernel, X) @ W
+        tolerance = 1e-12 if dtype == np.float64 else 1e-3
+        for result, right in zip([*found[-1], symmetric], expected, strict=True):
+            assert result.dtype == dtype
+            assert_allclose(result, right, atol=tolerance * max(1, abs(right).max()))
+        assert (found[-1][0] == found[-1][0].T).all()
+    for each in found[1:]:
+        assert all((result == first).all() for result, first in zip(each, found[0], strict=True))
 
 
 def test_large_held_products_do_not_depend_on_the_number_of_threads(rng, monkeypatch):

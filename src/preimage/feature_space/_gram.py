@@ -11,7 +11,19 @@ from preimage._arrays import array_namespace, copy_transposed, device_kwargs, ep
 from preimage._lapack import symmetric_multiplier
 from preimage._linalg import symmetric_product
 from preimage._products import product
-from preimage._rows import ThreadBuffer, block_shape, cut, for_blocks, map_rows, sum_rows
+from preimage._rows import (
+    PANEL_COLUMNS,
+    PANEL_ROWS,
+    ThreadBuffer,
+    block_shape,
+    cut,
+    for_blocks,
+    is_block_shape_forced,
+    map_rows,
+    panel_rows,
+    sum_rows,
+)
+from preimage._threads import available_threads, run_parallel
 from preimage._typing import Array, Block
 from preimage.feature_space._fused import fused_column_step, fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
@@ -23,6 +35,11 @@ ASYMMETRY_ROWS = 16
 # added to the others: with one per block, adding would take as long as multiplying for many columns. With ten times as
 # many blocks, threads would find nothing to do on a few thousand points.
 ROW_BLOCKS_PER_SUM = 8
+# Entries of a matrix that are worth calling threads for: they take half a millisecond, ten times what a call takes.
+WORTH_THREADS_ENTRIES = 2**17
+# Threads up to which a symmetric product is faster with tiles that stay in a second-level cache. With more, threads
+# wait for the interpreter more often than tiles are worth.
+FEW_THREADS = 4
 # Memory for a held matrix, relative to its entries: some room for work on them.
 ROOM_FOR_WORK = 1.25
 
@@ -158,6 +175,8 @@ class Gram:
         if self.is_symmetric and (found := fused_gram(self.kernel, self.X)) is not None:
             return found
         n, m = self.shape
+        if self._has_panels:
+            return self._filled_by_panels(panel_rows(n, m))
         row_step, column_step = block_shape(self.X, m)
         if self.is_symmetric:
             # The first tile of a row of tiles then contains the square on the diagonal.
@@ -186,6 +205,36 @@ class Gram:
         for_blocks(fill_and_mirror if self.is_symmetric else fill, tiles, self.X, self._right)
         return out
 
+    @property
+    def _has_panels(self) -> bool:
+        """Whether large blocks are fast: the kernel writes them in place."""
+        on_host = isinstance(self.X, np.ndarray) and isinstance(self._right, np.ndarray)
+        return on_host and self.kernel.writes_in_place and not is_block_shape_forced()
+
+    def _filled_by_panels(self, step: int) -> Array:
+        """All entries, in panels of `step` rows that need no work space and a few calls each."""
+        n, m = self.shape
+        out = np.empty((n, m), self.dtype)
+        write = self.kernel.block_writer(self.X, self._right)
+
+        def fill(rows: slice) -> None:
+            write(rows, slice(0, m), out[rows])
+
+        def fill_from_diagonal(rows: slice) -> None:
+            write(rows, slice(rows.start, n), out[rows, rows.start :])
+            out[rows, rows] = _mean_with_transpose(out[rows, rows])
+
+        def mirror(rows: slice) -> None:
+            copy_transposed(out[rows, : rows.start], out[: rows.start, rows])
+
+        panels = cut(n, step)
+        if self.is_symmetric:
+            run_parallel(fill_from_diagonal, panels)
+            run_parallel(mirror, panels[::-1])  # the longest first
+        else:
+            run_parallel(fill, panels)
+        return out
+
     def _tile_values(self, row_step: int, column_step: int) -> Block:
         """f with f(rows, columns) = k(X[rows], Y[columns]), valid until the same thread calls it again."""
         if not (is_host(self.X) and is_host(self._right)):
@@ -206,6 +255,8 @@ class Gram:
 
     def _product(self, V: Array) -> Array:
         n, m = self.shape
+        if self._has_panels and isinstance(V, np.ndarray) and m:
+            return self._product_by_panels(V)
         row_step, column_step = block_shape(self.X, m)
         block = self._tile_values(row_step, column_step)
         tiles = cut(m, column_step) or [slice(0, 0)]  # no columns: a product of zeros
@@ -218,10 +269,32 @@ class Gram:
 
         return map_rows(rows_of_product, range(n), rows=row_step, device_of=self.X)
 
+    def _product_by_panels(self, V: Array) -> Array:
+        """K V in blocks of rows that need no memory but one buffer per thread."""
+        n, m = self.shape
+        out = np.empty((n, V.shape[1]), np.result_type(self.dtype, V.dtype))
+        first, *others = cut(m, PANEL_COLUMNS)
+        block = self._tile_values(PANEL_ROWS, PANEL_COLUMNS)
+
+        def fill(rows: slice) -> None:
+            np.matmul(block(rows, first), V[first, :], out=out[rows, :])
+            for columns in others:
+                out[rows, :] += block(rows, columns) @ V[columns, :]
+
+        panels = cut(n, PANEL_ROWS)
+        if n * m < WORTH_THREADS_ENTRIES:
+            for rows in panels:
+                fill(rows)
+        else:
+            run_parallel(fill, panels)
+        return out
+
     def _symmetric_product(self, V: Array) -> Array:
         """K V with every entry above the diagonal computed once and used twice."""
         xp = array_namespace(V)
         row_step, column_step = block_shape(self.X, self.shape[1])
+        if self._has_panels and available_threads() > FEW_THREADS:
+            row_step, column_step = PANEL_ROWS, PANEL_COLUMNS
         block = self._tile_values(row_step, column_step)
 
         def contribution(super_rows: slice) -> Array:

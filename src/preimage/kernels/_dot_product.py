@@ -24,6 +24,9 @@ class Linear(ProfileKernel):
     def profile(self, s: Array) -> Array:
         return s
 
+    def apply_profile(self, s: Array) -> None:
+        pass
+
     def profile_derivative(self, s: Array) -> Array:
         return array_namespace(s).ones_like(s)
 

@@ -85,6 +85,9 @@ class Kernel(BaseEstimator, ABC):
     #: integers, which must not be converted to floating numbers, averaged or moved (`Precomputed`).
     points_are_row_numbers = False
 
+    #: Whether `block_writer` needs no memory of the size of a block.
+    writes_in_place: Any = False
+
     #: Whether k(x, y) = x·By + b for a matrix B and a number b.
     is_bilinear: Any = False
 

@@ -83,6 +83,12 @@ class ProfileKernel(Kernel):
         quantity = self.pairwise.blocks(X, Y)
         return lambda rows, columns: self.profile(quantity(rows, columns))
 
+    @property
+    def writes_in_place(self) -> bool:
+        """Whether `block_writer` needs no memory of the size of a block: neither the quantity nor the profile does."""
+        own_profile = type(self).apply_profile is not ProfileKernel.apply_profile
+        return own_profile and type(self.pairwise).block_writer is not PairwiseQuantity.block_writer
+
     def block_writer(self, X: Array, Y: Array) -> BlockWriter:
         write_quantity = self.pairwise.block_writer(X, Y)
 
