@@ -1,6 +1,8 @@
 """KernelKMeans: laws, routes, kinds of data, pre-images, compression."""
 
 import pickle
+import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -11,8 +13,9 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_circles
 from sklearn.metrics import adjusted_rand_score
 
-from preimage import KernelKMeans, compress
+from preimage import KernelKMeans, _threads, compress
 from preimage._arrays import to_numpy
+from preimage.clustering import runs_at_once
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Polynomial
 from preimage.landmarks import Uniform
@@ -428,3 +431,38 @@ def test_a_linear_kernel_far_from_the_origin_is_kmeans(X, rng, offset, landmarks
     ours = KernelKMeans(3, kernel="linear", init=init, tol=0, landmarks=landmarks).fit(X + offset)
     assert np.array_equal(ours.labels_, peer.labels_)
     assert ours.inertia_ == pytest.approx(peer.inertia_, rel=1e-6)
+
+
+def test_runs_take_turns_where_memory_is_scarce():
+    """The sums of all runs together would take more than the budget; the result is that of runs side by side."""
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    options = {"n_clusters": 60, "gamma": 0.5, "n_init": 10, "max_iter": 5}
+    budget = 2 * 8 * 600**2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # five iterations are not enough
+        together = KernelKMeans(**options).fit(X)
+        KernelKMeans(max_memory=budget, **options).fit(X[:100])
+        tracemalloc.start()
+        in_turn = KernelKMeans(max_memory=budget, **options).fit(X)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    np.testing.assert_array_equal(in_turn.labels_, together.labels_)
+    assert peak <= budget
+
+
+def test_runs_that_fit_in_memory():
+    assert runs_at_once(1000, 10, 10**9) >= 10
+    assert runs_at_once(1000, 10, 4 * 8 * 10_000) == 1
+    assert runs_at_once(1000, 10, -5) == 1
+
+
+def test_clusters_do_not_depend_on_threads(monkeypatch):
+    X = np.random.default_rng(1).normal(size=(400, 3))
+    for landmarks in (None, 50):
+        models = []
+        for threads in (1, 2, 8):
+            monkeypatch.setattr(_threads, "allowed_threads", lambda count=threads: count)
+            models.append(KernelKMeans(7, gamma=0.5, landmarks=landmarks).fit(X))
+        for other in models[1:]:
+            np.testing.assert_array_equal(other.labels_, models[0].labels_)
+            np.testing.assert_allclose(other.inertia_, models[0].inertia_, rtol=1e-12)

@@ -8,5 +8,5 @@ from preimage.clustering._clusters import (
     rows_in_double,
 )
 from preimage.clustering._coordinate_kmeans import CoordinatePass, coordinate_kmeans
-from preimage.clustering._gram_kmeans import gram_kmeans
+from preimage.clustering._gram_kmeans import gram_kmeans, runs_at_once
 from preimage.clustering._restarts import Search

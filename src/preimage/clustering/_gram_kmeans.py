@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage._arrays import to_numpy
 from preimage._progress import stage
-from preimage._rows import for_blocks
+from preimage._rows import cut, for_blocks
 from preimage._typing import Array
 from preimage.clustering._gram_products import kernel_rows, product, rows_product
 from preimage.clustering._restarts import Search, best, improves_too_little, seed_labels
@@ -20,6 +20,9 @@ ROWS_FOR_A_COPY = 10
 # Moved points in all runs together above which threads pay for their start, which takes as long as copying some hundred
 # rows. Ten times larger leaves cores idle, ten times smaller wakes them for nothing.
 WORTH_THREADS = 500
+# Arrays of the size of clusters × points that a run holds: sums of kernel values, the changes to them, and those of the
+# product that makes them.
+RUN_ARRAYS = 4
 # Rows of the kernel matrix that the online pass fetches together: half a MiB for a thousand points.
 BLOCK = 256
 
@@ -82,7 +85,13 @@ def gram_kmeans(gram: Gram, weights: Array, search: Search) -> Partition:
         starts = search.init[None, :]
     if online:
         return gram_online(gram, starts, k, weights)
-    return gram_lloyd(gram, starts, k, weights, search.max_iter, search.tol)
+    waves = [starts[part] for part in cut(len(starts), min(search.runs_at_once, len(starts)))]
+    return best([gram_lloyd(gram, wave, k, weights, search.max_iter, search.tol) for wave in waves])
+
+
+def runs_at_once(n: int, n_clusters: int, budget: int) -> int:
+    """How many runs of Lloyd's algorithm on n points fit in so many bytes, at least one."""
+    return max(1, budget // (RUN_ARRAYS * 8 * n * n_clusters))
 
 
 def gram_lloyd(

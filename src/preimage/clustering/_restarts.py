@@ -1,5 +1,6 @@
 """Restarts of k-means: where runs start, when they stop, and which one is kept."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -38,6 +39,8 @@ class Search:
     tol : float
         Stop after an iteration that lowers the objective by at most this fraction of what the run has lowered it by.
     rng : numpy.random.Generator
+    runs_at_once : int
+        Most runs side by side: each holds a number for every cluster and row.
     """
 
     n_clusters: int
@@ -47,6 +50,7 @@ class Search:
     max_iter: int
     tol: float
     rng: np.random.Generator
+    runs_at_once: int = sys.maxsize
 
     def seeds(self, rows_of: RowsOf, diagonal: Array, weights: Array, order: Array) -> np.ndarray:
         """Row numbers to start from, shape (n_init, n_clusters); parameters are those of `plus_plus_seeds`."""

@@ -1,6 +1,7 @@
 """Kernel k-means."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
@@ -17,6 +18,7 @@ from preimage._arrays import (
     in_precision,
     is_chunked,
     is_foreign,
+    is_host,
     is_lazy,
     itemsize,
     known_rows,
@@ -51,6 +53,7 @@ from preimage.clustering import (
     nearest_centers,
     pairwise_boundaries,
     rows_in_double,
+    runs_at_once,
 )
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -362,8 +365,11 @@ class KernelKMeans(
         search = self._search(weights)
         moved = on_device(to_dense(X), self.device) if self.device is not None and not is_foreign(X) else X
         gram = Gram(kernel, kernel.inputs(moved))
+        budget = memory_budget(self.max_memory, weights)
         if gram.fits(memory_budget(self.max_memory, moved)):
             gram = gram.held()
+            budget -= itemsize(gram.dtype) * weights.size**2 if is_host(moved) else 0
+        search = replace(search, runs_at_once=runs_at_once(weights.size, search.n_clusters, budget))
         found = gram_kmeans(gram, weights, search)
         points, dtype = kernel.inputs(X), Gram(kernel, X).dtype
         # Rows of weight zero have coefficient zero in every centre, and are not stored.
