@@ -1,5 +1,7 @@
 """Products that workers compute: each kernel value is used twice, and the result is that of one process."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -35,6 +37,18 @@ def test_single_precision_and_sparse_rows(rng):
     rows = mirrored_products(Gaussian(0.3), sparse.csr_matrix(X), sparse.csr_matrix(Y), V, W)
     assert_allclose(rows[0], K @ W, rtol=1e-10)
     assert_allclose(rows[1], K.T @ V, rtol=1e-10)
+
+
+def test_no_block_of_kernel_values_is_held(rng):
+    X, V = rng.normal(size=(4000, 3)), rng.normal(size=(4000, 4))
+    mirrored_products(Gaussian(0.3), X[:300], X[300:600], V[:300], V[300:600])  # what imports and pools keep
+    tracemalloc.start()
+    try:
+        mirrored_products(Gaussian(0.3), X[:2000], X[2000:], V[:2000], V[2000:])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.3 * 8 * 2000 * 2000
 
 
 def test_a_gram_matrix_multiplies_by_the_product_it_is_given(rng):

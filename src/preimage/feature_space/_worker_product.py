@@ -21,8 +21,8 @@ def _within(kernel: Kernel, X: Array, V: Array) -> Array:
 
 def mirrored_products(kernel: Kernel, X: Array, Y: Array, V: Array, W: Array) -> tuple[Array, Array]:
     """K W and Kᵀ V for the matrix K with entries k(xᵢ, yⱼ), each of which is computed once and used twice."""
-    block, n = kernel.blocks(X, Y), X.shape[0]
-    row_step, column_step = block_shape(X, Y.shape[0])
+    n, (row_step, column_step) = X.shape[0], block_shape(X, Y.shape[0])
+    block = Gram(kernel, X, Y)._tile_values(row_step, column_step)
 
     def contribution(super_rows: slice) -> Array:
         total = np.zeros((n + Y.shape[0], V.shape[1]), dtype=V.dtype)
