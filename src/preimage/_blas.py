@@ -60,7 +60,9 @@ class _Limits:
     def _apply(self) -> None:
         smallest = min(self.counts, default=None)
         for library, threads in self.before:
-            _set(library, threads if smallest is None else min(threads, smallest))
+            wanted = threads if smallest is None else min(threads, smallest)
+            if library.get_num_threads() != wanted:  # asking is ten times faster than setting
+                _set(library, wanted)
 
 
 _limits = _Limits()

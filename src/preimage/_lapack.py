@@ -17,6 +17,8 @@ from scipy.linalg import cython_blas, cython_lapack
 from preimage._typing import Array
 
 NOT_POSITIVE = "The matrix is not positive definite: its leading minor of order {} is not."
+# Numbers that the driver for some eigenvectors needs as work space, by rows and type; each entry is a hundred bytes.
+_work_sizes: dict[tuple[int, Any], tuple[int, int]] = {}
 LETTERS = {np.dtype(np.float64): "d", np.dtype(np.float32): "s"}
 
 
@@ -114,10 +116,12 @@ def eigenpairs_between(A: Array, first: int, last: int) -> tuple[Array, Array]:
         choice = (b"V", b"I", b"L", n, matrix, n, unused, unused, first + 1, last + 1, unused)
         return syevr(*choice, found, values, vectors, n, support, work, n_work, iwork, n_iwork)
 
-    # With sizes of −1 the driver says how much memory it wants.
-    work, iwork = np.empty(1, A.dtype), np.empty(1, np.intc)
-    run(work, iwork, -1, -1)
-    work, iwork = np.empty(int(work[0]), A.dtype), np.empty(int(iwork[0]), np.intc)
+    sizes = _work_sizes.get((n, A.dtype))
+    if sizes is None:  # with sizes of −1 the driver says how much memory it wants for so many rows
+        work, iwork = np.empty(1, A.dtype), np.empty(1, np.intc)
+        run(work, iwork, -1, -1)
+        sizes = _work_sizes[n, A.dtype] = int(work[0]), int(iwork[0])
+    work, iwork = np.empty(sizes[0], A.dtype), np.empty(sizes[1], np.intc)
     if run(work, iwork, work.size, iwork.size):
         raise np.linalg.LinAlgError("LAPACK found no eigenvectors; does the matrix have NaN or infinity in it?")
     return values[: found[0]], vectors[: found[0]].T

@@ -211,7 +211,7 @@ def test_same_seed_same_answer(spectrum):
 
 
 def test_auto_chooses_by_size_and_count():
-    assert isinstance(EigenOptions("auto").solver(size=200, k=5), Dense)
+    assert isinstance(EigenOptions("auto").solver(size=150, k=5), Dense)
     assert isinstance(EigenOptions("auto").solver(size=500, k=5), SureKrylov)
     assert isinstance(EigenOptions("auto").solver(size=5001, k=32), BlockKrylov)
     assert isinstance(EigenOptions("auto").solver(size=1000, k=160), SureKrylov)

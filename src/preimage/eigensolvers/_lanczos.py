@@ -115,11 +115,11 @@ def lanczos(
             vectors, products = (weights.T @ basis).T, (weights.T @ images[: j + 1]).T
             result = measured_result(values, vectors, products, tolerance, j + 1, "converged", rounding)
             if result.converged:
-                missed = _missed(operator, result, basis, rounding, rng)
+                missed = _missed(multiply, result, basis, rounding, rng)
                 if missed is None:
                     return result
                 floor = _undetermined(result, rounding)
-                same = _is_unchanged(operator, result, basis, images[: j + 1], missed, floor, by_modulus)
+                same = _is_unchanged(multiply, result, basis, images[: j + 1], missed, floor, by_modulus)
                 return result if same else None
             excess = result.excess
         next_look = j + 1 + waiting.columns(j + 1, excess)
@@ -151,7 +151,7 @@ def _weakest_excess(T: Array, coupling: float, k: int, by_modulus: bool, allowed
 
 
 def _missed(
-    operator: Operator, result: EigenResult, basis: Array, rounding: float, rng: np.random.Generator
+    multiply: Multiply, result: EigenResult, basis: Array, rounding: float, rng: np.random.Generator
 ) -> Array | None:
     """Directions outside of the basis that may belong to eigenvalues as large as those found; None without any.
 
@@ -160,13 +160,21 @@ def _missed(
     nothing is missed: Gaussian numbers of which both are so small have a probability of 1/800.
     """
     weakest = max(float(np.min(np.abs(result.values))), _undetermined(result, rounding))
-    vectors = rng.standard_normal((operator.shape[0], PROBES)).astype(basis.dtype)
+    vectors = rng.standard_normal((PROBES, basis.shape[1])).astype(basis.dtype)
     for _ in range(MOST_POWERS):
-        vectors = (operator @ vectors) / weakest
-        vectors = vectors - basis.T @ (basis @ vectors)
-        if float(np.sum(vectors * vectors)) < CERTAIN**2:
+        vectors = _images(multiply, vectors)
+        vectors -= (vectors @ basis.T) @ basis
+        vectors /= weakest
+        if float(np.vdot(vectors, vectors)) < CERTAIN**2:
             return None
     return vectors
+
+
+def _images(multiply: Multiply, vectors: Array) -> Array:
+    out = np.empty_like(vectors)
+    for vector, image in zip(vectors, out, strict=True):
+        multiply(vector, image)
+    return out
 
 
 def _undetermined(result: EigenResult, rounding: float) -> float:
@@ -176,7 +184,7 @@ def _undetermined(result: EigenResult, rounding: float) -> float:
 
 
 def _is_unchanged(
-    operator: Operator,
+    multiply: Multiply,
     result: EigenResult,
     basis: Array,
     images: Array,
@@ -185,8 +193,8 @@ def _is_unchanged(
     by_modulus: bool,
 ) -> bool:
     """Whether eigenvalues above `floor` stay the same when the directions that may be missed join the basis."""
-    more = orthogonalize(missed, basis.T)
-    Q, AQ = np.concatenate([basis, more.T]), np.concatenate([images, (operator @ more).T])
+    more = np.ascontiguousarray(orthogonalize(missed.T, basis.T).T)
+    Q, AQ = np.concatenate([basis, more]), np.concatenate([images, _images(multiply, more)])
     projected = Q @ AQ.T
     values, _ = eigh_descending((projected + projected.T) / 2)
     order = leading_order(values, by_modulus)[: result.values.shape[0]]

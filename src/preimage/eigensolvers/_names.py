@@ -13,8 +13,8 @@ EIGENSOLVER_NAMES = ("auto", "dense", "block_krylov", "arpack")
 
 # Up to this size the first block of an iteration would be the whole matrix.
 TINY = 32
-# Up to this size LAPACK takes two milliseconds, as long as the steps of an iteration; at ten times the size it takes
-# ten times as long as those.
+# Up to this size LAPACK takes two milliseconds, as long as the steps of an iteration, and gives every digit; at ten
+# times the size it takes ten times as long as those.
 DENSE_SIZE = 300
 # Fraction of all eigenpairs beyond which the basis of an iteration is nearly the whole space: a direct method wins.
 # For matrices in the cache by bytes per number: in single precision LAPACK gains more than single vectors do.

@@ -7,7 +7,7 @@ class Waiting:
     """After how many more columns to look at residuals again, by the reduction between earlier looks.
 
     Residuals are taken to fall by ten with every `k/16 + 4` columns where there is no earlier value: an average over
-    spectra. Looks come at three quarters of the way, because convergence only gets faster, and never later than four
+    spectra. Looks come at three quarters of the way, because convergence only gets faster, and never later than six
     columns or a sixth of all columns after the last one.
     """
 
@@ -21,4 +21,4 @@ class Waiting:
             self.columns_per_decade = min((size - self._before[0]) / decades, 4 * self.columns_per_decade)
         self._before = size, excess
         predicted = 0.75 * self.columns_per_decade * math.log10(max(excess, 1.0))
-        return max(1, int(min(predicted, max(size / 6, 4))))
+        return max(1, int(min(predicted, max(size / 6, 6))))

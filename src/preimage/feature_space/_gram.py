@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -372,7 +373,7 @@ class CenteredGram:
         """Number of points, each counted with its weight."""
         return self.shape[0] if self.weights is None else float(array_namespace(self.weights).sum(self.weights))
 
-    @property
+    @cached_property
     def mean_coefficients(self) -> Array:
         """The mean in feature space as coefficients of the points, shape (n, 1)."""
         xp = array_namespace(self.gram.X)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import is_torch_array
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
 from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from preimage._arrays import (
@@ -248,13 +248,12 @@ def _medians(sample: Array) -> Array:
 def _rounding_shows(sample: Array, norms: Array) -> bool:
     """Whether rounding errors of the expanded square are too large a part of short distances."""
     few = to_numpy(sample[:: max(1, sample.shape[0] // SHORT_SAMPLE), :]).astype(float)
-    squared = cdist(few, few, "sqeuclidean")[np.triu_indices(few.shape[0], 1)]
-    largest = float(array_namespace(norms).max(norms))
+    squared = pdist(few, "sqeuclidean")
     positive = squared[squared > 0]
-    if positive.size == 0:
+    error = epsilon(norms.dtype) * float(array_namespace(norms).max(norms))
+    if positive.size == 0 or error <= LARGEST_ERROR * float(positive.min()):  # the usual case, without a percentile
         return False
-    short = float(np.percentile(positive, SHORT_PERCENTILE))
-    return epsilon(norms.dtype) * largest > LARGEST_ERROR * short
+    return error > LARGEST_ERROR * float(np.percentile(positive, SHORT_PERCENTILE))
 
 
 def _lifted_distances(X: Array, Y: Array) -> Block:
