@@ -61,6 +61,14 @@ def test_results_do_not_depend_on_threads(blobs, monkeypatch, options):
         assert_allclose(other.decision_function(X), first.decision_function(X), rtol=1e-9, atol=1e-9)
 
 
+def test_every_array_library_finds_the_same(blobs, xp):
+    X, y = blobs
+    options = {"alphas": [0.01, 1], "gammas": [0.05, 0.5]}
+    expected, found = (KernelFisherDiscriminantCV(**options).fit(data, y) for data in (X, xp.asarray(X)))
+    assert found.best_params_ == expected.best_params_
+    assert_array_equal(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+
+
 def test_memory_is_bounded_whatever_the_threads(monkeypatch):
     """With a budget for two folds at a time, eight threads take no more memory than that."""
     monkeypatch.setattr(_threads, "allowed_threads", lambda: 8)

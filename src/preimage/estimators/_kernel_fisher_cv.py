@@ -160,7 +160,8 @@ class KernelFisherDiscriminantCV(
         Parameters
         ----------
         X, y, sample_weight
-            As in `KernelFisherDiscriminant.fit`; X in memory. Weights count like repetitions in every fit and score;
+            As in `KernelFisherDiscriminant.fit`; X in memory. Kernel values are computed on the device of X, and folds
+            are fitted on the host. Weights count like repetitions in every fit and score;
             folds leave out a row with all of its weight.
 
         Returns

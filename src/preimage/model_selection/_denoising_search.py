@@ -265,6 +265,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         Parameters
         ----------
         X : array of shape (n, d)
+            On a device, models are fitted and rows denoised there, one candidate after the other.
         y : ignored
         groups : array of shape (n,), optional
             Groups of rows that may share noise, such as the runs of scans. Whole groups judge, and are the folds of

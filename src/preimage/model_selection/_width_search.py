@@ -233,7 +233,8 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Whatever the steps of a pipeline before the kernel take.
+            Whatever the steps of a pipeline before the kernel take. Pairs of points are summed on the device of X, and
+            widths compared on the host.
         y : array of shape (n,)
             Class labels.
         **fit_params
