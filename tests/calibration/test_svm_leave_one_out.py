@@ -211,7 +211,8 @@ def test_blocks_of_any_size_give_the_same(monkeypatch):
     coefficients, decisions = machine(K, signs, costs)
     whole = svm_leave_one_out(K, signs, coefficients, costs, decisions)
     for block in (1, 7):
-        monkeypatch.setattr("preimage.calibration._svm_leave_one_out.BLOCK", block)
+        monkeypatch.setattr("preimage.calibration._svm_leave_one_out.SMALLEST_BLOCK", 1)
+        monkeypatch.setattr("preimage.calibration._svm_leave_one_out.LARGEST_BLOCK", block)
         parts = svm_leave_one_out(K, signs, coefficients, costs, decisions)
         np.testing.assert_allclose(parts.values, whole.values, atol=1e-12)
 

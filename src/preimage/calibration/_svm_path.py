@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -179,18 +180,40 @@ def follow(base: SVMMachine, removed: Sequence[Array], most_steps: int, here: Ar
     )
     for _ in range(most_steps):
         there = batch.target()
-        is_done = batch.advance(there)
+        changes = batch.first_changes(there)
+        is_done = ~batch.is_lost
+        is_done[changes.machine] = False
         if np.mean(is_done | batch.is_lost) >= CLEARED_FRACTION:
             batch.leave(is_done, there, end, is_optimal=True)
             batch.leave(batch.is_lost, batch.here, end, is_optimal=False)
-            batch = batch.take(np.flatnonzero(~is_done & ~batch.is_lost))
-        if not batch.numbers.size:
-            return end
-    there = batch.target()
-    is_done = batch.advance(there)
-    batch.leave(is_done, there, end, is_optimal=True)
-    batch.leave(~is_done, batch.here, end, is_optimal=False)
+            kept = np.flatnonzero(~is_done & ~batch.is_lost)
+            if not kept.size:
+                return end
+            changes = changes.renumbered(np.searchsorted(kept, changes.machine))
+            batch, there = batch.take(kept), there[kept]
+        batch.make(changes, there)
+    batch.leave(np.ones(batch.numbers.size, dtype=bool), batch.here, end, is_optimal=False)
     return end
+
+
+class _Changes(NamedTuple):
+    """One change of state for each of some machines.
+
+    Attributes
+    ----------
+    machine, row, state : integer arrays of shape (k,)
+        Which row of which machine, and the state it will have.
+    fraction : array of shape (k,)
+        How far on the way.
+    """
+
+    machine: Array
+    row: Array
+    state: Array
+    fraction: Array
+
+    def renumbered(self, machine: Array) -> "_Changes":
+        return self._replace(machine=machine)
 
 
 class _Batch:
@@ -216,22 +239,21 @@ class _Batch:
     """
 
     def __init__(self, base: SVMMachine, removed: Sequence[Array], here: Array) -> None:
-        size, longest = len(removed), max((rows.size for rows in removed), default=0)
+        size, counts = len(removed), np.array([rows.size for rows in removed])
         self.base, self.numbers = base, np.arange(size)
         self.here, self.states = np.tile(here, (size, 1)), np.tile(base.states.astype(np.int8), (size, 1))
         self.low, self.high = np.tile(base.low, (size, 1)), np.tile(base.high, (size, 1))
-        self.rows = np.full((size, longest + MORE_ENTRIES), -1)
+        self.rows = np.full((size, counts.max() + MORE_ENTRIES), -1)
         self.is_exchanged, self.change = np.zeros(self.rows.shape, dtype=bool), np.zeros(self.rows.shape)
-        self.load, self.is_lost = np.zeros(size), np.zeros(size, dtype=bool)
-        for number, rows in enumerate(removed):
-            free = base.is_free[rows]
-            self.states[number, rows] = REMOVED
-            self.low[number, rows], self.high[number, rows] = -np.inf, np.inf
-            alpha = np.where(free, base.watched[rows], base.given[rows])
-            self.load[number] = alpha @ base.signs[rows]
-            self.rows[number, : rows.size] = rows
-            self.is_exchanged[number, : rows.size] = free
-            self.change[number, : rows.size] = -alpha
+        self.is_lost = np.zeros(size, dtype=bool)
+        machine, rows = np.repeat(self.numbers, counts), np.concatenate(removed)
+        entry = np.arange(rows.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        alpha = np.where(base.is_free[rows], base.watched[rows], base.given[rows])
+        self.states[machine, rows] = REMOVED
+        self.low[machine, rows], self.high[machine, rows] = -np.inf, np.inf
+        self.rows[machine, entry], self.is_exchanged[machine, entry] = rows, base.is_free[rows]
+        self.change[machine, entry] = -alpha
+        self.load = np.bincount(machine, alpha * base.signs[rows], minlength=size)
         self.n_free = (self.states == FREE).sum(axis=1)
         for lonely in np.flatnonzero(self.n_free == 0):
             self._free_nearest(int(lonely))
@@ -264,31 +286,32 @@ class _Batch:
         there[machine, row] = base.given[row] + causes[machine, entry]
         return there
 
-    def advance(self, there: Array) -> Array:
-        """Go to the first change of state of each machine and make it; returns which machines need none."""
-        machine, row = np.nonzero(((there < self.low) | (there > self.high)) & ~self.is_lost[:, None])
-        is_done = ~self.is_lost
-        is_done[machine] = False
-        if machine.size:
-            state = self.states[machine, row]
-            first, last = self.here[machine, row], there[machine, row]
-            costs = self.base.costs[row]
-            bound = np.where(state != FREE, 1.0, np.where(last > first, costs, 0.0))
-            way = last - first
-            fraction = np.clip(np.divide(bound - first, way, out=np.zeros_like(way), where=way != 0), 0, 1)
-            order = np.lexsort((fraction, machine))
-            order = order[np.unique(machine[order], return_index=True)[1]]
-            machine, row, state, fraction = machine[order], row[order], state[order], fraction[order]
-            part = np.zeros(len(there))
-            part[machine] = fraction
-            there = there - self.here
-            there *= part[:, None]
-            self.here += there
-            following = np.where(state != FREE, FREE, np.where(way[order] > 0, BOUND, ZERO))
-            self._change(machine, row, following)
-            for number in machine[self.n_free[machine] == 0]:
-                self._free_nearest(int(number))
-        return is_done
+    def first_changes(self, there: Array) -> _Changes:
+        """The first row of each machine that leaves its limits on the way; none where no row does."""
+        is_outside = there < self.low
+        is_outside |= there > self.high
+        is_outside[self.is_lost] = False
+        machine, row = np.nonzero(is_outside)
+        state = self.states[machine, row]
+        first, last = self.here[machine, row], there[machine, row]
+        way = last - first
+        bound = np.where(state != FREE, 1.0, np.where(way > 0, self.base.costs[row], 0.0))
+        fraction = np.clip(np.divide(bound - first, way, out=np.zeros_like(way), where=way != 0), 0, 1)
+        following = np.where(state != FREE, FREE, np.where(way > 0, BOUND, ZERO))
+        order = np.lexsort((fraction, machine))
+        order = order[np.unique(machine[order], return_index=True)[1]]
+        return _Changes(machine[order], row[order], following[order], fraction[order])
+
+    def make(self, changes: _Changes, there: Array) -> None:
+        """Go to the changes, and make them; `there` is overwritten."""
+        part = np.zeros((len(there), 1))
+        part[changes.machine, 0] = changes.fraction
+        there -= self.here
+        there *= part
+        self.here += there
+        self._change(changes.machine, changes.row, changes.state)
+        for number in changes.machine[self.n_free[changes.machine] == 0]:
+            self._free_nearest(int(number))
 
     def leave(self, gone: Array, there: Array, end: PathEnd, *, is_optimal: bool) -> None:
         """Record the machines of a mask; where the intercept is an interval, with its middle, as libsvm does."""

@@ -9,6 +9,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from preimage._arrays import array_namespace, from_numpy, to_numpy
 from preimage._linalg import rank_tolerance
 from preimage._progress import stage
+from preimage._threads import on_own_threads
 from preimage._typing import Array, Targets
 from preimage.feature_space import Expansion
 from preimage.machines._machine import KernelMachine
@@ -67,6 +68,7 @@ class _Candidate:
     reduction: Reduction
 
 
+@on_own_threads
 def compress_machine(
     machine: KernelMachine,
     reducer: Reducer,

@@ -20,8 +20,12 @@ from preimage.solvers._gradient import minimize_set
 # singular values, so that this is the square of a rounding error of 1e-5; with ten times more, fits of many points lose
 # visible accuracy.
 RIDGE = 1e-10
-# Rows of data that are worked on together: a few MiB of kernel values with a thousand points.
-BLOCK = 1024
+# Rows of data that are worked on together: a few MiB of kernel values with a thousand points. With half as many, calls
+# of NumPy take as long as their work on fifty points; with four times as many, a few thousand rows would not occupy
+# eight threads, and kernel values leave the cache before they are used again.
+BLOCK = 512
+# The number of the piece of work that is no block of data.
+PENALTY = -1
 
 
 class Distill(Reducer):
@@ -151,14 +155,14 @@ class _FunctionLoss:
         fit = self._fit(Z)
 
         def gradient_of_block(number: int) -> Array:
+            if number == PENALTY:
+                inside = self.kernel.gradient(Z, Z, fit.beta @ fit.beta.T) - fit.contracted(fit.beta @ self.alpha.T)
+                return self.penalty * inside
             values, contracted = fit.blocks[number]
             residual = (values.T @ fit.beta) - fit.level - self.centered[self.blocks[number], :]
             return contracted(fit.beta @ residual.T)
 
-        gradient = sum(for_blocks(gradient_of_block, range(len(self.blocks)), self.centered))
-        if self.penalty:
-            inside = self.kernel.gradient(Z, Z, fit.beta @ fit.beta.T) - fit.contracted(fit.beta @ self.alpha.T)
-            gradient = gradient + self.penalty * inside
+        gradient = sum(for_blocks(gradient_of_block, self._pieces(), self.centered))
         return fit.value, (2 / self.total) * gradient
 
     def fit(self, Z: Array) -> tuple[Array, Array]:
@@ -166,26 +170,33 @@ class _FunctionLoss:
         fit = self._fit(Z)
         return fit.beta, self.mean - fit.level
 
+    def _pieces(self) -> list[int]:
+        """What threads work on: blocks of data, and at last the norm of feature space."""
+        return [*range(len(self.blocks)), *([PENALTY] if self.penalty else [])]
+
     def _fit(self, Z: Array) -> "_Fit":
         xp = array_namespace(self.centered)
 
-        def sums_of_block(number: int) -> tuple[tuple[Array, Callable], Array, Array, Array]:
+        def sums_of_block(number: int) -> Any:
+            if number == PENALTY:
+                values, contracted = self.evaluate(Z)
+                return contracted, Gram(self.kernel, Z).dense(), values @ self.alpha
             values, contracted = self.evaluators[number](Z)  # (points, rows of the block)
             products = values @ self.centered[self.blocks[number], :]
             return (values, contracted), values @ values.T, xp.sum(values, axis=1), products
 
-        sums = for_blocks(sums_of_block, range(len(self.blocks)), self.centered)
+        sums = for_blocks(sums_of_block, self._pieces(), self.centered)
+        inside = sums.pop() if self.penalty else None
         blocks, squares, totals, products = zip(*sums, strict=True)
         square, mean = sum(squares), sum(totals) / self.n
-        gram = Gram(self.kernel, Z).dense()
         # The mean is subtracted from V afterwards: V Vᵀ = Σ k kᵀ − n k̄ k̄ᵀ; F is centred, so V F = Σ k fᵀ.
-        normal = square - self.n * mean[:, None] * mean[None, :] + self.penalty * gram
+        normal = square - self.n * mean[:, None] * mean[None, :]
         right_side, contracted = sum(products), None
-        if self.penalty:
-            values, contracted = self.evaluate(Z)
-            right_side = right_side + self.penalty * (values @ self.alpha)
+        if inside is not None:
+            contracted, gram, values = inside
+            normal, right_side = normal + self.penalty * gram, right_side + self.penalty * values
         # Where functions hardly vary, the difference above leaves the rounding errors of the squares.
-        noise = epsilon(gram.dtype) * float(xp.linalg.trace(square))
+        noise = epsilon(square.dtype) * float(xp.linalg.trace(square))
         ridge = max(RIDGE * float(xp.linalg.trace(normal)), noise) / Z.shape[0] or 1.0
         beta = solve_ridge(normal, ridge, right_side)
         value = 1 - float(xp.sum(beta * right_side)) / self.total

@@ -13,10 +13,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, NuSVC
 
 from preimage._arrays import is_foreign, take_rows, to_dense
-from preimage._threads import run_parallel
+from preimage._threads import at_most, run_parallel
 from preimage._typing import Array, Rows
 from preimage.calibration import LeaveOneOut, leave_one_out, linear_leave_one_out, svm_leave_one_out
 from preimage.calibration._samples import mean
+from preimage.calibration._svm_leave_one_out import MOST_THREADS
 from preimage.discriminants import GramFisher
 from preimage.discriminants._problem import gram_matrix
 from preimage.estimators._fisher_data import with_class_weights
@@ -159,7 +160,8 @@ def _(model: SVC, rows: TrainingSet) -> ExactDecisions | None:
         left_out[:, column] = decisions[:, column]
         left_out[members, column] = without.values
 
-    run_parallel(leave_out, range(len(pairs)))
+    with at_most(MOST_THREADS):
+        run_parallel(leave_out, range(len(pairs)))
     votes = OneVsOne(model.classes_).decision
     train, left_out = votes(decisions), votes(left_out)
     return ExactDecisions(train, left_out, np.broadcast_to(mean(train, rows.weights), train.shape))
@@ -185,9 +187,10 @@ def _(model: OneVsRestClassifier, rows: TrainingSet) -> ExactDecisions | None:
     if not all(each.all() for each in costs):
         return None
     K = _kernel_matrix(machines[0], rows.inputs)
-    columns = run_parallel(
-        lambda k: _two_class_machine(machines[k], K, members[k], costs[k], rows), range(len(machines))
-    )
+    with at_most(MOST_THREADS):
+        columns = run_parallel(
+            lambda k: _two_class_machine(machines[k], K, members[k], costs[k], rows), range(len(machines))
+        )
     return ExactDecisions(*(np.stack(each, axis=1) for each in zip(*columns, strict=True)))
 
 
