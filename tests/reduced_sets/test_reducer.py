@@ -1,5 +1,6 @@
 """Laws that every reducer obeys, and paths of nested ones; best coefficients for given points."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -384,3 +385,25 @@ def test_a_target_of_length_zero_has_no_error(rng):
     target = random_target(rng)
     nothing = target @ np.zeros((2, 1))
     assert relative_error(nothing, project(nothing, target.points[:3])) == 0
+
+
+@pytest.mark.parametrize("reducer", [Select(), SelectL1(), Select("eigenvectors")])
+def test_matrices_beyond_the_memory_are_refused(reducer, monkeypatch):
+    monkeypatch.setattr("preimage.reduced_sets._reducer.memory_budget", lambda *_: 10**6)
+    target = Expansion(Gaussian(0.5), np.random.default_rng(0).normal(size=(300, 2)), np.ones((300, 1)))
+    with pytest.raises(MemoryError, match=r"300 points needs .* Select\('forward'\)"):
+        reducer.reduce(target, 3)
+    assert Select("forward").reduce(target, 3).expansion.points.shape[0] == 3
+
+
+@pytest.mark.parametrize("reducer", [Construct(), Refine(), Distill(), Select("forward")])
+def test_many_points_need_no_gram_matrix(reducer):
+    """3,000 points, whose Gram matrix takes 72 MB."""
+    rng = np.random.default_rng(0)
+    target = Expansion(Gaussian(0.5), rng.normal(size=(3000, 2)), rng.normal(size=(3000, 1)))
+    reducer.reduce(target, 2)  # what is allocated once
+    tracemalloc.start()
+    reducer.reduce(target, 4)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6

@@ -12,6 +12,7 @@ from preimage._linalg import (
     numerical_rank,
     require_variance,
 )
+from preimage._memory import memory_budget
 from preimage._rows import sum_rows
 from preimage._typing import Array
 from preimage._warnings import warn_user
@@ -23,6 +24,8 @@ from preimage.kernels import Kernel
 
 # Rows whose coordinates are computed and summed together: their kernel values with a thousand points take 8 MB.
 BLOCK = 1024
+# Arrays of the size of a Gram matrix that exist together in a fit on all points: measured as a peak of 11.
+GRAM_COPIES = 11
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,17 @@ class Noise:
         if self.pairs is not None:
             terms.append(pair_moment(space, *self.pairs, self.pair_weights))
         return sum(terms[1:], start=terms[0]) if terms else None
+
+
+def require_room(points: Array) -> None:
+    """Refuse points whose frame, and matrices in its coordinates, take more than half of the free memory."""
+    n, budget = points.shape[0], memory_budget(None, points)
+    needed = GRAM_COPIES * 8 * n * n
+    if needed > budget:
+        raise MemoryError(
+            f"Oriented kernel PCA on {n} points needs {needed / 1e9:.1f} GB of memory, and half of what is free is "
+            f"{budget / 1e9:.1f} GB. Give landmarks=1000, say."
+        )
 
 
 def coordinate_moments(space: Subspace, X: Array, weights: np.ndarray | None = None) -> Moments:

@@ -15,6 +15,7 @@ from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, check_parameters, check_points, check_same_device, check_weights, with_weight
 from preimage.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
+from preimage.components._oriented import require_room
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -216,6 +217,7 @@ class OrientedKernelPCA(
         self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2, sample_weight=sample_weight)
         X, weights, noise = self._weighted(X, sample_weight, noise_samples, pairs)
         points = self._expansion_points(X, noise)
+        require_room(points)
         space = Subspace.span(self.kernel_, points, who="Oriented kernel PCA")
         signal = coordinate_moments(space, X, weights)
         scatter = noise.moment(space, X, weights)

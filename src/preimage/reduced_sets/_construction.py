@@ -22,7 +22,7 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Polynomial
-from preimage.reduced_sets._reducer import NestedReducer, require_euclidean
+from preimage.reduced_sets._reducer import NestedReducer, held_gram
 from preimage.solvers import Box, QuasiNewton, minimize_rows
 from preimage.solvers._descent import SameFunction, spread
 
@@ -100,8 +100,7 @@ class Construct(NestedReducer):
                 return exact
         kernel.require_gradient("Construct")
         if not kernel.is_positive_semidefinite:
-            gram = to_numpy(Gram(kernel, target.points).dense()).astype(float)
-            require_euclidean(kernel, gram, "Construct")
+            held_gram(target, "Construct", "Distill() needs little memory.")  # refuses kernels without distances
         residual = _Residual(target)
         with small_matrices():
             for _ in range(n_points):

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
 from preimage._arrays import take_rows, to_numpy
-from preimage.feature_space import Expansion, Gram
-from preimage.reduced_sets._reducer import Reduction, project, require_euclidean
+from preimage.feature_space import Expansion
+from preimage.reduced_sets._reducer import Reduction, held_gram, project
 from preimage.solvers import Reason
 
 # Ratio of neighbouring penalties on the way from the largest to one with enough points, and the ratio to the largest at
@@ -38,8 +38,7 @@ class PenalizedProblem:
 
     def __init__(self, target: Expansion, adaptive: bool) -> None:
         self.target = target
-        gram = to_numpy(Gram(target.kernel, target.points).dense()).astype(float)
-        require_euclidean(target.kernel, gram, "SelectL1")
+        gram = held_gram(target, "SelectL1", "Select('forward') and Construct() need little memory.")
         alpha = to_numpy(target.coefficients).astype(float)
         sizes = np.abs(alpha).max(axis=1)
         # An adaptive weight of infinity keeps a coefficient at zero; so does an image of length zero.

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, device_kwargs, take_rows, to_numpy
 from preimage._linalg import orthonormal_factor, rank_tolerance, require_semidefinite
+from preimage._memory import memory_budget
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Kernel
@@ -19,6 +20,8 @@ from preimage.solvers import Reason
 # Smallest pivot, relative to the largest, at which a Cholesky factor still gives half of all digits (the square root of
 # the machine precision). Below it the rank is in doubt, and an eigendecomposition decides.
 WELL_CONDITIONED = 1e-8
+# Arrays of the size of a Gram matrix that exist together where one is inverted or factorised.
+GRAM_COPIES = 4
 
 
 def project(target: Expansion, points: Array) -> Expansion:
@@ -85,6 +88,27 @@ def require_euclidean(kernel: Kernel, gram: np.ndarray, who: str) -> None:
         "and works with any kernel that has a gradient."
     )
     require_semidefinite(kernel, gram, who, advice)
+
+
+def held_gram(target: Expansion, who: str, advice: str) -> np.ndarray:
+    """Kernel values among all points of a target, in NumPy and double precision, where there is room for them.
+
+    Raises
+    ------
+    MemoryError
+        Where they, and what is computed from them, take more than half of the free memory.
+    UnsupportedKernelError
+        Where they do not make distances.
+    """
+    n, budget = target.points.shape[0], memory_budget(None, target.coefficients)
+    if GRAM_COPIES * 8 * n * n > budget:
+        raise MemoryError(
+            f"{who} on {n} points needs {GRAM_COPIES * 8 * n * n / 1e9:.1f} GB of memory, and half of what is free is "
+            f"{budget / 1e9:.1f} GB. {advice}"
+        )
+    gram = to_numpy(Gram(target.kernel, target.points).dense()).astype(float)
+    require_euclidean(target.kernel, gram, who)
+    return gram
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from preimage._threads import small_matrices
 from preimage._typing import Array
 from preimage._validation import StrOptions, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
-from preimage.reduced_sets._reducer import NestedReducer, require_euclidean
+from preimage.reduced_sets._reducer import NestedReducer, held_gram
 
 # Added to the diagonal of K, relative to its mean, before it is inverted. Eigenvalues that are rounding errors (about
 # 1e-13 for a thousand points) then do not dominate the inverse; the costs of removals change by this relative to the
@@ -62,8 +62,7 @@ class Select(NestedReducer):
         check_parameters(self)
         if self.rule == "forward":
             return take_rows(target.points, _forward_order(target, n_points))
-        gram = to_numpy(Gram(target.kernel, target.points).dense()).astype(float)
-        require_euclidean(target.kernel, gram, "Select")
+        gram = held_gram(target, "Select", "Select('forward') and Construct() need little memory.")
         coefficients = to_numpy(target.coefficients).astype(float)
         remove = _remove if self.rule == "removal" else _remove_by_eigenvectors
         with small_matrices(gram.shape[0]):
@@ -152,7 +151,7 @@ def _forward_order(target: Expansion, n_points: int) -> np.ndarray:
     """Numbers of the points that take most of the residual, one after the other, by (R4)."""
     gram = Gram(target.kernel, target.points)
     if not target.kernel.is_positive_semidefinite:
-        require_euclidean(target.kernel, to_numpy(gram.dense()).astype(float), "Select")
+        held_gram(target, "Select", "Distill() needs little memory.")  # refuses kernels without distances
     span = GrowingSpan(target.kernel, target.points, values=gram @ target.coefficients, capacity=n_points)
     while len(span) < n_points:
         numbers, residuals = span.open_rows()
