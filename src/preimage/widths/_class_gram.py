@@ -260,26 +260,29 @@ class ClassPairs:
 
     def _block_sums(self, rows: slice, column_step: int, buffer: _Buffer | None) -> _PairSums:
         """Sums over pairs of some rows with themselves and with all later points."""
-        n, last = self.X.shape[0], self.gammas.size - 1
+        n, size, levels = self.X.shape[0], rows.stop - rows.start, range(self.gammas.size)
         sums = _PairSums.zeros(rows.start, self._classes_of(rows), n, self.counts.size, self.gammas.size)
         of_rows = self._indicator(rows).T
-        later = [slice(start, min(start + column_step, n)) for start in range(rows.stop, n, column_step)]
-        for columns in [rows, *later]:
-            on_diagonal = columns is rows
-            classes, of_columns = self._classes_of(columns), self._indicator(columns)
-            place = slice(columns.start - rows.start, columns.stop - rows.start)
+        # The first columns are those of the rows themselves, and symmetric.
+        for start in range(rows.start, n, max(size, column_step)):
+            columns = slice(start, min(start + max(size, column_step), n))
+            own = size if start == rows.start else 0
+            by_row_class, row_sums, squares = [], [], np.zeros(self.gammas.size)
             for level, values in enumerate(self._values(rows, columns, buffer)):
-                by_row_class = of_rows @ values  # (classes of the rows, columns)
-                by_class, column_sums = to_numpy(by_row_class @ of_columns), to_numpy(_column_sums(by_row_class))
-                sums.by_class[level, :, classes] += 0.5 * by_class if on_diagonal else by_class
-                sums.row_sums[level, place] += column_sums
-                if not on_diagonal:  # the mirror image of the tile: its row sums belong to the rows
-                    sums.row_sums[level, : rows.stop - rows.start] += to_numpy(_row_sums(values))
-                weight = 1 if on_diagonal else 2
-                if self._doubles and level:  # squares of one width are the values of the next
-                    sums.squares[level - 1] += weight * column_sums.sum()
-                if not self._doubles or level == last:
-                    sums.squares[level] += weight * _sum_of_squares(values)
+                by_row_class.append(of_rows @ values)  # (classes of the rows, columns)
+                row_sums.append(_row_sums(values))
+                if not self._doubles or level == levels[-1]:
+                    squares[level] = 2 * _sum_of_squares(values) - _sum_of_squares(values[:, :own])
+            together = array_namespace(by_row_class[0]).stack(by_row_class)
+            by_class, column_sums = to_numpy(together @ self._indicator(columns)), to_numpy(_sum_of_rows(together))
+            sums.by_class[:, :, self._classes_of(columns)] += by_class
+            if own:  # half, because pairs within the rows are there in both orders
+                sums.by_class[:, :, self._classes_of(rows)] -= 0.5 * to_numpy(together[:, :, :own] @ of_rows.T)
+            sums.row_sums[:, :size] += np.stack([to_numpy(each) for each in row_sums])
+            sums.row_sums[:, start - rows.start + own : columns.stop - rows.start] += column_sums[:, own:]
+            if self._doubles:  # squares of one width are the values of the next
+                squares[:-1] = 2 * column_sums.sum(axis=1)[1:] - column_sums[:, :own].sum(axis=1)[1:]
+            sums.squares += squares
         return sums
 
     def _members(self, number: int) -> slice:
@@ -396,6 +399,11 @@ def _column_sums(values: Array) -> Array:
     if isinstance(values, np.ndarray):
         return np.ones(values.shape[0], values.dtype) @ values
     return array_namespace(values).sum(values, axis=0)
+
+
+def _sum_of_rows(stack: Array) -> Array:
+    """The rows of each matrix of a stack added up, shape (number of matrices, columns)."""
+    return array_namespace(stack).sum(stack, axis=1)
 
 
 def _row_sums(values: Array) -> Array:
