@@ -13,6 +13,7 @@ from preimage._linalg import (
     eigh_descending,
     fix_signs,
     is_semidefinite,
+    low_rank_eigenpairs,
     numerical_rank,
     orthogonalize,
     orthonormal_columns,
@@ -168,3 +169,20 @@ def test_squares_are_symmetric_products(columns, xp, rng):
 def test_signs_make_the_largest_entry_positive(xp):
     vectors = xp.asarray([[1.0, -3.0, 2.0, -2.0], [-2.0, 1.0, -2.0, 2.0]])
     assert to_numpy(fix_signs(vectors)).tolist() == [-1.0, -1.0, 1.0, -1.0]  # the first of equal moduli decides
+
+
+def test_low_ranks_have_the_eigenpairs_of_the_whole_matrix(rng):
+    X = rng.normal(size=(400, 2))
+    K = Gaussian(0.5)(X)
+    values, vectors = low_rank_eigenpairs(K)
+    all_values, _ = eigh_descending(K)
+    rank = values.size
+    assert rank < 240 and all_values[rank] < 1e-12 * all_values[0]
+    assert_allclose(values, all_values[:rank], atol=1e-13 * all_values[0])
+    assert_allclose(vectors.T @ vectors, np.eye(rank), atol=1e-12)
+    assert_allclose((vectors * values) @ vectors.T, K, atol=1e-11)
+
+
+def test_high_ranks_and_small_matrices_are_left_to_others(rng):
+    assert low_rank_eigenpairs(np.eye(400)) is None
+    assert low_rank_eigenpairs(np.ones((50, 50))) is None

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from preimage import OrientedKernelPCA, _memory
-from preimage._memory import free_memory, memory_budget, require_square_matrices
+from preimage._memory import (
+    WORK,
+    free_memory,
+    largest_square,
+    limited_memory,
+    memory_budget,
+    require_square_matrices,
+    work_memory,
+)
 
 X = np.ones((2, 2))
 
@@ -40,3 +48,14 @@ def test_oriented_kernel_pca_of_too_many_points_is_refused(monkeypatch):
     with pytest.raises(MemoryError, match="landmarks=1000"):
         OrientedKernelPCA(1).fit(points)
     assert OrientedKernelPCA(1, landmarks=20).fit(points).n_components_ == 1
+
+
+def test_a_limit_holds_inside_and_no_longer():
+    free = work_memory(X)
+    with limited_memory("3MB", X):
+        assert work_memory(X) == 3 * 10**6
+        assert 8 * 2 * largest_square(2) ** 2 <= 3 * 10**6 < 8 * 2 * (largest_square(2) + 1) ** 2
+        with limited_memory(None, X):  # nobody says otherwise
+            assert work_memory(X) == 3 * 10**6
+    assert 0 < free <= WORK and work_memory(X) <= WORK
+    assert largest_square(2) > 10**6

@@ -1,7 +1,9 @@
 """The two passes over data."""
 
+import pickle
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -133,3 +135,13 @@ def test_sums_widen_where_a_term_does():
 def test_panels_are_few_and_small(n, rows):
     assert panel_rows(n, n) == rows
     assert rows * n <= max(PANEL_ENTRIES, n)
+
+
+def test_work_space_is_one_per_thread_and_is_not_sent_to_workers():
+    buffer = ThreadBuffer(3, 5, np.dtype(np.float32))
+    with ThreadPoolExecutor(1) as other:
+        theirs = other.submit(lambda: buffer.part(2, 4)).result()
+        assert other.submit(lambda: buffer.part(2, 4).base is theirs.base).result()
+    assert buffer.part(2, 4).base is not theirs.base
+    copy = pickle.loads(pickle.dumps(buffer))
+    assert copy.part(3, 5).shape == (3, 5) and copy.part(3, 5).dtype == np.float32

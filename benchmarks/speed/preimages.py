@@ -22,10 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, timed
 
 from preimage import KernelPCA
-from preimage._threads import run_parallel
 from preimage.datasets import load_usps
 from preimage.solvers import FixedPoint
-from preimage.solvers._preimage import query_blocks
+from preimage.solvers._blocks import for_query_blocks
 
 GAMMA = 1 / 128
 TOL = 1e-6
@@ -50,7 +49,6 @@ def loop(X, coefficients, starts, tolerance, tuned, max_iter=500):
 
 def gemm_seconds(X, starts, steps):
     """The two matrix products of `steps` iterations of single queries, in the solver's blocks and threads."""
-    blocks = query_blocks(starts, X)
     W = np.random.default_rng(0).normal(size=(len(starts), len(X))).astype(X.dtype)
     XT = X.T.copy()
 
@@ -58,10 +56,10 @@ def gemm_seconds(X, starts, steps):
         starts[rows] @ XT
         W[rows] @ X
 
-    run_parallel(multiply, blocks)
+    for_query_blocks(multiply, len(starts), X, starts)
     start = time.perf_counter()
     for _ in range(5):
-        run_parallel(multiply, blocks)
+        for_query_blocks(multiply, len(starts), X, starts)
     return (time.perf_counter() - start) / 5 / len(starts) * steps
 
 

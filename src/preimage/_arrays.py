@@ -25,7 +25,7 @@ def array_namespace(*arrays: Array) -> Any:
 
 def is_host(array: Array) -> bool:
     """Whether `array` is NumPy's or SciPy's (or a range of row numbers), so that threads over blocks help."""
-    return is_sparse(array) or isinstance(array, (np.ndarray, range))
+    return isinstance(array, (np.ndarray, range)) or is_sparse(array)
 
 
 def is_dask(array: Any) -> bool:
@@ -190,7 +190,7 @@ def squared_row_norms(X: Array) -> Array:
 
 def concat_rows(*arrays: Array) -> Array:
     """Stack arrays, dense or sparse, one below the other."""
-    if any(is_sparse(array) for array in arrays):
+    if not all(type(array) is np.ndarray for array in arrays) and any(is_sparse(array) for array in arrays):
         return sparse.vstack(arrays, format="csr")
     return array_namespace(*arrays).concat(arrays, axis=0)
 

@@ -1,8 +1,12 @@
 """Memory budgets: what the user allows, what the machine has."""
 
+import contextlib
 import os
 import re
 import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from math import isqrt
 
 import array_api_compat
 
@@ -17,6 +21,14 @@ UNKNOWN = 4 * 2**30
 # Seconds for which the number of free bytes is used again: too short for much memory to be filled.
 SECONDS_VALID = 0.02
 _last_asked: tuple[float, int] | None = None
+# Bytes for temporary arrays where nobody limits them: calls on larger ones are not faster, and ten times more would not
+# be there on small machines.
+WORK = 2**30
+
+# Rows of a matrix that no machine can hold.
+UNLIMITED = 2**31
+
+_limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
 
 
 def memory_budget(max_memory: float | str | None, array: Array) -> int:
@@ -49,6 +61,31 @@ def require_square_matrices(who: str, n_rows: int, count: int, array: Array, ins
             f"{who} on {n_rows} points needs {needed / 1e9:.2g} GB of memory, more than half of what is free, "
             f"{budget / 1e9:.2g} GB. {instead}"
         )
+
+
+@contextlib.contextmanager
+def limited_memory(max_memory: float | str | None, array: Array) -> Iterator[None]:
+    """Let `work_memory` be at most `max_memory`, see `memory_budget`, inside a `with` statement."""
+    if max_memory is None:
+        yield
+        return
+    token = _limit.set(memory_budget(max_memory, array))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def work_memory(array: Array) -> int:
+    """Bytes that temporary arrays may take on the device of `array`: at most 1 GiB, and half of what is free."""
+    limit = _limit.get()
+    return min(free_memory(array) // 2, WORK) if limit is None else limit
+
+
+def largest_square(n_matrices: int) -> int:
+    """Rows of so many square matrices in double precision that fit into the limit together."""
+    limit = _limit.get()
+    return UNLIMITED if limit is None else max(1, isqrt(limit // (8 * n_matrices)))
 
 
 def free_memory(array: Array) -> int:

@@ -197,6 +197,7 @@ class ThreadBuffer(threading.local):
     def __init__(self, n_rows: int, n_columns: int, dtype: Any) -> None:
         # Rows of one cache line more than a multiple of 256 bytes: those of powers of two would push each other's
         # columns out of the cache when the matrix is transposed.
+        self._shape = n_rows, n_columns, dtype
         line = 64 // itemsize(dtype)
         width = -(-n_columns // (4 * line)) * 4 * line + line
         self._values = np.empty((n_rows, width), dtype)
@@ -204,6 +205,9 @@ class ThreadBuffer(threading.local):
     def part(self, n_rows: int, n_columns: int) -> Array:
         """The matrix, cut to a size."""
         return self._values[:n_rows, :n_columns]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ThreadBuffer, self._shape  # work space is not sent to workers
 
 
 def panel_rows(n_rows: int, n_columns: int) -> int:

@@ -23,5 +23,7 @@ Block: TypeAlias = Callable[[slice, slice], Array]
 BlockWriter: TypeAlias = Callable[[slice, slice, Array], None]
 # f(Z) = k(Z, X),
 Values: TypeAlias = Callable[[Array], Array]
+# f(Z, out), which writes the same into an array that exists,
+ValueWriter: TypeAlias = Callable[[Array, Array], None]
 # and f(Z) = k(Z, X) with the function of weights that `kernel.gradient(Z, X, weights)` is.
 Evaluator: TypeAlias = Callable[[Array], tuple[Array, Callable[[Array], Array]]]

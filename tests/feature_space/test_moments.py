@@ -121,7 +121,7 @@ def weights(rng):
 @pytest.fixture(params=[(4096, 256), (17, 5)], ids=["one block", "ragged blocks"], autouse=True)
 def blocks(request, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", request.param[0])
-    monkeypatch.setattr(module, "TILE", request.param[1])
+    monkeypatch.setattr(module, "TILE_BYTES", request.param[1])
 
 
 def assert_same(a, b):

@@ -1,11 +1,16 @@
 """Kernels on scaled and linearly mapped inputs; kernels iterated over a reference sample."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
-from preimage.kernels import Gaussian, Iterated, Linear, MappedInputs, Polynomial, ScaledInputs, Sigmoid
+from preimage._memory import limited_memory
+from preimage._threads import available_threads
+from preimage.feature_space import Gram
+from preimage.kernels import Gaussian, Iterated, Laplacian, Linear, MappedInputs, Polynomial, ScaledInputs, Sigmoid
 
 
 def test_scaled_inputs_put_a_diagonal_in_the_inner_product(rng):
@@ -55,3 +60,39 @@ def test_iterated_kernel_squares_the_spectrum(rng):
 def test_iterated_kernel_asks_for_its_reference():
     with pytest.raises(ValueError, match="reference"):
         Iterated(Gaussian())(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("inner", [Gaussian(0.3), Sigmoid(0.2, -0.5), Laplacian(0.4)], ids=repr)
+def test_iterated_kernels_are_the_same_where_their_maps_do_not_fit_into_memory(inner, rng, monkeypatch):
+    X, Z, W = rng.normal(size=(60, 3)), rng.normal(size=(7, 3)), rng.normal(size=(7, 60))
+    kernel = Iterated(inner, rng.normal(size=(50, 3)))
+    found = {}
+    monkeypatch.setattr("preimage.kernels._transformed.PART", 16)
+    for limit in ("1GB", 1):
+        with limited_memory(limit, X):
+            values, contracted = kernel.evaluator(X)(Z)
+            found[limit] = [
+                kernel(X),
+                kernel(Z, X),
+                kernel.blocks(X, X)(slice(3, 9), slice(5, 20)),
+                values,
+                contracted(W),
+                kernel.gradient(Z, X, W),
+                kernel.diagonal(X),
+            ]
+    for held, formed in zip(found["1GB"], found[1], strict=True):
+        assert_allclose(formed, held, atol=1e-12)
+    assert_allclose(found[1][4], found[1][5], atol=1e-12)
+
+
+def test_iterated_kernels_keep_within_memory(rng):
+    X = rng.normal(size=(2000, 3))
+    kernel = Iterated(Gaussian(0.3), X)
+    tracemalloc.start()
+    with limited_memory("8MB", X):
+        Gram(kernel, X) @ X[:, :1]  # the map of all points has 32 MB
+        kernel.gradient(X[:10], X, np.ones((10, 2000)))
+        kernel.diagonal(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 25e6 * max(1, available_threads())  # tiles of kernel values, per thread

@@ -10,7 +10,7 @@ from preimage._typing import Array
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, ShiftedInputs
 from preimage.solvers import FixedPoint, PreimageResult, Reason, objective_at
-from preimage.solvers._preimage import Batched, direct_result, query_blocks, target_parts
+from preimage.solvers._preimage import Batched, direct_result
 
 
 def test_objective_at_is_the_paired_distance(rng, block_shape):
@@ -98,11 +98,3 @@ def test_all_arrays_are_taken_chosen_and_joined_alike(xp):
     assert rows(first.where(first.numbers * (3 - first.numbers) == 0, second)) == [0, 5, 6, 3]
     assert rows(Outer.join([first, second])) == [0, 1, 2, 3, 4, 5, 6, 7]
     assert Outer.join([first]) is first
-
-
-def test_blocks_cover_all_queries_once(xp):
-    queries = xp.asarray(np.zeros((5000, 3)))
-    for n in (10, 10_000, 1_000_000):
-        points = np.broadcast_to(np.zeros((1, 3)), (n, 3))
-        for blocks in (query_blocks(queries, points), target_parts(queries, points)):
-            assert np.concatenate([np.arange(5000)[block] for block in blocks]).tolist() == list(range(5000))

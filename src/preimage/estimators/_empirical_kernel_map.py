@@ -7,6 +7,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, own_copy
+from preimage._threads import on_own_threads
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import check_model_inputs, check_parameters, check_points
 from preimage.estimators._kernel_input import (
@@ -83,6 +84,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
         self.points = points
         self.whiten = whiten
 
+    @on_own_threads
     def fit(self, X: Rows, y: Targets = None) -> "EmpiricalKernelMap":
         """Store the points, and whiten their Gram matrix when asked.
 

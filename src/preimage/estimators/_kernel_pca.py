@@ -19,7 +19,7 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._memory import memory_budget
+from preimage._memory import limited_memory, memory_budget
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._rows import Workers
 from preimage._threads import at_most, within_n_jobs
@@ -444,7 +444,7 @@ class KernelPCA(
     def _fit(self, X: Rows, y: Targets, sample_weight: Targets) -> Array | None:
         """Fit; the coordinates of X where they are a by-product."""
         self._check_settings()
-        with at_most(self.n_jobs):
+        with at_most(self.n_jobs), limited_memory(self.max_memory, X):
             if uses_landmarks("Exact kernel PCA", self.landmarks, X, self.max_memory, takes_chunks=True):
                 inputs = landmark_inputs(self, X, y, sample_weight)
                 self._store_landmarks(self._fit_landmarks(inputs), inputs.X, inputs.X.shape[0])
@@ -523,7 +523,8 @@ class KernelPCA(
     def _store(self, result: PrincipalSubspace, X: Rows, n_rows: int) -> None:
         solver = self._preimage_solver()
         # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        self.preimage_ = solver if self.kernel_.points_are_row_numbers else solver.fit(result.subspace, X)
+        with limited_memory(self.max_memory, result.subspace.frame.coefficients):
+            self.preimage_ = solver if self.kernel_.points_are_row_numbers else solver.fit(result.subspace, X)
         self.subspace_ = result.subspace
         self.eigenvalues_ = result.eigenvalues
         self.explained_variance_ = result.variances

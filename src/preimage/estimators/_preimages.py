@@ -1,6 +1,7 @@
 """Pre-images of fitted transformers: from coordinates in a subspace of feature space, or from its axes, to inputs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, is_chunked, is_lazy, to_numpy
+from preimage._memory import limited_memory
 from preimage._progress import progress_bar
 from preimage._typing import Array, Rows
 from preimage._validation import check_coordinate_shape, check_coordinates, require_in_memory
@@ -103,7 +105,7 @@ class PreimageMixin:
                 f"There are {start.shape[0]} starts for {Y.shape[0]} rows of coordinates; one each is needed."
             )
         count = self._leading(n_components, Y.shape[1])
-        with progress_bar(getattr(self, "verbose", False)):
+        with self._working():
             return self.preimage_.inverse(self.subspace_.leading(count), self._in_frame(count)(Y[:, :count]), start)
 
     def navigate(self, A: Rows, B: Rows, steps: int = 10) -> Array:
@@ -131,7 +133,7 @@ class PreimageMixin:
         self._require_inputs()
         subspace = self._leading_subspace(n_components)
         if not is_lazy(X):
-            with progress_bar(getattr(self, "verbose", False)):
+            with self._working():
                 return points_of(self.preimage_.inverse(subspace, subspace.coordinates(X), X))
         solver = self.preimage_.ready(subspace, with_start=True)
         return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
@@ -160,8 +162,15 @@ class PreimageMixin:
         return check_queries(self, X, self.subspace_.frame.coefficients)
 
     def _map(self, function: Callable[[Array], Array], X: Rows) -> Array:
-        with progress_bar(getattr(self, "verbose", False)):
+        with self._working():
             return map_queries(self, function, X, self.subspace_.frame.coefficients)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Report progress if the model is `verbose`, and keep temporary arrays within its `max_memory`."""
+        limit, array = getattr(self, "max_memory", None), self.subspace_.frame.coefficients
+        with progress_bar(getattr(self, "verbose", False)), limited_memory(limit, array):
+            yield
 
     def _require_inputs(self) -> None:
         if self.kernel_.points_are_row_numbers:
@@ -227,7 +236,8 @@ class ComponentPictures(PreimageMixin):
                 f"by remove_zero_eig=False. Ask for component_preimages({n_directed})."
             )
         solver = self.preimage_ if isinstance(self.preimage_, TargetSolver) else None
-        return free_length_preimages(as_linear_functions(axes), solver)[0]
+        with self._working():
+            return free_length_preimages(as_linear_functions(axes), solver)[0]
 
     def component_images(self, n_components: int | None = None) -> Array:
         r"""Projections of the mapped basis vectors on the axes, shape (n_components, d).

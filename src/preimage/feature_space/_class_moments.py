@@ -10,7 +10,7 @@ import numpy as np
 from preimage._arrays import as_points, from_numpy, in_double, take_rows, to_numpy
 from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
-from preimage.feature_space._moments import BLOCK, shifted_kernel_values
+from preimage.feature_space._moments import BLOCK, ShiftedValues
 from preimage.kernels import Kernel
 
 
@@ -92,12 +92,12 @@ class ClassMoments:
         transformed before it is summed. Kernel values are computed in double precision, whatever X has.
         """
         as_numbers = kernel.points_are_row_numbers
-        values_of = kernel.against(points if as_numbers else in_double(points))
+        values_of = ShiftedValues(kernel, points if as_numbers else in_double(points))
 
         def block(rows: Array, codes: Array, weights: Array | None) -> ClassMoments:
             # About a row of the block: kernel values of wide kernels are nearly constant, and squares of them would
             # lose digits.
-            Y, shift = shifted_kernel_values(values_of, rows if as_numbers else in_double(as_points(rows)))
+            Y, shift = values_of(rows if as_numbers else in_double(as_points(rows)))
             if factor is not None:
                 B = from_numpy(factor, Y)
                 Y, shift = Y @ B, shift @ B

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
+
+import numpy as np
 
 from preimage._arrays import (
     array_namespace,
@@ -18,8 +21,9 @@ from preimage._arrays import (
     is_lazy,
 )
 from preimage._linalg import squares, whitening_factor
-from preimage._rows import cut, sum_rows
-from preimage._typing import Array, Rows
+from preimage._rows import ThreadBuffer, cut, sum_rows
+from preimage._threads import available_threads
+from preimage._typing import Array, Rows, ValueWriter
 from preimage._validation import check_finite_block
 from preimage.feature_space._gram import Gram
 from preimage.kernels import Kernel
@@ -167,9 +171,9 @@ BLOCK = 4096
 DEVICE_VALUES, FEWEST_DEVICE_ROWS, MOST_DEVICE_ROWS = 2**27, 2**10, 2**18
 # Rows of a block on a device whose mean is the shift: it need only be close to the mean of all.
 SHIFT_ROWS = 1024
-# Rows whose kernel values are computed together: with a few hundred points they stay in a second-level cache (half a
-# MiB for 256 points). Ten times more would go through main memory at every step of a kernel's formula.
-TILE = 256
+# Kernel values that are computed together: 2 MiB stay in a second-level cache. Ten times more would go through main
+# memory at every step of a kernel's formula; with ten times fewer, threads would wait for each other between calls.
+TILE_BYTES = 2**21
 
 
 @dataclass(frozen=True)
@@ -211,14 +215,14 @@ class KernelMoments:
         who : str
             What needs the moments, for messages.
         """
-        values_of, from_disk, as_numbers = kernel.against(points), is_lazy(X), kernel.points_are_row_numbers
+        values_of, from_disk, as_numbers = ShiftedValues(kernel, points), is_lazy(X), kernel.points_are_row_numbers
 
         def block(rows: Array, weights: Array | None) -> _Sums:
             rows = check_finite_block(who, as_points(rows)) if from_disk else rows
             rows = rows if to_device is None else to_device(rows)
             return _Sums.of(kernel, values_of, rows if as_numbers else as_points(rows), weights)
 
-        n_rows = BLOCK if to_device is None else _device_rows(points.shape[0])
+        n_rows = _even_rows(X, available_threads()) if to_device is None else _device_rows(points.shape[0])
         sums = sum_rows(block, X, weights, rows=n_rows, device_of=points, message="Learning from rows")
         xp = array_namespace(sums.values.mean)
         if not bool(xp.all(xp.isfinite(sums.values.mean))):
@@ -256,35 +260,48 @@ def _device_rows(n_points: int) -> int:
     return min(max(DEVICE_VALUES // n_points, FEWEST_DEVICE_ROWS), MOST_DEVICE_ROWS)
 
 
-def shifted_kernel_values(values_of: Callable[[Array], Array], rows: Array) -> tuple[Array, Array]:
-    """Kernel values of rows in double precision, minus a shift close to their mean; and the shift.
+def _even_rows(X: Rows, threads: int) -> int:
+    """Rows of at most `BLOCK` such that all threads have the same number of blocks, where there are several each."""
+    if is_lazy(X) or X.shape[0] <= BLOCK * threads:
+        return BLOCK
+    return ceil(X.shape[0] / (threads * ceil(X.shape[0] / (BLOCK * threads))))
+
+
+class ShiftedValues:
+    """Kernel values of blocks of at most `BLOCK` rows in double precision, minus a shift close to their mean.
+
+    Sums of squares of the values lose no digits to a large mean then. On the host they are written to the same memory
+    for every block of a thread, and are valid until the thread asks for the next.
 
     Parameters
     ----------
-    values_of : callable
-        From rows to kernel values with m points, as `kernel.against(points)`.
-    rows : array of shape (b, d)
-
-    Returns
-    -------
-    values : array of shape (b, m)
-    shift : array of shape (m,)
-        The mean over the first rows. Sums of squares of the values lose no digits to a large mean then.
+    kernel : Kernel
+    points : array of shape (m, d)
     """
-    if not is_host(rows):
-        found = values_of(rows)
-        shift = array_namespace(found).mean(in_double(found[: min(SHIFT_ROWS, rows.shape[0]), :]), axis=0)
-        return found - shift, shift  # single minus double precision is double: one pass over the values
-    first, *others = cut(rows.shape[0], TILE)
-    tile = in_double(values_of(rows[first, :]))
-    xp = array_namespace(tile)
-    shift = xp.mean(tile, axis=0)
-    # Shifted while a tile is in the cache: a centred copy of the whole block would cost a third of its product.
-    values = xp.empty((rows.shape[0], tile.shape[1]), dtype=tile.dtype, **device_kwargs(tile))
-    values[first, :] = tile - shift
-    for part in others:
-        values[part, :] = in_double(values_of(rows[part, :])) - shift
-    return values, shift
+
+    def __init__(self, kernel: Kernel, points: Array) -> None:
+        self._values_of = kernel.against(points)
+        self._write: ValueWriter | None = None
+        if is_host(points):
+            self._write, self._size = kernel.writer_against(points), points.shape[0]
+            self._values = ThreadBuffer(BLOCK, self._size, np.dtype(np.float64))
+            self._rows = min(BLOCK, max(1, TILE_BYTES // (8 * self._size)))
+            self._tile = ThreadBuffer(self._rows, self._size, kernel.value_type(points))
+
+    def __call__(self, rows: Array) -> tuple[Array, Array]:
+        """Values of shape (b, m), and the shift of shape (m,): the mean over the first rows."""
+        if self._write is None or not is_host(rows):
+            found = self._values_of(rows)
+            shift = array_namespace(found).mean(in_double(found[: min(SHIFT_ROWS, rows.shape[0]), :]), axis=0)
+            return found - shift, shift  # single minus double precision is double: one pass over the values
+        # Shifted while a tile is in the cache: a centred copy of the whole block would cost a third of its product.
+        values, shift = self._values.part(rows.shape[0], self._size), None
+        for part in cut(rows.shape[0], self._rows):
+            tile = self._tile.part(part.stop - part.start, self._size)
+            self._write(rows[part, :], tile)
+            shift = tile.mean(axis=0, dtype=np.float64) if shift is None else shift
+            np.subtract(tile, shift, out=values[part, :])
+        return values, shift
 
 
 @dataclass(frozen=True)
@@ -298,8 +315,8 @@ class _Sums:
     trace: Any
 
     @classmethod
-    def of(cls, kernel: Kernel, values_of: Callable[[Array], Array], rows: Array, weights: Array | None) -> _Sums:
-        values, shift = shifted_kernel_values(values_of, rows)
+    def of(cls, kernel: Kernel, values_of: ShiftedValues, rows: Array, weights: Array | None) -> _Sums:
+        values, shift = values_of(rows)
         xp, diagonal = array_namespace(values), in_double(kernel.diagonal(rows))
         if weights is None:
             return cls(Moments.about(shift, values), xp.sum(diagonal))

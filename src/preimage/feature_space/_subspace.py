@@ -6,15 +6,20 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, in_double
+import numpy as np
+
+from preimage._arrays import array_namespace, device_kwargs, epsilon, in_double, is_host
 from preimage._linalg import (
     eigh_descending,
+    low_rank_eigenpairs,
     numerical_rank,
     require_semidefinite,
     require_variance,
     semidefinite_tolerance,
     whitening_factor,
 )
+from preimage._memory import require_square_matrices
+from preimage._products import product
 from preimage._progress import stage
 from preimage._typing import Array
 from preimage._warnings import warn_user
@@ -22,6 +27,10 @@ from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram, require_finite
 from preimage.kernels import Kernel
+
+# Matrices of the size of the kernel matrix that whitening holds at once: the matrix, its eigenvectors and work space of
+# LAPACK, and the result.
+WHITENING_MATRICES = 5
 
 
 class Subspace:
@@ -137,7 +146,8 @@ class Subspace:
     @cached_property
     def of_points(self) -> tuple[Array, Array]:
         """Coordinates and residuals of the points that the frame is made of, computed once."""
-        return self.coordinates(self.frame.points), self.residuals(self.frame.points)
+        residuals, coordinates = self._residuals_and_coordinates(self.frame.points, None)
+        return coordinates, residuals
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "of_points"}
@@ -155,13 +165,12 @@ class Subspace:
         coefficients = (weights @ self.frame.coefficients.T).T
         inside = Expansion(self.frame.kernel, self.frame.points, coefficients)
         vectors = inside if self.origin is None else inside + self.origin
-        return Expansion(
-            vectors.kernel, vectors.points, vectors.coefficients, squared_norms=self._embedded_norms(Y, weights)
-        )
+        return Expansion(vectors.kernel, vectors.points, vectors.coefficients, squared_norms=self.embedded_norms(Y))
 
-    def _embedded_norms(self, Y: Array, weights: Array) -> Array:
+    def embedded_norms(self, Y: Array) -> Array:
         """‖origin + Σ yⱼVⱼ‖² = ‖origin‖² + 2 Σ yⱼ⟨Vⱼ, origin⟩ + Σ yⱼ², without a pass over the kernel."""
         xp = array_namespace(Y)
+        weights = Y if self.signature is None else Y * self.signature
         inside = xp.sum(Y * weights, axis=1)
         if self.origin is None:
             return inside
@@ -173,9 +182,25 @@ class Subspace:
         Not clipped: rounding can make them slightly negative, an indefinite kernel more than slightly. `diagonal`
         gives k(x, x) for kernels that do not know it.
         """
-        xp = array_namespace(self.frame.coefficients)
         if diagonal is not None and tuple(diagonal.shape) != (X.shape[0],):
             raise ValueError(f"`diagonal` has shape {tuple(diagonal.shape)}; {X.shape[0]} points need ({X.shape[0]},).")
+        return self._residuals_and_coordinates(X, diagonal)[0]
+
+    def squared_distances(self, X: Array, Y: Array) -> Array:
+        """‖φ(xⱼ) − Ψⱼ‖² for the points Ψ of the subspace with coordinates Y, the j-th row of X against the j-th of Y.
+
+        By Pythagoras the distance of φ(x) from the subspace plus that within it, without the coefficients of Ψ. Shape
+        (n,).
+        """
+        xp = array_namespace(Y)
+        squared, coordinates = self._residuals_and_coordinates(X, None)
+        shift = coordinates - Y
+        lengths = shift * shift if self.signature is None else shift * shift * self.signature
+        return squared + xp.sum(lengths, axis=1)
+
+    def _residuals_and_coordinates(self, X: Array, diagonal: Array | None) -> tuple[Array, Array]:
+        """Squared distances to the subspace, and coordinates in it, from one pass over the kernel."""
+        xp = array_namespace(self.frame.coefficients)
         squared = self.frame.kernel.diagonal(X) if diagonal is None else diagonal
         if self.origin is None:
             Y = self.frame(X)
@@ -184,7 +209,7 @@ class Subspace:
             Y = both - self.offset
             squared = squared - 2 * at_origin + self.origin_squared_norm  # (S11)
         lengths = Y * Y if self.signature is None else Y * Y * self.signature
-        return squared - xp.sum(lengths, axis=1)
+        return squared - xp.sum(lengths, axis=1), Y
 
     def _evaluate_with_origin(self, X: Array, origin: Expansion) -> tuple[Array, Array]:
         frame = self.frame
@@ -202,17 +227,35 @@ def empirical_map(kernel: Kernel, points: Array, *, whiten: bool = False) -> Exp
     Of an indefinite K the whitened map has the positive part alone, and an `IndefiniteKernelWarning` says so.
     """
     gram = Gram(kernel, points)
-    xp = array_namespace(points)
     if not whiten:
-        identity = xp.eye(points.shape[0], dtype=gram.dtype, **device_kwargs(points))
-        return Expansion(kernel, points, identity)
-    values, vectors = eigh_descending(gram.dense())
-    _warn_of_negative(kernel, values)
+        return Expansion(kernel, points, _identity(points.shape[0], gram.dtype, points))
+    advice = "Give `points`, some of the rows: a thousand, for instance."
+    require_square_matrices("A whitened map", points.shape[0], WHITENING_MATRICES, points, advice)
+    values, vectors = _positive_eigenpairs(kernel, gram.dense())
     # Leaving out eigenvalues below τλ₁ costs τλ₁ in inner products; keeping them costs ελ₁/√τ, because features along
     # them are kernel values, with rounding errors ελ₁, divided by √(τλ₁). Both are least together at τ = ε^(2/3).
     rank = numerical_rank(values, points.shape[0], tolerance=epsilon(values.dtype) ** (2 / 3))
-    values, vectors = values[:rank], vectors[:, :rank]
-    return Expansion(kernel, points, (vectors / xp.sqrt(values)) @ vectors.T)
+    # A product of a matrix with its own transpose, which costs half of one with another.
+    scaled = vectors[:, :rank] / values[:rank] ** 0.25
+    return Expansion(kernel, points, product(scaled, scaled.T))
+
+
+def _identity(n: int, dtype: Any, like: Array) -> Array:
+    """The identity matrix; of NumPy a view of 2n − 1 numbers, which nobody may change."""
+    if not is_host(like):
+        return array_namespace(like).eye(n, dtype=dtype, **device_kwargs(like))
+    row = np.zeros(2 * n - 1, dtype)
+    row[n - 1] = 1
+    step = row.itemsize
+    return np.lib.stride_tricks.as_strided(row[n - 1 :], (n, n), (-step, step), writeable=False)
+
+
+def _positive_eigenpairs(kernel: Kernel, gram: Array) -> tuple[Array, Array]:
+    """Eigenvalues, descending, and eigenvectors; a warning says how much of an indefinite matrix they are not."""
+    found = low_rank_eigenpairs(gram) if kernel.is_positive_semidefinite else None
+    values, vectors = eigh_descending(gram) if found is None else found
+    _warn_of_negative(kernel, values)
+    return values, vectors
 
 
 def _warn_of_negative(kernel: Kernel, values: Array) -> None:

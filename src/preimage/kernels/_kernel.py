@@ -10,7 +10,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
-from preimage._typing import Array, Block, BlockWriter, Evaluator, Rows, Values
+from preimage._typing import Array, Block, BlockWriter, Evaluator, Rows, Values, ValueWriter
 from preimage._validation import check_parameters, parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import resolve_gamma
@@ -92,10 +92,11 @@ class Kernel(BaseEstimator, ABC):
     is_bilinear: Any = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Drop the `block_writer` of a parent class, which would write values of the parent, where blocks differ."""
+        """Drop the writers of a parent class, which would write values of the parent, where blocks differ."""
         super().__init_subclass__(**options)
-        if "blocks" in vars(cls) and "block_writer" not in vars(cls):
-            setattr(cls, "block_writer", Kernel.block_writer)  # noqa: B010  a method of the class, not a value
+        if "blocks" in vars(cls) or "against" in vars(cls):
+            for name in {"block_writer", "writer_against"} - set(vars(cls)):
+                setattr(cls, name, getattr(Kernel, name))
 
     @abstractmethod
     def blocks(self, X: Array, Y: Array) -> Block:
@@ -128,6 +129,15 @@ class Kernel(BaseEstimator, ABC):
     def against(self, X: Array) -> Values:
         """Prepare X for many Z: f with f(Z) = k(Z, X)."""
         return lambda Z: self.blocks(Z, X)(EVERYTHING, EVERYTHING)
+
+    def writer_against(self, X: Array) -> ValueWriter:
+        """Prepare X for many Z: f with f(Z, out), which writes k(Z, X) to out."""
+        values = self.against(X)
+
+        def write(Z: Array, out: Array) -> None:
+            out[...] = values(Z)
+
+        return write
 
     def evaluator(self, X: Array) -> Evaluator:
         """Prepare X for many Z: f with f(Z) = k(Z, X) and the function of weights that `gradient(Z, X, ·)` is."""

@@ -19,7 +19,7 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
-from preimage._typing import Array, Block, BlockWriter, Values
+from preimage._typing import Array, Block, BlockWriter, Values, ValueWriter
 
 # Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
 # and sorting more would cost as much as the distances of a small block.
@@ -37,10 +37,11 @@ class PairwiseQuantity(ABC):
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Drop the `block_writer` of a parent class, which would write values of the parent, where blocks differ."""
+        """Drop the writers of a parent class, which would write values of the parent, where blocks differ."""
         super().__init_subclass__(**options)
-        if "blocks" in vars(cls) and "block_writer" not in vars(cls):
-            setattr(cls, "block_writer", PairwiseQuantity.block_writer)  # noqa: B010  a method, not a value
+        if "blocks" in vars(cls) or "against" in vars(cls):
+            for name in {"block_writer", "writer_against"} - set(vars(cls)):
+                setattr(cls, name, getattr(PairwiseQuantity, name))
 
     @abstractmethod
     def blocks(self, X: Array, Y: Array) -> Block:
@@ -58,6 +59,15 @@ class PairwiseQuantity(ABC):
     def against(self, Y: Array) -> Values:
         """f with f(Z) = s(Z, Y), for many Z against the same points."""
         return lambda Z: self.blocks(Z, Y)(slice(None), slice(None))
+
+    def writer_against(self, Y: Array) -> ValueWriter:
+        """f with f(Z, out), which writes s(Z, Y) to `out`, for many Z against the same points."""
+        values = self.against(Y)
+
+        def write(Z: Array, out: Array) -> None:
+            out[...] = values(Z)
+
+        return write
 
     @abstractmethod
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
@@ -144,6 +154,19 @@ class SquaredDistance(PairwiseQuantity):
         lifted, of_sparse = _Lifted(Y), super().against(Y)
         return lambda Z: of_sparse(Z) if is_sparse(Z) else lifted.distances(lifted.left(Z), lifted.right)
 
+    def writer_against(self, Y: Array) -> ValueWriter:
+        if not isinstance(Y, np.ndarray):
+            return super().writer_against(Y)
+        lifted = _Lifted(Y)
+
+        def write(Z: Array, out: Array) -> None:
+            if isinstance(Z, np.ndarray):
+                lifted.write(lifted.left(Z), lifted.right, out)
+            else:
+                out[...] = self.blocks(Z, Y)(slice(None), slice(None))
+
+        return write
+
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
         xp = array_namespace(weights)
         return 2 * (xp.sum(weights, axis=1)[:, None] * to_dense(Z) - weights @ X)  # (K0d)
@@ -224,6 +247,14 @@ class _Lifted:
     def distances(self, left: Array, right: Array) -> Array:
         s = _zero_below(left @ right, _rounding(left.shape[1], left.dtype) * left[:, -2:-1])
         return array_namespace(s).astype(s, self.dtype) if self.widened else s
+
+    def write(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+        """The same into an array that exists."""
+        if out.dtype == left.dtype:
+            np.matmul(left, right, out=out)
+            _zero_below(out, _rounding(left.shape[1], left.dtype) * left[:, -2:-1])
+        else:
+            out[...] = self.distances(left, right)
 
 
 def distance_origin(Y: Array) -> Array | None:

@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any
 
 from preimage._arrays import array_namespace, integer_power
-from preimage._typing import Array, Block, BlockWriter, Evaluator, Values
+from preimage._typing import Array, Block, BlockWriter, Evaluator, Values, ValueWriter
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import EVERYTHING, Kernel
 from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance
@@ -108,6 +108,15 @@ class ProfileKernel(Kernel):
     def against(self, X: Array) -> Values:
         quantity = self.pairwise.against(X)
         return lambda Z: self.profile(quantity(Z))
+
+    def writer_against(self, X: Array) -> ValueWriter:
+        write_quantity = self.pairwise.writer_against(X)
+
+        def write(Z: Array, out: Array) -> None:
+            write_quantity(Z, out)
+            self.apply_profile(out)
+
+        return write
 
     def evaluator(self, X: Array) -> Evaluator:
         quantity = self.pairwise.against(X)

@@ -1,13 +1,20 @@
 """Kernels made of one other: on inputs weighted, mapped linearly or shifted; normalised; iterated over a sample."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 
-from preimage._arrays import array_namespace, from_numpy, is_sparse, to_dense, to_device_of, to_numpy
-from preimage._typing import Array, Block, Rows
+from preimage._arrays import array_namespace, from_numpy, is_sparse, itemsize, to_dense, to_device_of, to_numpy
+from preimage._memory import work_memory
+from preimage._rows import cut, map_rows
+from preimage._typing import Array, Block, Evaluator, Rows
 from preimage.kernels._dot_product import Linear
 from preimage.kernels._kernel import KeptRows, Kernel, OfOneKernel
+
+# Reference points, or rows, whose kernel values are summed at a time where all of them would not fit into memory: 2 MiB
+# for a block of rows. With ten times as many a block leaves the caches; with fewer, calls cost more than sums.
+PART = 1024
 
 
 class _TransformedInputs(OfOneKernel):
@@ -231,24 +238,63 @@ class Iterated(Kernel):
         return self.kernel.has_gradient
 
     def blocks(self, X: Array, Y: Array) -> Block:
-        left = self._map(X)
-        right = left if Y is X else self._map(Y)
-        return lambda rows, columns: left[rows, :] @ right[columns, :].T / left.shape[1]
+        if self._maps_fit(X, Y):
+            left = self._map(X)
+            right = left if Y is X else self._map(Y)
+            return lambda rows, columns: left[rows, :] @ right[columns, :].T / left.shape[1]
+        points = self._reference(X)
+        of_rows, of_columns = self.kernel.blocks(X, points), self.kernel.blocks(Y, points)
+        parts = cut(points.shape[0], PART)
+
+        def block(rows: slice, columns: slice) -> Array:
+            total = of_rows(rows, parts[0]) @ of_columns(columns, parts[0]).T
+            for part in parts[1:]:
+                total += of_rows(rows, part) @ of_columns(columns, part).T
+            return total / points.shape[0]
+
+        return block
+
+    def evaluator(self, X: Array) -> Evaluator:
+        if not self._maps_fit(X, X):
+            return super().evaluator(X)
+        known = self._map(X)
+
+        def evaluate(Z: Array) -> tuple[Array, Callable[[Array], Array]]:
+            values = self._map(Z) @ known.T / known.shape[1]
+            return values, lambda weights: self._contracted(Z, weights @ known)
+
+        return evaluate
 
     def diagonal(self, X: Array) -> Array:
-        values = self._map(X)
-        return array_namespace(values).sum(values * values, axis=1) / values.shape[1]
+        def squares(rows: Array) -> Array:
+            values = self._map(rows)
+            return array_namespace(values).sum(values * values, axis=1) / values.shape[1]
+
+        return map_rows(squares, X)
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
-        values = self._map(X)
-        return self.kernel.gradient(Z, self._reference(Z), weights @ values / values.shape[1])
+        # Not the map of all of X at once, which may be as large as the kernel matrix.
+        total = None
+        for part in cut(X.shape[0], PART // 4):
+            term = weights[:, part] @ self._map(X[part, :])
+            total = term if total is None else total + term
+        return self._contracted(Z, total)
 
     def diagonal_gradient(self, Z: Array) -> Array:
-        values = self._map(Z)
-        return 2 * self.kernel.gradient(Z, self._reference(Z), values / values.shape[1])
+        return 2 * self._contracted(Z, self._map(Z))
+
+    def _contracted(self, Z: Array, weights: Array) -> Array:
+        """Gradients of (1/m) Σ_j wⱼ k(·, z_j) at the rows of Z."""
+        points = self._reference(Z)
+        return self.kernel.gradient(Z, points, weights / points.shape[0])
 
     def _map(self, X: Array) -> Array:
         return self.kernel(X, self._reference(X))
+
+    def _maps_fit(self, X: Array, Y: Array) -> bool:
+        """Whether the maps of both may be held, which saves computing them again in every block."""
+        n_rows = X.shape[0] + (0 if Y is X else Y.shape[0])
+        return n_rows * self._reference(X).shape[0] * itemsize(self.value_type(X)) <= work_memory(X) // 2
 
     def _reference(self, like: Array) -> Array:
         if self.reference is None:

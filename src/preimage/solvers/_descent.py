@@ -20,7 +20,14 @@ CLEARED_FRACTION = 0.05
 VANISHING_SINGLE, VANISHING_DOUBLE = 1e-30, 1e-280
 
 
-def minimize_rows(objective: "Objective", start: Array, box: "Box", rule: "StepRule", max_iter: int) -> PreimageResult:
+def minimize_rows(
+    objective: "Objective",
+    start: Array,
+    box: "Box",
+    rule: "StepRule",
+    max_iter: int,
+    here: "Evaluation | None" = None,
+) -> PreimageResult:
     """Minimise one objective per row of `start`, all rows together; no value ends above that of its start in the box.
 
     In each iteration the rule proposes a point per row and judges the values found there. Rows for which the proposal
@@ -35,6 +42,8 @@ def minimize_rows(objective: "Objective", start: Array, box: "Box", rule: "StepR
     rule : StepRule
         `QuasiNewton` for any objective; `FixedPoint` brings a rule of its own.
     max_iter : int
+    here : Evaluation, optional
+        The objective at the starts in the box, where it is known.
 
     Returns
     -------
@@ -42,34 +51,34 @@ def minimize_rows(objective: "Objective", start: Array, box: "Box", rule: "StepR
     """
     Z = box.clip(start)
     xp = array_namespace(Z)
-    here = objective.at(Z)
+    here = objective.at(Z) if here is None else here
     state = rule.begin(here)
     batch = _Batch(Z.shape[0])
-    done = xp.zeros_like(here.value, dtype=xp.bool)
-    # Invariant: `here` is the objective at Z, and neither changes for rows that are done.
+    batch.note(0, {Reason.VANISHING: here.vanishes(), Reason.CONVERGED: rule.at_rest(state, Z)})
+    # Invariant: `here` is the objective at Z, `state` belongs to both, and nothing changes for rows that are done.
     for step in range(1, max_iter + 1):
+        if batch.all_done():
+            break
+        if batch.is_worth_clearing():
+            stay = batch.clear(rule.settled(state, Z, box), here.value)
+            Z = take_rows(Z, stay)
+            here, state, objective = here.take(stay), state.take(stay), objective.take(stay)
         trial = rule.propose(state, Z, here, box)
         there = objective.at(trial)
+        done = from_numpy(batch.done, Z, dtype=xp.bool)
         verdict = rule.judge(state, Z, here, trial, there, box, ~done)
         better, state = verdict.better, verdict.state
+        Z = xp.where(better[:, None], trial, Z)
+        here = there.where(better, here)
         batch.note(
             step,
             {
-                Reason.VANISHING: to_numpy(here.vanishes()),
-                Reason.CONVERGED: to_numpy(verdict.converged),
-                Reason.STALLED: to_numpy(verdict.stalled),
+                Reason.VANISHING: here.vanishes(),
+                Reason.CONVERGED: verdict.converged | rule.at_rest(state, Z),
+                Reason.STALLED: verdict.stalled,
             },
         )
-        Z = xp.where(better[:, None], trial, Z)
-        here = there.where(better, here)
-        if batch.all_done():
-            break
-        if batch.is_worth_clearing() and step < max_iter:
-            stay = batch.clear(Z, here.value)
-            Z = take_rows(Z, stay)
-            here, state, objective = here.take(stay), state.take(stay), objective.take(stay)
-        done = from_numpy(batch.done, Z, dtype=xp.bool)
-    return batch.result(Z, here.value)
+    return batch.result(rule.settled(state, Z, box), here.value)
 
 
 @dataclass(frozen=True)
@@ -229,6 +238,15 @@ class StepRule(ABC):
         `open_rows` marks the rows that may still move; a proposal is better for these alone.
         """
 
+    def at_rest(self, state: Any, Z: Array) -> Array:
+        """Which rows need no further evaluation, whatever came before: their next step is too short to matter."""
+        xp = array_namespace(Z)
+        return xp.zeros_like(Z[:, 0], dtype=xp.bool)
+
+    def settled(self, state: Any, Z: Array, box: Box) -> Array:
+        """The results of rows that are done: Z, or Z after a last step that is too short to evaluate."""
+        return Z
+
 
 class _Batch:
     """Which problems are still in work, and the results of those that have left."""
@@ -241,11 +259,11 @@ class _Batch:
         self._numbers: list[np.ndarray] = []
         self._left: list[PreimageResult] = []
 
-    def note(self, step: int, reasons: dict[Reason, np.ndarray]) -> None:
+    def note(self, step: int, reasons: dict[Reason, Array]) -> None:
         """Record the problems that stop at this step; where several reasons hold, the first one counts."""
         self.steps[~self.done] = step
         for reason, rows in reasons.items():
-            new = rows & ~self.done
+            new = to_numpy(rows) & ~self.done
             self.reason[new] = reason
             self.done |= new
 

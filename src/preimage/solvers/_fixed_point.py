@@ -7,11 +7,12 @@ from preimage._arrays import array_namespace, epsilon
 from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import Expansion
 from preimage.solvers._descent import Box, Evaluation, StepRule, Verdict, spread
 from preimage.solvers._gradient import QuasiNewton
 from preimage.solvers._nearest_image import NearestImage, has_fixed_point
-from preimage.solvers._preimage import Batched, PreimageResult, TargetSolver, about_origin
+from preimage.solvers._preimage import Batched, DescentSolver, PreimageResult, about_origin
+from preimage.solvers._rough_steps import MOST_STEPS
+from preimage.solvers._targets import Targets
 
 # A fixed-point step divides by a sum with terms of both signs. When cancellation leaves less than this fraction of the
 # sum of moduli, the step divides by the sum of moduli instead, which also points downhill. At a tenth of the fraction
@@ -21,7 +22,7 @@ CANCELLATION = 0.05
 SMALLEST_STEP = 2.0**-24
 
 
-class FixedPoint(TargetSolver):
+class FixedPoint(DescentSolver):
     r"""Pre-images by a safeguarded fixed-point iteration.
 
     Minimises :math:`\rho(z) + \lambda \|z - x_0\|^2` with :math:`\rho(z) = k(z, z) - 2\psi(z) + \|\Psi\|^2` (P1). For
@@ -80,16 +81,17 @@ class FixedPoint(TargetSolver):
         self.max_iter = max_iter
 
     @about_origin
-    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
+    def _descend(self, targets: Targets, start: Array | None, anchor: Array | None) -> PreimageResult:
         check_parameters(self)
-        if not has_fixed_point(target.kernel):
+        if not has_fixed_point(targets.kernel):
             raise UnsupportedKernelError(
-                f"FixedPoint needs a kernel of the squared distance or of the inner product; got {target.kernel!r}. "
+                f"FixedPoint needs a kernel of the squared distance or of the inner product; got {targets.kernel!r}. "
                 "preimage='gradient' works with any kernel that has a gradient, 'learned' with any kernel, and 'auto' "
                 "finds a way for each."
             )
-        problem, size = NearestImage.of(target, start, anchor, self.penalty), spread(target.points)
-        result = problem.solve(_FixedPointSteps(size, self.tol), Box(), self.max_iter)
+        problem, size = NearestImage.of(targets, start, anchor, self.penalty), spread(targets.points)
+        rough = problem.rough_steps(size, self.tol) if self.max_iter > 2 * MOST_STEPS else None
+        result = problem.solve(_FixedPointSteps(size, self.tol), Box(), self.max_iter, rough_steps=rough)
         return problem.kept_near(result, QuasiNewton(size, self.tol), Box(), self.max_iter)
 
 
@@ -125,11 +127,19 @@ class _FixedPointSteps(StepRule):
         # value that is no higher than rounding explains counts as better when the step became shorter.
         shorter = (there.value <= here.value + here.noise) & (new_step.squared < step.squared)
         better = ((there.value < here.value) | shorter) & open_rows
-        tolerance = max(float(self.tol), 16 * epsilon(Z.dtype)) * self.size
-        converged = (step.squared <= tolerance**2) | (~better & (step.gain <= here.noise))
+        converged = ~better & (step.gain <= here.noise)
         length = xp.where(better, xp.clip(2 * state.length, max=1.0), state.length / 2)
         following = _State(length, new_step.where(better, step))
         return Verdict(better, converged, state.length < SMALLEST_STEP, following)
+
+    def at_rest(self, state: "_State", Z: Array) -> Array:
+        return state.step.squared <= (max(float(self.tol), 16 * epsilon(Z.dtype)) * self.size) ** 2
+
+    def settled(self, state: "_State", Z: Array, box: Box) -> Array:
+        # The steps of a row at rest shorten by a constant factor: the last one improves it as those before did.
+        xp = array_namespace(Z)
+        last = xp.where(self.at_rest(state, Z), state.length, xp.zeros_like(state.length))
+        return box.clip(Z + last[:, None] * state.step.move)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from preimage._arrays import array_namespace, epsilon
 from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.solvers._descent import Box, Evaluation, SameFunction, StepRule, Verdict, minimize_rows, spread
 from preimage.solvers._nearest_image import NearestImage
-from preimage.solvers._preimage import Batched, PreimageResult, Reason, TargetSolver, about_origin
+from preimage.solvers._preimage import Batched, DescentSolver, PreimageResult, Reason, about_origin
+from preimage.solvers._targets import Targets
 
 # Fraction of the decrease promised by the gradient that a step must bring (Armijo's rule, with the usual constant).
 # Near one hardly any step would be accepted; at zero a sequence of steps may stop short of a minimum.
@@ -190,7 +190,7 @@ def _safe_step(here: Evaluation, multiple: float) -> Array:
     return multiple / xp.where(here.vanishes(), xp.ones_like(here.value), here.safe_curvature)
 
 
-class Gradient(TargetSolver):
+class Gradient(DescentSolver):
     r"""Pre-images by L-BFGS, for every kernel that has a gradient.
 
     Minimises :math:`\rho(z) + \lambda \|z - x_0\|^2` over the box :math:`l \le z \le u`, with the gradient (P14). The
@@ -248,14 +248,14 @@ class Gradient(TargetSolver):
         self.memory = memory
 
     @about_origin
-    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
+    def _descend(self, targets: Targets, start: Array | None, anchor: Array | None) -> PreimageResult:
         check_parameters(self)
-        if not target.kernel.has_gradient:
+        if not targets.kernel.has_gradient:
             raise UnsupportedKernelError(
-                f"Gradient needs the gradient of the kernel; {target.kernel!r} has none. preimage='learned' needs "
+                f"Gradient needs the gradient of the kernel; {targets.kernel!r} has none. preimage='learned' needs "
                 "none, and 'auto' finds a way for every kernel; a CallableKernel takes `gradient_function=`."
             )
-        problem = NearestImage.of(target, start, anchor, self.penalty)
-        box = Box.of_inputs(self.lower, self.upper, target.kernel, problem.start)
-        rule = QuasiNewton(spread(target.points), self.tol, self.memory)
+        problem = NearestImage.of(targets, start, anchor, self.penalty)
+        box = Box.of_inputs(self.lower, self.upper, targets.kernel, problem.start)
+        rule = QuasiNewton(spread(targets.points), self.tol, self.memory)
         return problem.kept_near(problem.solve(rule, box, self.max_iter), rule, box, self.max_iter)

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from preimage._arrays import array_namespace, as_points, from_numpy, in_double, take_rows, to_dense, to_numpy
+from preimage._memory import largest_square
 from preimage._progress import stage
 from preimage._rows import map_rows
 from preimage._typing import Array
@@ -14,12 +15,14 @@ from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, as_kernel
 from preimage.solvers._descent import Box
 from preimage.solvers._map_choice import choose_map, leave_one_out_ridge, ridge_weights
-from preimage.solvers._preimage import Preimage, PreimageResult, direct_result, objective_at, target_parts
+from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
 
 # Rows that a map learns from unless told otherwise: their kernel matrix has 72 MB, and its eigenvectors take seconds.
 MAX_ROWS = 3000
 # Entries of the weights, rows by columns: 256 MB in float64, for inputs of very many columns.
 MOST_WEIGHTS = 2**25
+# Rows to learn from however scarce memory is: from fewer, no map is worth having.
+FEWEST_ROWS = 100
 # Rows whose coordinates tell one subspace from another, and the largest difference, relative to the largest coordinate,
 # that counts as rounding in single precision. Other subspaces differ by far more.
 PROBES, SAME = 3, 1e-4
@@ -50,7 +53,8 @@ class LearnedMap(Preimage):
     center : bool, default=True
         Whether the mean of the inputs is kept and only deviations from it are regressed.
     max_rows : int or None, default=3000
-        Most training rows to learn from, a random sample of all of them (always the same one); None takes all.
+        Most training rows to learn from, a random sample of all of them (always the same one); None takes all. Fewer
+        where their kernel matrix would not fit into the `max_memory` of the model.
 
     References
     ----------
@@ -185,9 +189,7 @@ class FittedMap(Preimage):
         # A regression may leave the inputs that a kernel is defined on, such as counts.
         Z = self.of(subspace)(Y)
         Z = Box.of_inputs(None, None, subspace.frame.kernel, Z).clip(Z)
-        parts = target_parts(Y, subspace.frame.points)
-        results = [direct_result(Z[part, :], objective_at(subspace.embed(Y[part, :]), Z[part, :])) for part in parts]
-        return PreimageResult.join(results)
+        return direct_result(Z, subspace.squared_distances(Z, Y))
 
     @property
     def kernel(self) -> Kernel:
@@ -221,7 +223,9 @@ def training_sample(X: Array, max_rows: int | None = MAX_ROWS) -> Array:
 def training_rows(shape: tuple[int, int], max_rows: int | None) -> np.ndarray:
     """Numbers of the rows that a map learns from: all, or a random choice in the order of the data."""
     n, d = shape
-    most = n if max_rows is None else min(n, max_rows, max(MOST_WEIGHTS // d, 100))
+    most = n if max_rows is None else min(n, max_rows, max(MOST_WEIGHTS // d, FEWEST_ROWS))
+    if max_rows is not None:
+        most = min(most, max(largest_square(2), FEWEST_ROWS))  # the kernel matrix, with as much again for work on it
     # One seed, and the number of rows alone: data in memory and in chunks give the same map.
     return np.arange(n) if most == n else np.sort(generator(0).choice(n, size=most, replace=False))
 

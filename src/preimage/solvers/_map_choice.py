@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy import linalg
 
 from preimage._arrays import epsilon, in_double, take_rows, to_numpy
+from preimage._lapack import cholesky_factor, cholesky_solve
 from preimage._linalg import eigh_descending, numerical_rank, rank_tolerance, top_eigh
+from preimage._memory import largest_square, work_memory
+from preimage._threads import at_most, large_decomposition, run_parallel
 from preimage._typing import Array
 from preimage._validation import generator
-from preimage.feature_space import Subspace
+from preimage.feature_space import Gram, Subspace
 from preimage.kernels import Gaussian, Kernel, Linear, ProfileKernel, squared_distance_percentile
 
 # Rows that judge candidates, and folds. Five folds of 500 rows choose as well as all of 800, and take a second.
@@ -31,6 +33,8 @@ TRIMMED = 0.01
 # allows; that coordinates of training rows are slightly too long does not matter where a map is so close.
 INTERPOLATED = 1e-4
 INTERPOLATED_ROWS = 1000
+# Square matrices alive at once there: kernel values and temporaries, eigenvectors, their squares.
+MATRICES = 6
 # Largest relative error from rounding that is allowed there: errors of interpolation are small, and a hundred times
 # more than usual is still far below them.
 INTERPOLATED_ROUNDING = 1e-6
@@ -85,14 +89,19 @@ def choose_map(
     position = np.full(n, -1)
     position[judged] = np.arange(judged.size)
     split = _refitted(subspace, rows) if _is_principal(subspace, coordinates) else _as_they_are(coordinates)
-    for held in folds:
-        kept = np.setdiff1d(judged, held)
-        if kept.size < 2:
-            return MapChoice(candidates[0], float(RIDGES[-1]), float("nan"))
-        learn, ask = split(kept, held)
-        for number, kernel in enumerate(candidates):
-            held_errors = held_out_errors(kernel, learn, X[position[kept]], ask, X[position[held]], center)
-            by_row[number][:, position[held]] = held_errors
+    parts = [(np.setdiff1d(judged, held), held) for held in folds]
+    if min(kept.size for kept, _ in parts) < 2:
+        return MapChoice(candidates[0], float(RIDGES[-1]), float("nan"))
+    splits = run_parallel(lambda part: split(*part), parts)
+
+    def judge(fold_and_number: tuple[int, int]) -> None:
+        fold, number = fold_and_number
+        (kept, held), (learn, ask) = parts[fold], splits[fold]
+        truth = X[position[held]]
+        errors = held_out_errors(candidates[number], learn, X[position[kept]], ask, truth, center)
+        by_row[number][:, position[held]] = errors
+
+    run_parallel(judge, [(fold, number) for number in range(len(candidates)) for fold in range(len(folds))])
     # Coordinates in single precision have rounding errors that a smaller ridge would amplify.
     sound = 10 * epsilon(rows.dtype) <= RIDGES
     errors = _trimmed_means(by_row)
@@ -109,11 +118,14 @@ def _best_interpolation(
     candidates: list[Kernel], coordinates: np.ndarray, inputs: np.ndarray, center: bool, sound: np.ndarray
 ) -> tuple[int, int, float]:
     """Numbers of the kernel and the ridge with the smallest leave-one-out error, and that error."""
-    few = np.sort(generator(0).permutation(coordinates.shape[0])[:INTERPOLATED_ROWS])
+    few = generator(0).permutation(coordinates.shape[0])[: min(INTERPOLATED_ROWS, largest_square(MATRICES))]
+    few = np.sort(few)
     Y, X = coordinates[few, :], inputs[few, :]
     X = _rotated(X - X.mean(axis=0) if center else X)
     ridges = lambda kernel: RIDGES * mean_diagonal(kernel, Y)
-    found = [leave_one_out_errors(each(Y), X, ridges(each), INTERPOLATED_ROUNDING) for each in candidates]
+    errors_of = lambda kernel: leave_one_out_errors(kernel(Y), X, ridges(kernel), INTERPOLATED_ROUNDING)
+    with at_most(max(1, work_memory(Y) // (MATRICES * 8 * few.size**2))):  # as many side by side as memory allows
+        found = run_parallel(errors_of, candidates)
     errors = np.where(sound & np.isfinite(found), found, np.inf)
     best, ridge = np.unravel_index(np.argmin(errors), errors.shape)
     # Errors are means over the rotated columns, of which there may be fewer than inputs; here, per input column.
@@ -212,13 +224,16 @@ ROUNDING = 1e-8
 
 def ridge_weights(kernel: Kernel, Y: np.ndarray, X: np.ndarray, ridge: float) -> np.ndarray:
     """(L + λI)⁻¹ X for the kernel matrix L of Y, shape (n, d); the pseudo-inverse where that is singular."""
-    L = kernel(Y)
     if ridge > 0:
+        raised = np.require(Gram(kernel, Y).dense(), requirements=["C", "W"])
+        raised.flat[:: len(raised) + 1] += ridge
         try:
-            return linalg.cho_solve(linalg.cho_factor(L + ridge * np.eye(len(L)), check_finite=False), X)
-        except linalg.LinAlgError:
+            with large_decomposition(len(raised)):
+                factor = cholesky_factor(raised, overwrite=True)  # in its memory: there may be no room for another
+            return cholesky_solve(factor, X)
+        except np.linalg.LinAlgError:
             pass  # an indefinite kernel, or a ridge below rounding
-    values, vectors = eigh_descending(L)
+    values, vectors = eigh_descending(Gram(kernel, Y).dense())
     raised = _without_rounding(values) + ridge
     # Eigenvalues that are rounding errors have no inverse; with a ridge, however small, that is what is inverted.
     felt = np.abs(raised) > rank_tolerance(1 if ridge > 0 else len(values), raised.dtype) * np.max(np.abs(values))

@@ -5,14 +5,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, is_sparse, take_rows, to_dense, to_numpy, transposed
-from preimage._rows import for_blocks
+from preimage._arrays import array_namespace, epsilon, is_sparse, take_rows, to_dense, to_numpy
+from preimage._progress import stage
+from preimage._rows import ThreadBuffer
 from preimage._typing import Array
-from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, SquaredDistance, Warped
+from preimage.solvers._blocks import WORK_OF_A_ROUGH_STEP, WORK_OF_A_STEP, for_query_blocks, tile_rows, tiles
 from preimage.solvers._descent import Box, Evaluation, Objective, StepRule, minimize_rows, spread
-from preimage.solvers._preimage import PreimageResult, Reason, query_blocks
-from preimage.solvers._starts import nearest_points
+from preimage.solvers._preimage import PreimageResult, Reason
+from preimage.solvers._rough_steps import FEWEST_PRODUCTS, RoughResult, RoughSteps
+from preimage.solvers._targets import Targets
 
 
 def distance_model(kernel: Kernel, points: Array) -> "TargetModel":
@@ -44,8 +46,8 @@ class TargetModel(ABC):
         return W
 
     @abstractmethod
-    def evaluate(self, W: Array, moduli: Array, Z: Array) -> Evaluation:
-        """The objectives of the targets with coefficients W, of moduli |W|, at the rows of Z."""
+    def evaluate(self, W: Array, Z: Array) -> Evaluation:
+        """The objectives of the targets with coefficients W at the rows of Z."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +56,21 @@ class TargetObjective(Objective):
 
     model: TargetModel
     coefficients: Array
-    moduli: Array
     anchor: Array
     penalty: float
 
     @classmethod
     def of(cls, model: TargetModel, W: Array, anchor: Array, penalty: float) -> "TargetObjective":
-        lifted = model.lift(W)
-        return cls(model, lifted, array_namespace(lifted).abs(lifted), anchor, penalty)
+        return cls(model, model.lift(W), anchor, penalty)
 
     def at(self, Z: Array) -> Evaluation:
-        return self.model.evaluate(self.coefficients, self.moduli, Z).penalized(Z, self.anchor, self.penalty)
+        W = self.coefficients
+        parts = [self.model.evaluate(W[tile, :], Z[tile, :]) for tile in tiles(W.shape[0], W.shape[1], W)]
+        return Evaluation.join(parts).penalized(Z, self.anchor, self.penalty)
 
     def take(self, rows: np.ndarray) -> "TargetObjective":
         some = lambda array: take_rows(array, rows)
-        return replace(self, coefficients=some(self.coefficients), moduli=some(self.moduli), anchor=some(self.anchor))
+        return replace(self, coefficients=some(self.coefficients), anchor=some(self.anchor))
 
 
 class _GaussianDistance(TargetModel):
@@ -76,21 +78,43 @@ class _GaussianDistance(TargetModel):
 
     def __init__(self, kernel: Gaussian, points: Array) -> None:
         self.kernel, self.points = kernel, points
-        self.squared_distances = kernel.pairwise.against(points)
+        most = tile_rows(points.shape[0], points)
+        self.on_host = most is not None and not is_sparse(points)
+        if most is not None and self.on_host:
+            self.write = kernel.writer_against(points)
+            # The same memory in every step: new memory would cost as much as the values.
+            self.tile = ThreadBuffer(most, points.shape[0], points.dtype)
+        else:
+            self.values = kernel.against(points)
 
-    def evaluate(self, W: Array, moduli: Array, Z: Array) -> Evaluation:
+    def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp, gamma = array_namespace(W), self.kernel.gamma
-        values = self.kernel.profile(self.squared_distances(Z))
-        psi, size = xp.vecdot(W, values), xp.vecdot(moduli, values)
         # With f′ = −γf value, gradient and curvature need only W ∘ K and its row sums.
-        values *= W
+        weights = self._kernel_values(Z)
+        weights *= W
+        psi, contracted = xp.sum(weights, axis=1), weights @ self.points
+        size = xp.sum(_moduli_of(weights), axis=1)
         return Evaluation(
             1 - 2 * psi,
-            (4 * gamma) * (psi[:, None] * Z - values @ self.points),
+            (4 * gamma) * (psi[:, None] * Z - contracted),
             _rounding(xp.ones_like(psi), size),
             4 * gamma * psi,
             4 * gamma * size,
         )
+
+    def _kernel_values(self, Z: Array) -> Array:
+        """K, which may be changed, and is valid until the same thread asks again."""
+        if not self.on_host:
+            return self.values(Z)
+        out = self.tile.part(Z.shape[0], self.points.shape[0])
+        out = out if out.shape[0] == Z.shape[0] else np.empty((Z.shape[0], self.points.shape[0]), out.dtype)
+        self.write(Z, out)
+        return out
+
+
+def _moduli_of(fresh: Array) -> Array:
+    """|w|, in place for a NumPy array, which no one else may hold."""
+    return np.abs(fresh, out=fresh) if isinstance(fresh, np.ndarray) else array_namespace(fresh).abs(fresh)
 
 
 class _RadialDistance(TargetModel):
@@ -98,7 +122,7 @@ class _RadialDistance(TargetModel):
         self.kernel, self.points = kernel, points
         self.squared_distances = kernel.pairwise.against(points)
 
-    def evaluate(self, W: Array, moduli: Array, Z: Array) -> Evaluation:
+    def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp = array_namespace(W)
         values, derivatives = self.kernel.profile_with_derivative(self.squared_distances(Z))
         weights = W * derivatives  # (q, n); a point with a negative weight attracts
@@ -107,7 +131,7 @@ class _RadialDistance(TargetModel):
         return Evaluation(
             diagonal - 2 * xp.vecdot(W, values),
             -4 * (total[:, None] * Z - weights @ self.points),  # of −2ψ, by (K0d)
-            _rounding(diagonal, xp.vecdot(moduli, xp.abs(values))),
+            _rounding(diagonal, xp.vecdot(xp.abs(W), xp.abs(values))),
             -4 * total,
             4 * xp.sum(xp.abs(weights), axis=1),
         )
@@ -117,7 +141,7 @@ class _DotProductDistance(TargetModel):
     def __init__(self, kernel: ProfileKernel, points: Array) -> None:
         self.kernel, self.points = kernel, points
 
-    def evaluate(self, W: Array, moduli: Array, Z: Array) -> Evaluation:
+    def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp, points = array_namespace(W), self.points
         products = to_dense((points @ Z.T).T) if is_sparse(points) else Z @ points.T
         values, derivatives = self.kernel.profile_with_derivative(products)
@@ -125,7 +149,7 @@ class _DotProductDistance(TargetModel):
         return Evaluation(
             diagonal - 2 * xp.vecdot(W, values),
             2 * (diagonal_derivative[:, None] * Z - (W * derivatives) @ points),
-            _rounding(diagonal, xp.vecdot(moduli, xp.abs(values))),
+            _rounding(diagonal, xp.vecdot(xp.abs(W), xp.abs(values))),
             2 * diagonal_derivative,
             2 * xp.abs(diagonal_derivative),
         )
@@ -147,7 +171,7 @@ class _WarpedDistance(TargetModel):
     def lift(self, W: Array) -> Array:
         return self.form.lift(W)
 
-    def evaluate(self, W: Array, moduli: Array, Z: Array) -> Evaluation:
+    def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp, kernel = array_namespace(W), self.kernel
         derivatives = None
         if self.has_profile:
@@ -161,7 +185,7 @@ class _WarpedDistance(TargetModel):
         return Evaluation(
             diagonal - xp.vecdot(values, correction) - 2 * xp.vecdot(values, W),
             kernel.diagonal_gradient(Z) - 2 * contracted(weights),
-            _rounding(diagonal, xp.vecdot(xp.abs(values), moduli) + self.form.correction_rounding(values) / 2),
+            _rounding(diagonal, xp.vecdot(xp.abs(values), xp.abs(W)) + self.form.correction_rounding(values) / 2),
             *self._curvatures(weights, derivatives, Z),
         )
 
@@ -181,14 +205,14 @@ class _GeneralDistance(TargetModel):
     def __init__(self, kernel: Kernel, points: Array) -> None:
         self.kernel, self.prepared = kernel, kernel.evaluator(points)
 
-    def evaluate(self, W: Array, moduli: Array, Z: Array) -> Evaluation:
+    def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp = array_namespace(W)
         values, contracted = self.prepared(Z)
         diagonal = self.kernel.diagonal(Z)
         return Evaluation(
             diagonal - 2 * xp.vecdot(W, values),
             self.kernel.diagonal_gradient(Z) - 2 * contracted(W),
-            _rounding(diagonal, xp.vecdot(moduli, xp.abs(values))),
+            _rounding(diagonal, xp.vecdot(xp.abs(W), xp.abs(values))),
         )
 
 
@@ -209,54 +233,79 @@ REACH = 2.0
 
 @dataclass(frozen=True)
 class NearestImage:
-    """The problems ρ(z) + λ‖z − anchor‖² → min, one per vector of `target`."""
+    """The problems ρ(z) + λ‖z − anchor‖² → min, one per target."""
 
-    target: Expansion
+    targets: Targets
     start: Array
     anchor: Array
     penalty: float = 0.0
 
     @classmethod
-    def of(cls, target: Expansion, start: Array | None, anchor: Array | None, penalty: float) -> "NearestImage":
-        """The problems with their defaults: start at the nearest point of the target, be drawn to the start."""
-        start = nearest_points(target) if start is None else to_dense(start)
-        return cls(target, start, start if anchor is None else to_dense(anchor), float(penalty))
+    def of(cls, targets: Targets, start: Array | None, anchor: Array | None, penalty: float) -> "NearestImage":
+        """The problems with their defaults: start at the point with the nearest image, be drawn to the start."""
+        start = targets.nearest() if start is None else to_dense(start)
+        return cls(targets, start, start if anchor is None else to_dense(anchor), float(penalty))
 
     def take(self, rows: np.ndarray) -> "NearestImage":
         """The problems with the given NumPy indices."""
         return replace(
             self,
-            target=self.target.take(rows),
+            targets=self.targets.take(rows),
             start=take_rows(self.start, rows),
             anchor=take_rows(self.anchor, rows),
         )
 
-    def solve(self, rule: StepRule, box: Box, max_iter: int, model: TargetModel | None = None) -> PreimageResult:
+    def solve(
+        self,
+        rule: StepRule,
+        box: Box,
+        max_iter: int,
+        model: TargetModel | None = None,
+        *,
+        rough_steps: RoughSteps | None = None,
+    ) -> PreimageResult:
         """Descend from all starts, by `rule`, within `box`; `model` is the objective, the distance (P1) by default.
 
-        Problems that start where the kernel vanishes start again at the nearest point of the target.
+        Problems that start where the kernel vanishes start again at the point with the nearest image. With
+        `rough_steps` the descent begins where these end.
         """
-        model = distance_model(self.target.kernel, self.target.points) if model is None else model
-        result = self._in_blocks(rule, box, max_iter, model)
+        model = distance_model(self.targets.kernel, self.targets.points) if model is None else model
+        result = self._in_blocks(rule, box, max_iter, model, rough_steps)
         lost = np.flatnonzero(result.reason == Reason.VANISHING)
         if lost.size:
             part = self.take(lost)
-            again = replace(part, start=nearest_points(part.target))._in_blocks(rule, box, max_iter, model)
+            again = replace(part, start=part.targets.nearest())._in_blocks(rule, box, max_iter, model)
             result = result.replaced(lost, again.better_of(result.take(lost)))
         return result
 
-    def _in_blocks(self, rule: StepRule, box: Box, max_iter: int, model: TargetModel) -> PreimageResult:
-        coefficients, start, anchor = self.target.coefficients, self.start, self.anchor
+    def rough_steps(self, size: float, tol: float) -> RoughSteps | None:
+        """First steps to the fixed points, for a rule that goes there; None where there are none that gain time."""
+        kernel, points, q = self.targets.kernel, self.targets.points, self.start.shape[0]
+        is_double = isinstance(points, np.ndarray) and points.dtype == np.float64
+        if type(kernel) is not Gaussian or not is_double or q * points.size < FEWEST_PRODUCTS:
+            return None
+        return RoughSteps(kernel, points, self.penalty, size, tol)
 
-        def descend(rows: slice) -> PreimageResult:
-            # One contiguous row of coefficients per problem: every step reads them several times.
-            W = transposed(coefficients[:, rows])
-            objective = TargetObjective.of(model, W, anchor[rows, :], self.penalty)
-            return minimize_rows(objective, start[rows, :], box, rule, max_iter)
+    def _in_blocks(
+        self, rule: StepRule, box: Box, max_iter: int, model: TargetModel, rough_steps: RoughSteps | None = None
+    ) -> PreimageResult:
+        start, anchor = self.start, self.anchor
+        with stage("Finding pre-images", start.shape[0]) as advance:
 
-        blocks = query_blocks(start, self.target.points)
-        result = PreimageResult.join(for_blocks(descend, blocks, start))
-        return replace(result, objective=result.objective + self.target.squared_norms())
+            def descend(rows: slice) -> PreimageResult:
+                W = self.targets.coefficients(rows)
+                problem = TargetObjective.of(model, W, anchor[rows, :], self.penalty)
+                if rough_steps is None:
+                    found = minimize_rows(problem, start[rows, :], box, rule, max_iter)
+                else:
+                    rough = rough_steps(W, start[rows, :], anchor[rows, :])
+                    found = _from_rough(rough, problem, start[rows, :], box, rule, max_iter)
+                advance(rows.stop - rows.start)
+                return found
+
+            points, step = self.targets.points, WORK_OF_A_STEP if rough_steps is None else WORK_OF_A_ROUGH_STEP
+            result = PreimageResult.join(for_query_blocks(descend, start.shape[0], points, start, step))
+        return replace(result, objective=result.objective + self.targets.squared_norms())
 
     def kept_near(self, result: PreimageResult, rule: StepRule, box: Box, max_iter: int) -> PreimageResult:
         """`result` with the problems that ran away from the points solved again within the range of the data.
@@ -264,14 +313,27 @@ class NearestImage:
         The distance (P1) is bounded below for a positive semidefinite kernel only. For an indefinite one it may
         decrease without bound towards infinity, where inputs have nothing to do with the target.
         """
-        if self.target.kernel.is_positive_semidefinite:
+        if self.targets.kernel.is_positive_semidefinite:
             return result
-        lost = beyond_reach(result.points, self.target.points, self.start)
+        lost = beyond_reach(result.points, self.targets.points, self.start)
         if not lost.size:
             return result
-        again = self.take(lost).solve(rule, box.within(*_range_of(self.target.points)), max_iter)
+        again = self.take(lost).solve(rule, box.within(*_range_of(self.targets.points)), max_iter)
         again = replace(again, reason=Reason.array(lost.size, Reason.RESTRICTED), converged=np.zeros(lost.size, bool))
         return result.replaced(lost, again)
+
+
+def _from_rough(
+    rough: RoughResult, objective: Objective, start: np.ndarray, box: Box, rule: StepRule, max_iter: int
+) -> PreimageResult:
+    """Descend from where rough steps ended, and from the start where the result may be no lower than that."""
+    found = minimize_rows(objective, rough.points, box, rule, max_iter - int(rough.n_iter.max(initial=0)))
+    found = replace(found, n_iter=found.n_iter + rough.n_iter)
+    doubtful = np.flatnonzero(~(found.objective < rough.safe_values))
+    if not doubtful.size:
+        return found
+    again = minimize_rows(objective.take(doubtful), start[doubtful], box, rule, max_iter)
+    return found.replaced(doubtful, again)
 
 
 def beyond_reach(Z: Array, points: Array, start: Array) -> np.ndarray:

@@ -11,29 +11,15 @@ import array_api_compat.numpy
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, concat_rows, from_numpy, is_host, itemsize, take_rows, to_dense, to_numpy
-from preimage._memory import free_memory
+from preimage._arrays import array_namespace, concat_rows, from_numpy, take_rows, to_dense, to_numpy
 from preimage._progress import stage
-from preimage._rows import cut, map_rows
+from preimage._rows import map_rows
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
+from preimage.solvers._blocks import target_parts
 from preimage.solvers._starts import nearest_in_subspace
-
-# Coefficients of targets that are held at once on the host: 256 MiB in float64. Ten times as many would no longer fit
-# into memory together with the data on small machines; fewer would only add calls.
-TARGET_ENTRIES = 2**25
-# Kernel values of one block against all points: 4 MiB stays between the cache of a core and the shared cache. With ten
-# times as many, every pass of an iteration reads main memory.
-HOST_BYTES = 2**22
-# Problems of a block on the host: below 32 matrix products become matrix-vector products; above 1024 blocks are too few
-# for the cores, and problems wait for the slowest of their block.
-HOST_ROWS = (32, 1024)
-# Problems of a block on a device: fewer than 256 leave it idle; the upper limit keeps index arithmetic in 32 bits.
-DEVICE_ROWS = (256, 2**17)
-# Arrays of the size of the block that are alive at once on a device: coefficients, their moduli, kernel values and
-# temporaries are a dozen; the rest is room for the caching allocator.
-DEVICE_ARRAYS = 32
+from preimage.solvers._targets import EmbeddedTargets, GivenTargets, Targets, moved_vectors
 
 
 class Batched:
@@ -75,28 +61,6 @@ def _map_arrays(function: Callable, *values: Any) -> Any:
     if isinstance(first, tuple):
         return tuple(_map_arrays(function, *items) for items in zip(*values, strict=True))
     return function(*values)
-
-
-def target_parts(queries: Array, points: Array) -> list[slice]:
-    """Slices of queries whose targets are formed together: each target has as many coefficients as there are points."""
-    if not is_host(queries):
-        return cut(queries.shape[0], _device_rows(queries, points))
-    return cut(queries.shape[0], max(HOST_ROWS[1], TARGET_ENTRIES // points.shape[0]))
-
-
-def query_blocks(queries: Array, points: Array) -> list[slice]:
-    """Slices of queries that are iterated together, on one core of the host or on all of a device."""
-    if not is_host(queries):
-        return cut(queries.shape[0], _device_rows(queries, points))
-    rows = HOST_BYTES // (itemsize(queries.dtype) * points.shape[0])
-    fewest, most = HOST_ROWS
-    return cut(queries.shape[0], max(fewest, min(rows, most)))
-
-
-def _device_rows(queries: Array, points: Array) -> int:
-    rows = free_memory(queries) // (DEVICE_ARRAYS * itemsize(queries.dtype) * points.shape[0])
-    fewest, most = DEVICE_ROWS
-    return int(max(fewest, min(rows, most)))
 
 
 class Reason(StrEnum):
@@ -261,27 +225,39 @@ class TargetSolver(Preimage):
         return PreimageResult.join(results)
 
 
+class DescentSolver(TargetSolver):
+    """A solver that forms the coefficients of its targets block by block, so that many targets take little memory."""
+
+    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
+        return self._descend(GivenTargets(target), start, anchor)
+
+    def inverse(self, subspace: Subspace, Y: Array, start: Array | None = None) -> PreimageResult:
+        return self._descend(EmbeddedTargets.of(subspace, Y), start, None)
+
+    @abstractmethod
+    def _descend(self, targets: Targets, start: Array | None, anchor: Array | None) -> PreimageResult:
+        """As `solve`, for targets of either kind."""
+
+
 def about_origin(solve: Callable[..., PreimageResult]) -> Callable[..., PreimageResult]:
     """Let a solver see the kernel l on inputs x − c instead of k(x, y) = l(x − c, y − c), and move its results back.
 
-    Decorates `TargetSolver.solve`. Distances between inputs, and penalties made of them, do not change with the move.
-    Bounds would have to move as well and could be missed by a rounding error when points are moved back: solvers that
-    have bounds use the kernel unchanged.
+    Decorates `TargetSolver.solve` and `DescentSolver._descend`. Distances between inputs, and penalties made of them,
+    do not change with the move. Bounds would have to move as well and could be missed by a rounding error when points
+    are moved back: solvers that have bounds use the kernel unchanged.
     """
 
     @wraps(solve)
     def solve_about_origin(
-        self: TargetSolver, target: Expansion, start: Array | None = None, anchor: Array | None = None
+        self: TargetSolver, target: Any, start: Array | None = None, anchor: Array | None = None
     ) -> PreimageResult:
         kernel, origin = target.kernel.unshifted()
         bounded = getattr(self, "lower", None) is not None or getattr(self, "upper", None) is not None
         if origin is None or bounded:
             return solve(self, target, start, anchor)
-        origin = from_numpy(origin, target.coefficients)
+        origin = from_numpy(origin, target.points)
         move = lambda rows: None if rows is None else to_dense(rows) - origin
-        # Norms do not change with the move; known ones need not be computed again.
-        norms = target.squared_norms()
-        moved = Expansion(kernel, move(target.points), target.coefficients, squared_norms=norms)
+        moved = target.moved(kernel, origin) if isinstance(target, Targets) else moved_vectors(target, kernel, origin)
         result = solve(self, moved, move(start), move(anchor))
         return replace(result, points=result.points + origin)
 

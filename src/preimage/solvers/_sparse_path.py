@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, to_numpy
+from preimage._arrays import array_namespace, epsilon, from_numpy, to_dense, to_numpy
 from preimage._typing import Array
 from preimage._validation import Interval, StrOptions, check_parameters
 from preimage.feature_space import Expansion
+from preimage.solvers._blocks import for_query_blocks
 from preimage.solvers._descent import Evaluation, Objective, spread
-from preimage.solvers._nearest_image import TargetObjective, distance_model
-from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
+from preimage.solvers._nearest_image import TargetModel, TargetObjective, distance_model
+from preimage.solvers._preimage import DescentSolver, PreimageResult, Reason
+from preimage.solvers._targets import GivenTargets, Targets
 
 # A walk of path seeking rests where no derivative is larger than this: values of kernels are of the order of one, and
 # smaller derivatives are rounding errors of their sums. With ten times more, walks end visibly before the minimum.
@@ -47,7 +49,7 @@ class SparsePathResult:
     settled: np.ndarray
 
 
-class SparsePath(TargetSolver):
+class SparsePath(DescentSolver):
     r"""Sparse pre-images, :math:`\rho(z) + \lambda \|z - b\|_1 \to \min`.
 
     Coordinates stay at the background b unless moving them lowers the distance by more than the penalty. Two ways along
@@ -129,22 +131,21 @@ class SparsePath(TargetSolver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
-        begin = self._begin(target)
-        if self.method == "path_seeking":
-            # A walk has thousands of steps: only the one to return is kept.
-            points, penalties, chosen, settled = self._last_candidates(target, begin)
-        else:
-            path = self._proximal_path(begin, spread(target.points))
-            xp = array_namespace(path.points)
-            chosen = self._choose(path)
-            columns = np.arange(len(chosen))
-            points = xp.stack([path.points[int(row), j, :] for j, row in enumerate(chosen)], axis=0)
-            penalties = from_numpy(to_numpy(path.penalties)[chosen, columns], points)
-            settled = path.settled[chosen, columns]
-        size = array_namespace(points).sum(array_namespace(points).abs(points - begin.background), axis=1)
-        reason = Reason.choose(settled, Reason.CONVERGED, Reason.ITERATION_LIMIT)
-        return PreimageResult(points, objective_at(target, points) + penalties * size, chosen + 1, settled, reason)
+    def _descend(self, targets: Targets, start: Array | None, anchor: Array | None) -> PreimageResult:
+        check_parameters(self)
+        model, norms = distance_model(targets.kernel, targets.points), targets.squared_norms()
+        scales = self._scales(targets.points, norms)
+
+        def solve(rows: slice) -> PreimageResult:
+            begin = self._begin(model, targets.coefficients(rows), scales)
+            found = self._last_candidates(begin)
+            xp = array_namespace(found.points)
+            size = xp.sum(xp.abs(found.points - scales.background), axis=1)
+            objective = begin.objective.at(found.points).value + norms[rows] + found.penalties * size
+            reason = Reason.choose(found.settled, Reason.CONVERGED, Reason.ITERATION_LIMIT)
+            return PreimageResult(found.points, objective, found.numbers + 1, found.settled, reason)
+
+        return PreimageResult.join(for_query_blocks(solve, norms.shape[0], targets.points, norms))
 
     def path(self, target: Expansion) -> SparsePathResult:
         """All pre-images along the path.
@@ -153,40 +154,51 @@ class SparsePath(TargetSolver):
         -------
         SparsePathResult
         """
-        begin = self._begin(target)
-        if self.method == "proximal":
-            return self._proximal_path(begin, spread(target.points))
-        steps = list(self._seek(begin, target))
-        penalties, points, resting = zip(*steps, strict=True)
-        return _as_path(list(penalties), list(points), begin.background, [resting[-1]] * len(steps))
-
-    def _begin(self, target: Expansion) -> "_Begin":
         check_parameters(self)
-        W = target.coefficients.T
+        targets = GivenTargets(target)
+        scales = self._scales(target.points, target.coefficients)
+        model = distance_model(target.kernel, target.points)
+        begin = self._begin(model, targets.coefficients(slice(0, len(target))), scales)
+        penalties, points, settled = map(list, zip(*self._steps(begin), strict=True))
+        # A walk is one search: it has come to rest at its end or not at all.
+        settled = settled if self.method == "proximal" else [settled[-1]] * len(settled)
+        return _as_path(penalties, points, scales.background, settled)
+
+    def _scales(self, points: Array, like: Array) -> "_Scales":
+        xp = array_namespace(like)
+        d = points.shape[1]
+        background = from_numpy(np.broadcast_to(np.asarray(self.background, dtype=float), (d,)), like)
+        return _Scales(background, spread(points), float(xp.max(xp.abs(to_dense(points) - background))))
+
+    def _begin(self, model: TargetModel, W: Array, scales: "_Scales") -> "_Begin":
         xp = array_namespace(W)
-        d = target.points.shape[1]
-        background = from_numpy(np.broadcast_to(np.asarray(self.background, dtype=float), (d,)), W)
-        Z = xp.broadcast_to(background, (W.shape[0], d)) + xp.zeros_like(W[:, :1])
-        objective = TargetObjective.of(distance_model(target.kernel, target.points), W, Z, 0.0)
+        background = scales.background
+        Z = xp.broadcast_to(background, (W.shape[0], background.shape[0])) + xp.zeros_like(W[:, :1])
+        objective = TargetObjective.of(model, W, Z, 0.0)
         steepest = xp.max(xp.abs(objective.at(Z).gradient), axis=1)
         if bool(xp.any(steepest <= 0)):
             raise ValueError(
                 "SparsePath cannot leave the background: all kernel values of training points vanish there. Subtract "
                 "the background (the mean, for instance), or use a wider kernel."
             )
-        return _Begin(objective, Z, background, steepest)
+        return _Begin(objective, Z, scales, steepest)
 
-    def _last_candidates(self, target: Expansion, begin: "_Begin") -> tuple[Array, Array, np.ndarray, np.ndarray]:
-        """The last steps of the walk that `_choose` would allow: points, penalties, numbers, and whether it ended."""
+    def _steps(self, begin: "_Begin") -> Iterator["_Step"]:
+        """The steps of the path, one after the other."""
+        return self._proximal_steps(begin) if self.method == "proximal" else self._seek(begin)
+
+    def _last_candidates(self, begin: "_Begin") -> "_Found":
+        """For each target the last step that it may end at; the steps before are not kept, there may be thousands."""
         xp = array_namespace(begin.Z)
         points, penalties = begin.Z, begin.steepest
-        chosen, settled = np.zeros(begin.Z.shape[0], int), np.zeros(begin.Z.shape[0], bool)
-        for number, (weights, Z, resting) in enumerate(self._seek(begin, target)):
-            allowed = self._is_candidate(weights, Z, begin.background)
+        numbers, settled = np.zeros(begin.Z.shape[0], int), np.zeros(begin.Z.shape[0], bool)
+        for number, (weights, Z, done) in enumerate(self._steps(begin)):
+            allowed = self._is_candidate(weights, Z, begin.scales.background)
             mask = from_numpy(allowed, Z, dtype=xp.bool)
             points, penalties = xp.where(mask[:, None], Z, points), xp.where(mask, weights, penalties)
-            chosen, settled = np.where(allowed, number, chosen), resting
-        return points, penalties, chosen, settled
+            numbers = np.where(allowed, number, numbers)
+            settled = np.where(allowed, done, settled) if self.method == "proximal" else done
+        return _Found(points, penalties, numbers, settled)
 
     def _is_candidate(self, penalties: Array, Z: Array, background: Array) -> np.ndarray:
         """Whether each target may end at this step; the last such step is the answer."""
@@ -196,29 +208,27 @@ class SparsePath(TargetSolver):
             return to_numpy(penalties) >= self.penalty
         return np.ones(Z.shape[0], bool)
 
-    def _proximal_path(self, begin: "_Begin", size: float) -> SparsePathResult:
+    def _proximal_steps(self, begin: "_Begin") -> Iterator["_Step"]:
+        """The solutions for penalties from λ_max downwards, each the start of the next."""
         xp = array_namespace(begin.Z)
         all_weights = [begin.steepest * float(ratio) for ratio in np.geomspace(1, self.smallest, self.n_penalties)]
         if self.penalty is not None:
             all_weights = [xp.clip(weights, min=float(self.penalty)) for weights in all_weights]
             all_weights.append(xp.full_like(begin.steepest, float(self.penalty)))
-        tolerance = max(self.tol, 4 * epsilon(begin.Z.dtype)) * size
-        Z, points, settled = begin.Z, [], []
-        for weights in all_weights:  # each solution is the start of the next
-            Z, done = _proximal_descent(begin.objective, Z, begin.background, weights, tolerance, self.max_iter)
-            points.append(Z)
-            settled.append(done)
-        return _as_path(all_weights, points, begin.background, settled)
+        tolerance = max(self.tol, 4 * epsilon(begin.Z.dtype)) * begin.scales.spread
+        Z, background = begin.Z, begin.scales.background
+        for weights in all_weights:
+            Z, done = _proximal_descent(begin.objective, Z, background, weights, tolerance, self.max_iter)
+            yield _Step(weights, Z, done)
 
-    def _seek(self, begin: "_Begin", target: Expansion) -> Iterator[tuple[Array, Array, np.ndarray]]:
-        """The steps of the walk, one after the other: λ (q,), points (q, d), and which targets have come to rest.
+    def _seek(self, begin: "_Begin") -> Iterator["_Step"]:
+        """The steps of the walk.
 
         Invariant: point j is the background plus `size · counts[j]`, so a walk is on a grid, and a target that comes
         to a point of the grid for the second time circles from there on.
         """
-        Z, background = begin.Z, begin.background
-        xp = array_namespace(Z)
-        size = self.step * float(xp.max(xp.abs(target.points - background)))
+        Z, background = begin.Z, begin.scales.background
+        size = self.step * begin.scales.largest
         counts = np.zeros(Z.shape, dtype=np.int64)
         rows, resting = np.arange(len(counts)), np.zeros(len(counts), bool)
         visited: list[set[bytes]] = [set() for _ in counts]
@@ -227,7 +237,7 @@ class SparsePath(TargetSolver):
             downhill = -to_numpy(begin.objective.at(Z).gradient)
             steepest = np.abs(downhill).max(axis=1)
             resting = resting | (steepest < FLAT)
-            yield from_numpy(steepest, Z), Z, resting
+            yield _Step(from_numpy(steepest, Z), Z, resting)
             if resting.all():
                 return
             # Where coordinates would move back to the background, the steepest of these moves, else of all.
@@ -244,22 +254,39 @@ class SparsePath(TargetSolver):
                 visited[j].add(key)
             counts = np.where(resting[:, None], counts, moved)
 
-    def _choose(self, path: SparsePathResult) -> np.ndarray:
-        """The step of the path to return, for each target."""
-        m, q = path.n_nonzero.shape
-        if self.n_nonzero is not None:
-            within = path.n_nonzero <= self.n_nonzero
-            return m - 1 - np.argmax(within[::-1], axis=0)
-        return np.full(q, m - 1)
+
+class _Scales(NamedTuple):
+    """The background, the spread of the points, and their largest modulus around the background."""
+
+    background: Array
+    spread: float
+    largest: float
 
 
 class _Begin(NamedTuple):
-    """The start of a path: the distances, the background in every row, the background, and λ_max of each target."""
+    """The start of a path: the distances, the background in every row, scales, and λ_max of each target."""
 
     objective: Objective
     Z: Array
-    background: Array
+    scales: _Scales
     steepest: Array
+
+
+class _Step(NamedTuple):
+    """A step of a path: λ (q,), points (q, d), and which targets have met their stopping rule."""
+
+    penalties: Array
+    points: Array
+    settled: np.ndarray
+
+
+class _Found(NamedTuple):
+    """Steps that were chosen, one per target, with their numbers."""
+
+    points: Array
+    penalties: Array
+    numbers: np.ndarray
+    settled: np.ndarray
 
 
 def _proximal_descent(
@@ -274,7 +301,9 @@ def _proximal_descent(
     here = objective.at(Z)
     value = here.value + penalty(Z)
     raised = xp.ones_like(value)
-    # Invariant: `here` and `value` belong to Z, and `value` never rises.
+    settled = xp.zeros_like(value, dtype=xp.bool)
+    # Invariant: `here` and `value` belong to Z, `value` never rises, and rows that are settled stay where they are: so
+    # a result does not depend on the others of its block.
     for _ in range(max_iter):
         bound = _curvature_bound(here) * raised
         moved = Z - here.gradient / bound[:, None] - background
@@ -282,9 +311,9 @@ def _proximal_descent(
         new_Z = background + xp.sign(moved) * xp.clip(xp.abs(moved) - threshold, min=0.0)
         there = objective.at(new_Z)
         new_value = there.value + penalty(new_Z)
-        better = new_value <= value
+        better = (new_value <= value) & ~settled
         step = xp.sqrt(xp.sum((new_Z - Z) ** 2, axis=1))
-        settled = (step <= tolerance) | (~better & (raised > STEEPEST))
+        settled = settled | (step <= tolerance) | (~better & (raised > STEEPEST))
         Z = xp.where(better[:, None], new_Z, Z)
         value = xp.where(better, new_value, value)
         here = there.where(better, here)

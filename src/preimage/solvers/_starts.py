@@ -8,6 +8,7 @@ from preimage._arrays import array_namespace, take_rows, to_dense, to_numpy
 from preimage._rows import map_rows
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Gram, Subspace
+from preimage.solvers._blocks import tile_rows
 
 
 def nearest_in_subspace(subspace: Subspace, Y: Array) -> Array:
@@ -24,7 +25,7 @@ def ranked_in_subspace(subspace: Subspace, Y: Array, count: int) -> np.ndarray:
     signs = 1 if subspace.signature is None else subspace.signature
     xp = array_namespace(known)
     constant = residuals + xp.sum(known * known * signs, axis=1)
-    return _smallest(lambda rows: constant[None, :] - 2 * (rows * signs) @ known.T, Y, count)
+    return _smallest(lambda rows: constant[None, :] - 2 * (rows * signs) @ known.T, Y, known.shape[0], count)
 
 
 def nearest_points(target: Expansion) -> Array:
@@ -36,7 +37,7 @@ def ranked_points(target: Expansion, count: int) -> np.ndarray:
     """Numbers of the `count` points of `target` with the smallest ρ, for each vector, (q, count)."""
     values = Gram(target.kernel, target.points) @ target.coefficients  # ψ at all points, (n, q)
     diagonal = target.kernel.diagonal(target.points)
-    return _smallest(lambda rows: diagonal[None, :] - 2 * rows, values.T, count)
+    return _smallest(lambda rows: diagonal[None, :] - 2 * rows, values.T, diagonal.shape[0], count)
 
 
 def mean_of_neighbors(target: Expansion, count: int) -> Array:
@@ -49,8 +50,8 @@ def mean_of_neighbors(target: Expansion, count: int) -> Array:
     return total / ranked.shape[1]
 
 
-def _smallest(function: Callable[[Array], Array], rows: Array, count: int) -> np.ndarray:
-    """Numbers of the `count` smallest columns of `function(rows)`, in ascending order, for each row."""
+def _smallest(function: Callable[[Array], Array], rows: Array, n_columns: int, count: int) -> np.ndarray:
+    """Numbers of the `count` smallest of the `n_columns` columns of `function(rows)`, ascending, for each row."""
 
     def pick(block: Array) -> np.ndarray:
         values = to_numpy(function(block))
@@ -60,7 +61,7 @@ def _smallest(function: Callable[[Array], Array], rows: Array, count: int) -> np
         order = np.argsort(np.take_along_axis(values, part, axis=1), axis=1, kind="stable")
         return np.take_along_axis(part, order, axis=1)
 
-    return map_rows(pick, rows)
+    return map_rows(pick, rows, rows=tile_rows(n_columns, rows))
 
 
 def random_points(target: Expansion, rng: np.random.Generator) -> Array:

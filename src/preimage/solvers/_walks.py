@@ -14,6 +14,7 @@ from preimage.solvers._fixed_point import FixedPoint
 from preimage.solvers._gradient import MEMORY, Gradient, QuasiNewton
 from preimage.solvers._nearest_image import NearestImage, TargetModel, beyond_reach, enclosing_sphere
 from preimage.solvers._preimage import Preimage, PreimageResult, TargetSolver, values_at
+from preimage.solvers._targets import GivenTargets
 
 # Turns that other solvers take with the factor β. They gain a constant factor per turn, and what twenty do not settle
 # (to SETTLED) is a slow drift that no picture shows.
@@ -124,7 +125,7 @@ def _climb(vectors: Expansion, Z: Array, floor: float, solver: Any) -> Array:
     box = Box.of_inputs(lower, upper, vectors.kernel, Z)
     rule = QuasiNewton(spread(vectors.points), solver.tol, getattr(solver, "memory", MEMORY))
     model = _Direction(vectors.kernel, vectors.points, floor)
-    found = NearestImage(vectors, Z, Z).solve(rule, box, solver.max_iter, model)
+    found = NearestImage(GivenTargets(vectors), Z, Z).solve(rule, box, solver.max_iter, model)
     return _pulled_back(found.points, vectors, Z, floor)
 
 
@@ -156,7 +157,7 @@ class _Direction(TargetModel):
         self.kernel, self.floor = kernel, floor
         self.prepared = kernel.evaluator(points)
 
-    def evaluate(self, W: Array, moduli: Array, Z: Array) -> Evaluation:
+    def evaluate(self, W: Array, Z: Array) -> Evaluation:
         xp = array_namespace(W)
         values, contracted = self.prepared(Z)
         psi = xp.vecdot(W, values)
@@ -167,7 +168,7 @@ class _Direction(TargetModel):
         diagonal = self.kernel.diagonal_gradient(Z) * xp.astype(long, Z.dtype)[:, None]
         # (P15) with the opposite sign: the descent minimises −ψ²/κ. Where κ is at its floor it is a constant.
         gradient = (ratio * ratio)[:, None] * diagonal - 2 * ratio[:, None] * contracted(W)
-        noise = 8 * epsilon(Z.dtype) * xp.abs(ratio) * xp.vecdot(moduli, xp.abs(values))
+        noise = 8 * epsilon(Z.dtype) * xp.abs(ratio) * xp.vecdot(xp.abs(W), xp.abs(values))
         return Evaluation(-ratio * psi, gradient, noise)
 
 

@@ -50,6 +50,8 @@ def check_kernel(kernel: Kernel, X: Rows | None = None, *, sparse_inputs: bool =
     written = np.empty_like(K[2:7, 5:12])
     kernel.block_writer(X, X)(slice(2, 7), slice(5, 12), written)
     assert_allclose(written, K[2:7, 5:12], atol=1e-12 * scale, err_msg="block_writer writes what blocks gives")
+    kernel.writer_against(X[5:12, :])(X[2:7, :], written)
+    assert_allclose(written, K[2:7, 5:12], atol=1e-9 * scale, err_msg="writer_against writes what the kernel gives")
     assert_allclose(kernel.against(X)(X[:5]), K[:5], atol=1e-12 * scale, err_msg="against(X)(Z) = k(Z, X)")
     assert_allclose(kernel.evaluator(X)(X[:5])[0], K[:5], atol=1e-12 * scale, err_msg="evaluator(X)(Z) has k(Z, X)")
     if kernel.is_positive_semidefinite:
