@@ -133,7 +133,8 @@ def tiles(n_rows: int, n_points: int, like: Array) -> list[slice]:
 
 def tile_rows(n_columns: int, like: Array) -> int | None:
     """Rows of a tile with so many columns, of the precision of `like`; None on a device, which needs no tiles."""
-    return max(FEWEST // 4, TILE_BYTES // (itemsize(like.dtype) * n_columns)) if is_host(like) else None
+    rows = TILE_BYTES // (itemsize(like.dtype) * n_columns)
+    return min(MOST, max(FEWEST // 4, rows)) if is_host(like) else None
 
 
 def target_parts(queries: Array, points: Array) -> list[slice]:

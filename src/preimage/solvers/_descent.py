@@ -26,7 +26,7 @@ def minimize_rows(
     box: "Box",
     rule: "StepRule",
     max_iter: int,
-    here: "Evaluation | None" = None,
+    least: int = 0,
 ) -> PreimageResult:
     """Minimise one objective per row of `start`, all rows together; no value ends above that of its start in the box.
 
@@ -42,8 +42,8 @@ def minimize_rows(
     rule : StepRule
         `QuasiNewton` for any objective; `FixedPoint` brings a rule of its own.
     max_iter : int
-    here : Evaluation, optional
-        The objective at the starts in the box, where it is known.
+    least : int, default=0
+        Steps that are taken before a row may rest: more than none where starts have rounding errors of their own.
 
     Returns
     -------
@@ -51,10 +51,12 @@ def minimize_rows(
     """
     Z = box.clip(start)
     xp = array_namespace(Z)
-    here = objective.at(Z) if here is None else here
+    here = objective.at(Z)
     state = rule.begin(here)
     batch = _Batch(Z.shape[0])
-    batch.note(0, {Reason.VANISHING: here.vanishes(), Reason.CONVERGED: rule.at_rest(state, Z)})
+    batch.note(0, {Reason.VANISHING: here.vanishes()})
+    if least == 0:
+        batch.note(0, {Reason.CONVERGED: rule.at_rest(state, Z)})
     # Invariant: `here` is the objective at Z, `state` belongs to both, and nothing changes for rows that are done.
     for step in range(1, max_iter + 1):
         if batch.all_done():
@@ -74,7 +76,7 @@ def minimize_rows(
             step,
             {
                 Reason.VANISHING: here.vanishes(),
-                Reason.CONVERGED: verdict.converged | rule.at_rest(state, Z),
+                Reason.CONVERGED: verdict.converged | rule.at_rest(state, Z) if step >= least else verdict.converged,
                 Reason.STALLED: verdict.stalled,
             },
         )

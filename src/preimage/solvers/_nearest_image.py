@@ -13,7 +13,7 @@ from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, Squa
 from preimage.solvers._blocks import WORK_OF_A_ROUGH_STEP, WORK_OF_A_STEP, for_query_blocks, tile_rows, tiles
 from preimage.solvers._descent import Box, Evaluation, Objective, StepRule, minimize_rows, spread
 from preimage.solvers._preimage import PreimageResult, Reason
-from preimage.solvers._rough_steps import FEWEST_PRODUCTS, RoughResult, RoughSteps
+from preimage.solvers._rough_steps import FEWEST_NUMBERS, RoughResult, RoughSteps
 from preimage.solvers._targets import Targets
 
 
@@ -280,9 +280,9 @@ class NearestImage:
 
     def rough_steps(self, size: float, tol: float) -> RoughSteps | None:
         """First steps to the fixed points, for a rule that goes there; None where there are none that gain time."""
-        kernel, points, q = self.targets.kernel, self.targets.points, self.start.shape[0]
+        kernel, points = self.targets.kernel, self.targets.points
         is_double = isinstance(points, np.ndarray) and points.dtype == np.float64
-        if type(kernel) is not Gaussian or not is_double or q * points.size < FEWEST_PRODUCTS:
+        if type(kernel) is not Gaussian or not is_double or points.size < FEWEST_NUMBERS:
             return None
         return RoughSteps(kernel, points, self.penalty, size, tol)
 
@@ -327,7 +327,9 @@ def _from_rough(
     rough: RoughResult, objective: Objective, start: np.ndarray, box: Box, rule: StepRule, max_iter: int
 ) -> PreimageResult:
     """Descend from where rough steps ended, and from the start where the result may be no lower than that."""
-    found = minimize_rows(objective, rough.points, box, rule, max_iter - int(rough.n_iter.max(initial=0)))
+    # At least one step: rounding errors of single precision, which depend on the block, are below the tolerance, and a
+    # step leaves a fraction of them.
+    found = minimize_rows(objective, rough.points, box, rule, max_iter - int(rough.n_iter.max(initial=0)), least=1)
     found = replace(found, n_iter=found.n_iter + rough.n_iter)
     doubtful = np.flatnonzero(~(found.objective < rough.safe_values))
     if not doubtful.size:

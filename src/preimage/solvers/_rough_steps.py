@@ -13,9 +13,9 @@ from preimage.solvers._blocks import tile_rows
 MOST_STEPS = 30
 # Fraction of the problems of a batch that must have come to rest before the others are copied to a smaller batch.
 WORTH_LEAVING = 0.2
-# Problems × points × columns from which rough steps gain more than it takes to prepare them: half of the time for a
-# hundred problems of a hundred points, nothing at a tenth of this.
-FEWEST_PRODUCTS = 10**5
+# Points × columns from which rough steps gain time, about half of it; below a fifth of this they gain nothing. The
+# number of problems does not count, so that results do not depend on how many are solved together.
+FEWEST_NUMBERS = 5000
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ class RoughSteps:
         moduli = np.abs(W).sum(axis=1)
         W, Z, anchor = W.astype(np.float32), self._centered(start), self._centered(anchor)
         found, steps, active = Z.copy(), np.zeros(len(Z), int), np.arange(len(Z))
-        safe_values = None
+        safe_values = np.full(len(Z), np.inf)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite is thrown away
-            for _ in range(MOST_STEPS):
+            for number in range(MOST_STEPS):
                 new, psi = self._step(W, Z, anchor)
-                if safe_values is None:
+                if number == 0:
                     safe_values = self._values(psi, Z, anchor) - self._rounding(moduli)
                 move = new - Z
                 moving = np.einsum("ij,ij->i", move, move) > self.shortest  # NaN moves no more
