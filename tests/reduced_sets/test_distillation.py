@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from random_targets import finite_differences, random_target, smooth_kernels
+from threadpoolctl import threadpool_limits
 
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Sigmoid
@@ -113,3 +114,16 @@ def test_inputs_of_another_precision_are_converted(rng):
     reduction = Distill(max_iter=10).reduce(small, 4, X=X)
     assert reduction.expansion.points.dtype == reduction.expansion.coefficients.dtype == np.float32
     assert reduction.shift.dtype == np.float32
+
+
+def test_results_do_not_depend_on_threads():
+    rng = np.random.default_rng(0)
+    target = Expansion(Gaussian(0.5), rng.normal(size=(40, 2)), rng.normal(size=(40, 1)))
+    data = rng.normal(size=(3000, 2))  # several blocks
+    found = []
+    for threads in (1, 2, 8):
+        with threadpool_limits(threads):
+            found.append(Distill(max_iter=10).reduce(target, 6, X=data).expansion)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.points, found[0].points)
+        np.testing.assert_array_equal(other.coefficients, found[0].coefficients)
