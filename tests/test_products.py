@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from preimage import _products, _threads
-from preimage._products import product
+from preimage._products import difference, product
 from preimage._threads import at_most
 
 SHAPES = [
@@ -64,3 +64,10 @@ def test_other_arrays_are_left_to_their_library():
     torch = pytest.importorskip("torch")
     A = torch.ones((300, 300))
     assert bool((product(A, A) == 300).all())
+
+
+def test_a_difference_uses_the_memory_of_what_is_subtracted():
+    A, B = np.ones((3, 2)), np.full((3, 2), 3.0)
+    result = difference(A, B)
+    assert result is B and (result == -2).all() and (A == 1).all()
+    assert difference(A, np.ones((3, 2), np.float32)).dtype == np.float64

@@ -217,9 +217,9 @@ def copy_transposed(target: Array, source: Array) -> None:
     if not isinstance(target, np.ndarray):
         target[...] = source.T
         return
-    # A row of the target is a column of the source, one number from each of its cache lines. Those of 256 rows fit into
+    # A row of the target is a column of the source, one number from each of its cache lines. Those of 512 rows fit into
     # the first cache, where the next rows of the target find them; of ten times as many they do not.
-    strip = 256
+    strip = 512
     for start in range(0, source.shape[0], strip):
         target[:, start : start + strip] = _with_odd_rows(source[start : start + strip]).T
 

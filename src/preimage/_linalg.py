@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon, is_host, itemsize
 from preimage._lapack import largest_eigenpairs, symmetric_multiplier
-from preimage._products import is_shared, product
+from preimage._products import difference, is_shared, product
 from preimage._threads import large_decomposition
 from preimage._typing import Array
 from preimage.exceptions import UnsupportedKernelError
@@ -232,7 +232,7 @@ def orthogonalize(W: Array, basis: Array, floor: float = 0.0, recent: Array | No
     """
     for directions in (basis if recent is None else recent, basis):
         if directions.shape[1]:
-            W = W - product(directions, product(directions.T, W))
+            W = difference(W, product(directions, product(directions.T, W)))
         W = orthonormal_columns(W, floor)
         if W.shape[1] == 0:
             break

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, take_rows
+from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy, squared_row_norms, take_rows
 from preimage._lapack import eigenpairs_between
 from preimage._linalg import eigh_descending, orthogonalize
-from preimage._products import product
+from preimage._products import difference, product
 from preimage._typing import Array
 from preimage.eigensolvers._eigensolver import (
     SOLVER_ROUNDING,
@@ -69,7 +69,7 @@ class KrylovBasis:
         overlaps = product(image, directions.T)
         self._projected[last, recent] = overlaps
         self._projected[recent, last] = overlaps.T
-        beyond = image - product(overlaps, directions)
+        beyond = difference(image, product(overlaps, directions))
         self._beyond = product(beyond, beyond.T)
         # Directions shorter than this are rounding errors and are dropped.
         floor = SOLVER_ROUNDING * epsilon(image.dtype) * self._scale
@@ -133,4 +133,4 @@ def device_array(operator: Operator) -> Array:
 def _longest(images: Array) -> float:
     """A lower bound of ‖A‖: the longest image of a unit vector."""
     xp = array_namespace(images)
-    return float(xp.sqrt(xp.max(xp.sum(images * images, axis=1))))
+    return float(xp.sqrt(xp.max(squared_row_norms(images))))
