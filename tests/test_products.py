@@ -71,3 +71,16 @@ def test_a_difference_uses_the_memory_of_what_is_subtracted():
     result = difference(A, B)
     assert result is B and (result == -2).all() and (A == 1).all()
     assert difference(A, np.ones((3, 2), np.float32)).dtype == np.float64
+
+
+@pytest.mark.parametrize("m", [2**17, 2**17 + 5, 3 * 2**16])
+@pytest.mark.parametrize("order", ["rows", "columns"])
+def test_long_sums_of_single_precision_tensors_are_added_in_double_precision(m, order, rng):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    A, B = rng.random((3, m)).astype(np.float32), rng.random((m, 4)).astype(np.float32)
+    a, b = torch.asarray(A), torch.asarray(B)
+    if order == "columns":  # transposed views, as bases are
+        a, b = torch.asarray(A.T.copy()).T, torch.asarray(B.T.copy()).T
+    found, exact = product(a, b), A.astype(float) @ B.astype(float)
+    assert found.dtype == torch.float32
+    np.testing.assert_allclose(found.numpy(), exact, rtol=2e-6)

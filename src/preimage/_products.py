@@ -1,6 +1,7 @@
-"""Products of large host matrices on our own threads."""
+"""Products of large host matrices on our own threads, and long sums on devices."""
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from preimage._threads import available_threads, run_parallel
 from preimage._typing import Array
@@ -13,12 +14,16 @@ FEWEST_MULTIPLICATIONS = 2**20
 PIECES_PER_THREAD = 2
 # Pieces of a sum. Each needs an array of the size of the result.
 SUMMANDS = 16
+# Length of float32 sums that a device adds up in one go, and from which on sums are cut into such pieces, which are
+# added in float64: a sum of a million positive numbers loses two digits otherwise. Ten times shorter pieces would take
+# longer to add than to make.
+PIECE_OF_SUM, LONG_SUM = 2**14, 2**17
 
 
 def product(A: Array, B: Array) -> Array:
     """A @ B; large products of NumPy arrays are shared among the threads of the caller."""
     if not is_shared(A, B):
-        return A @ B
+        return _summed_in_pieces(A, B) if _has_long_sums(A, B) else A @ B
     (n, m), k = A.shape, B.shape[1]
     if m > 4 * max(n, k):
         return _summed(A, B)
@@ -66,3 +71,25 @@ def _summed(A: Array, B: Array) -> Array:
     for part in parts[1:]:
         total += part
     return total
+
+
+def _has_long_sums(A: Array, B: Array) -> bool:
+    """Whether entries of A @ B are long sums of float32 numbers in tensors."""
+    if not (is_torch_array(A) and is_torch_array(B) and A.ndim == B.ndim == 2 and A.shape[1] >= LONG_SUM):
+        return False
+    import torch
+
+    return A.dtype == B.dtype == torch.float32
+
+
+def _summed_in_pieces(A: Array, B: Array) -> Array:
+    """A @ B of tensors, by products of pieces that are added in double precision."""
+    import torch
+
+    (n, m), k = A.shape, B.shape[1]
+    count = m // PIECE_OF_SUM
+    whole = count * PIECE_OF_SUM
+    left = A[:, :whole].reshape(n, count, PIECE_OF_SUM).permute(1, 0, 2)
+    parts = torch.bmm(left, B[:whole, :].reshape(count, PIECE_OF_SUM, k))
+    total = torch.sum(parts, dim=0, dtype=torch.float64) + A[:, whole:] @ B[whole:, :]
+    return total.to(A.dtype)
