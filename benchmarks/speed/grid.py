@@ -9,9 +9,9 @@ eigenvalues, residuals and coordinates are as accurate as ours, or as our defaul
 order is reversed in every second round, and there is no rest between runs.
 
 The first round tries the settings of a solver from the fastest on (the loosest tolerance, the fewest iterations), until
-one is accurate enough: further ones take longer. It leaves out what takes over twice the time of the best for certain:
-settings slower than one that does, and the dense solver where it did for fewer components. Later rounds repeat ours,
-and those that are accurate and took at most twice the time of the best.
+one is accurate enough: further ones take longer. It leaves out what takes over 0.1 s and twice the time of the best for
+certain: settings slower than one that does, and the dense solver where it did for fewer components. Later rounds repeat
+ours, and those that are accurate and took at most twice the time of the best, or 0.1 s.
 
     python benchmarks/speed/grid.py --threads 1                           # everything
     python benchmarks/speed/grid.py --threads 1 --n 100 200 500           # some sizes (also --k, --data, --dtype)
@@ -40,6 +40,8 @@ KINDS = ("blobs", "isotropic", "swiss roll")
 ALLOWED = 1.1
 # Runs of scikit-learn slower than this, relative to its best, are not repeated.
 HOPELESS = 2.0
+# Seconds of runs that are always repeated: something else may have disturbed the first one.
+SHORT = 0.1
 # Rounds of every cell, however long they take: with fewer, a median means nothing.
 FEWEST = 3
 
@@ -72,13 +74,13 @@ class Cell:
         self._run(OURS, self.ours)
         for solver, settings in self.peers.items():
             for name, fit in settings.items():
-                if self.least[solver] > HOPELESS * self._best_time():
+                if self._is_hopeless(self.least[solver]):
                     break
                 self._run(name, fit)
                 self.least[solver] = self.times[name][0]
                 if self._is_equal(name):
                     break
-        close = [name for name in self._equal() if self.times[name][0] <= HOPELESS * self._best_time()]
+        close = [name for name in self._equal() if not self._is_hopeless(self.times[name][0])]
         fits = {OURS: self.ours} | {
             name: fit for settings in self.peers.values() for name, fit in settings.items() if name in close
         }
@@ -111,6 +113,10 @@ class Cell:
         from _equal_accuracy import OURS
 
         return [name for name in self.times if name != OURS and self._is_equal(name)]
+
+    def _is_hopeless(self, seconds):
+        """Whether a time is so long that repeating it cannot make it the best."""
+        return seconds > max(HOPELESS * self._best_time(), SHORT)
 
     def _best_time(self):
         return min((min(self.times[name]) for name in self._equal()), default=float("inf"))
