@@ -11,8 +11,10 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
 from preimage import KernelPCA, _threads, report_progress
-from preimage.kernels import squared_distance_percentile
+from preimage.feature_space import Expansion, Subspace
+from preimage.kernels import Gaussian, squared_distance_percentile
 from preimage.model_selection import DenoisingScorer, DenoisingSearch, add_noise, estimate_noise
+from preimage.model_selection._denoising_search import _Denoiser, _Width
 
 
 def few(X):
@@ -301,3 +303,18 @@ def test_results_do_not_depend_on_threads(rng, monkeypatch, criterion):
         assert other.training_params_ == searches[0].training_params_
         for name in ("error", "training_error"):
             assert_allclose(other.cv_results_[name], searches[0].cv_results_[name], rtol=1e-6, atol=1e-9)
+
+
+def test_small_searches_use_few_threads():
+    """Steps on few rows are the interpreter's, which one thread has at a time; large ones are worth all cores."""
+
+    def useful(n_points, n_queries, n_columns):
+        points = np.zeros((n_points, n_columns))
+        space = Subspace.span(Gaussian(1.0), np.arange(2.0 * n_columns).reshape(2, n_columns))
+        frame = Expansion(Gaussian(1.0), points, np.zeros((n_points, len(space))))
+        model = _Denoiser(Subspace(frame), np.zeros((n_queries, n_columns)), np.zeros((n_queries, len(space))))
+        return _Width(1.0, model, [2, 4, 8], [], []).useful_threads
+
+    assert useful(80, 20, 5) == 1
+    assert useful(480, 120, 64) == 3
+    assert useful(4000, 300, 64) >= 16

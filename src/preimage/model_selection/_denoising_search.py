@@ -14,7 +14,7 @@ from preimage._arrays import array_namespace, concat_rows, is_host, is_lazy, ite
 from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress, stage
 from preimage._rows import cut, for_blocks
-from preimage._threads import run_several, within_n_jobs
+from preimage._threads import at_most, run_several, within_n_jobs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, check_points, generator
 from preimage.estimators import KernelPCA
@@ -54,6 +54,9 @@ SEARCH_STEPS = 100
 # Coefficients of the targets whose pre-images are sought together: 32 MiB for each thread. With ten times fewer, steps
 # of the search on a few hundred rows are so small that threads wait for the interpreter.
 TARGET_ENTRIES = 2**22
+# Multiplications of the first step of a solve for each thread that is used. Later steps have a quarter of that on
+# average, about a millisecond, of which a tenth is the interpreter's: ten times as many threads would wait for it.
+WORK_PER_THREAD = 7 * 10**6
 # Matrices of the size of the Gram matrix that a fit holds: itself, and temporaries of a dense decomposition.
 GRAM_COPIES = 3
 # Rows that are always left to fit to, however many judge.
@@ -106,6 +109,13 @@ class _Width:
     counts: list[int]
     training_models: list[_Denoiser]
     few: list[int]
+
+    @property
+    def useful_threads(self) -> int:
+        """How many solves at a time leave each other enough of the interpreter."""
+        q = self.model.queries.shape[0] * min(len(self.counts), self.model.counts_at_once)
+        n, d = self.model.subspace.frame.points.shape
+        return max(1, 2 * q * n * d // WORK_PER_THREAD)
 
 
 class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimator):
@@ -320,10 +330,11 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         with warnings.catch_warnings(), stage("Choosing the model", total) as advance:
             warnings.simplefilter("ignore", RankWarning)  # more components than there are make no candidate
             widths = self._fitted_widths(X, rest, gammas, counts, error, joint)
+            # Small penalties take the most steps. They begin, so that no thread is left with one of them at the end.
             trials = [
                 (width, width.counts[part], penalty)
-                for width in widths
-                for penalty in self._penalties(width.gamma)
+                for penalties in zip(*[self._penalties(gamma) for gamma in gammas], strict=True)
+                for width, penalty in zip(widths, penalties, strict=True)
                 for part in cut(len(width.counts), width.model.counts_at_once)
             ]
 
@@ -333,7 +344,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
                 return found
 
             # Each on one core: better than threads inside many small problems.
-            found = [candidate for part in for_blocks(judge, trials, X) for candidate in part]
+            with at_most(max([width.useful_threads for width in widths], default=1)):
+                found = [candidate for part in for_blocks(judge, trials, X) for candidate in part]
         place = {gamma: number for number, gamma in enumerate(gammas)}
         return sorted(found, key=lambda each: (place[each.gamma], each.n_components))
 

@@ -274,16 +274,23 @@ class ClassPairs:
                 if not self._doubles or level == levels[-1]:
                     squares[level] = 2 * _sum_of_squares(values) - _sum_of_squares(values[:, :own])
             together = array_namespace(by_row_class[0]).stack(by_row_class)
-            by_class, column_sums = to_numpy(together @ self._indicator(columns)), to_numpy(_sum_of_rows(together))
-            sums.by_class[:, :, self._classes_of(columns)] += by_class
+            column_sums = to_numpy(_sum_of_rows(together))
+            sums.by_class[:, :, self._classes_of(columns)] += self._sums_by_class(together, columns)
             if own:  # half, because pairs within the rows are there in both orders
-                sums.by_class[:, :, self._classes_of(rows)] -= 0.5 * to_numpy(together[:, :, :own] @ of_rows.T)
+                sums.by_class[:, :, self._classes_of(rows)] -= 0.5 * self._sums_by_class(together[:, :, :own], rows)
             sums.row_sums[:, :size] += np.stack([to_numpy(each) for each in row_sums])
             sums.row_sums[:, start - rows.start + own : columns.stop - rows.start] += column_sums[:, own:]
             if self._doubles:  # squares of one width are the values of the next
                 squares[:-1] = 2 * column_sums.sum(axis=1)[1:] - column_sums[:, :own].sum(axis=1)[1:]
             sums.squares += squares
         return sums
+
+    def _sums_by_class(self, values: Array, columns: slice) -> np.ndarray:
+        """Sums over the columns of each class, in the last axis; points are sorted by class."""
+        if not isinstance(values, np.ndarray):
+            return to_numpy(values @ self._indicator(columns))
+        firsts = np.flatnonzero(np.diff(self.codes[columns], prepend=-1))
+        return np.add.reduceat(values, firsts, axis=-1, dtype=np.float64)
 
     def _members(self, number: int) -> slice:
         return slice(int(self.ends[number] - self.counts[number]), int(self.ends[number]))
