@@ -186,3 +186,20 @@ def test_low_ranks_have_the_eigenpairs_of_the_whole_matrix(rng):
 def test_high_ranks_and_small_matrices_are_left_to_others(rng):
     assert low_rank_eigenpairs(np.eye(400)) is None
     assert low_rank_eigenpairs(np.ones((50, 50))) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1e-7, 1e-4, 0.1])
+def test_columns_become_orthonormal_however_far_from_it_they_are(dtype, size, rng):
+    Q = np.linalg.qr(rng.normal(size=(300, 7)))[0]
+    W = (Q + size * rng.normal(size=Q.shape)).astype(dtype)
+    U = orthonormal_columns(orthonormal_columns(W), 0.5)
+    assert U.dtype == dtype and U.shape == W.shape
+    assert_allclose(U.T @ U, np.eye(7), atol=20 * np.finfo(dtype).eps)
+    assert_allclose(U @ (U.T @ W), W, atol=20 * np.finfo(dtype).eps)  # they span the same
+
+
+def test_known_inner_products_are_used(rng):
+    W = rng.normal(size=(50, 4))
+    expected = orthogonalize(W, W[:, :0])
+    assert_allclose(orthogonalize(W, W[:, :0], 0.0, W[:, :0], W.T @ W), expected, atol=1e-12)

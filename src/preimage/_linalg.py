@@ -208,15 +208,19 @@ def low_rank_eigenpairs(K: Array) -> tuple[Array, Array] | None:
     return singular_values**2, Q @ U
 
 
-def orthonormal_columns(W: Array, floor: float = 0.0) -> Array:
+def orthonormal_columns(W: Array, floor: float = 0.0, inner: Array | None = None) -> Array:
     """An orthonormal basis of the columns of a tall W, by the eigenvectors of WᵀW.
 
     Directions of length at most `floor` are dropped. One pass keeps orthogonality to about ε·cond(W)²; call it again
     on its own result (as `orthogonalize` does) for full precision. Unlike a QR factorisation it consists of products
-    with tall matrices, which are fast on every device, and it notices rank deficiency.
+    with tall matrices, which are fast on every device, and it notices rank deficiency. `inner` is WᵀW where known.
     """
     xp = array_namespace(W)
-    values, vectors = xp.linalg.eigh(product(W.T, W))
+    inner = product(W.T, W) if inner is None else inner
+    root = _inverse_root_near_identity(inner) if floor < 1 else None
+    if root is not None:
+        return product(W, root)
+    values, vectors = xp.linalg.eigh(inner)
     floor = max(floor**2, epsilon(W.dtype) * float(values[-1]))
     if not float(values[0]) > floor:  # some are too short
         keep = int(xp.sum(xp.astype(values > floor, xp.int64)))
@@ -224,16 +228,36 @@ def orthonormal_columns(W: Array, floor: float = 0.0) -> Array:
     return product(W, vectors / xp.sqrt(values)) if values.shape[0] else W[:, :0]
 
 
-def orthogonalize(W: Array, basis: Array, floor: float = 0.0, recent: Array | None = None) -> Array:
+def _inverse_root_near_identity(A: Array) -> Array | None:
+    """A^(−1/2) = I − E/2 + 3E²/8 of a NumPy matrix A = I + E, exact to rounding where E³ is; None for others.
+
+    Columns that are orthonormal but for rounding need no eigenvectors, which take longer than all products with them.
+    """
+    if not isinstance(A, np.ndarray) or A.shape[0] == 0:
+        return None
+    E = A.copy()
+    E.flat[:: A.shape[0] + 1] -= 1
+    # The largest sum of moduli in a row bounds all eigenvalues; NaN is not smaller.
+    if not float(np.abs(E).sum(axis=1).max()) < epsilon(A.dtype) ** (1 / 3):
+        return None
+    root = (3 / 8) * (E @ E) - E / 2
+    root.flat[:: A.shape[0] + 1] += 1
+    return root
+
+
+def orthogonalize(
+    W: Array, basis: Array, floor: float = 0.0, recent: Array | None = None, inner: Array | None = None
+) -> Array:
     """Orthonormal columns that span W without its part in the orthonormal `basis`.
 
     Two passes, because the first leaves rounding errors of the size of what it removed. When W is known to lie in all
     but a few directions of the basis only up to rounding, `recent` holds those, and the first pass needs no others.
+    Where it needs none, `inner` is WᵀW if that is known.
     """
     for directions in (basis if recent is None else recent, basis):
         if directions.shape[1]:
-            W = difference(W, product(directions, product(directions.T, W)))
-        W = orthonormal_columns(W, floor)
+            W, inner = difference(W, product(directions, product(directions.T, W))), None
+        W, inner = orthonormal_columns(W, floor, inner), None
         if W.shape[1] == 0:
             break
         # Columns have length one after the first pass. One that the second pass shortens to less than half was rounding

@@ -74,7 +74,7 @@ class KrylovBasis:
         # Directions shorter than this are rounding errors and are dropped.
         floor = SOLVER_ROUNDING * epsilon(image.dtype) * self._scale
         # The second pass over everything removes rounding errors.
-        return orthogonalize(beyond.T, self.vectors, floor, self.vectors[:, :0])
+        return orthogonalize(beyond.T, self.vectors, floor, self.vectors[:, :0], self._beyond)
 
     def ritz(self, count: int, by_modulus: bool) -> tuple[Array, Array]:
         """The leading Ritz values, and their vectors as weights of the basis."""
