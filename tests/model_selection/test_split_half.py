@@ -386,3 +386,16 @@ def test_functions_of_split_halves_have_the_same_options(function):
     assert all(str(found[name]) == str(option) for name, option in options.items())
     with pytest.raises(TypeError, match=rf"{function.__name__}\(\) got an unexpected keyword argument 'n_split'"):
         function(None, None, None, None, n_split=3)
+
+
+def test_tensors_are_moved_to_the_host(monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    expected = split_half(PenalizedDiscriminant(), X, Y, RUN, n_splits=2)
+
+    def refuse(*arguments, **options):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy.")
+
+    tensor = torch.asarray(X)
+    monkeypatch.setattr(torch.Tensor, "__array__", refuse)  # as tensors on a GPU do
+    found = split_half(PenalizedDiscriminant(), tensor, Y, RUN, n_splits=2)
+    np.testing.assert_array_equal(found.halves, expected.halves)

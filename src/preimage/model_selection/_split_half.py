@@ -102,6 +102,7 @@ def split_half(
     estimator : classifier or regressor
         With a map of weights: see `maps`. Never fitted itself.
     X : array of shape (n, d)
+        Tensors of a device are moved to the host, where all of the work is done.
         Scans in rows, voxels in columns. Standardise within runs, with nothing of other runs.
     y : array of shape (n,)
     groups : array of shape (n,)

@@ -11,6 +11,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from preimage._arrays import is_foreign, to_numpy
 from preimage._progress import progress_bar, stage
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import generator
@@ -101,7 +102,7 @@ class Design:
                 "Split halves need `groups`, the run or subject of each row: rows of one run are alike, and halves "
                 "that share runs predict each other too well. For independent samples pass np.arange(len(X))."
             )
-        X = check_array(X, dtype=[np.float64, np.float32])
+        X = check_array(to_numpy(X) if is_foreign(X) else X, dtype=[np.float64, np.float32])  # halves are on the host
         y, groups = column_or_1d(y), check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
         groups = column_or_1d(groups)
         check_consistent_length(X, y, groups)

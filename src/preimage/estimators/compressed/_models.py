@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import in_precision, is_foreign, to_dense
+from preimage._arrays import in_precision, to_dense
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
@@ -112,10 +112,12 @@ class Compressed(ReportsProgress, Saved, BaseEstimator):
         """
         check_parameters(self)
         _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
-        original = clone(self._template()).fit(X, y, **self._routed_to_fit(fit_params))
-        folded = fold(original)
-        if not is_foreign(folded.machine.expansion.points):  # a model of scikit-learn that took tensors for arrays
+        template = self._template()
+        last = template.steps[-1][1] if isinstance(template, Pipeline) else template
+        if not type(last).__module__.startswith("preimage."):  # which would take tensors for arrays, or fail
             require_on_host(type(self).__name__, X)
+        original = clone(template).fit(X, y, **self._routed_to_fit(fit_params))
+        folded = fold(original)
         folded.taken_in(folded.machine)  # which refuses what cannot become one machine
         for _, scaler in folded.front:
             X = scaler.transform(X)
