@@ -1,6 +1,7 @@
 """Every eigensolver finds the same pairs, and says how well."""
 
 import warnings
+from dataclasses import replace
 
 import naive
 import numpy as np
@@ -326,3 +327,20 @@ def test_eigenvectors_of_a_sample_save_products_where_the_matrix_is_not_held(rng
     assert found.converged and random.converged
     assert found.n_products <= random.n_products
     assert_allclose(found.values, random.values, rtol=1e-4)
+
+
+def test_iterations_end_where_rounding_errors_are_all_that_is_left(rng, monkeypatch):
+    """Where products have larger errors than expected, further vectors would not help."""
+    centered = Gram(Gaussian(0.05), rng.normal(size=(400, 2))).held().centered()
+    monkeypatch.setattr("preimage.eigensolvers._lanczos.measured_result", inaccurate := Inaccurate())
+    assert SureKrylov().solve(centered, 40, rng).is_direct
+    assert inaccurate.calls == 1
+
+
+class Inaccurate:
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        return replace(measured_result(*arguments), converged=False, excess=2.0)

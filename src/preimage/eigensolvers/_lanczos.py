@@ -34,6 +34,9 @@ LARGE_PROJECTION, WEAKEST = 64, 3
 # Random vectors that look for eigenvectors outside of the basis, how short both together must become, in units of an
 # entry of such a vector, and after how many products at most. See `_missed`.
 PROBES, CERTAIN, MOST_POWERS = 2, 0.05, 6
+# Residuals so small in exact arithmetic, relative to what is allowed, are rounding errors where measured ones are too
+# large.
+ROUNDING_DECIDES = 0.5
 # Units of rounding errors that an eigenvalue must exceed to be kept at all; a hundredth of what components need to be
 # determined.
 UNDETERMINED = 100
@@ -121,6 +124,8 @@ def lanczos(
                 floor = _undetermined(result, rounding)
                 same = _is_unchanged(multiply, result, basis, images[: j + 1], missed, floor, by_modulus)
                 return result if same else None
+            if np.max(coupling * np.abs(weights[-1]) / allowed(values)) <= ROUNDING_DECIDES:
+                return None  # what is left are rounding errors, which further vectors do not make smaller
             excess = result.excess
         next_look = j + 1 + waiting.columns(j + 1, excess)
     return None
