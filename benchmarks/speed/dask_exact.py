@@ -27,7 +27,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
-from _processes import environment
+from _processes import THREADS, environment
 
 from preimage import KernelPCA
 
@@ -64,7 +64,11 @@ def with_dask(n, workers, max_iter):
     with (
         dask.config.set(KEEP_MEMORY),
         distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            env=dict.fromkeys(THREADS, "1"),  # which workers would inherit from this process
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
