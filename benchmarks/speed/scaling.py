@@ -118,6 +118,12 @@ def flat(jobs, phases):
         for who, threads, least, median, _ in rows:
             values[f"{job}; {who}; {threads} threads"] = least
             values[f"{job}; {who}; {threads} threads; median"] = median
+        ours = {threads: least for who, threads, least, *_ in rows if who == OURS}
+        for who, threads, least, *_ in rows:
+            if who == OURS:
+                values[f"{job}; gain of {threads} threads"] = ours[min(ours)] / least
+            else:
+                values[f"{job}; {who} over {OURS}; {threads} threads"] = least / ours[threads]
     for job, by_threads in phases.items():
         for threads, each in by_threads.items():
             values |= {f"{job}; {phase}; {threads} threads": seconds for phase, seconds in each.items()}
