@@ -65,7 +65,7 @@ ASYMMETRY = 1e3
 FEW_ENTRIES = 10_000
 # Types of parameters that cannot change, and how many sets of them are remembered as accepted: a search over many
 # widths has some hundreds; a set is some hundred bytes.
-PLAIN = (int, float, str, bool, type(None))
+PLAIN = (int, float, str, bool, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_)
 MOST_ACCEPTED = 1000
 _accepted: set[tuple[type, tuple[tuple[type, Any], ...]]] = set()
 
