@@ -74,3 +74,15 @@ def test_weights_without_a_ridge_are_those_of_the_pseudo_inverse(rng):
     Y = np.repeat(rng.normal(size=(5, 2)), 2, axis=0)
     X = rng.normal(size=(10, 3))
     assert_allclose(ridge_weights(Gaussian(0.5), Y, X, 0.0), np.linalg.pinv(Gaussian(0.5)(Y)) @ X, atol=1e-8)
+
+
+def test_errors_do_not_depend_on_how_many_ridges_are_tried_at_once(rng, monkeypatch):
+    Y, X, Z, truth = (
+        rng.normal(size=(30, 2)),
+        rng.normal(size=(30, 3)),
+        rng.normal(size=(7, 2)),
+        rng.normal(size=(7, 3)),
+    )
+    together = held_out_errors(Gaussian(0.5), Y, X, Z, truth, True)
+    monkeypatch.setattr("preimage.solvers._map_choice.MOST_ENTRIES", 200)
+    assert_allclose(held_out_errors(Gaussian(0.5), Y, X, Z, truth, True), together, rtol=1e-6)

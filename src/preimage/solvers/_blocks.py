@@ -13,9 +13,9 @@ from preimage._typing import Array
 # Coefficients of one block of problems against all points: 4 MiB per core stay in a shared cache. With ten times as
 # many, every step of an iteration reads them from main memory.
 BLOCK_BYTES = 2**22
-# Kernel values that a step computes at once: temporary arrays of 1 MiB stay in the cache of a core, and are allocated
-# without the system's help. Ten times larger ones are new pages in every step, which takes as long as the products.
-TILE_BYTES = 2**20
+# Kernel values that a step computes at once: 2 MiB stay in the cache of a core. Ten times more go through main memory;
+# ten times fewer are so many calls that threads wait for each other between them.
+TILE_BYTES = 2**21
 # Problems of a block: below 32 matrix products become matrix-vector products; above 1024 problems wait for the slowest
 # of their block.
 FEWEST, MOST = 32, 1024
@@ -25,7 +25,7 @@ ARRAYS_OF_POINTS, ARRAYS_OF_INPUTS = 4, 24
 # Multiplications that a core does in the time for which one step of a block keeps the interpreter busy, or waits for
 # it: about half a millisecond for the safeguarded descent, a tenth of it for rough steps. One thread at a time has the
 # interpreter: with p blocks a step takes at least p such times, and at least 1/p of the work.
-WORK_OF_A_STEP, WORK_OF_A_ROUGH_STEP = 10**7, 10**6
+WORK_OF_A_STEP, WORK_OF_A_ROUGH_STEP = 10**7, 4 * 10**6
 # Problems of a block on a device: fewer than 256 leave it idle; the upper limit keeps index arithmetic in 32 bits.
 DEVICE_ROWS = (256, 2**17)
 # Arrays of the size of the block that are alive at once on a device: coefficients, kernel values and temporaries are a
@@ -83,10 +83,10 @@ def plan_blocks(
     workers = max(1, min(threads, budget // (FEWEST * per_problem + per_worker)))
     affordable = max(1, (budget // workers - per_worker) // per_problem)
     cached = max(FEWEST, min(MOST, BLOCK_BYTES // (bytes_each * max(n_points, n_columns))))
-    blocks = ceil(n_problems / min(cached, affordable))
     # Where p blocks share the work of a step w and the interpreter (o each), max(w/p, p·o) is least at p = √(w/o).
     useful = isqrt(2 * n_problems * n_points * n_columns // work_of_a_step)
-    blocks = max(1, blocks, min(workers, useful))
+    workers = max(1, min(workers, useful))
+    blocks = max(workers, ceil(n_problems / min(cached, affordable)))
     if blocks > workers:
         blocks = workers * ceil(blocks / workers)  # all workers have the same number of blocks
     return BlockPlan(max(1, ceil(n_problems / blocks)), workers)

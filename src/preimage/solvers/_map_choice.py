@@ -10,6 +10,7 @@ from preimage._arrays import epsilon, in_double, take_rows, to_numpy
 from preimage._lapack import cholesky_factor, cholesky_solve
 from preimage._linalg import eigh_descending, numerical_rank, rank_tolerance, top_eigh
 from preimage._memory import largest_square, work_memory
+from preimage._rows import cut
 from preimage._threads import at_most, large_decomposition, run_parallel
 from preimage._typing import Array
 from preimage._validation import generator
@@ -25,6 +26,9 @@ WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 4096.0)
 # Ridges as multiples of the mean of l(β, β). A wide Gaussian carries its curvature in eigenvalues of (1/width)², far
 # below one; below 1e-15 nothing is left of the ridge in double precision.
 RIDGES = np.logspace(-15, 1, 33)
+# Entries of the arrays in which several ridges are tried at once: 8 MiB. Ten times more would not fit into caches, and
+# the memory of sixteen threads would show.
+MOST_ENTRIES = 2**20
 # Fraction of the rows, those with the largest errors, that are left out of the comparison: a few outliers, which no map
 # predicts, would decide for the largest ridge.
 TRIMMED = 0.01
@@ -149,12 +153,18 @@ def held_out_errors(
     mean = X.mean(axis=0) if center else np.zeros(X.shape[1])
     values, vectors = np.linalg.eigh(kernel(Y))
     projected, across = vectors.T @ (X - mean), kernel(Z, Y) @ vectors
-    ridges = RIDGES * mean_diagonal(kernel, Y)
-    totals = []
-    for ridge in ridges:
+
+    def errors_of(ridges: np.ndarray) -> np.ndarray:
         # Eigenvalues below zero are rounding errors of a semidefinite matrix.
-        residual = across @ (projected / (np.maximum(values, 0) + ridge)[:, None]) + mean - truth
-        totals.append(np.sum(residual * residual, axis=1))
+        inverse = 1 / (np.maximum(values, 0) + ridges[:, None])
+        residual = across @ (inverse[:, :, None] * projected)
+        residual += mean - truth
+        return np.sum(np.square(residual, out=residual), axis=2)
+
+    ridges = RIDGES * mean_diagonal(kernel, Y)
+    # Several ridges in one call: threads would wait for each other between calls.
+    together = max(1, MOST_ENTRIES // projected.size)
+    totals = np.concatenate([errors_of(ridges[part]) for part in cut(ridges.size, together)])
     sound = sound_ridges(values, np.sum(projected**2, axis=1), ridges, float(np.max(kernel.diagonal(Y))))
     return np.where(sound[:, None] & np.isfinite(totals), totals, np.inf)
 
@@ -270,7 +280,7 @@ def sound_ridges(
     eigenvalues of the kernel matrix, `lengths` the squared lengths of the outputs along its eigenvectors, `largest` the
     largest kernel value, `rounding` the largest relative error.
     """
-    weights = np.array([np.sqrt(np.sum(lengths / (np.maximum(values, 0) + ridge) ** 2)) for ridge in ridges])
+    weights = np.sqrt(np.sum(lengths / (np.maximum(values, 0) + ridges[:, None]) ** 2, axis=1))
     noise = np.finfo(float).eps * len(values) * largest * weights
     return noise <= rounding * np.sqrt(np.sum(lengths))
 

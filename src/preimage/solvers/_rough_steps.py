@@ -69,9 +69,10 @@ class RoughSteps:
         safe_values = np.full(len(Z), np.inf)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite is thrown away
             for number in range(MOST_STEPS):
-                new, psi = self._step(W, Z, anchor)
+                sums = self._sums(W, Z)
                 if number == 0:
-                    safe_values = self._values(psi, Z, anchor) - self._rounding(moduli)
+                    safe_values = self._values(sums[:, -1], Z, anchor) - self._rounding(moduli)
+                new = self._fixed_points(sums, Z, anchor)
                 move = new - Z
                 moving = np.einsum("ij,ij->i", move, move) > self.shortest  # NaN moves no more
                 Z = new
@@ -89,27 +90,33 @@ class RoughSteps:
     def _centered(self, rows: np.ndarray) -> np.ndarray:
         return (rows - self.center).astype(np.float32)
 
-    def _step(self, W: np.ndarray, Z: np.ndarray, anchor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The next points, and ψ(z) = Σ wᵢ k(xᵢ, z) at the present ones."""
+    def _sums(self, W: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Σ wᵢ k(xᵢ, z) (xᵢ, 1) for every row z of Z, over exp(−γ‖z‖²), shape (q, d + 1)."""
         d = Z.shape[1]
-        left = np.concatenate([(2 * self.gamma) * Z, np.ones((len(Z), 1))], axis=1, dtype=np.float32)
-        sums = np.empty((len(Z), d + 1), np.float32)
+        left, sums = np.ones((len(Z), d + 1), np.float32), np.empty((len(Z), d + 1), np.float32)
+        np.multiply(Z, np.float32(2 * self.gamma), out=left[:, :d])
         for rows in cut(len(Z), self.most):
             values = self.tile.part(rows.stop - rows.start, W.shape[1])
             np.matmul(left[rows], self.right, out=values)
             np.exp(values, out=values)
             values *= W[rows]
             np.matmul(values, self.points_and_ones, out=sums[rows])
-        if self.penalty == 0:
-            psi = sums[:, d] * np.exp(-self.gamma * np.einsum("ij,ij->i", Z, Z))
-            return sums[:, :d] / sums[:, d:], psi
-        sums *= np.exp(-self.gamma * np.einsum("ij,ij->i", Z, Z))[:, None]
-        mu = np.float32(self.penalty / (2 * self.gamma))
-        return (sums[:, :d] + mu * anchor) / (sums[:, d:] + mu), sums[:, d]
+        return sums
 
-    def _values(self, psi: np.ndarray, Z: np.ndarray, anchor: np.ndarray) -> np.ndarray:
-        """The objective k(z, z) − 2ψ(z) + λ‖z − a‖²."""
-        return 1 - 2 * psi.astype(float) + self.penalty * np.sum((Z - anchor).astype(float) ** 2, axis=1)
+    def _fixed_points(self, sums: np.ndarray, Z: np.ndarray, anchor: np.ndarray) -> np.ndarray:
+        if self.penalty == 0:
+            return sums[:, :-1] / sums[:, -1:]  # exp(−γ‖z‖²) cancels
+        sums = sums * self._decay(Z)[:, None]
+        mu = np.float32(self.penalty / (2 * self.gamma))
+        return (sums[:, :-1] + mu * anchor) / (sums[:, -1:] + mu)
+
+    def _decay(self, Z: np.ndarray) -> np.ndarray:
+        return np.exp(-self.gamma * np.einsum("ij,ij->i", Z, Z))
+
+    def _values(self, sums: np.ndarray, Z: np.ndarray, anchor: np.ndarray) -> np.ndarray:
+        """The objective k(z, z) − 2ψ(z) + λ‖z − a‖² for ψ(z) = exp(−γ‖z‖²) times the sums."""
+        psi = (sums * self._decay(Z)).astype(float)
+        return 1 - 2 * psi + self.penalty * np.sum((Z - anchor).astype(float) ** 2, axis=1)
 
     def _rounding(self, moduli: np.ndarray) -> np.ndarray:
         """Rounding errors of values: kernel values are at most one; exponents lose some digits, hence the factor."""
