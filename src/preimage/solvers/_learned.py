@@ -8,10 +8,9 @@ import numpy as np
 from preimage._arrays import array_namespace, as_points, from_numpy, in_double, take_rows, to_dense, to_numpy
 from preimage._memory import largest_square
 from preimage._progress import stage
-from preimage._rows import map_rows
 from preimage._typing import Array
 from preimage._validation import Interval, check_parameters, generator
-from preimage.feature_space import Subspace
+from preimage.feature_space import Gram, Subspace
 from preimage.kernels import Kernel, as_kernel
 from preimage.solvers._descent import Box
 from preimage.solvers._map_choice import choose_map, leave_one_out_ridge, ridge_weights
@@ -134,9 +133,8 @@ class CoordinateMap:
 
     def __call__(self, Y: Array) -> Array:
         """Inputs for the rows of Y, in its precision."""
-        narrow = lambda Z: array_namespace(Z).astype(Z, Y.dtype, copy=False)
-        value = lambda rows: self.mean + self.kernel(in_double(rows), self.coordinates) @ self.weights
-        return map_rows(lambda rows: narrow(value(rows)), Y)
+        values = self.mean + Gram(self.kernel, in_double(Y), self.coordinates) @ self.weights
+        return array_namespace(values).astype(values, Y.dtype, copy=False)
 
 
 class FittedMap(Preimage):
