@@ -24,9 +24,11 @@ RIDGE = 1e-10
 # Rows of data that are worked on together: a few MiB of kernel values with a thousand points. With half as many, calls
 # of NumPy take as long as their work on fifty points, and two threads are no faster than one.
 BLOCK = 1024
-# Threads at most: evaluations take some milliseconds, and more threads wait for the interpreter lock. Measured on
-# sixteen cores with 2,000 rows: 1.3 times as fast with three; eight with smaller blocks were slower than one.
+# Threads at most, and kernel values that each must have: evaluations take some milliseconds, and more threads wait for
+# the interpreter lock. Measured on sixteen cores with 2,000 rows and fifty points: up to 1.3 times as fast with two;
+# three are sometimes slower than one.
 MOST_THREADS = 4
+VALUES_PER_THREAD = 50_000
 # The number of the piece of work that is no block of data.
 PENALTY = -1
 
@@ -112,7 +114,7 @@ class Distill(Reducer):
             X = take_rows(X, np.sort(rng.choice(X.shape[0], self.max_samples, replace=False)))
         first = self._first_points(target, min(n_points, target.points.shape[0]), X, rng)
         loss = _FunctionLoss(target, X, self.penalty)
-        with at_most(MOST_THREADS):
+        with at_most(max(1, min(X.shape[0] * first.shape[0] // VALUES_PER_THREAD, MOST_THREADS))):
             points, converged, reason, steps = minimize_set(
                 loss, as_points(to_dense(first)), target.kernel, tol=self.tol, max_iter=self.max_iter
             )
