@@ -6,9 +6,10 @@ from array_api_compat import is_torch_array
 from preimage._threads import available_threads, run_parallel
 from preimage._typing import Array
 
-# Multiplications of a piece: some fifty microseconds, several times what it takes to call a thread. Ten times more, and
-# products of the orthogonalisation in a fit of a few thousand points stay serial; ten times fewer are not worth a call.
-FEWEST_MULTIPLICATIONS = 2**20
+# Multiplications of a piece: a tenth of a millisecond and more, several times what it takes to call a thread. Ten times
+# more, and products of the orthogonalisation in a fit of a few thousand points stay serial; ten times fewer gain nothing
+# on sixteen threads, which then wait for each other more often.
+FEWEST_MULTIPLICATIONS = 2**22
 # Pieces per thread: the two of a thread that is held up are then done by two others. Ten times as many are so small
 # that BLAS spends its time on preparing them, and threads spend it on waiting for the interpreter.
 PIECES_PER_THREAD = 2
@@ -43,7 +44,7 @@ def is_shared(A: Array, B: Array) -> bool:
     """Whether several threads work on A @ B: NumPy arrays that are large enough, and threads that may be used."""
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.ndim == B.ndim == 2):
         return False
-    return A.shape[0] * A.shape[1] * B.shape[1] >= 4 * FEWEST_MULTIPLICATIONS and available_threads() > 1
+    return A.shape[0] * A.shape[1] * B.shape[1] >= 2 * FEWEST_MULTIPLICATIONS and available_threads() > 1
 
 
 def _stacked(A: Array, B: Array) -> Array:
