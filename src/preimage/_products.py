@@ -7,8 +7,8 @@ from preimage._threads import available_threads, run_parallel
 from preimage._typing import Array
 
 # Multiplications of a piece: a tenth of a millisecond and more, several times what it takes to call a thread. Ten times
-# more, and products of the orthogonalisation in a fit of a few thousand points stay serial; ten times fewer gain nothing
-# on sixteen threads, which then wait for each other more often.
+# more, and products of the orthogonalisation in a fit of a few thousand points stay serial; ten times fewer gain
+# nothing on sixteen threads, which then wait for each other more often.
 FEWEST_MULTIPLICATIONS = 2**22
 # Pieces per thread: the two of a thread that is held up are then done by two others. Ten times as many are so small
 # that BLAS spends its time on preparing them, and threads spend it on waiting for the interpreter.
