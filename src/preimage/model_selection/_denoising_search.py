@@ -54,9 +54,9 @@ SEARCH_STEPS = 100
 # Coefficients of the targets whose pre-images are sought together: 32 MiB for each thread. With ten times fewer, steps
 # of the search on a few hundred rows are so small that threads wait for the interpreter.
 TARGET_ENTRIES = 2**22
-# Multiplications of the first step of a solve for each thread that is used. Later steps have a quarter of that on
-# average, about a millisecond, of which a tenth is the interpreter's: ten times as many threads would wait for it.
-WORK_PER_THREAD = 7 * 10**6
+# Multiplications of the first step of a solve for each thread that is used. Later steps have a fraction of that, and a
+# part of each is the interpreter's, which one thread has at a time: on 480 points, eight threads were slower than four.
+WORK_PER_THREAD = 12 * 10**6
 # Matrices of the size of the Gram matrix that a fit holds: itself, and temporaries of a dense decomposition.
 GRAM_COPIES = 3
 # Rows that are always left to fit to, however many judge.
