@@ -28,7 +28,7 @@ from _measure import describe_machine, peak_memory
 from preimage import KernelPCA
 from preimage._rows import cut
 from preimage._threads import available_threads, run_parallel
-from preimage.feature_space._moments import BLOCK, TILE
+from preimage.feature_space._moments import BLOCK, TILE_BYTES
 
 FEATURES, LANDMARKS, COMPONENTS = 32, 500, 20
 GAMMA = 1 / 128
@@ -84,7 +84,7 @@ def product_seconds(n):
     sample = 16 * available_threads()
 
     def multiply(_):
-        for tile in cut(BLOCK, TILE):
+        for tile in cut(BLOCK, TILE_BYTES // (8 * LANDMARKS)):
             left[tile] @ right
         values.T @ values
 

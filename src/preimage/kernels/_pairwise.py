@@ -307,7 +307,7 @@ def _zero_below(fresh: Array, floor: Array) -> Array:
     if isinstance(fresh, np.ndarray):
         # Most blocks have no such entries, and the smallest one shows it in a fraction of the time.
         if fresh.size and not fresh.min() > floor.max():  # NaN is not larger either
-            np.multiply(fresh, fresh > floor, out=fresh)
+            np.copyto(fresh, 0, where=fresh <= floor)
         return fresh
     if is_torch_array(fresh):
         return fresh.mul_(fresh > floor)  # in place: on a GPU such steps take as long as the product before them
