@@ -1,6 +1,7 @@
 """Semi-supervised directions by products alone are those of dense decompositions."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -75,6 +76,22 @@ def test_the_rank_is_the_limit(monkeypatch):
     with pytest.warns(RankWarning, match="only 3"):
         found = solved(monkeypatch, 0, [SIGNS], 5, kernel=Linear())
     assert len(found.subspace) == 3
+
+
+@pytest.mark.parametrize(
+    ("kernel", "points"),
+    [(Linear(), X), (Polynomial(2, coef0=1.0), X[:, :2]), (Polynomial(3, coef0=1.0), X[:, :2]), (Gaussian(1e-3), X)],
+)
+def test_labels_that_ask_for_more_than_a_singular_matrix_has(monkeypatch, kernel, points):
+    """Products alone would find functions that are rounding errors, not numbers, or no factor of a matrix."""
+    options = {"targets": [SIGNS] * 12, "n_components": 12, "kernel": kernel, "points": points}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", RankWarning)
+        found, expected = solved(monkeypatch, 0, **options), solved(monkeypatch, N, **options)
+    assert len(found.subspace) == len(expected.subspace)
+    A = found.subspace.frame.coefficients
+    np.testing.assert_allclose(A.T @ kernel(points) @ A, np.eye(len(found.subspace)), atol=1e-6)
 
 
 def test_few_products_and_little_memory_do(monkeypatch):

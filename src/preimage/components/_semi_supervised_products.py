@@ -7,7 +7,7 @@ import numpy as np
 from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, take_rows, to_numpy
 from preimage._lapack import cholesky_factor, cholesky_solve
 from preimage._linalg import eigh_descending, fix_signs, numerical_rank, orthogonalize, rank_tolerance, require_variance
-from preimage._memory import memory_budget
+from preimage._memory import memory_budget, require_square_matrices
 from preimage._threads import large_decomposition, on_own_threads
 from preimage._typing import Array
 from preimage.components._secular import secular_divisors
@@ -34,6 +34,15 @@ MOST_BLOCKS = 250
 # Relative residual of the conditions of the minimum, and of eigenvectors: far below what coordinates show, above
 # rounding errors of products.
 TOLERANCE = 1e-10
+# What is left is the difference of kernel and functions found, and known up to their departure from orthonormal ones,
+# times this: a few functions have such errors. With singular kernel matrices, whose coefficients are not unique, the
+# departure is far above rounding errors; a factor of one would take these for variance.
+DEPARTURES = 10
+# Largest departure at which functions count as found. Where kernel matrices are nearly singular, it grows from one
+# component to the next until nothing of them is right; elsewhere it stays below 1e-10.
+LARGEST_DEPARTURE = 1e-8
+# Matrices of all pairs of points that dense decompositions hold at once.
+DENSE_MATRICES = 6
 
 
 @on_own_threads
@@ -52,7 +61,8 @@ def exact_semi_supervised(
 
     Up to 1,000 rows by dense decompositions (`semi_supervised_subspace`), beyond by products with the Gram matrix
     alone, which is held where twice its size fits into half of the free memory, and computed again in each product
-    otherwise.
+    otherwise. Where functions so found are not orthonormal, because the Gram matrix is nearly singular, by dense
+    decompositions again.
 
     With the weight c of the labels, :math:`\|f\|^2 + c \sum_L f(x_i)^2` is the norm of the kernel
 
@@ -75,8 +85,12 @@ def exact_semi_supervised(
     """
     if X.shape[0] > MOST_DENSE and kernel.is_positive_semidefinite:
         search = _Search(kernel, X, labelled, label_weight, scale, weights)
-        search.add_all(list(targets)[:n_components], n_components)
-        return search.result(n_components)
+        try:
+            search.add_all(list(targets)[:n_components], n_components)
+            return search.result(n_components)
+        except np.linalg.LinAlgError:
+            advice = "Ask for fewer components, or give landmarks=500, say."
+            require_square_matrices("Semi-supervised kernel PCA", X.shape[0], DENSE_MATRICES, X, advice)
     sample = FeatureSample.exact(kernel, X, labelled, weights)
     if weights is not None:
         sample, targets = sample.weighted_labels(targets, weights[labelled])
@@ -133,9 +147,8 @@ class _Search:
 
     def has_variance(self) -> bool:
         """Whether what is perpendicular to the functions found has a variance above rounding errors."""
-        n = self.like.shape[0]
         left = self.total - sum(float(each) for each in self._variances()) * self.count
-        return len(self.has_sign) < n and left > rank_tolerance(n, self.like.dtype) * self.total
+        return len(self.has_sign) < self.like.shape[0] and left > self._uncertainty() * self.total
 
     def add_principal(self, count: int) -> None:
         """The eigenvectors of the largest variances of what is left."""
@@ -143,7 +156,7 @@ class _Search:
         if count < 1 or not self.has_variance():
             return
         found = BlockKrylov(tol=TOLERANCE).solve(_Centered(self), min(count, n), np.random.default_rng(0))
-        keep = numerical_rank(found.values, n, self.total)
+        keep = numerical_rank(found.values, n, self.total, self._uncertainty())
         xp = array_namespace(found.values)
         coefficients = self.centered_transposed(found.vectors[:, :keep]) / xp.sqrt(found.values[:keep])
         self._note(coefficients, [float(each) for each in 1 / to_numpy(found.values[:keep])], False)
@@ -195,11 +208,27 @@ class _Search:
         # Once more, because the first time leaves rounding errors of long functions.
         overlap = self.values.T @ coefficients
         coefficients, values = coefficients - self.coefficients @ overlap, values - self.values @ overlap
-        lengths = xp.sqrt(xp.sum(coefficients * values, axis=0))
+        squares = xp.sum(coefficients * values, axis=0)
+        if not bool(xp.all(squares > 0)):
+            raise np.linalg.LinAlgError("Functions are no longer than the rounding errors of their products.")
+        lengths = xp.sqrt(squares)
         self.coefficients = xp.concat([self.coefficients, coefficients / lengths], axis=1)
         self.values = xp.concat([self.values, values / lengths], axis=1)
         self.multipliers += multipliers
         self.has_sign += [has_sign] * coefficients.shape[1]
+        if not self._departure() <= LARGEST_DEPARTURE:
+            raise np.linalg.LinAlgError("Functions that should be orthonormal are not.")
+
+    def _uncertainty(self) -> float:
+        """The fraction of the variance up to which what is left may be errors."""
+        return max(rank_tolerance(self.like.shape[0], self.like.dtype), DEPARTURES * self._departure())
+
+    def _departure(self) -> float:
+        """The largest difference of inner products of the functions found from those of orthonormal ones."""
+        if not self.has_sign:
+            return 0.0
+        products = to_numpy(self.values.T @ self.coefficients)
+        return float(np.abs(products - np.eye(len(products))).max())
 
     def _variances(self) -> Array:
         centered = self.centered_values(self.values)
