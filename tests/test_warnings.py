@@ -1,5 +1,7 @@
 """Warnings name the line of the user."""
 
+import sys
+import threading
 import warnings
 
 import numpy as np
@@ -8,8 +10,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from preimage import EmpiricalKernelMap, KernelPCA, OrientedKernelPCA
+from preimage._threads import at_most, run_parallel
+from preimage._warnings import ignored, raised, warn_user
+from preimage.components._landmark_principal import select_landmarks
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
-from preimage.kernels import Sigmoid
+from preimage.kernels import Gaussian, Sigmoid
+from preimage.landmarks import Uniform
 
 
 @pytest.fixture
@@ -44,3 +50,43 @@ def test_the_line_is_here(use, category, X):
         use(X)
     caught = [warning for warning in caught if issubclass(warning.category, category)]
     assert caught and {warning.filename for warning in caught} == {__file__}
+
+
+def test_threads_leave_the_filters_as_they_were(rng):
+    """Filters belong to the process: threads that set them side by side would restore those of each other."""
+    X, before = rng.normal(size=(300, 4)), list(warnings.filters)
+    inside = threading.Barrier(2)
+
+    def select(number):
+        inside.wait(10)
+        for _ in range(20):
+            select_landmarks(Uniform(10, random_state=number), Gaussian(0.5), X, None)
+
+    threads = [threading.Thread(target=select, args=(number,)) for number in range(2)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    after, warnings.filters[:] = list(warnings.filters), before
+    assert after == before
+
+
+def test_warnings_are_ignored_or_raised_in_threads_that_work_for_the_caller():
+    def warn(number):
+        warn_user("few", RankWarning)
+
+    with warnings.catch_warnings(), at_most(2):
+        warnings.simplefilter("error")
+        with ignored(RankWarning):
+            run_parallel(warn, range(4))
+        with raised(UserWarning), pytest.raises(RankWarning, match="few"):
+            run_parallel(warn, range(4))
+        with raised(RankWarning), ignored(RankWarning):  # the inner one counts
+            run_parallel(warn, range(4))
+        with ignored(ConvergenceWarning), pytest.raises(RankWarning, match="few"):
+            warn(0)

@@ -2,7 +2,12 @@
 
 import os
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from enum import Enum
 
 import joblib
 import sklearn
@@ -13,10 +18,56 @@ _INSIDE = tuple(
 )
 
 
+class _Treatment(Enum):
+    IGNORE = "ignore"
+    RAISE = "raise"
+
+
+# What becomes of our warnings in this thread and in those that work for it; the last that fits counts. Python's own
+# filters belong to the whole process: threads that set and restore them side by side leave some of them behind.
+_treatments: ContextVar[tuple[tuple[type[Warning], _Treatment], ...]] = ContextVar("treatments", default=())
+_filters_in_use = threading.Lock()
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the first line outside of this package, scikit-learn and joblib on the way to the caller."""
+    treatment = next((how for of, how in reversed(_treatments.get()) if issubclass(category, of)), None)
+    if treatment is _Treatment.RAISE:
+        raise category(message)
+    if treatment is _Treatment.IGNORE:
+        return
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_INSIDE):
         level, frame = level + 1, frame.f_back
     # `level` counts this function and the first frame outside.
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def _treated(category: type[Warning], treatment: _Treatment) -> Iterator[None]:
+    token = _treatments.set((*_treatments.get(), (category, treatment)))
+    try:
+        yield
+    finally:
+        _treatments.reset(token)
+
+
+def ignored(category: type[Warning]) -> AbstractContextManager[None]:
+    """Let `warn_user` not warn of `category` inside a `with` statement."""
+    return _treated(category, _Treatment.IGNORE)
+
+
+def raised(category: type[Warning]) -> AbstractContextManager[None]:
+    """Let `warn_user` raise warnings of `category` inside a `with` statement."""
+    return _treated(category, _Treatment.RAISE)
+
+
+@contextmanager
+def ignored_of_others(category: type[Warning]) -> Iterator[None]:
+    """Ignore warnings of other packages inside a `with` statement, in one thread at a time.
+
+    No other threads of ours may be needed inside.
+    """
+    with _filters_in_use, warnings.catch_warnings():
+        warnings.simplefilter("ignore", category)
+        yield

@@ -1,6 +1,5 @@
 """Kernel PCA on landmarks: select points, measure the data in their span, solve a problem of the size of the span."""
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +15,7 @@ from preimage._linalg import (
     whitening_factor,
 )
 from preimage._typing import Array, Rows
-from preimage._warnings import warn_user
+from preimage._warnings import raised, warn_user
 from preimage.components._principal import PrincipalSubspace, Wanted
 from preimage.eigensolvers._eigensolver import EigenResult
 from preimage.exceptions import IndefiniteKernelWarning, RankWarning, UnsupportedKernelError
@@ -263,8 +262,7 @@ def select_landmarks(
     selector: LandmarkSelector, kernel: Kernel, X: Rows, rng: np.random.Generator | None, device: str | None = None
 ) -> Landmarks:
     """Landmarks among the rows of X; an error where the kernel is not positive semidefinite on them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", IndefiniteKernelWarning)
+    with raised(IndefiniteKernelWarning):
         try:
             # The pass over all rows measures what is left, so that the selector need not estimate it.
             return selector.select(kernel, X, judged=False, rng=rng, device=device).required()

@@ -1,6 +1,6 @@
 """From values of discriminants to decisions between classes, all of them linear in the values."""
 
-import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, softmax
 
 from preimage._typing import Array
-from preimage._warnings import warn_user
+from preimage._warnings import ignored, warn_user
 from preimage.exceptions import RankWarning
 from preimage.feature_space import ClassMoments
 
@@ -132,9 +132,8 @@ def one_vs_rest_rule(
         of_column = ClassMoments(moments.counts, moments.means[:, [c]], moments.scatters[:, c, c, None, None])
         column_values = None if values is None else values[:, c]
         signs = None if codes is None else np.where(codes == c, 1, -1)
-        with warnings.catch_warnings():
-            if moments.counts[c] == 0:  # a class that a stream has not shown yet needs no warning
-                warnings.simplefilter("ignore", RankWarning)
+        # A class that a stream has not shown yet needs no warning.
+        with ignored(RankWarning) if moments.counts[c] == 0 else nullcontext():
             rules.append(two_class_rule(of_column.merged(members), threshold, column_values, signs, weights))
     slopes = np.diag([rule.weights[0, 0] for rule in rules])
     intercept = np.where(moments.counts > 0, [rule.intercept[0] for rule in rules], -np.inf)

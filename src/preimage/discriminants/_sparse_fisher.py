@@ -1,6 +1,5 @@
 """Discriminants with few coefficients: the path of an L1 penalty."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
 from preimage._typing import Array
-from preimage._warnings import warn_user
+from preimage._warnings import ignored_of_others, warn_user
 from preimage.discriminants._scatter_fisher import ScatterFisher
 
 # Class means that differ by less than this fraction of the deviation within classes are equal up to rounding.
@@ -147,9 +146,7 @@ def _least_angles(gram: Array, products: Array, most: int) -> tuple[Array, Array
     """Penalties and solutions of the Lasso, at least until more than `most` coefficients are nonzero."""
     n_steps = STEPS_PER_COEFFICIENT * most + MORE_STEPS
     while True:
-        with warnings.catch_warnings():
-            # The last penalty tells whether the path came to its end.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with ignored_of_others(ConvergenceWarning):  # the last penalty tells whether the path came to its end
             limits, _, b = lars_path_gram(products, gram, n_samples=1, method="lasso", max_iter=n_steps)
         # A coefficient that reaches zero again is left with a rounding error.
         b = np.where(np.abs(b) <= ROUNDING * np.abs(b).max(axis=0), 0.0, b)

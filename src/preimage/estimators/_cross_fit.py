@@ -1,6 +1,5 @@
 """Rows of the training set, denoised by models that have not seen them."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -15,6 +14,7 @@ from preimage._arrays import array_namespace, as_points, is_sparse, take_rows, t
 from preimage._rows import sum_rows
 from preimage._typing import Array, Rows, Seed
 from preimage._validation import generator
+from preimage._warnings import ignored
 from preimage.components import LandmarkModel, Wanted, landmark_subspace
 from preimage.estimators._training_rows import TrainingRows, row_numbers, same_rows
 from preimage.exceptions import RankWarning
@@ -196,8 +196,7 @@ def _fitted_to(model: Any, rows: np.ndarray) -> Any:
     # A fraction of the variance stays one; a number cannot exceed what fewer rows have, which is no news to the user.
     if not isinstance(model.n_components, float):
         other.set_params(n_components=max(1, min(model.n_components_, X.shape[0] - 1)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankWarning)
+    with ignored(RankWarning):
         # The mean in feature space has the weights of the rows for coefficients.
         return other.fit(X) if (weights == weights[0]).all() else other.fit(X, sample_weight=weights / weights.mean())
 
@@ -259,8 +258,7 @@ class FoldMoments:
                 "very few. Denoise without cross_fit."
             )
         others = lambda fold: reduce(add, (part for number, part in self.of_fold.items() if number != fold))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankWarning)  # fewer rows may have fewer components
+        with ignored(RankWarning):  # fewer rows may have fewer components
             return {fold: landmark_subspace(others(fold), wanted).subspace for fold in self.of_fold}
 
 

@@ -1,6 +1,5 @@
 """The width, number of components and penalty with which kernel PCA denoises best."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -17,6 +16,7 @@ from preimage._rows import cut, for_blocks
 from preimage._threads import at_most, run_several, within_n_jobs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, check_points, generator
+from preimage._warnings import ignored
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
 from preimage.estimators._kernel_input import check_queries
@@ -327,8 +327,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, S
         """All candidates with their errors, in the order of widths, numbers of components and penalties."""
         gammas, counts = self._gammas(rest), self._counts(rest)
         total = sum(len(counts) * len(self._penalties(gamma)) for gamma in gammas)
-        with warnings.catch_warnings(), stage("Choosing the model", total) as advance:
-            warnings.simplefilter("ignore", RankWarning)  # more components than there are make no candidate
+        # More components than there are make no candidate.
+        with ignored(RankWarning), stage("Choosing the model", total) as advance:
             widths = self._fitted_widths(X, rest, gammas, counts, error, joint)
             # Small penalties take the most steps. They begin, so that no thread is left with one of them at the end.
             trials = [

@@ -277,7 +277,9 @@ def _for_splits(work: Callable[..., Any], splits: Folds, n_jobs: int | None, *da
                 advance()
                 return found
 
-            return run_parallel(work_here, splits)
+            # Models of any package may set filters of warnings while they fit; those of the caller are restored.
+            with warnings.catch_warnings():
+                return run_parallel(work_here, splits)
         results = []
         for found in Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(*data, *split) for split in splits):
             results.append(found)
