@@ -48,7 +48,7 @@ class _Limits:
         with self.lock:
             if self.counts:
                 return max((threads for _, threads in self.before), default=1)
-        return max((library.get_num_threads() for library in _libraries(os.getpid()).shared), default=1)
+            return max((library.get_num_threads() for library in _libraries(os.getpid()).shared), default=1)
 
     def forget(self) -> None:
         """Start again in a forked child: threads of the parent will never release the lock or lift a limit there."""

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence
 
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
+from preimage._lapack import symmetric_multiplier
 from preimage.eigensolvers import Arpack, BlockKrylov, Dense, EigenOptions
 from preimage.eigensolvers._block_krylov import basis_size, block_width, sketch_columns
 from preimage.eigensolvers._eigensolver import measured_result
@@ -19,6 +20,8 @@ from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Gram
 from preimage.kernels import Gaussian, Linear, Sigmoid
 
+# Where SciPy does not publish BLAS in the form that is expected, blocks do the work of single vectors.
+needs_single_vectors = pytest.mark.skipif(symmetric_multiplier(np.eye(2)) is None, reason="no BLAS to call directly")
 SOLVERS = [Dense(), BlockKrylov(), BlockKrylov(tol=1e-12), BlockKrylov(block_size=4), Arpack()]
 
 
@@ -47,6 +50,16 @@ def test_known_pairs_are_found(solver, spectrum, rng):
         result.residuals, np.linalg.norm(A @ result.vectors - result.vectors * result.values, axis=0), atol=1e-12
     )
     assert_allclose(result.products, A @ result.vectors, atol=1e-11)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 401.0)], ids=["counted once", "weighted"])
+@pytest.mark.parametrize(("dtype", "unit"), [(np.float64, 2.0**-300), (np.float64, 2.0**-250), (np.float32, 2.0**-42)])
+def test_units_so_small_that_squares_of_kernel_values_vanish(dtype, unit, weights, rng):
+    X = rng.normal(size=(400, 4)).astype(dtype)
+    expected, found = (
+        KernelPCA(3, kernel="linear").fit(dtype(factor) * X, sample_weight=weights).eigenvalues_ for factor in (1, unit)
+    )
+    assert_allclose(found / dtype(unit) ** 2, expected, rtol=100 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)
@@ -129,6 +142,7 @@ def test_groups_of_copies_of_points():
     assert_allclose(KernelPCA(6, gamma=0.5).fit(X).eigenvalues_, expected, rtol=1e-10)
 
 
+@needs_single_vectors
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_more_pairs_than_the_rank_are_no_reason_for_another_method(dtype):
     """An invariant subspace is left for its complement, where there is nothing but rounding errors."""
@@ -329,6 +343,7 @@ def test_eigenvectors_of_a_sample_save_products_where_the_matrix_is_not_held(rng
     assert_allclose(found.values, random.values, rtol=1e-4)
 
 
+@needs_single_vectors
 def test_iterations_end_where_rounding_errors_are_all_that_is_left(rng, monkeypatch):
     """Where products have larger errors than expected, further vectors would not help."""
     centered = Gram(Gaussian(0.05), rng.normal(size=(400, 2))).held().centered()

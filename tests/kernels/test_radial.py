@@ -236,6 +236,47 @@ def test_another_profile_does_not_inherit_what_overwrites():
     assert Gram(Narrow(0.5), X).dense()[0, 1] == np.exp(-1.0)
 
 
+class HalfProfile:
+    def profile(self, s):
+        return super().profile(s) / 2
+
+
+class HalfBlocks:
+    def blocks(self, X, Y):
+        block = super().blocks(X, Y)
+        return lambda rows, columns: block(rows, columns) / 2
+
+
+class OfHalfProfile(HalfProfile, Gaussian):
+    pass
+
+
+class OfHalfBlocks(HalfBlocks, Gaussian):
+    pass
+
+
+class HalfDistance(HalfBlocks, SquaredDistance):
+    pass
+
+
+class OfHalfDistance(Gaussian):
+    pairwise = HalfDistance()
+
+
+@pytest.mark.parametrize("kernel", [OfHalfProfile(0.5), OfHalfBlocks(0.5), OfHalfDistance(0.5)], ids=repr)
+def test_what_is_mixed_in_counts_in_every_form_of_the_values(kernel, rng):
+    X, Z, V = rng.normal(size=(300, 2)), rng.normal(size=(4, 2)), rng.normal(size=(300, 1))
+    factor = 1.0 if isinstance(kernel, OfHalfDistance) else 0.5
+    values = lambda A, B: factor * Gaussian(0.25 if factor == 1 else 0.5)(A, B)
+    assert_allclose(Gram(kernel, X).dense(), values(X, X))
+    assert_allclose(Gram(kernel, X) @ V, values(X, X) @ V)
+    assert_allclose(kernel.against(X)(Z), values(Z, X))
+    written = np.empty((4, 300))
+    kernel.writer_against(X)(Z, written)
+    assert_allclose(written, values(Z, X))
+    assert not kernel.writes_in_place
+
+
 def test_other_blocks_do_not_inherit_what_writes_them():
     class Doubled(Gaussian):
         def blocks(self, X, Y):
@@ -252,4 +293,6 @@ def test_other_blocks_do_not_inherit_what_writes_them():
 
     X = np.array([[0.0], [1.0]])
     assert_allclose(Gram(Doubled(0.5), X).dense()[0, 1], 2 * np.exp(-0.5))
+    assert_allclose(Doubled(0.5).against(X)(X)[0, 1], 2 * np.exp(-0.5))
+    assert_allclose(Doubled(0.5).evaluator(X)(X)[0][0, 1], 2 * np.exp(-0.5))
     assert_allclose(Gram(OfHalved(0.5), X).dense()[0, 1], np.exp(-0.25))

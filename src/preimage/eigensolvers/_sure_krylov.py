@@ -8,7 +8,13 @@ from preimage._arrays import itemsize
 from preimage._progress import stage
 from preimage._validation import Interval
 from preimage.eigensolvers._block_krylov import BlockKrylov, block_width
-from preimage.eigensolvers._eigensolver import EigenResult, Eigensolver, Operator, relative_tolerance
+from preimage.eigensolvers._eigensolver import (
+    EigenResult,
+    Eigensolver,
+    Operator,
+    product_rounding,
+    relative_tolerance,
+)
 from preimage.eigensolvers._lanczos import lanczos
 from preimage.eigensolvers._libraries import Dense
 
@@ -33,6 +39,8 @@ class SureKrylov(Eigensolver):
         self.tol = tol
 
     def solve(self, operator: Operator, k: int, rng: np.random.Generator, *, by_modulus: bool = False) -> EigenResult:
+        if has_tiny_values(operator):
+            return Dense().solve(operator, k, rng, by_modulus=by_modulus)
         n, affordable = operator.shape[0], affordable_columns(operator.shape[0], k)
         multiply = operator.multiplier() if hasattr(operator, "multiplier") else None
         if multiply is not None and is_cached(n, itemsize(operator.dtype)):
@@ -50,6 +58,12 @@ class SureKrylov(Eigensolver):
 def is_cached(n: int, n_bytes: int) -> bool:
     """Whether a matrix of n rows with entries of so many bytes stays in the cache."""
     return n * n * n_bytes <= CACHED_BYTES
+
+
+def has_tiny_values(operator: Operator) -> bool:
+    """Whether squares of rounding errors, by which iterations see what is left of a vector, underflow."""
+    smallest = float(np.finfo(f"f{itemsize(operator.dtype)}").tiny)
+    return 0 < product_rounding(operator) <= smallest**0.5
 
 
 def affordable_columns(n: int, k: int) -> int:

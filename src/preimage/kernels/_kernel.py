@@ -14,6 +14,7 @@ from preimage._typing import Array, Block, BlockWriter, Evaluator, Rows, Values,
 from preimage._validation import check_parameters, parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import resolve_gamma
+from preimage.kernels._shortcuts import drop_outdated
 
 
 class DataParameter(ABC):
@@ -92,11 +93,11 @@ class Kernel(BaseEstimator, ABC):
     is_bilinear: Any = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Drop the writers of a parent class, which would write values of the parent, where blocks differ."""
+        """Drop what a parent class prepares for its own values and gradients where a class has others."""
         super().__init_subclass__(**options)
-        if "blocks" in vars(cls) or "against" in vars(cls):
-            for name in {"block_writer", "writer_against"} - set(vars(cls)):
-                setattr(cls, name, getattr(Kernel, name))
+        drop_outdated(cls, Kernel, ("against",), "blocks")
+        drop_outdated(cls, Kernel, ("block_writer", "writer_against"), "blocks", "against")
+        drop_outdated(cls, Kernel, ("evaluator",), "blocks", "against", "gradient")
 
     @abstractmethod
     def blocks(self, X: Array, Y: Array) -> Block:

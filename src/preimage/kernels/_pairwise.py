@@ -20,6 +20,7 @@ from preimage._arrays import (
     to_numpy,
 )
 from preimage._typing import Array, Block, BlockWriter, Values, ValueWriter
+from preimage.kernels._shortcuts import drop_outdated
 
 # Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
 # and sorting more would cost as much as the distances of a small block.
@@ -37,11 +38,10 @@ class PairwiseQuantity(ABC):
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Drop the writers of a parent class, which would write values of the parent, where blocks differ."""
+        """Drop what a parent class prepares for its own values where a class has others."""
         super().__init_subclass__(**options)
-        if "blocks" in vars(cls) or "against" in vars(cls):
-            for name in {"block_writer", "writer_against"} - set(vars(cls)):
-                setattr(cls, name, getattr(PairwiseQuantity, name))
+        drop_outdated(cls, PairwiseQuantity, ("against",), "blocks")
+        drop_outdated(cls, PairwiseQuantity, ("block_writer", "writer_against"), "blocks", "against")
 
     @abstractmethod
     def blocks(self, X: Array, Y: Array) -> Block:

@@ -11,6 +11,7 @@ from preimage._typing import Array, Block, BlockWriter, Evaluator, Values, Value
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import EVERYTHING, Kernel
 from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance
+from preimage.kernels._shortcuts import drop_outdated, is_outdated
 
 
 class ProfileKernel(Kernel):
@@ -23,20 +24,15 @@ class ProfileKernel(Kernel):
     pairwise: PairwiseQuantity
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Drop what a parent class knows about its profile where a class defines another profile."""
+        """Drop what a parent class knows about its profile where a class has another profile."""
         super().__init_subclass__(**options)
-        own = vars(cls)
-        if "profile" not in own:
-            return
-        # Inherited shortcuts would describe the parent's profile: results would be wrong without any error.
-        for name in ("apply_profile", "profile_with_derivative", "profile_derivatives", "inverse_profile"):
-            if name not in own:
-                setattr(cls, name, getattr(ProfileKernel, name))
-        if "is_bilinear" not in own and issubclass(_definer(cls, "is_bilinear"), ProfileKernel):
+        shortcuts = "apply_profile", "profile_with_derivative", "profile_derivatives", "inverse_profile"
+        drop_outdated(cls, ProfileKernel, shortcuts, "profile")
+        if is_outdated(cls, "is_bilinear", "profile") and issubclass(_definer(cls, "is_bilinear"), ProfileKernel):
             cls.is_bilinear = False
-        if "profile_derivative" not in own:
+        if is_outdated(cls, "profile_derivative", "profile"):
             setattr(cls, "profile_derivative", _unknown_derivative)  # noqa: B010  a method of the class, not a value
-            if "has_gradient" not in own:
+            if is_outdated(cls, "has_gradient", "profile"):
                 cls.has_gradient = False
 
     @abstractmethod
@@ -86,6 +82,8 @@ class ProfileKernel(Kernel):
     @property
     def writes_in_place(self) -> bool:
         """Whether `block_writer` needs no memory of the size of a block: neither the quantity nor the profile does."""
+        if type(self).block_writer is Kernel.block_writer:
+            return False
         own_profile = type(self).apply_profile is not ProfileKernel.apply_profile
         return own_profile and type(self.pairwise).block_writer is not PairwiseQuantity.block_writer
 
