@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import ArpackNoConvergence
+from sklearn.datasets import load_digits
 
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
@@ -341,6 +342,16 @@ def test_eigenvectors_of_a_sample_save_products_where_the_matrix_is_not_held(rng
     assert found.converged and random.converged
     assert found.n_products <= random.n_products
     assert_allclose(found.values, random.values, rtol=1e-4)
+
+
+@needs_single_vectors
+@pytest.mark.parametrize("gamma", [0.05, 1.0])
+@pytest.mark.parametrize(("dtype", "accuracy"), [(np.float64, 1e-8), (np.float32, 1e-3)])
+def test_components_of_few_points_are_those_of_lapack(gamma, dtype, accuracy):
+    X = (load_digits(return_X_y=True)[0][:500] / 16).astype(dtype)
+    found, expected = (KernelPCA(8, gamma=gamma, eigensolver=name).fit(X) for name in ("auto", "dense"))
+    assert not found.eigen_result_.is_direct
+    assert_allclose(found.transform(X), expected.transform(X), atol=accuracy)
 
 
 @needs_single_vectors

@@ -141,7 +141,8 @@ class KernelPCA(
         `preimage.solvers` with its parameters, such as ``FixedPoint(penalty=0.01)``.
     tol : float or None, default=None
         Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-6 in float64 and 5e-5 in
-        float32 (errors of eigenvalues are about the square of it).
+        float32 (errors of eigenvalues are about the square of it), and with ``eigensolver="auto"`` 1e-10 and 5e-6 up
+        to about 2,000 points.
     max_iter : int or None, default=None
         Iteration limit of iterative solvers.
     max_memory : int, str or None, default=None
