@@ -25,8 +25,8 @@ RIDGE = 1e-10
 # of NumPy take as long as their work on fifty points, and two threads are no faster than one.
 BLOCK = 1024
 # Threads at most, and kernel values that each must have: evaluations take some milliseconds, and more threads wait for
-# the interpreter lock. Measured on sixteen cores with 2,000 rows and fifty points: two threads were 1.3 times as fast as
-# one in some runs and slower in others.
+# the interpreter lock. Measured on sixteen cores with 2,000 rows and fifty points: two threads were 1.3 times as fast
+# as one in some runs and slower in others.
 MOST_THREADS = 4
 VALUES_PER_THREAD = 200_000
 # The number of the piece of work that is no block of data.
