@@ -142,7 +142,7 @@ class KernelPCA(
     tol : float or None, default=None
         Relative residual of the eigenpairs that iterative solvers must reach; None is 1e-6 in float64 and 5e-5 in
         float32 (errors of eigenvalues are about the square of it), and with ``eigensolver="auto"`` 1e-10 and 5e-6 up
-        to about 2,000 points.
+        to about 2,000 points of NumPy without weights.
     max_iter : int or None, default=None
         Iteration limit of iterative solvers.
     max_memory : int, str or None, default=None
