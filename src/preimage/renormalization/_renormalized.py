@@ -109,7 +109,8 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
         Folds for left-out values; None leaves out every point in turn where that is cheap, and makes 20 folds else.
         Splitters such as ``GroupKFold(5)`` get the `groups` that `fit` is given.
     n_jobs : int or None, default=None
-        Refits at a time, by joblib; None makes them in threads, as many as there are cores.
+        Refits at a time, by joblib; None makes them in threads, as many as there are cores. Models that draw from
+        NumPy's global generator are repeatable with 1 only; give them a `random_state`.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
