@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from preimage import KernelFisherDiscriminant, Renormalized
+from preimage._threads import available_threads
 from preimage.model_selection import sensitivity_map, split_half
 from preimage.renormalization._one_vs_rest import OneVsRestSVC
 
@@ -243,3 +245,16 @@ def test_precomputed_kernels_may_be_lists():
     np.testing.assert_allclose(found.decision_function(K.tolist()), expected.decision_function(K))
     thin = Renormalized(SVC()).fit(sparse.csr_array(X), y)
     assert thin.predict_proba(sparse.csr_array(X[:3] * 2)).shape == (3, 2)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_machines_of_one_class_against_the_rest_use_at_most_n_jobs_threads(monkeypatch, n_jobs):
+    monkeypatch.setattr("preimage._threads.allowed_threads", lambda: 8)
+    seen = []
+    monkeypatch.setattr(
+        "preimage.renormalization._one_vs_rest.run_parallel",
+        lambda work, items: seen.append(available_threads()) or [work(item) for item in items],
+    )
+    X, y = load_iris(return_X_y=True)
+    OneVsRestSVC(SVC(), n_jobs=n_jobs).fit(X, y)
+    assert seen == [n_jobs]

@@ -17,6 +17,9 @@ from preimage._typing import Array
 DEFAULT_TOLERANCE = {8: 1e-6, 4: 5e-5}
 # Rounding errors of a product with a matrix, in units of ε|λ₁|: no residual can be asked to be smaller.
 SOLVER_ROUNDING = 10
+# Rows of a projected matrix from which on a test of convergence computes its weakest pairs only, and how many: these
+# converge last, and the others take most of the time. Below, all of them take less than a millisecond.
+LARGE_PROJECTION, WEAKEST = 64, 4
 # A tolerance of zero asks for all digits; this many units in the last place are all that a product has.
 SMALLEST_TOLERANCE = 4
 TINY = float(np.finfo(float).tiny)

@@ -8,7 +8,9 @@ from preimage._linalg import eigh_descending, orthogonalize
 from preimage._products import difference, product
 from preimage._typing import Array
 from preimage.eigensolvers._eigensolver import (
+    LARGE_PROJECTION,
     SOLVER_ROUNDING,
+    WEAKEST,
     EigenResult,
     Operator,
     allowed_residuals,
@@ -16,9 +18,6 @@ from preimage.eigensolvers._eigensolver import (
     measured_result,
     product_rounding,
 )
-
-# Rows of a projected matrix from which on a test of convergence computes some of its eigenvectors only, and how many.
-LARGE_PROJECTION, WEAKEST = 64, 4
 
 
 class KrylovBasis:

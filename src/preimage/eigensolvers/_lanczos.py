@@ -10,7 +10,9 @@ from preimage._arrays import epsilon, itemsize
 from preimage._linalg import DETERMINED, eigh_descending, orthogonalize
 from preimage._typing import Array
 from preimage.eigensolvers._eigensolver import (
+    LARGE_PROJECTION,
     SOLVER_ROUNDING,
+    WEAKEST,
     EigenResult,
     Operator,
     allowed_residuals,
@@ -29,8 +31,6 @@ FIRST_LOOK_PER_PAIR, FIRST_LOOK_MORE = 1.1, 6
 # Part of a vector in the basis, relative to what is left of it, from which on it is orthogonalised once more: a pass
 # leaves rounding errors of the size of what it removes.
 LARGE_PART = 0.1
-# Rows of the tridiagonal matrix from which on a test of convergence computes its weakest pairs only, and how many.
-LARGE_PROJECTION, WEAKEST = 64, 3
 # Random vectors that look for eigenvectors outside of the basis, how short both together must become, in units of an
 # entry of such a vector, and after how many products at most. See `_missed`.
 PROBES, CERTAIN, MOST_POWERS = 2, 0.05, 6
@@ -71,64 +71,103 @@ def lanczos(
     rng : numpy.random.Generator
     by_modulus : bool
     """
-    n, dtype = operator.shape[0], np.dtype(operator.dtype)
-    Q, images = np.empty((capacity, n), dtype), np.empty((capacity, n), dtype)
-    T = np.zeros((capacity, capacity), dtype)  # the lower triangle of QAQᵀ, which is tridiagonal
-    rest = np.empty(n, dtype)
-    multiply(rng.standard_normal(n).astype(dtype), rest)  # nearer to what is looked for than a random vector
-    rounding, scale = product_rounding(operator), 0.0
-    rounding_unit = SOLVER_ROUNDING * epsilon(dtype)
-    beta, coupling = float(rest @ rest) ** 0.5, 0.0
+    basis = _LanczosBasis(multiply, operator.shape[0], np.dtype(operator.dtype), capacity, rng)
+    rounding = product_rounding(operator)
     waiting, next_look = Waiting(k), int(FIRST_LOOK_PER_PAIR * k) + FIRST_LOOK_MORE
+    while basis.size < capacity:
+        basis.append()
+        if not np.isfinite(basis.scale):
+            return None
+        if basis.size < next_look:
+            continue
+        allowed = partial(allowed_residuals, tolerance=tolerance, rounding=rounding, largest=basis.scale)
+        excess = _weakest_excess(basis.projected, basis.coupling, k, by_modulus, allowed)
+        if excess <= 1:
+            values, weights = _ritz(basis.projected, k, by_modulus)
+            vectors, products = (weights.T @ basis.vectors).T, (weights.T @ basis.images).T
+            result = measured_result(values, vectors, products, tolerance, basis.size, "converged", rounding)
+            if result.converged:
+                return result if _is_complete(result, multiply, basis, rounding, rng, by_modulus) else None
+            if np.max(basis.coupling * np.abs(weights[-1]) / allowed(values)) <= ROUNDING_DECIDES:
+                return None  # what is left are rounding errors, which further vectors do not make smaller
+            excess = result.excess
+        next_look = basis.size + waiting.columns(basis.size, excess)
+    return None
 
-    # Invariant: A qⱼ is a combination of q₁ … qⱼ and `rest`, up to rounding, and `rest`, of length β, is orthogonal to
-    # them.
-    for j in range(capacity):
-        vector, image, basis = Q[j], images[j], Q[: j + 1]
-        np.multiply(rest, 1 / beta, out=vector)
-        multiply(vector, image)
+
+class _LanczosBasis:
+    """Orthonormal vectors q₁ … qⱼ as rows, their images, and the tridiagonal matrix of both, which grow one by one.
+
+    Invariant: A qⱼ is a combination of q₁ … qⱼ and what is left, up to rounding, and that is orthogonal to them.
+
+    Attributes
+    ----------
+    size : int
+        Number of vectors.
+    scale : float
+        A lower bound of ‖A‖, from the entries of the tridiagonal matrix.
+    coupling : float
+        Length of what is left of the image of the last vector: its part outside of the span. Zero where the span is
+        invariant, and the next vector a random one.
+    """
+
+    def __init__(self, multiply: Multiply, n: int, dtype: np.dtype, capacity: int, rng: np.random.Generator) -> None:
+        self.size = 0
+        self.scale = self.coupling = 0.0
+        self._multiply, self._rng = multiply, rng
+        self._vectors, self._images = np.empty((capacity, n), dtype), np.empty((capacity, n), dtype)
+        self._projected = np.zeros((capacity, capacity), dtype)
+        self._rest = np.empty(n, dtype)
+        multiply(rng.standard_normal(n).astype(dtype), self._rest)  # nearer to what is looked for than a random vector
+        self._length = float(self._rest @ self._rest) ** 0.5
+
+    @property
+    def vectors(self) -> Array:
+        return self._vectors[: self.size]
+
+    @property
+    def images(self) -> Array:
+        return self._images[: self.size]
+
+    @property
+    def projected(self) -> Array:
+        """The lower triangle of QAQᵀ."""
+        return self._projected[: self.size, : self.size]
+
+    def append(self) -> None:
+        """Make a vector of what is left, and keep what its image has outside of the span."""
+        j, rest = self.size, self._rest
+        vector, image, T = self._vectors[j], self._images[j], self._projected
+        np.multiply(rest, 1 / self._length, out=vector)
+        self._multiply(vector, image)
         alpha = T[j, j] = float(vector @ image)
         np.multiply(vector, -alpha, out=rest)
         rest += image
         if j:
-            T[j, j - 1] = coupling
-            rest -= coupling * Q[j - 1]
+            T[j, j - 1] = self.coupling
+            rest -= self.coupling * self._vectors[j - 1]
+        self.size = j + 1
+        basis = self.vectors
         overlaps = basis @ rest
         rest -= overlaps @ basis
         squared = float(rest @ rest)
         if float(overlaps @ overlaps) > LARGE_PART**2 * squared:
-            rest -= (basis @ rest) @ basis
+            self._remove_span(rest)
             squared = float(rest @ rest)
-        beta = coupling = squared**0.5
-        scale = max(scale, abs(alpha), beta)
-        if not np.isfinite(scale):
-            return None
-        if beta <= rounding_unit * scale:  # an invariant subspace: go on in its complement
-            rest = rng.standard_normal(n).astype(dtype)
-            for _ in range(2):
-                rest -= (basis @ rest) @ basis
-            beta, coupling = float(rest @ rest) ** 0.5, 0.0
-        if j + 1 < next_look:
-            continue
-        projected = T[: j + 1, : j + 1]
-        allowed = partial(allowed_residuals, tolerance=tolerance, rounding=rounding, largest=scale)
-        excess = _weakest_excess(projected, coupling, k, by_modulus, allowed)
-        if excess <= 1:
-            values, weights = _ritz(projected, k, by_modulus)
-            vectors, products = (weights.T @ basis).T, (weights.T @ images[: j + 1]).T
-            result = measured_result(values, vectors, products, tolerance, j + 1, "converged", rounding)
-            if result.converged:
-                missed = _missed(multiply, result, basis, rounding, rng)
-                if missed is None:
-                    return result
-                floor = _undetermined(result, rounding)
-                same = _is_unchanged(multiply, result, basis, images[: j + 1], missed, floor, by_modulus)
-                return result if same else None
-            if np.max(coupling * np.abs(weights[-1]) / allowed(values)) <= ROUNDING_DECIDES:
-                return None  # what is left are rounding errors, which further vectors do not make smaller
-            excess = result.excess
-        next_look = j + 1 + waiting.columns(j + 1, excess)
-    return None
+        self._length = self.coupling = squared**0.5
+        self.scale = max(self.scale, abs(alpha), self._length)
+        if self._length <= SOLVER_ROUNDING * epsilon(rest.dtype) * self.scale:
+            self._leave_span()
+
+    def _leave_span(self) -> None:
+        """Go on in the complement of an invariant subspace."""
+        rest = self._rng.standard_normal(self._rest.size).astype(self._rest.dtype)
+        for _ in range(2):
+            self._remove_span(rest)
+        self._rest, self._length, self.coupling = rest, float(rest @ rest) ** 0.5, 0.0
+
+    def _remove_span(self, vector: Array) -> None:
+        vector -= (self.vectors @ vector) @ self.vectors
 
 
 def _ritz(T: Array, k: int, by_modulus: bool) -> tuple[Array, Array]:
@@ -153,6 +192,22 @@ def _weakest_excess(T: Array, coupling: float, k: int, by_modulus: bool, allowed
         bands, which = (np.diagonal(T), np.diagonal(T, -1)), (size - k, min(size - k + WEAKEST, size) - 1)
         values, weights = eigh_tridiagonal(*bands, select="i", select_range=which, check_finite=False)
     return float(np.max(coupling * np.abs(weights[-1]) / allowed(values)))
+
+
+def _is_complete(
+    result: EigenResult,
+    multiply: Multiply,
+    basis: _LanczosBasis,
+    rounding: float,
+    rng: np.random.Generator,
+    by_modulus: bool,
+) -> bool:
+    """Whether no eigenvector is missed, or none that would change eigenvalues that are determined."""
+    missed = _missed(multiply, result, basis.vectors, rounding, rng)
+    if missed is None:
+        return True
+    floor = _undetermined(result, rounding)
+    return _is_unchanged(multiply, result, basis.vectors, basis.images, missed, floor, by_modulus)
 
 
 def _missed(

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import SVC
 
-from preimage._threads import run_parallel
+from preimage._threads import run_parallel, within_n_jobs
 from preimage._typing import Array, Rows, Targets
 
 
@@ -17,9 +17,10 @@ class OneVsRestSVC(OneVsRestClassifier):
     """scikit-learn's `OneVsRestClassifier` of an `SVC`, with weights of samples and of classes.
 
     Weights of classes in a dictionary become weights of samples; "balanced" is taken by each machine for its two
-    classes.
+    classes. `n_jobs` limits threads, not processes; None is all that are available.
     """
 
+    @within_n_jobs
     def fit(self, X: Rows, y: Targets, sample_weight: Targets = None) -> "OneVsRestSVC":
         y = np.asarray(y)
         self.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(y)
