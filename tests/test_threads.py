@@ -336,6 +336,24 @@ def test_an_interrupt_restores_everything():
     assert ran.stdout == "as before\n", ran.stderr
 
 
+def test_an_interrupt_between_two_items_does_not_wait_for_the_item_just_taken():
+    class Interrupted(Job):
+        def _next(self, *arguments, **options):
+            number = super()._next(*arguments, **options)
+            if threading.current_thread() is caller:
+                raise KeyboardInterrupt
+            return number
+
+    def run():
+        with pytest.raises(KeyboardInterrupt):
+            Helpers().run(Interrupted(lambda i: time.sleep(0.001), range(20)), 2, 2)
+
+    caller = threading.Thread(target=run, daemon=True)
+    caller.start()
+    caller.join(timeout=30)
+    assert not caller.is_alive()
+
+
 def test_the_process_ends_while_helpers_wait():
     code = "from preimage import _threads as t; t.allowed_threads = lambda: 4; print(t.run_parallel(abs, [1, 2]))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

@@ -24,20 +24,27 @@ class Job:
         self.results: list[Any] = [None] * len(items)
         self._lock = threading.Lock()
         self._waiting = deque(range(len(items)))
-        self._n_running = 0
+        self._n_helping = 0  # items that helpers work on; the thread that wants the results knows of its own
         self._failures: dict[int, BaseException] = {}
         self._all_done = threading.Event()
 
     def take_part(self) -> None:
-        """Work on items until none is left."""
-        while (number := self._next()) is not None:
-            try:
-                self.results[number] = self.work(self.items[number])
-            except BaseException as error:  # the caller raises it
-                self._failures[number] = error
-                self.abandon()
-            finally:
-                self._finish()
+        """Work on items until none is left, in the thread that wants the results."""
+        while (number := self._next(helping=0)) is not None:
+            self._do(number)
+
+    def help(self) -> None:
+        """Work on items until none is left, in another thread."""
+        while (number := self._next(helping=1)) is not None:
+            self._do(number)
+            self._finish()
+
+    def _do(self, number: int) -> None:
+        try:
+            self.results[number] = self.work(self.items[number])
+        except BaseException as error:  # the caller raises it
+            self._failures[number] = error
+            self.abandon()
 
     def abandon(self) -> None:
         """Begin no further item."""
@@ -45,9 +52,9 @@ class Job:
             self._waiting.clear()
 
     def wait(self) -> None:
-        """Until no item is being worked on, after `take_part` or `abandon`."""
+        """Until no helper works on an item, after `take_part` or `abandon`."""
         with self._lock:
-            if self._n_running == 0:
+            if self._n_helping == 0:
                 return
         self._all_done.wait()
 
@@ -58,17 +65,17 @@ class Job:
             raise self._failures[min(self._failures)]
         return self.results
 
-    def _next(self) -> int | None:
+    def _next(self, helping: int) -> int | None:
         with self._lock:
             if not self._waiting:
                 return None
-            self._n_running += 1
+            self._n_helping += helping
             return self._waiting.popleft()
 
     def _finish(self) -> None:
         with self._lock:
-            self._n_running -= 1
-            if self._n_running == 0 and not self._waiting:
+            self._n_helping -= 1
+            if self._n_helping == 0 and not self._waiting:
                 self._all_done.set()
 
 
@@ -117,7 +124,7 @@ class Helpers:
         limit_own_threads(1)
         while True:
             context, job = self._calls.get()
-            context.run(job.take_part)
+            context.run(job.help)
             del context, job  # nothing is kept alive while waiting
 
 
