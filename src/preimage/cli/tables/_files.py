@@ -1,7 +1,6 @@
 """Data files: readers, and writers that never leave a half-written file."""
 
 import csv
-import importlib
 import os
 import shutil
 import zipfile
@@ -16,11 +15,11 @@ import numpy as np
 from preimage._typing import Array
 from preimage.cli._console import FileError
 from preimage.cli.tables._nifti import SUFFIXES, is_nifti, read_nifti, write_nifti
+from preimage.cli.tables._optional import need
+from preimage.cli.tables._pictures import read_folder, write_folder
 from preimage.neuro import MaskedScans
 
 FORMATS = "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet), NIfTI (.nii, .nii.gz) or a folder of PNG pictures"
-# Grey levels of the kinds of pictures we read.
-WHITE = {"L": 255, "I;16": 65535}
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
             raise FileError(f"{needed} does not exist.")
     kind = format_of(path)
     readers = {
-        "folder": lambda: _read_folder(path),
+        "folder": lambda: _read_pictures(path),
         ".csv": lambda: _read_csv(path, labels),
         ".npy": lambda: _read_npy(path),
         ".npz": lambda: _read_npz(path, array, labels),
@@ -110,7 +109,7 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
 def write(path: Path, data: Dataset, kind: str) -> None:
     """Write data to a new file or folder in a format of `format_of`."""
     writers = {
-        "folder": _write_folder,
+        "folder": _write_pictures,
         ".csv": _write_csv,
         ".npy": _write_npy,
         ".npz": _write_npz,
@@ -189,15 +188,6 @@ def _replace_folder(temporary: Path, path: Path) -> None:
             os.replace(aside, path)
         raise
     shutil.rmtree(aside)
-
-
-def need(module: str, what: str) -> Any:
-    """An optional module, or an error that says what to install; `what` needs it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        package = {"PIL": "pillow"}.get(module.partition(".")[0], module.partition(".")[0])
-        raise FileError(f'{what} need {package}, which is not installed. Type: pip install "preimage[cli]"') from error
 
 
 def _check_numbers(path: Path, data: Dataset) -> None:
@@ -348,31 +338,11 @@ def _read_nifti(path: Path, mask: Any) -> Dataset:
     return Dataset(scans.X, scans=scans)
 
 
-def _read_folder(path: Path) -> Dataset:
-    open_image = need("PIL.Image", "Pictures").open
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".png")
-    if not files:
-        raise FileError(f"{path} holds no PNG pictures.")
-    pictures: list[tuple[str, str]] = []
-    rows: list[Array] = []
-    shape: tuple[int, int] = (0, 0)
-    for file in files:
-        with open_image(file) as image:
-            image = image.convert("L") if image.mode == "1" else image
-            if image.mode not in WHITE:
-                raise FileError(f"{file} has the colour mode {image.mode}; convert it to grey first.")
-            shape = shape if rows else image.size
-            if image.size != shape:
-                raise FileError(f"{file} is {image.size[0]} × {image.size[1]} pixels; those before are {shape}.")
-            rows.append(np.asarray(image, dtype=float).ravel() / WHITE[image.mode])
-            pictures.append((file.name, image.mode))
-    return Dataset(np.stack(rows), image_shape=(shape[1], shape[0]), pictures=pictures)
+def _read_pictures(path: Path) -> Dataset:
+    values, shape, pictures = read_folder(path)
+    return Dataset(values, image_shape=shape, pictures=pictures)
 
 
-def _write_folder(path: Path, data: Dataset) -> None:
-    image = need("PIL.Image", "Pictures")
-    path.mkdir()
-    pictures = data.pictures or [(f"{number:05d}.png", "L") for number in range(len(data.values))]
-    for (name, mode), row in zip(pictures, data.values, strict=True):
-        levels = np.rint(np.clip(row, 0, 1) * WHITE[mode]).reshape(data.image_shape)
-        image.fromarray(levels.astype(np.uint8 if mode == "L" else np.uint16)).save(path / name)
+def _write_pictures(path: Path, data: Dataset) -> None:
+    assert data.image_shape is not None  # rows are pictures
+    write_folder(path, data.values, data.image_shape, data.pictures)
