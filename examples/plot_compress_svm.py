@@ -67,4 +67,4 @@ print(f"largest change of a probability: {change:.3f}")
 #
 # .. code-block:: bash
 #
-#    preimage compress model.skops digits.onnx --points 40 --data train.csv --labels digit
+#    preimage compress model.skops digits.onnx --points 40 --data train.csv --label digit

@@ -1,48 +1,95 @@
-"""Where messages and bars go, and errors without tracebacks."""
+"""Where messages and bars go, and errors in one line, without tracebacks."""
 
+import os
+import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
 
 from preimage._progress import progress_bar
+from preimage.cli._errors import CommandError, DataError, ExitCode, FileError, UsageError
 
-console = Console(stderr=True, soft_wrap=True, highlight=False)
+__all__ = ["DataError", "FileError", "UsageError", "console", "debugging", "one_line", "plain_errors", "speaker"]
+
+# Whether tracebacks are shown: --debug.
+debugging: ContextVar[bool] = ContextVar("debugging", default=False)
+
+# Libraries whose ValueErrors and TypeErrors are messages to whoever gave the data, not accidents.
+WELL_SPOKEN = ("preimage", "sklearn")
+FOR_LESS_MEMORY = "Give fewer --landmarks or smaller --chunk-rows where the command has them, or fewer rows."
+REPORT = "Run again with --debug to see where; if this looks like a defect, please report it."
 
 
-class FileError(Exception):
-    """A file that cannot be read or written; the message says why and what to do."""
+class _Console(Console):
+    """A console whose closed pipe is an error like others."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
 
 
-class DataError(Exception):
-    """Data with which nothing sensible can be done; the message says what would help."""
+console = _Console(stderr=True, soft_wrap=True, highlight=False)
 
 
 @contextmanager
 def plain_errors(
-    code: int = 1, after_interrupt: Callable[[], str] = lambda: "nothing was written.", quiet: bool = False
+    after_interrupt: Callable[[], str] = lambda: "nothing was written.", quiet: bool = False
 ) -> Iterator[None]:
-    """Show bars, errors about files and data as one line, and warnings as lines of their own, without tracebacks."""
+    """Show bars, and any error as one line with its exit code; warnings as lines of their own at the end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
             with progress_bar(console.is_terminal and not quiet):
                 yield
-        except (FileError, DataError, OSError) as error:
-            console.print(f"Error: {error}", style="red", markup=False)
-            raise typer.Exit(code) from error
-        except KeyboardInterrupt:
-            console.print(f"Interrupted; {after_interrupt()}", style="red", markup=False)
-            raise typer.Exit(130) from None  # 128 + SIGINT, as shells report it
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            console.print(f"Warning: {warning.message}", style="yellow", markup=False)
+        except KeyboardInterrupt as error:
+            _end(error, f"Interrupted; {after_interrupt()}", ExitCode.INTERRUPTED)
+        except (BrokenPipeError, SystemExit) as error:
+            if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+                raise  # consoles of typer, which print help, end programs by themselves where a pipe is closed
+            drop_output()
+            raise typer.Exit(ExitCode.PIPE_CLOSED) from error
+        except Exception as error:
+            if is_typers(error):
+                raise
+            _end(error, *described(error))
+    shown = (one_line(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
+    for text in dict.fromkeys(shown):
+        console.print(f"Warning: {text}", style="yellow", markup=False)
 
 
-def one_line(error: BaseException) -> str:
+def described(error: Exception) -> tuple[str, ExitCode]:
+    """An error in one line, and the exit code that says its kind."""
+    text = one_line(error)
+    if isinstance(error, CommandError):
+        return f"Error: {text}", error.exit_code
+    if isinstance(error, OSError):
+        return f"Error: {text}", ExitCode.FILE
+    if isinstance(error, MemoryError):
+        what = "" if text == "MemoryError" else f"{text} "
+        return f"Error: there is not enough memory. {what}{FOR_LESS_MEMORY}", ExitCode.NOT_POSSIBLE
+    if isinstance(error, ValueError | TypeError) and _raised_in(error).startswith(WELL_SPOKEN):
+        return f"Error: {text}", ExitCode.NOT_POSSIBLE
+    kind = type(error).__name__
+    return f"Error: {kind if text == kind else f'{kind}: {text}'} ({REPORT})", ExitCode.NOT_POSSIBLE
+
+
+def is_typers(error: Exception) -> bool:
+    """Whether typer has its own way to show an error, or means none by it: those know their exit code."""
+    return isinstance(error, typer.Abort) or (hasattr(error, "exit_code") and not isinstance(error, CommandError))
+
+
+def drop_output() -> None:
+    """Write what is left in buffers nowhere, so that the interpreter does not complain at its end."""
+    with suppress(OSError, ValueError):  # streams without a file, as in tests
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def one_line(error: object) -> str:
     """The message of an error without line breaks, or its type where it has none."""
     return " ".join(str(error).split()) or type(error).__name__
 
@@ -50,3 +97,16 @@ def one_line(error: BaseException) -> str:
 def speaker(quiet: bool) -> Callable[..., Any]:
     """A function that prints a message, or nothing if `quiet`."""
     return (lambda *_, **__: None) if quiet else (lambda text: console.print(text, markup=False))
+
+
+def _end(error: BaseException, message: str, code: ExitCode) -> NoReturn:
+    if debugging.get():
+        console.print("".join(traceback.format_exception(error)), markup=False)
+    console.print(message, style="red", markup=False)
+    raise typer.Exit(code) from error
+
+
+def _raised_in(error: BaseException) -> str:
+    """The name of the module whose code raised an error."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    return str(frames[-1][0].f_globals.get("__name__", "")) if frames else ""

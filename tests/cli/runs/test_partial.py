@@ -22,7 +22,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
 OPTIONS = {
     "embed": ["--components", "3", "--landmarks", "20", "--chunk-rows", "32"],
-    "denoise": ["--components", "3", "--width", "median", "--penalty", "0", "--landmarks", "20", "--chunk-rows", "32"],
+    "denoise": ["--components", "3", "--gamma", "median", "--penalty", "0", "--landmarks", "20", "--chunk-rows", "32"],
 }
 # Dies without a word before the chunk of the given number is noted.
 DIE = """
@@ -81,7 +81,7 @@ def interrupted(data, monkeypatch):
 )
 def test_a_killed_run_continues_to_the_same_end(data, tmp_path, command, suffix):
     whole, out = tmp_path / f"whole{suffix}", tmp_path / f"out{suffix}"
-    options = OPTIONS[command] + (["--no-figure"] if command == "denoise" else [])
+    options = OPTIONS[command] + (["--no-plot"] if command == "denoise" else [])
     assert run(command, data, whole, *options).exit_code == 0
     killed(4, command, data, out, *options)
     assert not out.exists()
@@ -140,7 +140,7 @@ def test_rows_that_were_not_noted_are_written_again(interrupted, data):
 def test_other_parameters_do_not_continue(interrupted, data):
     other = [*OPTIONS["embed"], "--components", "2"]
     result = run("embed", data, interrupted, *other)
-    assert result.exit_code == 2 and "components was 3, now 2" in result.output and "--no-resume" in result.output
+    assert result.exit_code == 3 and "components was 3, now 2" in result.output and "--no-resume" in result.output
     assert interrupted.with_name("out.npy.part.json").exists()
     assert run("embed", data, interrupted, *other, "--no-resume").exit_code == 0
     assert np.load(interrupted).shape == (300, 2)
@@ -149,7 +149,7 @@ def test_other_parameters_do_not_continue(interrupted, data):
 def test_a_changed_input_does_not_continue(interrupted, data):
     np.save(data, X + 1)
     result = run("embed", data, interrupted, *OPTIONS["embed"])
-    assert result.exit_code == 2 and "has changed since" in result.output
+    assert result.exit_code == 3 and "has changed since" in result.output
     assert run("embed", data, interrupted, *OPTIONS["embed"], "--no-resume").exit_code == 0
 
 
@@ -171,7 +171,7 @@ def test_two_runs_do_not_share_an_output(interrupted, data):
     with open(interrupted.with_name("out.npy.part"), "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         result = run("embed", data, interrupted, *OPTIONS["embed"])
-    assert result.exit_code == 2 and "Another run" in result.output
+    assert result.exit_code == 3 and "Another run" in result.output
     assert run("embed", data, interrupted, *OPTIONS["embed"]).exit_code == 0
 
 
@@ -204,5 +204,5 @@ def test_a_disk_that_is_full_is_an_error_that_can_be_continued(data, tmp_path, m
     with monkeypatch.context() as patch:
         patch.setattr(_partial.PartialOutput, "append", fill)
         result = run("embed", data, tmp_path / "out.npy", *OPTIONS["embed"])
-    assert result.exit_code == 2 and "No space left" in result.output
+    assert result.exit_code == 3 and "No space left" in result.output
     assert "Continuing after row 64" in run("embed", data, tmp_path / "out.npy", *OPTIONS["embed"]).output

@@ -18,7 +18,7 @@ from preimage.cli.tables._nifti import slice_pictures
 from preimage.neuro import mask_scans
 from preimage.solvers import FixedPoint
 
-FAST = ["--components", "3", "--width", "median", "--penalty", "0"]
+FAST = ["--components", "3", "--gamma", "median", "--penalty", "0"]
 RNG = np.random.default_rng(0)
 AFFINE = np.diag([-3.0, 3.0, 4.0, 1.0])
 INSIDE = RNG.uniform(size=(6, 7, 4)) < 0.5
@@ -68,7 +68,7 @@ def test_a_scan_comes_back_as_a_scan(folder, name):
 
 def test_the_choice_may_be_left_open_and_training_scans_be_others(folder):
     nibabel.save(nibabel.Nifti1Image(DATA[..., :12], AFFINE), folder / "train.nii.gz")
-    mask = ["--mask", folder / "mask.nii.gz", "--no-figure"]
+    mask = ["--mask", folder / "mask.nii.gz", "--no-plot"]
     assert run(folder / "scan.nii.gz", folder / "auto.nii.gz", *mask).exit_code == 0
     result = run(folder / "scan.nii.gz", folder / "out.nii.gz", "--fit", folder / "train.nii.gz", *mask, *FAST)
     assert result.exit_code == 0, result.output
@@ -99,7 +99,7 @@ def test_mistakes_are_named_and_nothing_is_written(folder, arguments, message):
     (folder / "broken.nii.gz").write_bytes(b"no image")
     files = [folder / part if "." in part else part for part in arguments]
     result = run(*files, *FAST)
-    assert result.exit_code == 1 and message in result.output
+    assert result.exit_code == 3 and message in result.output
     assert not list(folder.glob("out*"))
 
 
@@ -122,13 +122,13 @@ def test_training_scans_have_the_mask_of_the_input(folder):
 def test_a_broken_mask_is_named(folder):
     (folder / "mask.nii.gz").write_bytes((folder / "scan.nii.gz").read_bytes()[:500])
     result = run(folder / "scan.nii.gz", folder / "out.nii.gz", "--mask", folder / "mask.nii.gz", *FAST)
-    assert result.exit_code == 1 and "mask.nii.gz cannot be read" in " ".join(result.output.split())
+    assert result.exit_code == 3 and "mask.nii.gz cannot be read" in " ".join(result.output.split())
 
 
 def test_without_nilearn_there_is_a_hint(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "nilearn.image", None)
     result = run(folder / "scan.nii.gz", folder / "out.nii.gz", *FAST)
-    assert result.exit_code == 1 and 'pip install "preimage[neuro]"' in result.output
+    assert result.exit_code == 3 and 'pip install "preimage[neuro]"' in result.output
 
 
 def test_the_picture_is_the_fullest_slice_front_on_top():
@@ -147,7 +147,7 @@ def test_voxels_left_out_without_a_mask_are_announced(folder):
     data[5:15, 5:15, 5:15] = 500
     noisy = data + np.random.default_rng(0).normal(size=data.shape) * 5
     nibabel.save(nibabel.Nifti1Image(noisy.astype(np.float32), AFFINE), folder / "brain.nii.gz")
-    result = run(folder / "brain.nii.gz", folder / "out.nii.gz", *FAST, "--no-figure", "--quiet")
+    result = run(folder / "brain.nii.gz", folder / "out.nii.gz", *FAST, "--no-plot", "--quiet")
     assert result.exit_code == 0, result.output
     denoised = nibabel.load(folder / "out.nii.gz").get_fdata()
     taken = int((denoised != 0).any(axis=3).sum())

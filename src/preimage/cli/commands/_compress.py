@@ -1,15 +1,17 @@
 """The command ``preimage compress``."""
 
-import importlib.util
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
-from preimage.cli._console import DataError, FileError, console, plain_errors
+from preimage.cli import _options
+from preimage.cli._console import console, plain_errors, speaker
+from preimage.cli._errors import UsageError
 from preimage.cli._figure import draw_compression
+from preimage.cli._outputs import check_figure, check_outputs, chosen_format
 from preimage.cli.runs._compress import (
     MODEL_FORMATS,
     OUTPUT_FORMATS,
@@ -21,7 +23,7 @@ from preimage.cli.runs._compress import (
     summarize,
     write_model,
 )
-from preimage.cli.tables._files import FORMATS, check_not_inputs, check_writable, read, replacing
+from preimage.cli.tables._files import FORMATS, read, replacing
 
 
 def compress_command(
@@ -38,7 +40,7 @@ def compress_command(
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"Rows like those to be predicted: {FORMATS}.")
     ] = None,
-    labels: Annotated[
+    label: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the data with labels; without, the model's own.")
     ] = None,
     tolerance: Annotated[
@@ -50,29 +52,29 @@ def compress_command(
         typer.Option(help="distill: function values on the data; refine, construct: new points; select: a subset."),
     ] = "auto",
     float32: Annotated[bool, typer.Option("--float32", help="Single precision: half the size.")] = False,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FIG", help="Error and score against the number of points, as a figure.")
-    ] = None,
-    array: Annotated[str | None, typer.Option(help="Name of the array in an NPZ archive.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of what is random.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files, never the model itself.")] = False,
+    plot: _options.Plot = None,
+    array: _options.ArrayName = None,
+    seed: _options.Seed = 0,
+    output_format: _options.OutputFormat = None,
+    quiet: _options.Quiet = False,
+    force: _options.Force = False,
 ) -> None:
     """Make a kernel machine small: the same predictions from a few dozen points.
 
     Takes support vector machines, calibrated or not, kernel ridge regression, Gaussian processes, kernel PCA, and
     pipelines in which kernel PCA feeds a linear machine, from files of `preimage.save` or skops.
     """
-    with plain_errors(2):
-        kind = format_of_model(output, OUTPUT_FORMATS, "OUT")
-        outputs = [output] if plot is None else [output, plot]
-        check_not_inputs(outputs, (model, data))
-        _check_outputs(outputs, force)
+    say = speaker(quiet)
+    with plain_errors(quiet=quiet):
+        if data is None and (label is not None or plot is not None):
+            raise UsageError("--label and --plot need --data FILE.")
+        kind = chosen_format(output_format, OUTPUT_FORMATS, lambda: format_of_model(output, OUTPUT_FORMATS, "OUT"))
+        check_figure(plot)
+        outputs = check_outputs({"OUT": output, "--plot": plot}, (model, data), force)
         original = read_model(model)
-        table = None if data is None else read(data, array, labels)
-        if table is None and (labels is not None or plot is not None):
-            raise DataError("--labels and --plot need --data FILE.")
+        table = None if data is None else read(data, array, label)
         wish = Wish(points, tolerance, method, "float32" if float32 else None, seed)
-        with console.status("Compressing"):
+        with _status("Compressing", quiet):
             small, X, y = small_model(original, table, wish)
         rows = summarize(original, small, X, y)
         with ExitStack() as stack:
@@ -80,23 +82,15 @@ def compress_command(
             write_model(temporary[output], small, kind)
             rows.append(size_row(model, temporary[output]))
             if plot is not None:
-                with console.status("Drawing"):
+                with _status("Drawing", quiet):
                     draw_compression(original, small, X, y).savefig(temporary[plot], dpi=150)
-    _print_table(rows)
-    console.print("Wrote " + ", ".join(str(path) for path in outputs) + ".", markup=False)
+        if not quiet:
+            _print_table(rows)
+        say("Wrote " + ", ".join(str(path) for path in outputs) + ".")
 
 
-def _check_outputs(outputs: list[Path], force: bool) -> None:
-    """Refuse, before any work is done, what could not or should not be written."""
-    if len({path.absolute() for path in outputs}) < len(outputs):
-        raise FileError("OUT and --plot need different names.")
-    for path in outputs[1:]:
-        if importlib.util.find_spec("matplotlib") is None:
-            raise FileError('--plot needs matplotlib, which is not installed. Type: pip install "preimage[plot]"')
-        if path.suffix.lower() not in {".png", ".pdf", ".svg"}:
-            raise FileError(f"{path} is not a figure file. Use .png, .pdf or .svg.")
-    for path in outputs:
-        check_writable(path, force)
+def _status(text: str, quiet: bool) -> AbstractContextManager[Any]:
+    return nullcontext() if quiet else console.status(text)
 
 
 def _print_table(rows: list[tuple[str, str, str, str]]) -> None:

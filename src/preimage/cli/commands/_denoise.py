@@ -1,6 +1,5 @@
 """The command ``preimage denoise``."""
 
-import importlib.util
 import json
 import time
 from contextlib import ExitStack
@@ -12,16 +11,16 @@ import typer
 
 import preimage
 from preimage.cli import _options
-from preimage.cli._console import DataError, FileError, console, plain_errors, speaker
+from preimage.cli._console import console, plain_errors, speaker
+from preimage.cli._errors import DataError, FileError
 from preimage.cli._figure import draw
 from preimage.cli._options import AUTO
+from preimage.cli._outputs import can_draw, check_figure, check_outputs, chosen_format
 from preimage.cli.runs._denoise import Request, check_rows, denoise_file, denoise_rows, is_large
 from preimage.cli.runs._partial import remains
 from preimage.cli.tables._files import (
     FORMATS,
     Dataset,
-    check_not_inputs,
-    check_writable,
     format_of,
     read,
     replacing,
@@ -31,22 +30,16 @@ from preimage.cli.tables._files import (
 from preimage.cli.tables._nifti import slice_pictures
 from preimage.cli.tables._sources import open_source
 
+# Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
+CHOICES = (".csv", ".npy", ".npz", ".parquet", "folder")
+
 
 def denoise_command(
     input: Annotated[Path, typer.Argument(help=f"Noisy data: {FORMATS}; one sample per row.")],
     output: Annotated[Path, typer.Argument(help="Where the denoised data go; the suffix says the format.")],
-    components: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.components, metavar="auto|N|FRACTION", help="Components, or fraction of the variance."
-        ),
-    ] = AUTO,
-    width: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.width, metavar="auto|median|pN|C", help="c in exp(-|x-y|²/c); pN: percentile of |x-y|²."
-        ),
-    ] = AUTO,
+    components: _options.ComponentsOrAuto = AUTO,
+    gamma: _options.Gamma = AUTO,
+    width: _options.Width = None,
     penalty: Annotated[
         Any,
         typer.Option(
@@ -86,31 +79,37 @@ def denoise_command(
             "quarter of the free memory, else none.)",
         ),
     ] = None,
-    chunk_rows: Annotated[int | None, typer.Option(min=1, metavar="N", help="Rows of a chunk, with landmarks.")] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume/--no-resume", help="Continue an interrupted run with landmarks, or start anew.")
-    ] = True,
-    array: Annotated[str | None, typer.Option(help="Name of the array in an NPZ archive.")] = None,
+    chunk_rows: _options.ChunkRows = None,
+    resume: _options.Resume = True,
+    array: _options.ArrayName = None,
     mask: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Voxels of a NIfTI scan to take. (Default: what looks like a brain.)"),
     ] = None,
-    figure: Annotated[Path | None, typer.Option(help="Before/after figure. (Default: OUTPUT with .png.)")] = None,
-    no_figure: Annotated[bool, typer.Option("--no-figure", help="Draw no figure.")] = False,
-    summary: Annotated[Path | None, typer.Option(help="Summary in JSON. (Default: OUTPUT with .json.)")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of parameters.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors and warnings only.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FIG", help="Before/after figure. (Default: OUTPUT with .png.)")
+    ] = None,
+    no_plot: Annotated[bool, typer.Option("--no-plot", help="Draw no figure.")] = False,
+    summary: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Summary in JSON. (Default: OUTPUT with .json.)")
+    ] = None,
+    seed: _options.Seed = 0,
+    output_format: _options.OutputFormat = None,
+    quiet: _options.Quiet = False,
+    force: _options.Force = False,
 ) -> None:
     """Denoise a table, a folder of pictures or a brain scan (NIfTI) by kernel PCA.
 
     What is left at "auto" is chosen on the training data, without clean data: see DenoisingSearch.
     """
-    with plain_errors(after_interrupt=lambda: remains(output), quiet=quiet):
+    with plain_errors(lambda: remains(output), quiet):
         started = time.perf_counter()
-        outputs = Outputs.of(output, figure, no_figure, summary)
+        gamma = _options.one_gamma(gamma, width)
+        kind = chosen_format(output_format, CHOICES, lambda: format_of(output))
+        figure = None if no_plot else _figure_path(plot, output)
+        outputs = Outputs(output, kind, figure, summary or _beside(output, ".json"))
         outputs.check((input, fit_to, mask), force)
-        request = Request(components, width, penalty, noise, criterion, seed, cross_fit)
+        request = Request(components, gamma, penalty, noise, criterion, seed, cross_fit)
         inputs = Inputs(input, fit_to, array, mask)
         if _is_for_chunks(landmarks, inputs):
             outcome = _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, quiet)
@@ -127,7 +126,7 @@ def denoise_command(
             "version": preimage.__version__,
         }
         outputs.write(outcome, report)
-    _print_report(report, outputs, quiet)
+        _print_report(report, outputs, quiet)
 
 
 @dataclass(frozen=True)
@@ -159,24 +158,15 @@ class Outputs:
     figure: Path | None
     summary: Path
 
-    @classmethod
-    def of(cls, output: Path, figure: Path | None, no_figure: bool, summary: Path | None) -> "Outputs":
-        kind = format_of(output)
-        return cls(
-            output, kind, None if no_figure else _figure_path(figure, output), summary or _beside(output, ".json")
-        )
-
     @property
     def paths(self) -> list[Path]:
         return [path for path in (self.data, self.figure, self.summary) if path is not None]
 
     def check(self, inputs: tuple[Path | None, ...], force: bool) -> None:
         """Refuse, before any work is done, what could not or should not be written."""
-        check_not_inputs(self.paths, inputs)
-        if len({path.absolute() for path in self.paths}) < len(self.paths):
-            raise FileError("Output, figure and summary need different names.")
-        for path in self.paths:
-            check_writable(path, force, folder=self.kind == "folder" and path is self.data)
+        check_figure(self.figure)
+        named = {"OUTPUT": self.data, "--plot": self.figure, "--summary": self.summary}
+        check_outputs(named, inputs, force, is_folder=self.kind == "folder")
 
     def write(self, outcome: Outcome, report: dict[str, Any]) -> None:
         """Write all files; they take their names together, after the last one is written."""
@@ -268,13 +258,8 @@ def _drawable(data: Dataset, before: Dataset) -> Dataset:
 
 def _figure_path(figure: Path | None, output: Path) -> Path | None:
     """The path given, or one next to the output; None without matplotlib, unless a path was given."""
-    if importlib.util.find_spec("matplotlib") is not None:
-        figure = figure or _beside(output, ".png")
-        if figure.suffix.lower() not in {".png", ".pdf", ".svg"}:
-            raise FileError(f"{figure} is not a figure file. Use .png, .pdf or .svg.")
-        return figure
-    if figure is not None:
-        raise FileError('--figure needs matplotlib, which is not installed. Type: pip install "preimage[plot]"')
+    if figure is not None or can_draw():
+        return figure or _beside(output, ".png")
     console.print('No figure: matplotlib is not installed (pip install "preimage[plot]").', markup=False)
     return None
 
@@ -311,4 +296,4 @@ def _print_report(report: dict[str, Any], outputs: Outputs, quiet: bool) -> None
 
 
 def _described(chosen: dict[str, float]) -> str:
-    return f"{chosen['components']} components, width {chosen['width']:.4g}, penalty {chosen['penalty']:.3g}"
+    return f"{chosen['components']} components, gamma {chosen['gamma']:.4g}, penalty {chosen['penalty']:.3g}"

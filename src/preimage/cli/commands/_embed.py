@@ -8,11 +8,14 @@ import typer
 
 from preimage._warnings import warn_user
 from preimage.cli import _options
-from preimage.cli._console import FileError, plain_errors, speaker
+from preimage.cli._console import plain_errors, speaker
+from preimage.cli._errors import FileError
+from preimage.cli._options import AUTO
+from preimage.cli._outputs import check_outputs, chosen_format
 from preimage.cli.runs._embed import Embedding, embed
 from preimage.cli.runs._file_model import read_model
 from preimage.cli.runs._partial import remains
-from preimage.cli.tables._files import check_not_inputs, check_writable, format_of, replacing
+from preimage.cli.tables._files import format_of, replacing
 from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
 from preimage.estimators import KernelPCA
 
@@ -29,7 +32,8 @@ Kernel = Literal[
 ]
 Method = Literal["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
 
-
+# Formats of coordinates.
+TABLES = (".npy", ".csv", ".parquet")
 # Options that say how a model is fitted: with --model they have nothing to say.
 OF_THE_FIT = ("components", "kernel", "gamma", "degree", "coef0", "landmarks", "method")
 
@@ -38,19 +42,9 @@ def embed_command(
     context: typer.Context,
     input: Annotated[Path, typer.Argument(help=f"A table of any size: {SOURCE_FORMATS}.")],
     output: Annotated[Path, typer.Argument(help="Where the coordinates go: .npy, .csv or .parquet.")],
-    components: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.components_number, metavar="N|FRACTION", help="Components, or the fraction of variance."
-        ),
-    ] = "10",
+    components: _options.Components = "10",
     kernel: Annotated[Kernel, typer.Option(help="Kernel.")] = "rbf",
-    gamma: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.gamma, metavar="median|scale|pN|NUMBER", help="Width of the kernel, from a sample."
-        ),
-    ] = "median",
+    gamma: _options.Gamma = AUTO,
     degree: Annotated[int, typer.Option(min=1, help="Degree of the polynomial kernel.")] = 3,
     coef0: Annotated[float, typer.Option(help="Constant of the polynomial kernel.")] = 1.0,
     landmarks: Annotated[
@@ -75,26 +69,22 @@ def embed_command(
     save_model: Annotated[
         Path | None, typer.Option(metavar="FILE.safetensors", help="Where the model goes; preimage.load reads it.")
     ] = None,
-    chunk_rows: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Rows in memory at a time. (Default: a few megabytes.)")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume/--no-resume", help="Continue an interrupted run, or start anew.")
-    ] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors only.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of sample and landmarks.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    chunk_rows: _options.ChunkRows = None,
+    resume: _options.Resume = True,
+    seed: _options.Seed = 0,
+    output_format: _options.OutputFormat = None,
+    quiet: _options.Quiet = False,
+    force: _options.Force = False,
 ) -> None:
     """Write the kernel PCA coordinates of a table, which may be larger than memory.
 
-    An interrupted run leaves OUTPUT.part; the same command continues it.
+    An interrupted run leaves OUTPUT.part; the same command continues it. --gamma auto is the median rule, on a sample.
     """
     say = speaker(quiet)
-    with plain_errors(2, lambda: remains(output), quiet):
-        kind = _table_format(output)
-        written = [path for path in (output, save_model) if path is not None]
-        check_not_inputs(written, (input, model))
-        _check_outputs(written, save_model, force)
+    with plain_errors(lambda: remains(output), quiet):
+        kind = chosen_format(output_format, TABLES, lambda: _table_format(output))
+        written = check_outputs({"OUTPUT": output, "--save-model": save_model}, (input, model), force)
+        _check_model_name(save_model)
         started = time.perf_counter()
         ready = None if model is None else (model, read_model(model))
         if ready is not None:
@@ -104,6 +94,7 @@ def embed_command(
         source = open_source(input, columns, exclude)
         rows = chunk_rows or source.chunk_rows
         exact = landmarks == "none"
+        gamma = "median" if gamma == AUTO else gamma
         wish = Embedding(components, kernel, gamma, degree, coef0, None if exact else landmarks, method, seed)
         fitted, n_rows = embed(source, output, kind, wish, rows, resume, ready, say)
         if save_model is not None:
@@ -111,7 +102,7 @@ def embed_command(
                 fitted.save(temporary)
         seconds = time.perf_counter() - started
         say(_report(fitted, n_rows, source, seconds))
-        say("Wrote " + ", ".join(str(path) for path in (output, save_model) if path is not None) + ".")
+        say("Wrote " + ", ".join(str(path) for path in written) + ".")
 
 
 def _report(model: KernelPCA, n_rows: int, source: Source, seconds: float) -> str:
@@ -135,16 +126,12 @@ def _warn_of_unused(context: typer.Context) -> None:
 
 def _table_format(output: Path) -> str:
     kind = format_of(output)
-    if kind not in (".npy", ".csv", ".parquet"):
+    if kind not in TABLES:
         what = "no suffix" if kind == "folder" else f"the suffix {kind}"
         raise FileError(f"{output} has {what}; coordinates are written as .npy, .csv or .parquet.")
     return kind
 
 
-def _check_outputs(written: list[Path], save_model: Path | None, force: bool) -> None:
-    if len({path.resolve() for path in written}) < len(written):
-        raise FileError("OUTPUT and --save-model need different names.")
-    for path in written:
-        check_writable(path, force)
+def _check_model_name(save_model: Path | None) -> None:
     if save_model is not None and save_model.suffix.lower() != ".safetensors":
         raise FileError(f"{save_model} is not a model file; its name ends in .safetensors.")

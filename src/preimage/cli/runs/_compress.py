@@ -158,7 +158,7 @@ def _inputs(model: Any, data: Dataset) -> Array:
     if data.values.shape[1] != expected:
         raise DataError(
             f"The model takes {expected} columns; the data have {data.values.shape[1]}. "
-            "If one of them holds labels, name it: --labels COLUMN."
+            "If one of them holds labels, name it: --label COLUMN."
         )
     return data.values
 

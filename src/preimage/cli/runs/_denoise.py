@@ -40,8 +40,8 @@ class Request:
     ----------
     components : "auto", int or float in (0, 1)
         A number of components, or the fraction of the variance that they should explain.
-    width : "auto", a rule such as "median" or "p5", or float
-        c in exp(−‖x − y‖²/c).
+    gamma : "auto", a rule such as "median" or "p5", or float
+        γ in exp(−γ‖x − y‖²).
     penalty : "auto" or float
     noise : float or None
         Deviation of the noise to expect, when training data are clean.
@@ -53,7 +53,7 @@ class Request:
     """
 
     components: Any = AUTO
-    width: Any = AUTO
+    gamma: Any = AUTO
     penalty: Any = AUTO
     noise: float | None = None
     criterion: str = AUTO
@@ -62,11 +62,7 @@ class Request:
 
     @property
     def is_open(self) -> bool:
-        return AUTO in (self.components, self.width, self.penalty)
-
-    def gamma(self, X: Array) -> float:
-        """γ = 1/c of a width that is not "auto"."""
-        return 1 / self.width if isinstance(self.width, float) else resolve_gamma(self.width, X)
+        return AUTO in (self.components, self.gamma, self.penalty)
 
     def folds(self, n_components: int, n_rows: int) -> int | None:
         """In how many folds rows of the training data are denoised by models of others; None is no folds."""
@@ -114,18 +110,18 @@ def check_rows(X: Array, request: Request, what: Path) -> None:
     if request.is_open and len(X) < FEWEST_ROWS_TO_CHOOSE:
         raise DataError(
             f"{what} has {len(X)} rows; choosing parameters needs {FEWEST_ROWS_TO_CHOOSE}. "
-            "Give --components, --width and --penalty."
+            "Give --components, --gamma and --penalty."
         )
 
 
 def choose(X: Array, request: Request) -> Choice:
     """What the request leaves open, chosen on X; what it says stays."""
     if not request.is_open:
-        return Choice(request.gamma(X), request.components, request.penalty)
+        return Choice(resolve_gamma(request.gamma, X), request.components, request.penalty)
     search = DenoisingSearch(
         request.noise,
         criterion=request.criterion,
-        gammas=None if request.width == AUTO else [request.gamma(X)],
+        gammas=None if request.gamma == AUTO else [resolve_gamma(request.gamma, X)],
         n_components=[request.components] if isinstance(request.components, int) else None,
         penalties=None if request.penalty == AUTO else [request.penalty],
         cross_fit=request.cross_fit,

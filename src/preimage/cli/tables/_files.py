@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import Array
-from preimage.cli._console import FileError
+from preimage.cli._errors import DataError, FileError
 from preimage.cli.tables._nifti import SUFFIXES, is_nifti, read_nifti, write_nifti
 from preimage.cli.tables._optional import need
 from preimage.cli.tables._pictures import read_folder, write_folder
@@ -192,13 +192,13 @@ def _replace_folder(temporary: Path, path: Path) -> None:
 
 def _check_numbers(path: Path, data: Dataset) -> None:
     if data.values.ndim != 2 or data.values.size == 0:
-        raise FileError(
+        raise DataError(
             f"{path} holds an array of shape {data.values.shape}; a matrix with rows and columns is needed."
         )
     rows, columns = np.nonzero(~np.isfinite(data.values))
     if rows.size:
         name = repr(data.columns[columns[0]]) if data.columns else str(columns[0] + 1)
-        raise FileError(
+        raise DataError(
             f"{path} has {rows.size} missing or infinite values in {len(set(rows))} rows; the first is in row "
             f"{rows[0] + 1}, column {name}. Remove those rows or fill them in."
         )
@@ -313,7 +313,7 @@ def check_columns(path: Path, names: list[str], types: list[Any]) -> None:
     usable = (known.is_integer, known.is_floating, known.is_decimal, known.is_boolean, known.is_null)
     text = [name for name, kind in zip(names, types) if not any(test(kind) for test in usable)]
     if text:
-        raise FileError(
+        raise DataError(
             f"{path} has columns that are not numeric: {', '.join(map(repr, text))}. "
             f"Remove them first; embed can leave them out: --exclude {','.join(text)}"
         )
@@ -323,13 +323,13 @@ def check_columns(path: Path, names: list[str], types: list[Any]) -> None:
 
 def _require_name(path: Path, labels: str | None, names: list[str], what: str) -> None:
     if labels is not None and labels not in names:
-        raise FileError(f"{path} has no {what} {labels!r} for labels; it holds {', '.join(map(str, names))}.")
+        raise DataError(f"{path} has no {what} {labels!r} for labels; it holds {', '.join(map(str, names))}.")
 
 
 def _flat(path: Path, name: str, labels: Array) -> Array:
     """Labels as a vector of numbers or words, none of them missing."""
     if labels.ndim != 1 or labels.dtype.kind not in "biufU" or (labels.dtype.kind == "f" and np.isnan(labels).any()):
-        raise FileError(f"{path} has labels {name!r} that are missing, mixed, or no vector. Give one label a row.")
+        raise DataError(f"{path} has labels {name!r} that are missing, mixed, or no vector. Give one label a row.")
     return labels
 
 

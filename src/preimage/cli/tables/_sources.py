@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from preimage._typing import Array
-from preimage.cli._console import FileError
+from preimage.cli._errors import DataError, FileError
 from preimage.cli.tables._files import check_columns, format_of, is_number, need
 
 SOURCE_FORMATS = "CSV (.csv), NumPy (.npy) or Parquet (.parquet)"
@@ -83,7 +83,7 @@ class Source:
         if np.isfinite(chunk).all():
             return
         row, column = np.argwhere(~np.isfinite(chunk))[0]
-        raise FileError(
+        raise DataError(
             f"{self.path} has a missing or infinite value in row {start + row + 1}, column {self.labels[column]!r}. "
             "Remove such rows or fill them in."
         )
@@ -111,7 +111,7 @@ def open_source(path: Path, columns: list[str] | None = None, exclude: list[str]
     except (OSError, ValueError) as error:
         raise FileError(f"{path} cannot be read: {error}") from error
     if source.n_columns == 0 or source.n_rows == 0:
-        raise FileError(f"{path} has {source.n_rows} rows and {source.n_columns} columns to read; some are needed.")
+        raise DataError(f"{path} has {source.n_rows} rows and {source.n_columns} columns to read; some are needed.")
     return source
 
 
@@ -153,19 +153,19 @@ def _places(path: Path, labels: list[str], columns: list[str] | None, exclude: l
     for name in [*(columns or []), *(exclude or [])]:
         if name not in labels:
             known = ", ".join(labels[:12]) + (", ..." if len(labels) > 12 else "")
-            raise FileError(f"{path} has no column {name!r}; it has {known}.")
+            raise DataError(f"{path} has no column {name!r}; it has {known}.")
     doubled = sorted({name for name in columns or labels if (columns or labels).count(name) > 1})
     if doubled:
-        raise FileError(f"{path}: column {doubled[0]!r} occurs twice.")
+        raise DataError(f"{path}: column {doubled[0]!r} occurs twice.")
     return [labels.index(name) for name in columns or labels if name not in (exclude or [])]
 
 
 def _npy_source(path: Path, choose: ChooseColumns) -> Source:
     array = np.lib.format.open_memmap(path, mode="r")
     if array.ndim < 2:
-        raise FileError(f"{path} holds an array of shape {array.shape}; a matrix with rows and columns is needed.")
+        raise DataError(f"{path} holds an array of shape {array.shape}; a matrix with rows and columns is needed.")
     if array.dtype.kind not in "fiub":
-        raise FileError(f"{path} holds values of the type {array.dtype}, which are not numeric.")
+        raise DataError(f"{path} holds values of the type {array.dtype}, which are not numeric.")
     dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
     n_rows, width, row_shape = len(array), int(np.prod(array.shape[1:])), array.shape[1:]
     labels = [str(number + 1) for number in range(width)]

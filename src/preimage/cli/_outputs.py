@@ -1,0 +1,60 @@
+"""The files that a command makes, looked at before any work is done."""
+
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from preimage.cli._errors import FileError, UsageError
+from preimage.cli.tables._files import check_not_inputs, check_writable
+
+FIGURES = (".png", ".pdf", ".svg")
+
+
+def check_outputs(
+    outputs: Mapping[str, Path | None], inputs: Sequence[Path | None], force: bool, is_folder: bool = False
+) -> list[Path]:
+    """Refuse what could not or should not be written; return the files that a run will make.
+
+    Parameters
+    ----------
+    outputs : dict of str to Path or None
+        By the name of their argument or option; None are not asked for.
+    inputs : sequence of Path or None
+        What is read and must not be replaced.
+    force : bool
+        Whether existing files may be replaced.
+    is_folder : bool
+        Whether the first output is a folder.
+    """
+    paths = [path for path in outputs.values() if path is not None]
+    check_not_inputs(paths, tuple(inputs))
+    if len({path.resolve() for path in paths}) < len(paths):
+        names = [name for name, path in outputs.items() if path is not None]
+        raise UsageError(f"{', '.join(names[:-1])} and {names[-1]} need different names.")
+    for number, path in enumerate(paths):
+        check_writable(path, force, folder=is_folder and number == 0)
+    return paths
+
+
+def check_figure(path: Path | None) -> None:
+    """Refuse a figure that could not be drawn; None is not asked for."""
+    if path is None:
+        return
+    if not can_draw():
+        raise FileError('--plot needs matplotlib, which is not installed. Type: pip install "preimage[plot]"')
+    if path.suffix.lower() not in FIGURES:
+        raise FileError(f"{path} is not a figure file. Use {', '.join(FIGURES[:-1])} or {FIGURES[-1]}.")
+
+
+def can_draw() -> bool:
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def chosen_format(wanted: str | None, formats: Sequence[str], of_suffix: Callable[[], str]) -> str:
+    """The format that --output-format says, one of `formats`, or that of the suffix where it was not given."""
+    if wanted is None:
+        return of_suffix()
+    if wanted not in formats:
+        known = ", ".join(name.removeprefix(".") for name in formats)
+        raise UsageError(f"--output-format {wanted.removeprefix('.')} is not one that can be written here: {known}.")
+    return wanted
