@@ -34,6 +34,7 @@ LAYERS = [
         "_memory",
         "_progress",
         "_dask",
+        "_finite",
         "_triton_kernels",
         "exceptions",
     },

@@ -28,6 +28,7 @@ from preimage._arrays import (
     to_numpy,
     without_frame,
 )
+from preimage._finite import is_finite
 from preimage._typing import Array, Rows, Seed, Targets
 
 __all__ = [
@@ -60,9 +61,6 @@ __all__ = [
 # from products of a thousand columns differ by about as many units; ten times more would let matrices pass that were
 # filled from two different formulas in single precision (1e4 units are 1e-3).
 ASYMMETRY = 1e3
-# Entries up to which finite values are looked for one by one: below it the call costs more than the work. A sum over
-# more entries is faster, and is not finite if one of them is not; where it overflows by itself, the slow check decides.
-FEW_ENTRIES = 10_000
 # Types of parameters that cannot change, and how many sets of them are remembered as accepted: a search over many
 # widths has some hundreds; a set is some hundred bytes.
 PLAIN = (int, float, str, bool, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_)
@@ -325,7 +323,7 @@ def _is_plainly_right(X: Rows, min_samples: int) -> bool:
         and X.dtype in (np.float64, np.float32)
         and X.shape[0] >= min_samples
         and X.shape[1] > 0
-        and _is_finite(X)
+        and is_finite(X)
     )
 
 
@@ -336,13 +334,6 @@ def _has_known_columns(estimator: Any, X: np.ndarray, reset: bool) -> bool:
         estimator.n_features_in_ = X.shape[1]
         return True
     return X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")
-
-
-def _is_finite(X: np.ndarray) -> bool:
-    if X.size < FEW_ENTRIES:
-        return bool(np.isfinite(X).all())
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(X.sum()))
 
 
 def _check_foreign_points(estimator: Any, X: Array, *, reset: bool, min_samples: int) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage._arrays import array_namespace, as_points, epsilon, from_numpy, in_double, take_rows, to_numpy
+from preimage._finite import finite_result
 from preimage._typing import Array
 from preimage.clustering._coordinate_kmeans import coordinate_online
 from preimage.feature_space import Expansion, Subspace
@@ -60,7 +61,7 @@ def nearest_centers(centers: Expansion, rows: Array) -> np.ndarray:
 
     Centres that are equally near up to rounding, such as those of clusters of copies, give way to the first.
     """
-    norms, values = centers.squared_norms(), centers(rows_in_double(centers.kernel, rows))
+    norms, values = centers.squared_norms(), finite_result(centers(rows_in_double(centers.kernel, rows)), rows)
     xp = array_namespace(values)
     scores = norms - 2 * values  # squared distances up to k(x, x)
     rounding = ROUNDING * epsilon(scores.dtype) * xp.max(xp.abs(norms) + 2 * xp.abs(values), axis=1)

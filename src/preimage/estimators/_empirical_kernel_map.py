@@ -10,6 +10,7 @@ from preimage._arrays import array_namespace, own_copy
 from preimage._threads import on_own_threads
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import check_model_inputs, check_parameters, check_points
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -21,7 +22,7 @@ from preimage.machines import Coordinates, KernelMachine
 from preimage.persistence import Saved
 
 
-class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator):
+class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FiniteResults, Saved, BaseEstimator):
     r"""The map :math:`x \mapsto (k(z_1, x), \dots, k(z_m, x))`, plain or whitened.
 
     The whitened map :math:`(K_{ZZ}^+)^{1/2} (k(z_1, x), \dots, k(z_m, x))` has inner products equal to k(x, y)

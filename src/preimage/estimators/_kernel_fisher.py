@@ -39,6 +39,7 @@ from preimage.discriminants._fit import sparsity_by_cross_validation
 from preimage.discriminants._problem import ClassScatters, coefficients_on
 from preimage.discriminants._rule import NEED_VALUES, THRESHOLDS
 from preimage.discriminants._sparse_fisher import sparse_paths
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -91,7 +92,13 @@ def _learns_from_streams(estimator: "KernelFisherDiscriminant") -> bool:
 
 
 class KernelFisherDiscriminant(
-    ReportsProgress, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator
+    ReportsProgress,
+    ClassNamePrefixFeaturesOutMixin,
+    ClassifierMixin,
+    TransformerMixin,
+    FiniteResults,
+    Saved,
+    BaseEstimator,
 ):
     r"""Fisher's linear discriminant in feature space: a classifier, and a transformer to few features.
 

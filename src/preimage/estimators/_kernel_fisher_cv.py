@@ -22,6 +22,7 @@ from preimage._validation import Interval, StrOptions, check_parameters, refuse_
 from preimage.discriminants import FisherOptions, KernelTable, LabelledData, select_points
 from preimage.discriminants._fit import cross_validated_scores, leave_one_out_scores, stratified_folds
 from preimage.discriminants._problem import fits_in_memory
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import CheckedRows, check_rows, code_rows, resolve_kernel
 from preimage.estimators._kernel_fisher import (
     FISHER_CONSTRAINTS,
@@ -46,7 +47,13 @@ WITHOUT_WIDTH = ("linear", "cosine", "precomputed")
 
 
 class KernelFisherDiscriminantCV(
-    ReportsProgress, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator
+    ReportsProgress,
+    ClassNamePrefixFeaturesOutMixin,
+    ClassifierMixin,
+    TransformerMixin,
+    FiniteResults,
+    Saved,
+    BaseEstimator,
 ):
     r"""`KernelFisherDiscriminant` with `gamma` and `alpha` chosen by cross-validation.
 

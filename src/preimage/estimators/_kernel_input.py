@@ -20,6 +20,7 @@ from preimage._arrays import (
     take_rows,
     to_numpy,
 )
+from preimage._finite import current_method, finite_result, working_method
 from preimage._progress import stage
 from preimage._rows import map_rows
 from preimage._typing import Array, Rows, Targets
@@ -239,7 +240,13 @@ def map_queries(estimator: Any, function: Callable[[Array], Array], X: Rows, lik
     name, dtype = type(estimator).__name__, like.dtype  # not the estimator: tasks should carry no more than they need
     checked = lambda rows: check_finite_block(name, as_points(rows).astype(dtype, copy=False))
     if is_chunked(X):  # whose progress is for its scheduler to show
-        return map_rows(lambda rows: function(checked(rows)), X, rows=LAZY_ROWS)
+        method = current_method()
+
+        def looked_at(rows: Array) -> Array:  # on a worker, and later: nobody else looks at the result
+            with working_method(method):
+                return finite_result(function(checked(rows)), rows)
+
+        return map_rows(looked_at, X, rows=LAZY_ROWS)
     with stage("Rows of a memory map", X.shape[0]) as advance:
 
         def counted(rows: Array) -> Array:

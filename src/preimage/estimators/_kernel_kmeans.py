@@ -55,6 +55,7 @@ from preimage.clustering import (
     rows_in_double,
     runs_at_once,
 )
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -86,7 +87,13 @@ def _knows_new_points(estimator: Any) -> bool:
 
 
 class KernelKMeans(
-    ReportsProgress, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Saved, BaseEstimator
+    ReportsProgress,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    FiniteResults,
+    Saved,
+    BaseEstimator,
 ):
     r"""k-means in feature space: clusters that no straight line in input space separates.
 

@@ -40,6 +40,7 @@ from preimage.eigensolvers import EigenOptions, Eigensolver
 from preimage.estimators._chunked_fit import gathered, is_for_workers
 from preimage.estimators._cross_fit import FOLDS, cross_fitted, needs_folds
 from preimage.estimators._drop_in import SKLEARN_SOLVERS, DropIn
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, through_device, with_kernel_tags
 from preimage.estimators._landmark_fit import (
     Inputs,
@@ -65,7 +66,14 @@ def _knows_new_points(estimator: Any) -> bool:
 
 
 class KernelPCA(
-    DropIn, ComponentPictures, ReportsProgress, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator
+    DropIn,
+    ComponentPictures,
+    ReportsProgress,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    FiniteResults,
+    Saved,
+    BaseEstimator,
 ):
     r"""Kernel principal component analysis: exact, or on landmarks for any number of rows.
 

@@ -16,6 +16,7 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, check_parameters, check_points, check_same_device, check_weights, with_weight
 from preimage.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
 from preimage.components._oriented import require_room
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
@@ -39,7 +40,13 @@ MATRICES = 11
 
 
 class OrientedKernelPCA(
-    ReportsProgress, PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator
+    ReportsProgress,
+    PreimageMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    FiniteResults,
+    Saved,
+    BaseEstimator,
 ):
     r"""Features that vary over the data, but not with what is known to be noise.
 

@@ -20,11 +20,14 @@ from preimage._validation import (
     refuse_stream,
 )
 from preimage.discriminants import LinearRule, PenalizedFisher
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import require_classes
 from preimage.persistence import Saved
 
 
-class PenalizedDiscriminant(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, Saved, BaseEstimator):
+class PenalizedDiscriminant(
+    ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, FiniteResults, Saved, BaseEstimator
+):
     r"""Canonical variates with a ridge, and the nearest class mean among them.
 
     Solves (F12), :math:`\Sigma_B w = \theta (\Sigma_W + \alpha I) w`, with the covariances between and within classes,

@@ -17,6 +17,7 @@ from preimage.components import (
     exact_semi_supervised,
     semi_supervised_subspace,
 )
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     kernel_and_inputs,
@@ -33,7 +34,13 @@ from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
 
 class SemiSupervisedKernelPCA(
-    ReportsProgress, PreimageMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Saved, BaseEstimator
+    ReportsProgress,
+    PreimageMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    FiniteResults,
+    Saved,
+    BaseEstimator,
 ):
     r"""Kernel PCA whose axes are biased towards the labels of a part of the points.
 

@@ -15,6 +15,7 @@ from preimage._arrays import take_rows, to_numpy
 from preimage._progress import ReportsProgress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_model_inputs, check_parameters, check_weights, generator
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     is_precomputed,
@@ -52,7 +53,7 @@ class SparseGreedyPath:
     test_error: np.ndarray | None
 
 
-class SparseGreedyModel(ReportsProgress, Saved, BaseEstimator, ABC):
+class SparseGreedyModel(ReportsProgress, FiniteResults, Saved, BaseEstimator, ABC):
     """Least squares on landmarks; subclasses give the targets and what is made of function values."""
 
     landmarks_: Landmarks

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from preimage._arrays import to_numpy
+from preimage._finite import finite_result
 from preimage._typing import Array
 from preimage.feature_space import Expansion
 from preimage.machines.outputs import Output
@@ -38,7 +39,8 @@ class KernelMachine:
 
     def __call__(self, X: Array) -> Array:
         """Values of all functions at the rows of X, intercepts included; shape (q, k)."""
-        return self.expansion(X) + self.intercept
+        # Looked at here, since predictions and probabilities of NaN are wrong but finite.
+        return finite_result(self.expansion(X) + self.intercept, X)
 
     @cached_property
     def multiplications(self) -> int:

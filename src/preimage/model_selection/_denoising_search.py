@@ -19,6 +19,7 @@ from preimage._validation import Interval, StrOptions, check_parameters, check_p
 from preimage._warnings import ignored
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import check_queries
 from preimage.estimators._preimages import points_of
 from preimage.estimators._training_rows import TrainingRows
@@ -118,7 +119,7 @@ class _Width:
         return max(1, 2 * q * n * d // WORK_PER_THREAD)
 
 
-class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, Saved, BaseEstimator):
+class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, FiniteResults, Saved, BaseEstimator):
     r"""Choose kernel PCA for denoising, with or without clean data.
 
     A part of the rows is held out; models of every width are fitted on the rest and denoise the held-out rows with

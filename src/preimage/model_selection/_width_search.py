@@ -25,6 +25,7 @@ from preimage._validation import (
     check_weights,
     generator,
 )
+from preimage.estimators._finite_results import FiniteResults
 from preimage.kernels import Gaussian, Kernel, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.persistence import Saved
@@ -88,7 +89,7 @@ def _best_has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-class WidthSearch(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
+class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, BaseEstimator):
     r"""Choose the width of a kernel by how far apart it places class means, and fit an estimator with it.
 
     For a grid of widths γ, the Gram matrix of class means :math:`m_j = \frac{1}{N_j} \sum_{i \in j} \varphi(x_i)` in

@@ -19,6 +19,7 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import StrOptions, check_parameters, count_rows, generator, require_on_host
 from preimage.calibration._comparison import SCORINGS, predicted_codes
 from preimage.calibration._threshold import Probabilities
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._training_rows import TrainingRows
 from preimage.persistence import Saved
 from preimage.renormalization._corrections import METHODS, Calibration
@@ -58,7 +59,7 @@ def _inner_has(name: str) -> Callable[["Renormalized"], bool]:
     return check
 
 
-class Renormalized(ReportsProgress, MetaEstimatorMixin, Saved, BaseEstimator):
+class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, BaseEstimator):
     r"""A transformer or classifier whose values for new points are distributed as those for training points.
 
     With more variables than samples, principal components, kernel principal components and decision functions are

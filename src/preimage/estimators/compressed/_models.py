@@ -36,6 +36,7 @@ from preimage._validation import (
     generator,
     require_on_host,
 )
+from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
 from preimage.feature_space import Expansion
@@ -51,7 +52,7 @@ from preimage.solvers import Preimage, PreimageResult, TargetSolver, as_preimage
 DEFAULT_TOLERANCE = 0.005
 
 
-class Compressed(ReportsProgress, Saved, BaseEstimator):
+class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
     """What compressed machines of all kinds share.
 
     `fit` trains the original and compresses it; `compress` does the same to a model that is fitted already.

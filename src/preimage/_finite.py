@@ -1,0 +1,127 @@
+"""Results that are not finite numbers: how they are noticed, and what is said about them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import array_namespace, is_chunked, is_foreign, is_sparse, itemsize, to_numpy
+from preimage._typing import Array, Rows
+
+# Entries up to which finite values are looked for one by one: below it the call costs more than the work. A sum over
+# more entries is faster, and is not finite if one of them is not; where it overflows by itself, the slow check decides.
+FEW_ENTRIES = 10_000
+
+# The public method that works at present, as "KernelPCA.transform", for messages of what it calls.
+_method: ContextVar[str] = ContextVar("method", default="This calculation")
+
+
+def current_method() -> str:
+    """Estimator and public method that work at present, as "KernelPCA.transform"."""
+    return _method.get()
+
+
+@contextmanager
+def working_method(name: str) -> Iterator[None]:
+    """Say that a public method works inside the `with` statement; NumPy does not warn there of what becomes an error.
+
+    Threads that work for this one inherit both.
+    """
+    token = _method.set(name)
+    try:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            yield
+    finally:
+        _method.reset(token)
+
+
+def is_finite(values: Array) -> bool:
+    """Whether an array of floating numbers, dense or sparse, of any library, has neither NaN nor infinity."""
+    if type(values) is not np.ndarray:
+        values = values.data if is_sparse(values) else values
+        xp = array_namespace(values)
+        return bool(xp.all(xp.isfinite(values)))
+    if values.size >= FEW_ENTRIES:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(values.sum()):
+                return True
+    return bool(np.isfinite(values).all())
+
+
+def finite_result(values: Array, rows: Rows = None, training: Array = None, who: str | None = None) -> Array:
+    """`values`, which come from `rows`; refused if they are not finite, with the first row and how large it is.
+
+    Parameters
+    ----------
+    values : array of shape (q, ...)
+        Of any library. What is not floating, or lazy, comes back unseen.
+    rows : array of shape (q, d), optional
+        The inputs that the values belong to.
+    training : array of shape (n, d), optional
+        Inputs that the model was fitted to.
+    who : str, optional
+        Estimator and method; by default those that work at present.
+    """
+    if not _is_floating(values) or is_finite(values):
+        return values
+    bad = ~np.isfinite(to_numpy(values))
+    row = int(np.argmax(bad.reshape(bad.shape[0], -1).any(axis=1))) if bad.ndim else 0
+    raise ValueError(
+        f"{who or current_method()} gives numbers that are not finite, first for row {row}"
+        f"{_size_of_row(rows, row, bad.shape, training)}. {_remedy(values)}"
+    )
+
+
+def refuse_overflowing_fit(name: str, values: Array, X: Rows = None) -> None:
+    """Refuse a fit of which the attribute `name` is not finite; X is what was fitted."""
+    if not _is_floating(values) or is_finite(values):
+        return
+    size = _largest(X)
+    inputs = "" if size is None else f" Entries of X reach {size:.3g} in absolute value."
+    raise ValueError(
+        f"{current_method()} has no finite solution for these data: `{name}` overflows or is undefined.{inputs} "
+        f"{_remedy(values)}"
+    )
+
+
+def _is_floating(values: Any) -> bool:
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind == "f"
+    if is_chunked(values) or not hasattr(values, "dtype"):
+        return False
+    return "float" in str(values.dtype)
+
+
+def _size_of_row(rows: Rows, row: int, shape: tuple[int, ...], training: Array) -> str:
+    """How large a row is, and the training data: part of a sentence, empty where nothing is known."""
+    values, known = _numbers(rows), _largest(training)
+    if values is None or not shape or values.ndim != 2 or values.shape[0] != shape[0]:
+        return ""
+    found = f", whose entries reach {np.abs(values[row]).max(initial=0.0):.3g} in absolute value"
+    return found if known is None else f"{found} (those of the training data {known:.3g})"
+
+
+def _largest(X: Any) -> float | None:
+    """The largest absolute value, where X has numbers that can be looked at."""
+    values = _numbers(X)
+    return None if values is None else float(np.abs(values).max(initial=0.0))
+
+
+def _numbers(X: Any) -> np.ndarray | None:
+    """X as an array of numbers, for a message; None where it has none, or none in memory."""
+    if X is None or is_chunked(X) or hasattr(X, "__next__"):
+        return None
+    try:
+        return np.asarray(to_numpy(X) if is_sparse(X) or is_foreign(X) else X, dtype=float)
+    except (TypeError, ValueError):  # text, or rows that only the estimator understands
+        return None
+
+
+def _remedy(values: Array) -> str:
+    precise = ", or pass float64, whose range is larger" if itemsize(values.dtype) == 4 else ""
+    return (
+        "Kernel values overflow where inputs are too large: scale the inputs (StandardScaler), choose a bounded kernel "
+        f"such as the Gaussian, or a smaller degree or width{precise}."
+    )

@@ -1,0 +1,145 @@
+"""Public methods of estimators give finite numbers, or an error that says what to do."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+from sklearn.utils.metaestimators import available_if
+
+from preimage._finite import finite_result, refuse_overflowing_fit, working_method
+from preimage._typing import Array, Rows
+
+FITS = ("fit", "partial_fit", "fit_transform", "fit_predict")
+# Those of inputs, of coordinates, and of the model alone.
+QUERIES = (
+    "transform",
+    "decision_function",
+    "predict",
+    "predict_proba",
+    "score_samples",
+    "reconstruction_error",
+    "denoise",
+    "staged_predict",
+)
+OTHERS = (
+    "inverse_transform",
+    "find_preimages",
+    "navigate",
+    "component_preimages",
+    "component_images",
+    "cluster_preimages",
+    "score",
+)
+
+
+class FiniteResults:
+    """Mixed into estimators: results of public methods, and what fits find, are finite or refused.
+
+    NumPy's warnings of overflow are off inside the methods, since an error says the same of the result, and more.
+    Methods are wrapped when a class is made, so that none can be forgotten. scikit-learn wraps `transform` and
+    `fit_transform` afterwards, and makes data frames of what was looked at here.
+    """
+
+    #: Fitted attributes that may be infinite or NaN by their meaning.
+    _unbounded_attributes: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        for name in (*FITS, *QUERIES, *OTHERS):
+            method = inspect.getattr_static(cls, name, None)
+            if method is not None and not _is_left_alone(method):
+                setattr(cls, name, _wrapped(method, _fitting if name in FITS else _answering))
+        super().__init_subclass__(**options)
+
+
+def _is_left_alone(method: Any) -> bool:
+    """Whether a method was wrapped in a base class, or is one of scikit-learn's, which call ours."""
+    return hasattr(method, "_gives_finite_results") or method.__module__.startswith("sklearn.")
+
+
+def _wrapped(method: Any, wrap: Callable[[Any], Any]) -> Any:
+    """The method or, where it exists under a condition only, the method that exists under it."""
+    if inspect.isfunction(method):
+        found: Any = wrap(method)
+    else:
+        found = available_if(method.check)(wrap(method.fn))
+    found._gives_finite_results = True
+    return found
+
+
+def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
+    compares_rows = method.__name__ in QUERIES
+
+    @wraps(method)
+    def answering(self: Any, *arguments: Any, **options: Any) -> Any:
+        name = f"{type(self).__name__}.{method.__name__}"
+        with working_method(name):
+            result = method(self, *arguments, **options)
+            if isinstance(result, Iterator):
+                return _each_looked_at(self, result, name)
+            rows = arguments[0] if arguments and compares_rows else None
+            return _looked_at(self, result, rows, name)
+
+    return answering
+
+
+def _fitting(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def fitting(self: Any, *arguments: Any, **options: Any) -> Any:
+        name = f"{type(self).__name__}.{method.__name__}"
+        before = dict(vars(self))
+        with working_method(name):
+            result = method(self, *arguments, **options)
+            rows = arguments[0] if arguments else options.get("X")
+            try:
+                for attribute, values in _fitted_numbers(self):
+                    refuse_overflowing_fit(attribute, values, rows)
+            except ValueError:
+                self.__dict__.clear()  # a model of NaN must not answer questions: it is as it was before
+                self.__dict__.update(before)
+                raise
+            return result if result is self else _looked_at(self, result, rows, name)
+
+    return fitting
+
+
+def _looked_at(estimator: Any, result: Any, rows: Rows, name: str) -> Any:
+    """The result of a method, of which the numbers are finite."""
+    values = getattr(result, "points", result)  # of a `PreimageResult`
+    try:
+        finite_result(values, who=name)
+    except ValueError:  # what was fitted is looked for only now
+        finite_result(values, rows, _training_points(estimator), name)
+    return result
+
+
+def _each_looked_at(estimator: Any, results: Iterator[Any], name: str) -> Iterator[Any]:
+    done = object()
+    while True:
+        with working_method(name):
+            result = next(results, done)
+        if result is done:
+            return
+        yield _looked_at(estimator, result, None, name)
+
+
+def _fitted_numbers(estimator: Any) -> Iterator[tuple[str, Array]]:
+    """Names and values of what a fit has found: arrays, and coefficients of vectors in feature space."""
+    for name, value in vars(estimator).items():
+        if not name.endswith("_") or name.startswith("_") or name in estimator._unbounded_attributes:
+            continue
+        value = getattr(value, "frame", value)
+        value = getattr(value, "coefficients", value)
+        if hasattr(value, "dtype"):
+            yield name, value
+
+
+def _training_points(estimator: Any) -> Array | None:
+    """Points of the training set, if the model has some and they are inputs."""
+    inner = getattr(estimator, "best_estimator_", None) or getattr(estimator, "estimator_", None)
+    model = estimator if inner is None else inner
+    if hasattr(model, "support_vectors_"):
+        return model.support_vectors_
+    subspace = getattr(model, "subspace_", None)
+    vectors = getattr(model, "expansion_", getattr(model, "centers_", None)) if subspace is None else subspace.frame
+    return None if vectors is None or vectors.kernel.points_are_row_numbers else vectors.points

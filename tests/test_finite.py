@@ -1,0 +1,104 @@
+"""Results that are not finite: what is noticed, and what is said."""
+
+import warnings
+
+import numpy as np
+import pytest
+from all_estimators import MODELS, X, public_estimators
+
+from preimage import EmpiricalKernelMap, KernelPCA
+from preimage._arrays import array_namespace
+from preimage._finite import FEW_ENTRIES, finite_result, is_finite, refuse_overflowing_fit, working_method
+from preimage.estimators._finite_results import FITS, OTHERS, QUERIES, FiniteResults
+from preimage.kernels import Exponential
+
+
+@pytest.mark.parametrize("size", [1, FEW_ENTRIES + 1])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_one_number_that_is_not_finite_is_found(xp, size, bad):
+    values = np.full((size, 2), 1e-3)
+    assert is_finite(xp.asarray(values))
+    values[size // 2, 1] = bad
+    assert not is_finite(xp.asarray(values))
+
+
+def test_finite_numbers_with_an_infinite_sum_are_finite():
+    assert is_finite(np.full(FEW_ENTRIES + 1, 1e308))
+
+
+def test_the_message_names_method_row_size_and_remedy(xp):
+    rows = np.array([[1.0, 2.0], [3.0, -4e200]])
+    values = xp.asarray(np.array([[1.0], [np.inf]]))
+    values = array_namespace(values).astype(values, array_namespace(values).float32)
+    with working_method("KernelPCA.transform"), pytest.raises(ValueError) as error:
+        finite_result(values, xp.asarray(rows), xp.asarray(np.array([[-7.0]])))
+    for part in ("KernelPCA.transform", "row 1", "4e+200", "training data 7", "scale", "float64"):
+        assert part in str(error.value)
+
+
+@pytest.mark.parametrize("values", [np.array(["a"]), np.array([1]), None, [np.nan], np.array([None], dtype=object)])
+def test_what_is_no_array_of_floating_numbers_is_left_alone(values):
+    assert finite_result(values) is values
+
+
+def test_the_message_of_a_fit_names_the_attribute_and_the_size_of_the_data():
+    with working_method("KernelPCA.fit"), pytest.raises(ValueError, match=r"KernelPCA.fit .*eigenvalues_.*1e\+200"):
+        refuse_overflowing_fit("eigenvalues_", np.array([np.inf]), [[1e200]])
+
+
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda each: each.__name__)
+def test_all_public_methods_of_all_estimators_are_looked_at(estimator):
+    assert issubclass(estimator, FiniteResults)
+    for name in (*FITS, *QUERIES, *OTHERS):
+        method = vars(estimator).get(name)
+        assert method is None or hasattr(method, "_gives_finite_results"), name
+
+
+def test_a_query_that_overflows_is_refused_without_warnings():
+    model = KernelPCA(2, kernel=Exponential(1.0)).fit(X)
+    far = np.vstack([X[:3], np.full((1, X.shape[1]), 1e4)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=r"KernelPCA.transform .* row 3, .* 1e\+04 .*training data 7"):
+            model.transform(far)
+
+
+def test_a_chunk_that_overflows_is_refused_when_it_is_computed():
+    da = pytest.importorskip("dask.array")
+    model = KernelPCA(2, kernel=Exponential(1.0)).fit(X)
+    far = model.transform(da.from_array(np.vstack([X, np.full((3, X.shape[1]), 1e4)]), chunks=(len(X), -1)))
+    with pytest.raises(ValueError, match=r"KernelPCA.transform .* row 0, .* 1e\+04"):
+        far.compute()
+
+
+def test_a_fit_that_overflows_is_refused_and_leaves_the_model_as_it_was():
+    model = KernelPCA(2, kernel=Exponential(1.0)).fit(X)
+    before = model.transform(X)
+    with pytest.raises(ValueError):
+        model.fit(1e5 * X)
+    np.testing.assert_array_equal(model.transform(X), before)
+
+
+def test_a_plain_kernel_map_that_overflows_says_so():
+    model = EmpiricalKernelMap(Exponential(1.0)).fit(X)
+    with pytest.raises(ValueError, match=r"EmpiricalKernelMap\.transform"):
+        model.transform(1e5 * X)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_far_queries_get_finite_numbers_or_an_error_without_warnings(name):
+    model, messages = MODELS[name](), []
+    for size in (1e20, 1e155, 1e307):  # above, scikit-learn's own checks warn
+        for method in QUERIES:
+            if not hasattr(model, method):
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)
+                try:
+                    found = getattr(model, method)(np.sign(X[:3] - X.mean()) * size)
+                except ValueError as error:
+                    messages.append(str(error))
+                    continue
+            if method != "staged_predict":
+                assert np.asarray(found).dtype.kind != "f" or np.isfinite(found).all(), (method, size)
+    assert all("finite" in message or "large" in message for message in messages), messages
