@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_files import arrays_of, document_of, with_arrays, with_document, without_checksum
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestClassifier
@@ -52,9 +53,8 @@ from preimage.machines import (
     Regression,
 )
 from preimage.persistence._file import from_bytes, to_bytes
-from preimage.persistence._tensors import from_safetensors, to_safetensors
 
-safetensors = pytest.importorskip("safetensors", reason="files are safetensors")
+safetensors = pytest.importorskip("safetensors.numpy", reason="files are compared with those of the library")
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(6, 4))
@@ -93,20 +93,6 @@ def machine(kernel=None, output=None, points=POINTS, **fields):
 
 def again(value):
     return from_bytes(to_bytes(value))
-
-
-def document_of(data):
-    size = int.from_bytes(data[:8], "little")
-    return json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["preimage"])
-
-
-def with_document(data, document):
-    """The same arrays under another description."""
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + size])
-    header["__metadata__"]["preimage"] = document if isinstance(document, str) else json.dumps(document)
-    text = json.dumps(header).encode()
-    return len(text).to_bytes(8, "little") + text + data[8 + size :]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -335,10 +321,19 @@ def test_another_version_of_scikit_learn_is_told():
         from_bytes(with_document(data, document_of(data) | {"scikit-learn": "0.1.2"}))
 
 
-def test_without_safetensors_the_error_names_the_extra(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
-    with pytest.raises(ImportError, match=r"preimage\[persist\]"):
-        to_bytes(machine())
+def test_files_are_those_of_the_safetensors_library(tmp_path):
+    preimage.save(KernelPCA(2, gamma=0.1).fit(POINTS), tmp_path / "model.safetensors")
+    data = (tmp_path / "model.safetensors").read_bytes()
+    theirs, ours = safetensors.load(data), arrays_of(data)
+    assert theirs.keys() == ours.keys()
+    for name, array in ours.items():
+        np.testing.assert_array_equal(theirs[name], array)
+        assert theirs[name].dtype == array.dtype and theirs[name].shape == array.shape
+
+
+def test_files_of_before_have_no_checksum_and_are_read():
+    original = machine()
+    np.testing.assert_array_equal(from_bytes(without_checksum(to_bytes(original)))(POINTS), original(POINTS))
 
 
 class Bomb:
@@ -609,12 +604,13 @@ def test_fitted_models_that_cannot_work_are_refused(name, value):
 )
 def test_sparse_points_that_would_be_read_beyond_their_end_are_refused(part, change):
     points = sparse.csr_array(POINTS)
-    document, tensors = from_safetensors(to_bytes(machine(points=points)))
-    array = next(array for name, array in tensors.arrays.items() if name.endswith(part))
+    data = to_bytes(machine(points=points))
+    arrays = arrays_of(data)
+    array = next(array for name, array in arrays.items() if name.endswith(part))
     for place, value in change.items():
         array[place] = value
     with pytest.raises(ValueError, match="does not fit its shape"):
-        from_bytes(to_safetensors(document, tensors))
+        from_bytes(with_arrays(data, arrays))
 
 
 def test_a_small_file_cannot_ask_for_endless_time():

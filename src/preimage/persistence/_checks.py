@@ -1,5 +1,6 @@
 """What loaded objects must satisfy, so that damaged or hostile files fail when they are read, with a clear message."""
 
+from contextlib import suppress
 from numbers import Integral
 from typing import Any
 
@@ -8,14 +9,18 @@ from sklearn.svm import OneClassSVM
 
 from preimage._arrays import is_sparse
 from preimage._typing import Array
+from preimage._warnings import ignored, ignored_of_others
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel, Patches, Warped
 from preimage.machines import Compression, KernelMachine, Output
+from preimage.persistence._tensors import Tensors
 
-# Patches build a matrix of pixels by pixels, 2 GB at this number: a small file must not fill the memory when loaded.
-MOST_PIXELS = 2**14
-# Likewise the graph of a warped kernel, a matrix of its points by its points that is made again.
-MOST_GRAPH_POINTS = 2**14
+# Patches build a matrix of pixels by pixels, and warped kernels one of their points by their points, of 2 GB at this
+# number: a small file must not fill the memory when its model is used.
+MOST_PIXELS = MOST_GRAPH_POINTS = 2**14
+# Models are tried when they are loaded unless that would take memory which the file does not: matrices of more rows
+# than this have more than 32 MB, and a dense row of more columns more than 8 MB.
+MOST_ROWS_TRIED, MOST_COLUMNS_TRIED = 2**11, 10**6
 # Kernels that a composed kernel may consist of. A part that a file refers to twice at each level, k = k + k, doubles
 # them: 30 such lines would keep every evaluation busy for hours. Evaluating this many takes seconds.
 MOST_PARTS = 10_000
@@ -32,6 +37,43 @@ def check_loaded(value: Any) -> None:
         _check_features(value)
     if hasattr(value, "compression_"):
         _check_compressed(value)
+
+
+def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
+    """Ask an estimator of ours about a row of zeros, and raise ValueError if it cannot answer.
+
+    Arrays that fit together cannot all be compared one by one; a model whose parts do not fit fails here.
+
+    Parameters
+    ----------
+    model : anything that a file holds
+    parts : list of objects
+        All that it is made of.
+    tensors : Tensors
+        The arrays of the file.
+    """
+    model = getattr(model, "best_estimator_", model)  # searches for denoising iterate, as long as the file says
+    d = getattr(model, "n_features_in_", None)
+    is_ours = type(model).__module__.startswith("preimage.") and hasattr(model, "fit")
+    methods = [name for name in ("predict", "transform") if hasattr(model, name)]
+    if not is_ours or d is None or not methods or any(map(_takes_memory, parts)):
+        return
+    if d > MOST_COLUMNS_TRIED:
+        _require(tensors.has_size(d), f"an array of {d} columns, as many as it takes; the file has none")
+        return
+    # Kernels that do not take a row of zeros, for instance, say so by ValueError.
+    try:
+        with np.errstate(all="ignore"), ignored_of_others(Warning), ignored(Warning), suppress(ValueError):
+            getattr(model, methods[0])(np.zeros((1, d)))
+    except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
+        raise ValueError(f"{type(model).__name__} of the file has parts that do not fit: {error}") from error
+
+
+def _takes_memory(part: Any) -> bool:
+    """Whether evaluating an object builds matrices that are larger than the file."""
+    if isinstance(part, Patches):
+        return int(np.prod(part.image_shape, dtype=float)) > MOST_ROWS_TRIED
+    return isinstance(part, Warped) and np.shape(part.points)[:1] > (MOST_ROWS_TRIED,)
 
 
 def _check_expansion(expansion: Expansion) -> None:
@@ -79,6 +121,8 @@ def _check_kernel(kernel: Kernel, points: Array) -> None:
                 f"at most {MOST_GRAPH_POINTS} points for a warped kernel, rows of an array; the file has "
                 f"{type(part.points).__name__} of shape {np.shape(part.points)}",
             )
+    if (d > MOST_COLUMNS_TRIED and is_sparse(points)) or any(map(_takes_memory, _parts(kernel))):
+        return
     try:
         with np.errstate(all="ignore"):
             values = kernel.blocks(points[:1], points[:1])(slice(None), slice(None))

@@ -1,21 +1,29 @@
 """`save` and `load`: one file format for every estimator."""
 
+import io
+import json
 import os
 import secrets
+import stat
 import warnings
 from pathlib import Path
-from typing import Any
+from textwrap import shorten
+from typing import Any, BinaryIO
 
 import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
+from preimage.persistence._checks import check_answers
+from preimage.persistence._safetensors import parts_of_file, read_file
 from preimage.persistence._state import Decoder, Encoder
-from preimage.persistence._tensors import from_safetensors, to_safetensors
+from preimage.persistence._tensors import Tensors
 
 FORMAT, VERSION = "preimage.model", 1
 # What `save` of compressed models wrote before every estimator had one.
 OLD_FORMAT = "preimage.kernel_machine"
+# Letters of an error about a file, five lines in a window.
+LONGEST_MESSAGE = 500
 _ENTRIES = {"format", "version", "library", "scikit-learn", "value"}
 
 
@@ -105,13 +113,13 @@ def load(path: str | os.PathLike) -> Any:
 
 def write(value: Any, path: str | os.PathLike) -> None:
     """Write plain values, arrays, registered objects, and lists, tuples and dicts of them; whole or not at all."""
-    data = to_bytes(value)
+    parts = _parts(value)
     path = Path(os.path.realpath(path))  # a link stays one: what it points to is replaced
     # A name of its own for every call: other threads and processes may write the same file.
     temporary = path.with_name(f".{secrets.token_hex(8)}.temporary")
     try:
         with temporary.open("xb") as file:
-            file.write(data)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())  # on the disk before it has the name, so that a power failure leaves no empty file
         os.replace(temporary, path)
@@ -121,15 +129,40 @@ def write(value: Any, path: str | os.PathLike) -> None:
 
 def read(path: str | os.PathLike) -> Any:
     """What `write` wrote; a ValueError that names the file for any other."""
-    data = Path(path).read_bytes()
     try:
-        return from_bytes(data)
+        check_is_file(path)
+        with open(path, "rb") as file:
+            return _value_of(file, os.fstat(file.fileno()).st_size)
     except ValueError as error:
         raise ValueError(f"{path} cannot be loaded. {error}") from error
 
 
+def check_is_file(path: str | os.PathLike) -> None:
+    """Raise unless `path` is a file with an end: opening a pipe would wait, and a device may have no end.
+
+    Raises
+    ------
+    ValueError
+        If it is a folder, a pipe or a device.
+    OSError
+        If there is nothing.
+    """
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise ValueError(f"It is {'a folder' if stat.S_ISDIR(mode) else 'a pipe or a device'}, not a file.")
+
+
 def to_bytes(value: Any) -> bytes:
     """The bytes of a file."""
+    return b"".join(_parts(value))
+
+
+def from_bytes(data: bytes) -> Any:
+    """What `to_bytes` was given; a ValueError that says what is wrong for any other bytes."""
+    return _value_of(io.BytesIO(data), len(data))
+
+
+def _parts(value: Any) -> list[Any]:
     import preimage
 
     encoder = Encoder()
@@ -141,24 +174,30 @@ def to_bytes(value: Any) -> bytes:
         "scikit-learn": sklearn.__version__ if encoder.uses_sklearn else None,
         "value": encoded,
     }
-    return to_safetensors(document, encoder.tensors)
+    text = json.dumps(document, allow_nan=False, separators=(",", ":"))
+    return parts_of_file(text, encoder.tensors.arrays)
 
 
-def from_bytes(data: bytes) -> Any:
-    """What `to_bytes` was given.
+def _value_of(file: BinaryIO, size: int) -> Any:
+    """What a file of `size` bytes holds.
 
     Names are looked up in a table, numbers must be finite where the writer's were, and parameters are checked. Nothing
-    in `data` is imported, called or unpickled.
+    in the file is imported, called or unpickled.
 
     Raises
     ------
     ValueError
-        If `data` are anything else, damaged, cut off, or of another version; the message says which.
+        If it is anything else, damaged, cut off, or of another version; the message says which.
     """
-    document, tensors = from_safetensors(data)
-    _check_document(document)
+    try:
+        document, arrays = read_file(file, size)
+        _check_document(document)
+        decoder = Decoder(Tensors(arrays))
+        value = decoder.decode(document["value"])
+        check_answers(value, decoder.made, decoder.tensors)
+    except ValueError as error:  # which may quote the file, of any length
+        raise ValueError(shorten(str(error), LONGEST_MESSAGE)) from error
     written = document["scikit-learn"]
-    value = Decoder(tensors).decode(document["value"])
     if written is not None and written != sklearn.__version__:
         warnings.warn(
             InconsistentVersionWarning(

@@ -43,6 +43,9 @@ from preimage.persistence._tensors import Tensors
 # A pipeline in a search in a pipeline, whose kernel is a sum of sums, is 30 levels deep. Each level takes four frames
 # of Python's stack, which has 1000: a file nested ten times deeper would exhaust it.
 DEEPEST = 100
+# NumPy gives every text of an array the length of the longest one, four bytes per letter: one long text among many
+# short ones would fill the memory.
+MOST_TEXT = 64 * 2**20
 # Classes of these packages keep what they learned as attributes, in addition to their parameters. All others with
 # parameters (kernels, solvers, selectors, ...) are values, which consist of their parameters.
 _LEARNING = ("estimators.", "renormalization.", "model_selection.", "sklearn.")
@@ -152,11 +155,11 @@ class Encoder:
 
 
 class Decoder:
-    """Puts together what `Encoder` took apart; a ValueError for anything else."""
+    """Puts together what `Encoder` took apart; a ValueError for anything else. `made` has all objects afterwards."""
 
     def __init__(self, tensors: Tensors):
         self.tensors = tensors
-        self._made: list[Any] = []
+        self.made: list[Any] = []
 
     def decode(self, item: Any, depth: int = 0) -> Any:
         """The value that `item` of the JSON stands for."""
@@ -165,7 +168,7 @@ class Decoder:
         if item is None or isinstance(item, (bool, str)):
             return item
         if isinstance(item, (int, float)):
-            if not abs(item) < 2**63 and not isinstance(item, float):
+            if not (math.isfinite(item) if isinstance(item, float) else abs(item) < 2**63):
                 raise ValueError(f"The file has a number beyond all that we write: {item!r:.60}.")
             return item
         if isinstance(item, list):
@@ -192,14 +195,14 @@ class Decoder:
             check_loaded(value)
         except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
             raise ValueError(f"{item['class']} of the file has parts that do not fit: {error}") from error
-        self._made.append(value)
+        self.made.append(value)
         return value
 
     def _again(self, item: dict[str, Any], depth: int) -> Any:
         number = item["object"]
-        if set(item) != {"object"} or type(number) is not int or not 0 <= number < len(self._made):
+        if set(item) != {"object"} or type(number) is not int or not 0 <= number < len(self.made):
             raise ValueError(f"The file refers to an object that it does not have: {item!r:.60}.")
-        return self._made[number]
+        return self.made[number]
 
     def _array(self, item: dict[str, Any], depth: int) -> Any:
         return self.tensors.get(item)
@@ -215,6 +218,9 @@ class Decoder:
             raise ValueError(f"An array of text or objects in the file does not fit its shape {shape!r:.60}.")
         if (key == "strings" or item["type"] == "U") and not all(isinstance(each, str) for each in items):
             raise ValueError(f"An array of text in the file has other items: {items!r:.100}.")
+        longest = max(map(len, items), default=0) if item["type"] == "U" else 0
+        if 4 * longest * len(items) > MOST_TEXT:
+            raise ValueError(f"{len(items)} texts of the file would take {longest} letters each.")
         # np.array(items) would turn items that are sequences into further axes.
         array = np.empty(len(items), dtype=object)
         array[:] = items

@@ -1,6 +1,5 @@
-"""Arrays by name and one JSON document, as safetensors bytes."""
+"""Arrays by name, and references that stand for them in JSON."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -8,23 +7,9 @@ from scipy import sparse
 
 from preimage._arrays import is_foreign, is_sparse, to_numpy
 from preimage._typing import Array
+from preimage.persistence._safetensors import TYPES
 
-# The entry of the header that holds our JSON; safetensors allows strings only.
-ENTRY = "preimage"
-_TYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "<i1",
-    "U64": "<u8",
-    "U32": "<u4",
-    "U16": "<u2",
-    "U8": "<u1",
-    "BOOL": "?",
-}
-_WRITABLE = {code.lstrip("<") for code in _TYPES.values()} | {"b1"}
+_WRITABLE = {np.dtype(code) for code in TYPES.values()}
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 
 
@@ -57,9 +42,13 @@ class Tensors:
             return self._csr(**reference)
         raise ValueError(f"The file refers to an array in an unknown way: {reference!r:.100}.")
 
+    def has_size(self, size: int) -> bool:
+        """Whether an array that was asked for has as many rows or columns."""
+        return any(size in array.shape for array in self._read.values())
+
     def _put_dense(self, name: str, array: Array) -> dict[str, Any]:
         array = to_numpy(array) if is_foreign(array) else np.asarray(array)
-        if array.dtype.kind not in "fiub" or array.dtype.newbyteorder("<").str.lstrip("<|") not in _WRITABLE:
+        if array.dtype.newbyteorder("<") not in _WRITABLE:
             raise TypeError(f"Arrays of {array.dtype} cannot be stored; `{name}` has this type. Use float64.")
         reference: dict[str, Any] = {"array": name}
         if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
@@ -67,7 +56,7 @@ class Tensors:
             array, reference["order"] = array.T, "F"
         if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
             reference["finite"] = False
-        self.arrays[name] = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+        self.arrays[name] = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
         return reference
 
     def _put_csr(self, name: str, array: Array) -> dict[str, Any]:
@@ -113,60 +102,3 @@ class Tensors:
         matrix = _SPARSE[kind]((data, indices, indptr), shape=tuple(shape))
         self._read[f"{sparse!s:.200} of {shape}"] = matrix
         return matrix
-
-
-def to_safetensors(document: dict[str, Any], tensors: Tensors) -> bytes:
-    """safetensors bytes of a JSON document and arrays."""
-    text = json.dumps(document, allow_nan=False, separators=(",", ":"))
-    return _safetensors("numpy").save(tensors.arrays, metadata={ENTRY: text})
-
-
-def from_safetensors(data: bytes) -> tuple[Any, Tensors]:
-    """Document and `Tensors` of safetensors bytes; ValueError, and nothing executed, for any other bytes."""
-    safetensors = _safetensors()
-    # safetensors begins with the length of its header, which may look like anything, and then has a brace.
-    if data[:2] in (b"\x80\x04", b"\x80\x05", b"PK") and data[8:9] != b"{":
-        kind = "a ZIP archive, such as skops or PyTorch write" if data[:2] == b"PK" else "a pickle, which may hold code"
-        raise ValueError(f"The file is {kind}, not safetensors; it was not opened. Files of `save` can be loaded.")
-    try:
-        flat = safetensors.deserialize(data)
-        size = int.from_bytes(data[:8], "little")
-        header = json.loads(data[8 : 8 + size])
-        text = (header.get("__metadata__") or {}).get(ENTRY)
-    except (safetensors.SafetensorError, ValueError, RecursionError, AttributeError) as error:
-        raise ValueError(f"The file is damaged, cut off, or not safetensors: {error}") from error
-    if not isinstance(text, str):
-        raise ValueError(f"The file holds tensors but no model of preimage: its header has no entry {ENTRY!r}.")
-    try:
-        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"The description of the model in the file is not the JSON that we write: {error}") from error
-    return document, Tensors({name: _array(name, view) for name, view in flat})
-
-
-def _array(name: str, view: dict[str, Any]) -> np.ndarray:
-    if view["dtype"] not in _TYPES:
-        raise ValueError(f"The array {name!r:.60} of the file has the type {view['dtype']}, which we do not write.")
-    # A copy: aligned, writable, and without the whole file behind it.
-    return np.frombuffer(view["data"], dtype=_TYPES[view["dtype"]]).reshape(view["shape"]).copy()
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("a name occurs twice.")
-    return dict(pairs)
-
-
-def _refuse_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number.")
-
-
-def _safetensors(part: str | None = None) -> Any:
-    try:
-        import safetensors
-        import safetensors.numpy
-    except ImportError as error:
-        raise ImportError(
-            'Files of models are safetensors, which is not installed. Type: pip install "preimage[persist]"'
-        ) from error
-    return safetensors if part is None else getattr(safetensors, part)
