@@ -32,6 +32,7 @@ LAYERS = [
         "_typing",
         "_warnings",
         "_memory",
+        "_output_files",
         "_progress",
         "_dask",
         "_finite",

@@ -4,8 +4,9 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from preimage._output_files import are_distinct, check_not_inputs, check_writable
 from preimage.cli._errors import FileError, UsageError
-from preimage.cli.tables._files import check_not_inputs, check_writable
+from preimage.cli.tables._pictures import PICTURES
 
 FIGURES = (".png", ".pdf", ".svg")
 
@@ -27,12 +28,12 @@ def check_outputs(
         Whether the first output is a folder.
     """
     paths = [path for path in outputs.values() if path is not None]
-    check_not_inputs(paths, tuple(inputs))
-    if len({path.resolve() for path in paths}) < len(paths):
+    check_not_inputs(paths, inputs, PICTURES)
+    if not are_distinct(paths):
         names = [name for name, path in outputs.items() if path is not None]
         raise UsageError(f"{', '.join(names[:-1])} and {names[-1]} need different names.")
     for number, path in enumerate(paths):
-        check_writable(path, force, folder=is_folder and number == 0)
+        check_writable(path, force, PICTURES if is_folder and number == 0 else ())
     return paths
 
 

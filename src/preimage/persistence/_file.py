@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import secrets
 import stat
 import warnings
 from pathlib import Path
@@ -14,6 +13,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
+from preimage._output_files import replacing
 from preimage.persistence._checks import check_answers
 from preimage.persistence._safetensors import parts_of_file, read_file
 from preimage.persistence._state import Decoder, Encoder
@@ -114,17 +114,8 @@ def load(path: str | os.PathLike) -> Any:
 def write(value: Any, path: str | os.PathLike) -> None:
     """Write plain values, arrays, registered objects, and lists, tuples and dicts of them; whole or not at all."""
     parts = _parts(value)
-    path = Path(os.path.realpath(path))  # a link stays one: what it points to is replaced
-    # A name of its own for every call: other threads and processes may write the same file.
-    temporary = path.with_name(f".{secrets.token_hex(8)}.temporary")
-    try:
-        with temporary.open("xb") as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())  # on the disk before it has the name, so that a power failure leaves no empty file
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as aside, aside.open("wb") as file:
+        file.writelines(parts)
 
 
 def read(path: str | os.PathLike) -> Any:

@@ -181,7 +181,7 @@ def test_folders_with_other_files_are_never_replaced(pictures, tmp_path):
     (tmp_path / "clean").mkdir()
     (tmp_path / "clean" / "thesis.tex").write_text("precious")
     result = run(pictures, tmp_path / "clean", *FAST, "--force")
-    assert result.exit_code == 3 and "not PNG" in result.output
+    assert result.exit_code == 3 and "other files than .png" in result.output
     assert (tmp_path / "clean" / "thesis.tex").exists()
 
 

@@ -89,7 +89,7 @@ def test_mistakes_are_named_and_leave_nothing(table, tmp_path):
     for arguments, message in [
         ([tmp_path / "holes.csv", tmp_path / "clean.csv"], "row 2, column 'b'"),
         ([table, tmp_path / "clean.npz"], "written as .csv, .npy or .parquet"),
-        ([tmp_path, tmp_path / "clean.csv"], "cannot be read in chunks"),
+        ([tmp_path, tmp_path / "clean.csv", "--no-figure"], "cannot be read in chunks"),
         ([tmp_path / "none.csv", tmp_path / "clean.csv"], "does not exist"),
     ]:
         result = run(*arguments, *FIXED, "--landmarks", "10")

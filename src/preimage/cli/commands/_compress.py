@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from preimage._output_files import replacing
 from preimage.cli import _options
 from preimage.cli._console import console, plain_errors, speaker
 from preimage.cli._errors import UsageError
@@ -23,7 +24,7 @@ from preimage.cli.runs._compress import (
     summarize,
     write_model,
 )
-from preimage.cli.tables._files import FORMATS, read, replacing
+from preimage.cli.tables._files import FORMATS, read
 
 
 def compress_command(

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import preimage
+from preimage._output_files import replacing
 from preimage.cli import _options
 from preimage.cli._console import console, plain_errors, speaker
 from preimage.cli._errors import DataError, FileError
@@ -23,7 +24,6 @@ from preimage.cli.tables._files import (
     Dataset,
     format_of,
     read,
-    replacing,
     stem_of,
     write,
 )
@@ -171,9 +171,9 @@ class Outputs:
     def write(self, outcome: Outcome, report: dict[str, Any]) -> None:
         """Write all files; they take their names together, after the last one is written."""
         with ExitStack() as stack:
-            temporary = lambda path: stack.enter_context(replacing(path))
+            temporary = lambda path, folder=False: stack.enter_context(replacing(path, folder))
             if not outcome.is_written:
-                write(temporary(self.data), outcome.after, self.kind)
+                write(temporary(self.data, self.kind == "folder"), outcome.after, self.kind)
             temporary(self.summary).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
             if self.figure is not None:
                 before, after = (_drawable(data, outcome.before) for data in (outcome.before, outcome.after))

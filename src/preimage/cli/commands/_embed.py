@@ -15,7 +15,7 @@ from preimage.cli._outputs import check_outputs, chosen_format
 from preimage.cli.runs._embed import Embedding, embed
 from preimage.cli.runs._file_model import read_model
 from preimage.cli.runs._partial import remains
-from preimage.cli.tables._files import format_of, replacing
+from preimage.cli.tables._files import format_of
 from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
 from preimage.estimators import KernelPCA
 
@@ -98,8 +98,7 @@ def embed_command(
         wish = Embedding(components, kernel, gamma, degree, coef0, None if exact else landmarks, method, seed)
         fitted, n_rows = embed(source, output, kind, wish, rows, resume, ready, say)
         if save_model is not None:
-            with replacing(save_model) as temporary:
-                fitted.save(temporary)
+            fitted.save(save_model)
         seconds = time.perf_counter() - started
         say(_report(fitted, n_rows, source, seconds))
         say("Wrote " + ", ".join(str(path) for path in written) + ".")

@@ -4,16 +4,17 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
+from preimage._output_files import fill_from, remove, replacing
 from preimage._progress import stage
 from preimage._typing import Array
 from preimage.cli._console import DataError, FileError, one_line
-from preimage.cli.tables._files import need, replacing
+from preimage.cli.tables._files import need
 from preimage.cli.tables._sources import Source
 from preimage.persistence._file import read, write
 
@@ -161,9 +162,8 @@ class PartialOutput:
         self.file.flush()
         os.fsync(self.file.fileno())  # the rows first, then the note that they are there
         note = _beside(self.output, ".json")
-        temporary = note.with_name(note.name + ".new")
-        temporary.write_text(json.dumps(self.state), encoding="utf-8")
-        os.replace(temporary, note)
+        with replacing(note) as aside:
+            aside.write_text(json.dumps(self.state), encoding="utf-8")
 
 
 @contextmanager
@@ -261,12 +261,9 @@ def _lock(file: BinaryIO, output: Path) -> None:
 
 
 def _discard(output: Path, but_part: bool = False) -> None:
-    ends = (".json", ".json.new", ".model", ".learning")
-    # A model or a note that was cut off has a name with a dot before it and the number of the process behind it.
-    half_written = output.parent.glob(f".{output.name}.part.*")
-    for path in [*(_beside(output, end) for end in ends), *half_written, *([] if but_part else [_beside(output)])]:
-        with suppress(FileNotFoundError):
-            path.unlink()
+    ends = (".json", ".model", ".learning")
+    for path in [*(_beside(output, end) for end in ends), *([] if but_part else [_beside(output)])]:
+        remove(path)
 
 
 def _beside(output: Path, end: str = "") -> Path:
@@ -275,12 +272,12 @@ def _beside(output: Path, end: str = "") -> Path:
 
 def _export(part: Path, output: Path, kind: str, names: list[str] | None) -> None:
     """Give the rows of the NumPy file `part` the name `output`, in the format `kind`; `names` are the columns."""
-    if kind == ".npy":
-        os.replace(part, output)
-        return
-    write = {".csv": _write_csv, ".parquet": _write_parquet}[kind]
-    with replacing(output) as temporary:
-        write(temporary, _matrices(part), names)
+    with replacing(output) as aside:
+        if kind == ".npy":
+            fill_from(part, aside)
+        else:
+            write = {".csv": _write_csv, ".parquet": _write_parquet}[kind]
+            write(aside, _matrices(part), names)
 
 
 def _matrices(part: Path) -> Iterator[Array]:

@@ -1,11 +1,7 @@
-"""Data files: readers, and writers that never leave a half-written file."""
+"""Data files: readers and writers."""
 
 import csv
-import os
-import shutil
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -107,7 +103,7 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
 
 
 def write(path: Path, data: Dataset, kind: str) -> None:
-    """Write data to a new file or folder in a format of `format_of`."""
+    """Write data to an empty file or folder in a format of `format_of`."""
     writers = {
         "folder": _write_pictures,
         ".csv": _write_csv,
@@ -135,59 +131,6 @@ def stem_of(path: Path) -> str:
     """The name of a file without its suffix, or both suffixes of a compressed scan."""
     double = next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), "")
     return path.name[: -len(double)] if double else path.stem
-
-
-def check_writable(path: Path, force: bool, folder: bool = False) -> None:
-    """Refuse, before any work is done, what could not or should not be written: a file, or a folder."""
-    if not path.absolute().parent.is_dir():
-        raise FileError(f"The folder {path.absolute().parent} does not exist. Create it first.")
-    if not path.exists():
-        return
-    if path.is_dir() != folder:
-        raise FileError(f"{path} is a {'file' if folder else 'folder'}; choose another name.")
-    if not force:
-        raise FileError(f"{path} exists. Choose another name, or add --force to replace it.")
-    if path.is_dir() and any(entry.suffix.lower() != ".png" for entry in path.iterdir()):
-        raise FileError(f"{path} holds files that are not PNG pictures; it is not replaced, even with --force.")
-
-
-def check_not_inputs(outputs: list[Path], inputs: tuple[Path | None, ...]) -> None:
-    """Refuse to write over what is read, also through links; None among the inputs are those not given."""
-    for path in outputs:
-        for given in inputs:
-            if given is not None and path.exists() and given.exists() and path.samefile(given):
-                raise FileError(f"{path} is an input; it is not replaced, even with --force. Choose another name.")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file next to `path`: it is renamed to `path` when the block succeeds, and removed when it fails."""
-    stem = stem_of(path)
-    temporary = path.with_name(f".{stem}.{os.getpid()}{path.name[len(stem) :]}")
-    try:
-        yield temporary
-        if path.is_dir():
-            _replace_folder(temporary, path)
-        else:
-            os.replace(temporary, path)
-    finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary)
-        else:
-            temporary.unlink(missing_ok=True)
-
-
-def _replace_folder(temporary: Path, path: Path) -> None:
-    """A folder cannot take the name of another in one step: the old one steps aside, and comes back on failure."""
-    aside = temporary.with_name(temporary.name + ".old")
-    try:
-        os.replace(path, aside)
-        os.replace(temporary, path)
-    except BaseException:
-        if aside.exists() and not path.exists():
-            os.replace(aside, path)
-        raise
-    shutil.rmtree(aside)
 
 
 def _check_numbers(path: Path, data: Dataset) -> None:

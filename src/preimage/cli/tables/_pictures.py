@@ -10,12 +10,14 @@ from preimage.cli.tables._optional import need
 
 # Grey levels of the kinds of pictures we read.
 WHITE = {"L": 255, "I;16": 65535}
+# Kinds of files that a folder of pictures holds.
+PICTURES = (".png",)
 
 
 def read_folder(path: Path) -> tuple[Array, tuple[int, int], list[tuple[str, str]]]:
     """One row per picture, their height and width, and their names and colour modes."""
     open_image = need("PIL.Image", "Pictures").open
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".png")
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in PICTURES)
     if not files:
         raise FileError(f"{path} holds no PNG pictures.")
     pictures: list[tuple[str, str]] = []
@@ -35,9 +37,8 @@ def read_folder(path: Path) -> tuple[Array, tuple[int, int], list[tuple[str, str
 
 
 def write_folder(path: Path, values: Array, shape: tuple[int, int], pictures: list[tuple[str, str]]) -> None:
-    """A new folder with one picture per row; without names and modes, grey ones that are numbered."""
+    """Fill an empty folder with one picture per row; without names and modes, grey ones that are numbered."""
     image = need("PIL.Image", "Pictures")
-    path.mkdir()
     pictures = pictures or [(f"{number:05d}.png", "L") for number in range(len(values))]
     for (name, mode), row in zip(pictures, values, strict=True):
         levels = np.rint(np.clip(row, 0, 1) * WHITE[mode]).reshape(shape)
