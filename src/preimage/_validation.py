@@ -3,6 +3,7 @@
 The only module that touches scikit-learn's private names.
 """
 
+import math
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -20,6 +21,7 @@ from preimage._arrays import (
     describe_device,
     epsilon,
     floating_type,
+    in_memory,
     is_chunked,
     is_foreign,
     is_sparse,
@@ -29,12 +31,14 @@ from preimage._arrays import (
     without_frame,
 )
 from preimage._finite import is_finite
+from preimage._memory import memory_budget
 from preimage._typing import Array, Rows, Seed, Targets
 
 __all__ = [
     "Interval",
     "Options",
     "StrOptions",
+    "all_rows",
     "blocks_of",
     "check_coordinate_shape",
     "check_coordinates",
@@ -121,6 +125,8 @@ def check_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, 
     """
     if is_foreign(X):
         return _check_foreign_points(estimator, X, reset=reset, min_samples=min_samples)
+    if is_chunked(X):
+        X = all_rows(type(estimator).__name__, X, getattr(estimator, "max_memory", None))
     if _is_plainly_right(X, min_samples) and _has_known_columns(estimator, X, reset):
         return X
     return validate_data(
@@ -147,6 +153,24 @@ def check_lazy_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int 
         _check_row_count(estimator, X, min_samples)
     _check_columns(estimator, X, reset)
     return X
+
+
+def all_rows(who: str, X: Rows, max_memory: float | str | None, instead: str = "Fit to some of the rows.") -> Rows:
+    """All rows of a Dask collection in this process; anything else as it is.
+
+    Whether they fit `max_memory` (see `memory_budget`) is seen before they come; `instead` is what to do otherwise.
+    """
+    if not is_chunked(X):
+        return X
+    rows = known_rows(without_frame(X))
+    needed, budget = math.prod(rows.shape) * rows.dtype.itemsize, memory_budget(max_memory, np.empty(0))
+    if needed > budget:
+        raise ValueError(
+            f"{who} needs all rows in this process: {' × '.join(map(str, rows.shape))} numbers take "
+            f"{needed / 1e9:.2g} GB, and {'max_memory' if max_memory else 'half of the free memory'} allows "
+            f"{budget / 1e9:.2g} GB. {instead}"
+        )
+    return in_memory(X)
 
 
 def check_finite_block(name: str, rows: Array) -> Array:

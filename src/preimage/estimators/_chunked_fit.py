@@ -2,13 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
-from preimage._arrays import in_memory, is_host, itemsize
-from preimage._memory import memory_budget
+from preimage._arrays import is_host
 from preimage._rows import Workers, workers_of
 from preimage._typing import Rows
-from preimage._validation import check_lazy_points, require_in_memory
+from preimage._validation import all_rows, check_lazy_points, require_in_memory
 from preimage.eigensolvers import Arpack, Dense, EigenOptions, Eigensolver
 from preimage.estimators._kernel_input import is_precomputed
 from preimage.feature_space import Gram
@@ -31,21 +28,15 @@ def gathered(estimator: Any, X: Rows, eigensolver: str | Eigensolver) -> tuple[R
         advice = f"Give {name} the kernel itself and the inputs, or pass X.compute()."
         require_in_memory(X, "A precomputed kernel needs its matrix", advice)
     rows = check_lazy_points(estimator, X, reset=True, min_samples=2)  # which counts the rows of unknown chunks
-    n, d = rows.shape
+    n = rows.shape[0]
     if n > MOST_ROWS_UNASKED and isinstance(eigensolver, str) and eigensolver == "auto":
         raise ValueError(
             f"{name} without landmarks would compute {n * n / 2:.0e} kernel values of these {n} rows in each of about "
             "ten passes. Give landmarks=500, say, to fit them in one pass; or eigensolver='block_krylov' if the exact "
             "result is worth the time."
         )
-    needed, budget = n * d * itemsize(rows.dtype), memory_budget(estimator.max_memory, np.empty(0))
-    if needed > budget:
-        raise ValueError(
-            f"{name} without landmarks keeps all rows: {n} × {d} numbers need {needed / 1e9:.2g} GB in this process, "
-            f"and max_memory allows {budget / 1e9:.2g} GB. Give landmarks=500, say, which leaves the rows where they "
-            "are, or raise max_memory."
-        )
-    return in_memory(X), workers_of(rows)
+    instead = "Give landmarks=500, say, which leaves the rows where they are, or raise max_memory."
+    return all_rows(f"{name} without landmarks", X, estimator.max_memory, instead), workers_of(rows)
 
 
 def is_for_workers(gram: Gram, options: EigenOptions, k: int, budget: int) -> bool:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._arrays import is_sparse
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import StrOptions, check_parameters, count_rows, generator, require_on_host
+from preimage._validation import StrOptions, all_rows, check_parameters, count_rows, generator, require_on_host
 from preimage.calibration._comparison import SCORINGS, predicted_codes
 from preimage.calibration._threshold import Probabilities
 from preimage.estimators._finite_results import FiniteResults
@@ -216,6 +216,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
     def transform(self, X: Rows) -> Array:
         """Corrected scores of X; rows of the training set keep theirs."""
         check_is_fitted(self)
+        X = all_rows("Renormalized", X, None)
         scores = self.estimator_.transform(X)
         return self._corrected(scores, X)
 
@@ -224,7 +225,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
     def fit_transform(self, X: Rows, y: Targets = None, sample_weight: Targets = None, groups: Targets = None) -> Array:
         """Fit, and return the scores of the training set, which need no correction."""
         self._fit(X, y, sample_weight, groups)
-        return self.estimator_.transform(X)
+        return self.estimator_.transform(all_rows("Renormalized", X, None))
 
     @available_if(_inner_has("inverse_transform"))
     def inverse_transform(self, Y: Array) -> Array:
@@ -251,6 +252,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
     def decision_function(self, X: Rows) -> Array:
         """Corrected decision values of X, of the shape that the estimator gives them."""
         check_is_fitted(self)
+        X = all_rows("Renormalized", X, None)
         return self._corrected(self.estimator_.decision_function(X), X)
 
     @available_if(_is_classifier)
@@ -282,6 +284,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
     def _fit(self, X: Rows, y: Targets, sample_weight: Targets, groups: Targets) -> None:
         check_parameters(self)
         require_on_host("Renormalized", X, DEVICE_ADVICE)
+        X, y, sample_weight, groups = (all_rows("Renormalized", each, None) for each in (X, y, sample_weight, groups))
         check_correctable("Renormalized", self.estimator, y)
         guard = self._guard(y)
         y = column_or_1d(y, warn=True) if _is_classifier(self) else y

@@ -29,6 +29,7 @@ from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
+    all_rows,
     check_coordinates,
     check_model_inputs,
     check_parameters,
@@ -112,6 +113,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         self
         """
         check_parameters(self)
+        X, y = (all_rows(type(self).__name__, each, None) for each in (X, y))
         _require_two_weighted_classes(self, y, fit_params.get("sample_weight"))
         template = self._template()
         last = template.steps[-1][1] if isinstance(template, Pipeline) else template
