@@ -395,7 +395,7 @@ class TestAllRows:
         assert_same_exact(KernelPCA(0.8).fit(X), KernelPCA(0.8).fit(layout(X, "even")), X[:20])
 
     def test_rows_that_do_not_fit_stay_where_they_are(self, X, nothing_computes):
-        with pytest.raises(ValueError, match=r"600 × 4 numbers need .* max_memory allows .* landmarks=500"):
+        with pytest.raises(ValueError, match=r"600 × 4 numbers take .* max_memory allows .* landmarks=500"):
             KernelPCA(2, max_memory=1000).fit(layout(X, "even"))
 
     def test_many_rows_must_be_asked_for(self, nothing_computes):
