@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check fuzz bench clean
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -22,8 +22,12 @@ check: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Hostile input for everything public; FUZZ_ARGS="--minutes 5 --only KernelPCA" for less.
+fuzz: $(INSTALLED)
+	$(BIN)/python tests/hostile/fuzz.py --minutes 60 --jobs auto $(FUZZ_ARGS)
+
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed/kernel_pca.py
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis

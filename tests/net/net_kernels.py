@@ -1,7 +1,6 @@
 """Random kernels by random algebra, and their values in extended precision, one formula per kernel."""
 
 import numpy as np
-from precise import LONG
 
 from preimage.kernels import (
     AdditiveChi2,
@@ -29,6 +28,8 @@ from preimage.kernels import (
     Sigmoid,
     Sum,
 )
+
+LONG = np.longdouble
 
 
 def random_kernel(rng, X, depth=2):

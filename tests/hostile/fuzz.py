@@ -1,0 +1,243 @@
+"""Hostile input for everything public, as long as one likes: `python tests/hostile/fuzz.py --minutes 60`.
+
+Question: is there input on which the library answers with a number that is not finite, an error that was not meant for
+users, a warning of NumPy, no answer at all, or on which it changes what it was given?
+
+Set-up: workers draw descriptions of problems with Hypothesis, run them and judge every call (`hostile_judge.py`).
+Findings are grouped by cause; the first of each is made shorter. One line per cause is printed at the end, and one
+description is saved per cause, which `--replay` runs again.
+
+Observe: "0 findings". Needs NumPy, SciPy, scikit-learn, hypothesis and the library; pandas where it is installed.
+"""
+
+import argparse
+import faulthandler
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+sys.path.insert(0, str(Path(__file__).parent))
+if (Path(__file__).parents[2] / "src" / "preimage").is_dir():
+    sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
+
+# Problems between two reports of a worker.
+BATCH = 100
+# Seconds for shortening one description, and of waiting after which a worker that says nothing is ended: several times
+# the limit of one call.
+SHRINKING, SILENCE = 10.0, 180.0
+# Address space that a worker may take beyond what it has after its imports. Problems have some dozens of rows.
+MEMORY = 3 * 2**30
+
+
+def main():
+    options = _options()
+    if options.replay:
+        sys.exit(_replay(options.replay))
+    if options.worker is not None:
+        return _work(options)
+    jobs = len(os.sched_getaffinity(0)) if options.jobs == "auto" else int(options.jobs)
+    seed = options.seed if options.seed is not None else int(time.time())
+    print(f"seed {seed}, {jobs} jobs, {options.minutes} minutes", flush=True)
+    report = Overseer(jobs, seed, options).run()
+    output = Path(options.output)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "report.json").write_text(json.dumps(report, indent=1))
+    (output / "failures.txt").write_text(_as_text(report))
+    (output / "examples").mkdir(exist_ok=True)
+    for group in report["findings"]:
+        (output / "examples" / (_file_name(group["cause"]) + ".json")).write_text(json.dumps(group, indent=1) + "\n")
+    print(_as_text(report))
+    sys.exit(1 if report["findings"] else 0)
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--jobs", default="auto", help="worker processes; auto: one per core")
+    parser.add_argument("--seed", type=int, help="default: the time")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="estimators or functions")
+    parser.add_argument("--output", default="fuzz", metavar="DIR", help="for report.json, failures.txt and examples")
+    parser.add_argument("--replay", metavar="FILE", help="run one saved example, or a description as JSON, and stop")
+    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--current", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _replay(text):
+    from hostile_problem import Problem
+    from hostile_run import run
+
+    path = Path(text)
+    values = json.loads(path.read_text() if text.endswith(".json") else text)
+    problem = Problem.from_json(values.get("problem", values))
+    findings = run(problem)
+    print(problem)
+    for finding in findings:
+        print(f"\n{finding.kind} in {finding.call}: {finding.cause}\n{finding.message}")
+    return 1 if findings else 0
+
+
+def _work(options):
+    """Run problems until the time is over; what came of a batch goes to the standard output as one line."""
+    import resource
+
+    from hostile_explore import drawer, explore
+
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (now + MEMORY, now + MEMORY))
+    end = time.monotonic() + 60 * options.minutes
+    first, current, draw, known = options.worker, Path(options.current), drawer(options.only), set()
+
+    def before(problem):
+        current.write_text(problem.to_json())
+        faulthandler.dump_traceback_later(SILENCE, exit=True)
+
+    while time.monotonic() < end:
+        count, calls, found = explore(draw, range(first, first + BATCH), end, before, SHRINKING, known)
+        print(json.dumps({"count": count, "calls": calls, "found": [_as_dict(*each) for each in found]}), flush=True)
+        first += BATCH
+
+
+def _as_dict(finding, problem, count):
+    return {**asdict(finding), "problem": json.loads(problem.to_json()), "count": count}
+
+
+class Overseer:
+    """Starts workers, starts them again when they die, and gathers what they find."""
+
+    def __init__(self, jobs, seed, options):
+        self.options, self.end = options, time.monotonic() + 60 * options.minutes
+        self.folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+        self.seed, self.count, self.calls, self.groups = seed, 0, 0, {}
+        self.started, self.jobs, self.number = time.monotonic(), jobs, 0
+
+    def run(self):
+        workers = [self._start() for _ in range(self.jobs)]
+        shown = time.monotonic()
+        while workers:
+            time.sleep(0.5)
+            for worker in list(workers):
+                self._read(worker)
+                if worker.process.poll() is not None:
+                    self._read(worker)
+                    workers.remove(worker)
+                    if worker.process.returncode != 0:
+                        self._died(worker)
+                    if time.monotonic() < self.end - 5:
+                        workers.append(self._start())
+            if time.monotonic() - shown > 60:
+                shown = time.monotonic()
+                print(f"{self.count} problems, {self.calls} calls, {len(self.groups)} causes", flush=True)
+        groups = sorted(self.groups.values(), key=lambda group: -group["count"])
+        taken = time.monotonic() - self.started
+        return {
+            "seed": self.seed,
+            "jobs": self.jobs,
+            "seconds": taken,
+            "problems": self.count,
+            "calls": self.calls,
+            "findings": groups,
+        }
+
+    def _start(self):
+        worker = Worker(self.folder / f"{self.number}", self.seed + 10**9 * self.number, self.end, self.options.only)
+        self.number += 1
+        return worker
+
+    def _read(self, worker):
+        for line in worker.lines():
+            batch = json.loads(line)
+            self.count += batch["count"]
+            self.calls += batch["calls"]
+            for found in batch["found"]:
+                self._add(found)
+
+    def _add(self, found):
+        known = self.groups.get(found["cause"])
+        if known is None:
+            self.groups[found["cause"]] = found
+            return
+        count = known["count"] + found["count"]
+        if len(json.dumps(found["problem"])) < len(json.dumps(known["problem"])):
+            self.groups[found["cause"]] = known = found
+        known["count"] = count
+
+    def _died(self, worker):
+        """The process ended by itself: a crash in compiled code, too much memory, or a call that cannot be stopped."""
+        if not worker.current.exists():
+            sys.exit(f"A worker could not start:\n{worker.errors()[-3000:]}")
+        problem = json.loads(worker.current.read_text())
+        stack = worker.errors()
+        place = re.findall(r'/preimage/([^"]+)", line (\d+) in (\w+)', stack)
+        where = "{}:{} in {}".format(*place[0]) if place else "an unknown place"
+        cause = f"process died (exit {worker.process.returncode}) at {where}"
+        self._add(
+            {
+                "cause": cause,
+                "kind": "died",
+                "call": problem["name"],
+                "message": stack[-1500:],
+                "problem": problem,
+                "count": 1,
+            }
+        )
+
+
+class Worker:
+    def __init__(self, path, seed, end, only):
+        self.current, self.out, self.err = path.with_suffix(".now"), path.with_suffix(".out"), path.with_suffix(".err")
+        minutes = (end - time.monotonic()) / 60
+        command = [
+            sys.executable,
+            __file__,
+            "--worker",
+            str(seed),
+            "--minutes",
+            str(minutes),
+            "--current",
+            str(self.current),
+        ]
+        command += ["--only", *only] if only else []
+        self.process = subprocess.Popen(command, stdout=self.out.open("wb"), stderr=self.err.open("wb"))
+        self.position = 0
+
+    def lines(self):
+        with self.out.open("rb") as file:
+            file.seek(self.position)
+            text = file.read()
+        complete = text[: text.rfind(b"\n") + 1]
+        self.position += len(complete)
+        return complete.decode().splitlines()
+
+    def errors(self):
+        return self.err.read_text(errors="replace")
+
+
+def _file_name(cause):
+    return re.sub(r"[^a-z0-9]+", "-", cause.lower()).strip("-")[:90]
+
+
+def _as_text(report):
+    total = sum(group["count"] for group in report["findings"])
+    lines = [
+        f"{report['problems']} problems, {report['calls']} calls in {report['seconds']:.0f} s "
+        f"on {report['jobs']} cores, seed {report['seed']}; {total} findings of {len(report['findings'])} causes"
+    ]
+    from hostile_problem import Problem
+
+    for group in report["findings"]:
+        lines.append(f"\n{group['count']} × {group['cause']}\n    {Problem.from_json(group['problem'])!r}")
+        lines.append("    " + group["message"].strip().replace("\n", "\n    "))
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

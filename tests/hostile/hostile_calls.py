@@ -1,0 +1,148 @@
+"""The calls that a description asks for: fits and all public methods of estimators, found by looking at the classes."""
+
+import inspect
+from functools import cache
+
+import hostile_paths  # noqa: F401
+import numpy as np
+from all_estimators import public_estimators
+from hostile_judge import Finding, judge, not_finite_attributes
+from hostile_problem import Case, scaled
+
+ESTIMATORS = {each.__name__: each for each in public_estimators()}
+# Methods that are not called, each with its reason.
+LEFT_OUT = {
+    "get_params": "scikit-learn's",
+    "set_params": "scikit-learn's",
+    "set_output": "scikit-learn's",
+    "get_metadata_routing": "scikit-learn's",
+    "set_callbacks": "scikit-learn's",
+    "get_feature_names_out": "no numbers",
+    "save": "files are tested by mutilation",
+    "to_onnx": "files are tested by mutilation",
+}
+# Methods that fit, or that want the training rows.
+FITTING = ("fit", "fit_transform", "fit_predict", "partial_fit", "fit_path", "sparse_path", "decompose", "path")
+ROUTES = ("fit", "fit_transform", "fit_predict", "partial_fit")
+
+
+@cache
+def methods_of(cls):
+    """Public methods, without those left out and requests of metadata routing."""
+    names = [name for name in dir(cls) if name[0] != "_" and name not in LEFT_OUT]
+    names = [name for name in names if not (name.startswith("set_") and name.endswith("_request"))]
+    is_data = lambda name: isinstance(inspect.getattr_static(cls, name), (property, str, int, float, tuple))
+    return tuple(name for name in names if not name.endswith("_") and not is_data(name))
+
+
+def _coordinates(case, model):
+    Y = case.coordinates
+    with np.errstate(over="ignore"):
+        return np.nan_to_num(scaled(Y.astype(float), case.problem.coordinates).astype(Y.dtype))
+
+
+def _classes(case, model):
+    return None if case.y is None else np.unique(np.asarray(case.y))
+
+
+# Values of arguments by their names: from the data and the fitted model.
+ARGUMENTS = {
+    "X": lambda case, model: case.Z,
+    "Y": _coordinates,
+    "A": lambda case, model: _coordinates(case, model)[:1],
+    "B": lambda case, model: _coordinates(case, model)[-1:],
+    "y": lambda case, model: case.query_y,
+    "sample_weight": lambda case, model: case.query_weights,
+    "groups": lambda case, model: np.arange(case.problem.n) // 2,
+    "n_components": lambda case, model: 1,
+    "start": lambda case, model: case.Z,
+    "diagonal": lambda case, model: np.ones(len(case.query_values)),
+    "cross_fit": lambda case, model: 2,
+    "alphas": lambda case, model: [1e-300, 1e-3, 1.0, 1e300],
+    "classes": _classes,
+    "steps": lambda case, model: 3,
+    "pairs": lambda case, model: case.X,
+    "noise_samples": lambda case, model: case.Z,
+}
+TRAINING_ARGUMENTS = {
+    **ARGUMENTS,
+    "X": lambda case, model: case.X,
+    "y": lambda case, model: case.y,
+    "sample_weight": lambda case, model: case.w,
+}
+# Arguments that are made from what `transform` returns.
+COORDINATES = {"Y", "A", "B"}
+# Optional arguments that are never given, each with its reason.
+NOT_GIVEN = {
+    "input_features": "names of columns",
+    "decomposition": "what another method returned",
+    "fit_params": "arguments of inner estimators",
+    "kwargs": "arguments of inner estimators",
+}
+OPTIONAL = (
+    "sample_weight",
+    "groups",
+    "n_components",
+    "start",
+    "diagonal",
+    "cross_fit",
+    "steps",
+    "pairs",
+    "noise_samples",
+)
+OPTIONAL += ("classes",)
+
+
+def call_of(model, name, case):
+    """A method as a function without arguments, and the arguments, which it may not change."""
+    makers = TRAINING_ARGUMENTS if name in FITTING else ARGUMENTS
+    method = getattr(model, name)
+    arguments = {}
+    for parameter in inspect.signature(method).parameters.values():
+        if parameter.name in NOT_GIVEN:
+            continue
+        required = parameter.default is inspect.Parameter.empty
+        wanted = parameter.name in case.problem.given or (parameter.name == "y" and name in FITTING)
+        if name == "path" and parameter.name in ("X", "y"):
+            wanted = True
+        if required or wanted:
+            if parameter.name not in makers:
+                raise KeyError(
+                    f"{type(model).__name__}.{name} has an argument {parameter.name!r} that is not known here"
+                )
+            arguments[parameter.name] = makers[parameter.name](case, model)
+    return lambda: method(**arguments), list(arguments.values())
+
+
+def run_estimator(problem):
+    """Fit the model of a description, look at what it learned, call its methods; the findings."""
+    case = Case(problem)
+    cls = ESTIMATORS[problem.name]
+    model = cls(**case.params)
+    findings = []
+
+    def attempt(name, function, given):
+        result, failed, found = judge(f"{problem.name}.{name}", function, given, is_finite=case.is_finite)
+        findings.extend(found)
+        return result, failed
+
+    route = problem.route if hasattr(model, problem.route) else "fit"
+    for _ in range(2 if route == "partial_fit" else 1):
+        if not hasattr(model, route):
+            return findings
+        function, given = call_of(model, route, case)
+        if attempt(route, function, given)[1]:
+            return findings
+    where = not_finite_attributes(model)
+    if where:
+        findings.append(Finding("not finite", f"not finite: {problem.name}.{where}", route, f"{where} is not finite"))
+    for name in problem.methods:
+        if not hasattr(model, name):
+            continue
+        if COORDINATES & set(inspect.signature(getattr(model, name)).parameters):
+            result, failed = attempt("transform", *call_of(model, "transform", case))
+            if failed or not np.all(np.isfinite(result)):
+                continue
+            case.coordinates = np.asarray(result)
+        attempt(name, *call_of(model, name, case))
+    return findings

@@ -1,0 +1,23 @@
+"""Run one description, whatever it names."""
+
+import traceback
+
+from hostile_calls import ESTIMATORS, run_estimator
+from hostile_judge import Finding
+
+
+def run(problem):
+    """The findings of a problem; an error of the fuzzer itself is one too."""
+    try:
+        return _run(problem)
+    except Exception as error:
+        cause = f"broken check: {type(error).__name__}: {str(error)[:100]}"
+        return [Finding("broken check", cause, problem.name, traceback.format_exc()[-1500:])]
+
+
+def _run(problem):
+    if problem.name in ESTIMATORS:
+        return run_estimator(problem)
+    from hostile_functions import run_function
+
+    return run_function(problem)

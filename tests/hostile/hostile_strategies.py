@@ -1,0 +1,323 @@
+"""Hypothesis strategies for descriptions of problems."""
+
+import inspect
+from functools import cache
+from numbers import Integral, Real
+
+from hostile_calls import ESTIMATORS, OPTIONAL, ROUTES, methods_of
+from hostile_containers import CONTAINERS, DENSE, SPARSE, TYPES
+from hostile_problem import ALL_TWISTS, GRAMS, LARGEST_SCALE, QUERIES, TARGETS, WEIGHTS, Problem
+from hypothesis import strategies as st
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from preimage.eigensolvers._names import EIGENSOLVER_NAMES
+from preimage.kernels._names import KERNEL_NAMES
+from preimage.landmarks._auto_landmarks import LANDMARK_NAMES
+from preimage.reduced_sets._names import REDUCER_NAMES
+from preimage.solvers._auto import SOLVER_NAMES
+
+# Parameters that keep their defaults, each with its reason.
+KEPT = {
+    "verbose": "prints",
+    "n_jobs": "processes and threads are tested on their own",
+    "device": "no device here",
+    "copy_X": "has no effect, as documented",
+    "kernel_params": "given with callables only",
+    "cv": "drawn where folds are few",
+    "noise": "drawn with the search for denoising",
+}
+
+
+def powers(most=300):
+    """Numbers over all decades, most of them not far from one."""
+    exponents = st.one_of(st.integers(-3, 3), st.integers(-12, 12), st.integers(-most, most))
+    return st.builds(lambda e, m: float(f"{m}e{e}"), exponents, st.sampled_from([1, 1, 1, 3, 7]))
+
+
+WIDTHS = st.one_of(powers(), st.sampled_from(["scale", "median", "auto", "p5"]))
+
+
+def leaves():
+    """Kernels without parts, as text."""
+    width = WIDTHS.map(repr)
+    radial = [
+        "Gaussian",
+        "Laplacian",
+        "RationalQuadratic",
+        "InverseMultiquadric",
+        "Multiquadric",
+        "Exponential",
+        "Chi2",
+    ]
+    return st.one_of(
+        width.map(lambda g: f"Gaussian({g})"),
+        st.builds(lambda name, g: f"{name}({g})", st.sampled_from(radial), width),
+        st.builds(lambda g, nu: f"Matern({g}, {nu})", width, st.sampled_from([0.5, 1.5, 2.5, 3.7])),
+        st.sampled_from(["Linear()", "Cosine()", "AdditiveChi2()", "Constant(1.0)", "Constant(1e300)"]),
+        st.builds(
+            lambda k, g, c: f"Polynomial({k}, {g}, {c})",
+            st.sampled_from([1, 2, 3, 5, 40]),
+            powers().map(repr),
+            st.sampled_from([0.0, 1.0, 1e-8, 1e200]),
+        ),
+        st.builds(lambda g, c: f"Sigmoid({g}, {c})", powers().map(repr), st.sampled_from([0.0, 1.0, -0.5, 1e3])),
+        st.sampled_from(["CallableKernel(dot)", "CallableKernel(product, takes='matrices')"]),
+    )
+
+
+def combined(part):
+    factor = powers().map(repr)
+    return st.one_of(
+        st.builds(lambda a, b: f"({a} + {b})", part, part),
+        st.builds(lambda a, b: f"({a} * {b})", part, part),
+        st.builds(lambda c, a: f"{c} * {a}", factor, part),
+        st.builds(lambda a, k: f"{a} ** {k}", part, st.integers(1, 4)),
+        part.map(lambda a: f"Normalized({a})"),
+        part.map(lambda a: f"Iterated({a})"),
+        part.map(lambda a: f"Warped({a})"),
+        st.builds(lambda a, w: f"ScaledInputs({a}, full(d, {w}))", part, factor),
+        st.builds(lambda a, w: f"ShiftedInputs({a}, full(d, {w}))", part, factor),
+        st.builds(lambda a, w: f"MappedInputs({a}, {w} * ones((2, d)))", part, factor),
+    )
+
+
+KERNEL_TEXTS = st.one_of(leaves(), leaves(), st.recursive(leaves(), combined, max_leaves=3))
+KERNELS = st.one_of(
+    KERNEL_TEXTS.map(lambda text: "=" + text),
+    st.sampled_from(KERNEL_NAMES),
+    st.integers(0, 10**6).map(lambda seed: f"=net_kernel({seed})"),
+    st.just("precomputed"),
+)
+
+SELECTORS = ["Uniform", "KMeans", "PivotedCholesky", "RandomlyPivotedCholesky", "SparseGreedy", "AutoLandmarks"]
+LANDMARKS = st.one_of(
+    st.sampled_from([None, 1, 2, 3, 5, 10, *LANDMARK_NAMES]),
+    st.builds(
+        lambda name, m, tol: f"={name}({m}, tol={tol})",
+        st.sampled_from(SELECTORS),
+        st.sampled_from([None, 1, 3, 10]),
+        st.sampled_from([None, 0.1, 1e-12, 0.0]),
+    ),
+    st.sampled_from(["=SparseGreedy(5, space='column')", "=SparseGreedy(5, rule='residual')"]),
+)
+PENALTY = st.sampled_from([0.0, 1e-3, 1.0, 1e200])
+PREIMAGES = st.one_of(
+    st.sampled_from(SOLVER_NAMES),
+    PENALTY.map(lambda p: f"=FixedPoint(penalty={p})"),
+    PENALTY.map(lambda p: f"=Gradient(penalty={p})"),
+    PENALTY.map(lambda p: f"=ConformalMap(penalty={p})"),
+    st.sampled_from(
+        [
+            "=Gradient(lower=0.0)",
+            "=Gradient(lower=0.0, upper=1.0)",
+            "=LearnedMap(ridge=0.0)",
+            "=LearnedMap('linear')",
+            "=MultiStart(FixedPoint())",
+            "=MultiStart(Gradient(), starts=('input', 'nearest', WeightedMean()))",
+            "=SparsePath(n_nonzero=1)",
+            "=SparsePath(penalty=0.1)",
+            "=SparsePath(penalty=0.1, method='path_seeking')",
+            "=DistanceConstraint(n_neighbors=3)",
+            "=DistanceConstraint(form='distances')",
+            "=WeightedMean(form='distances')",
+            "=ExactInverse()",
+            "=Auto(FixedPoint())",
+        ]
+    ),
+)
+MACHINE_KERNELS = st.one_of(
+    st.builds(lambda g: f"kernel='rbf', gamma={g!r}", st.one_of(powers(), st.just("scale"))),
+    st.sampled_from(["kernel='linear'", "kernel='poly', degree=3", "kernel='sigmoid'"]),
+)
+PCA_TEXTS = st.builds(lambda k, text: f"KernelPCA({k}, kernel={text})", st.sampled_from([1, 2, None]), KERNEL_TEXTS)
+CLASSIFIERS = st.one_of(
+    MACHINE_KERNELS.map(lambda text: f"SVC({text})"),
+    MACHINE_KERNELS.map(lambda text: f"NuSVC({text}, nu=0.1)"),
+    PCA_TEXTS.map(lambda text: f"make_pipeline({text}, LogisticRegression())"),
+    MACHINE_KERNELS.map(lambda text: f"make_pipeline(StandardScaler(), SVC({text}))"),
+)
+REGRESSORS = st.one_of(
+    MACHINE_KERNELS.map(lambda text: f"SVR({text})"),
+    st.builds(
+        lambda g, a: f"KernelRidge(alpha={a}, kernel='rbf', gamma={g})", powers(), st.sampled_from([1e-3, 1.0, 0.0])
+    ),
+    st.sampled_from(["GaussianProcessRegressor(alpha=0.1, optimizer=None)"]),
+)
+DETECTORS = MACHINE_KERNELS.map(lambda text: f"OneClassSVM({text}, nu=0.3)")
+FISHERS = KERNEL_TEXTS.map(lambda text: f"KernelFisherDiscriminant(kernel={text})")
+WIDTH_OWNERS = st.one_of(
+    st.sampled_from(["KernelPCA(2)", "KernelFisherDiscriminant()", "SVC()", "KernelPCA(2, kernel=Laplacian())"]),
+    st.sampled_from(["EmpiricalKernelMap()", "KernelPCA(2, kernel=Gaussian() + Linear())", "KernelKMeans(2)"]),
+)
+REDUCERS = st.sampled_from(
+    [
+        *REDUCER_NAMES,
+        "=Select('forward')",
+        "=Select('eigenvectors')",
+        "=Construct(n_starts=1)",
+        "=SelectL1(adaptive=False)",
+        "=Refine(Select())",
+        "=Distill(penalty=0.0)",
+    ]
+)
+INVARIANCES = st.sampled_from(
+    [None, "=[TimeShift()]", "=TangentCovariance([TimeShift()])", "=[TranslateX((1, d))]", "=[Rotate((1, d))]"]
+)
+
+# Strategies by the name of a parameter, or by (class, parameter) where the same name means different things.
+PARAMETERS = {
+    "kernel": KERNELS,
+    "gamma": st.one_of(st.none(), WIDTHS),
+    "degree": st.sampled_from([1, 2, 3, 5, 40]),
+    "coef0": st.sampled_from([0.0, 1.0, -1.0, 1e300]),
+    "landmarks": LANDMARKS,
+    "preimage": PREIMAGES,
+    "eigensolver": st.sampled_from([*EIGENSOLVER_NAMES, "=BlockKrylov(block_size=2)"]),
+    "max_memory": st.sampled_from([None, "1MB", "100KB", 10_000, 10]),
+    "invariances": INVARIANCES,
+    "random_state": st.integers(0, 3),
+    "max_iter": st.sampled_from([None, 1, 2, 50]),
+    ("KernelKMeans", "max_iter"): st.sampled_from([1, 2, 50]),
+    ("KernelPCA", "n_components"): st.sampled_from([None, 1, 2, 3, 10, 0.9, 0.999999]),
+    ("DenoisingSearch", "n_components"): st.sampled_from([None, [1], [1, 2]]),
+    ("DenoisingSearch", "noise"): st.sampled_from([None, 0.1, 1e-300, 1e300]),
+    "gammas": st.one_of(st.none(), st.lists(powers(), min_size=1, max_size=3)),
+    "alphas": st.one_of(st.none(), st.lists(powers(), min_size=1, max_size=3)),
+    "penalties": st.one_of(st.none(), st.lists(powers(), min_size=1, max_size=2)),
+    "bounds": st.sampled_from([None, [0.0, 1.0], [-1e300, 1e300]]),
+    "deviation": st.one_of(st.none(), powers()),
+    "cv": st.sampled_from([2, 3]),
+    ("KernelFisherDiscriminantCV", "cv"): st.sampled_from([2, 3, "loo"]),
+    "class_weight": st.sampled_from([None, "balanced"]),
+    "sparsity": st.one_of(st.none(), st.sampled_from([1, 2, 5]), powers()),
+    ("EmpiricalKernelMap", "points"): st.sampled_from([None, "=X[:1]", "=X[:3]", "=0 * X"]),
+    "init": st.sampled_from(["k-means++", "random"]),
+    "n_init": st.sampled_from([1, 2]),
+    "n_clusters": st.sampled_from([1, 2, 3, 8]),
+    "n_points": st.sampled_from([None, 1, 2, 5, 50]),
+    "method": None,
+    "guard": st.sampled_from(["auto", None]),
+    "encoding": None,
+    "first_class": st.just(None),
+    "priors": st.sampled_from(["equal", "empirical"]),
+    ("CompressedClassifier", "estimator"): CLASSIFIERS.map(lambda text: "=" + text),
+    ("CompressedRegressor", "estimator"): REGRESSORS.map(lambda text: "=" + text),
+    ("CompressedDetector", "estimator"): DETECTORS.map(lambda text: "=" + text),
+    ("CompressedTransformer", "estimator"): PCA_TEXTS.map(lambda text: "=" + text),
+    ("Renormalized", "estimator"): st.one_of(
+        PCA_TEXTS, MACHINE_KERNELS.map(lambda text: f"SVC({text})"), FISHERS, st.just("PCA(2)")
+    ).map(lambda text: "=" + text),
+    ("WidthSearch", "estimator"): WIDTH_OWNERS.map(lambda text: "=" + text),
+    "n_steps": st.sampled_from([1, 5, 50]),
+    "n_samples": st.sampled_from([None, 2, 5]),
+    "param": st.just("auto"),
+    "iterated_power": st.just("auto"),
+}
+COMPRESSED = [name for name in ESTIMATORS if name.startswith("Compressed")]
+PARAMETERS.update({(name, "method"): REDUCERS for name in COMPRESSED})
+# Without these there is nothing to fit.
+REQUIRED = {"estimator"}
+
+
+def _of_interval(interval):
+    low = -1e300 if interval.left is None else interval.left
+    high = 1e300 if interval.right is None else interval.right
+    if interval.type is Integral:
+        values = [int(each) for each in (low, low + 1, low + 2, 5, 10) if abs(each) < 1e6]
+    else:
+        values = [low, high, 0.0, 1e-300, 1e-8, 1e-3, 0.1, 0.5, 0.577, 1.0, 2.0, 10.0, 1e8, 1e300]
+    return [each for each in values if each in interval]
+
+
+@cache
+def strategy_of(cls, name):
+    """Values of a parameter: of the tables above, or what the class's own table of constraints allows."""
+    found = PARAMETERS.get((cls.__name__, name), PARAMETERS.get(name))
+    if found is not None:
+        return found
+    values = []
+    for constraint in cls._parameter_constraints.get(name, []):
+        if isinstance(constraint, StrOptions):
+            values += sorted(constraint.options)
+        elif isinstance(constraint, Interval) and constraint.type in (Real, Integral):
+            values += _of_interval(constraint)
+        elif constraint is None:
+            values.append(None)
+        elif constraint in ("boolean", bool):
+            values += [False, True]
+    return st.sampled_from(values) if values else None
+
+
+def parameter_names(cls):
+    return [
+        name for name in inspect.signature(cls).parameters if name not in KEPT or (cls.__name__, name) in PARAMETERS
+    ]
+
+
+@cache
+def _parameters(cls):
+    names = [name for name in parameter_names(cls) if strategy_of(cls, name) is not None]
+    required = [name for name in names if name in REQUIRED]
+    optional = [name for name in names if name not in REQUIRED and name != "kernel"]
+
+    @st.composite
+    def draw_parameters(draw):
+        chosen = [*required, *draw(st.lists(st.sampled_from(optional), max_size=4, unique=True))]
+        if "kernel" in names and draw(st.integers(0, 3)):
+            chosen.append("kernel")
+        return {name: draw(strategy_of(cls, name)) for name in chosen}
+
+    return draw_parameters()
+
+
+SCALES = st.one_of(
+    st.just(0),
+    st.just(0),
+    st.integers(-8, 8),
+    st.integers(-LARGEST_SCALE, LARGEST_SCALE),
+    st.sampled_from([-320, -308, -162, -155, -38, 38, 100, 150, 154, 155, 200, 300, 308]),
+)
+USUAL_TARGETS = ["classes", "two classes", "numbers", "text"]
+
+
+@cache
+def data():
+    """The fields of a description that say what the data are."""
+    usually = lambda usual, others: st.one_of(st.just(usual), st.just(usual), st.sampled_from(sorted(others)))
+    return st.fixed_dictionaries(
+        {
+            "n": st.one_of(st.integers(2, 12), st.integers(1, 40)),
+            "d": st.integers(1, 6),
+            "twists": st.lists(st.sampled_from(sorted(ALL_TWISTS)), max_size=2, unique=True).map(tuple),
+            "scale": SCALES,
+            "dtype": usually("float64", TYPES),
+            "container": st.one_of(
+                st.just("plain"), st.sampled_from(sorted(CONTAINERS)), st.sampled_from(sorted(SPARSE))
+            ),
+            "gram": st.sampled_from(sorted(GRAMS)),
+            "queries": st.one_of(st.just("near"), st.sampled_from(sorted(QUERIES))),
+            "query_container": usually("", DENSE),
+            "target": st.one_of(st.sampled_from(USUAL_TARGETS), st.sampled_from(sorted(TARGETS))),
+            "target_scale": usually(0, [-300, -150, -20, 20, 150, 300]),
+            "weights": usually("ones", WEIGHTS),
+            "coordinates": usually(0, [-300, -150, 8, 150, 300]),
+            "seed": st.integers(0, 999),
+        }
+    )
+
+
+@st.composite
+def problems(draw, names=tuple(ESTIMATORS)):
+    """Descriptions of problems for estimators of the given names."""
+    name = draw(st.sampled_from(sorted(names)))
+    cls = ESTIMATORS[name]
+    methods = [each for each in methods_of(cls) if each not in ("fit", "partial_fit")]
+    fields = draw(data())
+    return Problem(
+        name,
+        params=draw(_parameters(cls)),
+        **fields,
+        route=draw(st.one_of(st.just("fit"), st.sampled_from(ROUTES))),
+        methods=tuple(draw(st.lists(st.sampled_from(methods), min_size=1, max_size=4, unique=True))),
+        given=tuple(draw(st.lists(st.sampled_from(OPTIONAL), max_size=2, unique=True))),
+    )

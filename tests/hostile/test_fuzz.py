@@ -1,0 +1,44 @@
+"""A short run of the fuzzer, the problems that it found before, and that it knows all there is to call."""
+
+import inspect
+import time
+
+import hostile_paths
+import pytest
+from hostile_calls import ARGUMENTS, ESTIMATORS, NOT_GIVEN, methods_of
+from hostile_explore import drawer, explore
+from hostile_problem import Problem
+from hostile_run import run
+from hostile_strategies import KEPT, strategy_of
+
+# About a quarter of a minute. `make fuzz` runs as many as an hour allows.
+PROBLEMS = 200
+# What a short run may still find.
+KNOWN = {"raw error", "misleading error", "short message", "warning", "not finite", "changed input", "hang"}
+
+
+@pytest.mark.parametrize("first", range(0, PROBLEMS, 100))
+def test_hostile_problems_end_in_a_finite_result_or_a_clear_error(first):
+    _, _, found = explore(drawer(), range(first, first + 100), time.monotonic() + 600, shrinking=0.0)
+    found = [
+        f"{finding.cause}: {problem!r}\n{finding.message}" for finding, problem, _ in found if finding.kind not in KNOWN
+    ]
+    assert not found, "\n\n".join(found)
+
+
+@pytest.mark.parametrize("path", sorted(hostile_paths.EXAMPLES.glob("*.json")), ids=lambda path: path.stem)
+def test_what_was_found_once_stays_mended(path):
+    findings = run(Problem.from_json(path.read_text()))
+    assert not findings, "\n\n".join(finding.cause for finding in findings)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_parameter_and_argument_is_varied_or_left_out_for_a_reason(name):
+    cls = ESTIMATORS[name]
+    for parameter in inspect.signature(cls).parameters:
+        assert parameter in KEPT or strategy_of(cls, parameter) is not None, f"no values for {name}({parameter}=…)"
+    for method in methods_of(cls):
+        function = inspect.getattr_static(cls, method)
+        signature = inspect.signature(getattr(function, "fn", function))
+        for argument in list(signature.parameters)[1:]:
+            assert argument in ARGUMENTS or argument in NOT_GIVEN, f"no values for {name}.{method}({argument}=…)"
