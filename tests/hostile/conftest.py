@@ -1,6 +1,0 @@
-"""Modules of the fuzzer are importable from all tests of this folder."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
