@@ -202,7 +202,7 @@ def check_model_inputs(estimator: Any, X: Rows, *, fitted: Array) -> Array:
 def _require_in_precision(estimator: Any, X: Array, found: Array) -> None:
     """Refuse rows that are finite, but not in the single precision of a model."""
     values = found.data if is_sparse(found) else found
-    if itemsize(found.dtype) == 4 and not _is_finite(values):
+    if itemsize(found.dtype) == 4 and not is_finite(values):
         largest = float(np.max(np.abs(X.data if is_sparse(X) else X)))
         raise ValueError(
             f"{type(estimator).__name__} was fitted in single precision, whose numbers end at 3.4e38; the largest "

@@ -112,3 +112,9 @@ def test_entries_of_the_same_place_are_added_in_a_copy():
     KernelPCA(1, kernel="linear").fit(X).transform(X)
     assert X.nnz == 3
     np.testing.assert_array_equal(X.data, [1, 2, 3])
+
+
+def test_models_of_single_precision_refuse_what_they_cannot_hold():
+    model = KernelPCA(2).fit(BASE.astype("float32"))
+    with pytest.raises(ValueError, match="single precision"):
+        model.transform(np.full((1, 3), 1e200))
