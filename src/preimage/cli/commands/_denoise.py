@@ -3,7 +3,7 @@
 import json
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,6 +28,7 @@ from preimage.cli.tables._files import (
     write,
 )
 from preimage.cli.tables._nifti import slice_pictures
+from preimage.cli.tables._pictures import check_one_file, numbered_pictures
 from preimage.cli.tables._sources import open_source
 
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
@@ -114,7 +115,7 @@ def denoise_command(
         if _is_for_chunks(landmarks, inputs):
             outcome = _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, quiet)
         else:
-            outcome = _in_memory(inputs, outputs, request)
+            outcome = _in_memory(inputs, outputs, request, quiet)
         report = {
             "input": str(input),
             "output": str(output),
@@ -186,11 +187,13 @@ def _is_for_chunks(landmarks: Any, inputs: Inputs) -> bool:
     return landmarks != "none"
 
 
-def _in_memory(inputs: Inputs, outputs: Outputs, request: Request) -> Outcome:
+def _in_memory(inputs: Inputs, outputs: Outputs, request: Request, quiet: bool) -> Outcome:
     data = read(inputs.data, inputs.array, mask=inputs.mask)
     train = data if inputs.training_data is None else _read_training(inputs, data)
-    _check_together(data, train, inputs, outputs.kind)
+    data = _writable(data, train, inputs, outputs)
     check_rows(train.values, request, inputs.training_data or inputs.data)
+    for note in data.pictures.notes if data.pictures is not None else []:
+        speaker(quiet)(note)
     if data.scans is not None and inputs.mask is None:
         _warn_of_lost_voxels(data.scans, outputs.data)
     report, points = denoise_rows(train.values, data.values, request)
@@ -234,8 +237,9 @@ def _read_training(inputs: Inputs, data: Dataset) -> Dataset:
     return read(inputs.training_data, inputs.array, mask=mask)
 
 
-def _check_together(data: Dataset, train: Dataset, inputs: Inputs, kind: str) -> None:
-    columns, training_columns = data.values.shape[1], train.values.shape[1]
+def _writable(data: Dataset, train: Dataset, inputs: Inputs, outputs: Outputs) -> Dataset:
+    """The data with all that it takes to write them; or a refusal where they do not go with each other."""
+    columns, training_columns, kind = data.values.shape[1], train.values.shape[1], outputs.kind
     if training_columns != columns:
         raise DataError(
             f"{inputs.training_data} has {training_columns} columns and {inputs.data} has {columns}; they must agree."
@@ -246,6 +250,11 @@ def _check_together(data: Dataset, train: Dataset, inputs: Inputs, kind: str) ->
         raise FileError(
             f"{inputs.data} is a table, and OUTPUT has no suffix: that is a folder of pictures. Add .csv, say."
         )
+    if kind == "picture":
+        check_one_file(data.pictures, inputs.data, outputs.data)
+    if kind == "folder" and data.pictures is None and data.image_shape is not None:
+        return replace(data, pictures=numbered_pictures(data.values, data.image_shape, inputs.data))
+    return data
 
 
 def _drawable(data: Dataset, before: Dataset) -> Dataset:
@@ -259,7 +268,7 @@ def _drawable(data: Dataset, before: Dataset) -> Dataset:
 def _figure_path(figure: Path | None, output: Path) -> Path | None:
     """The path given, or one next to the output; None without matplotlib, unless a path was given."""
     if figure is not None or can_draw():
-        return figure or _beside(output, ".png")
+        return figure or _beside(output, "_figure.png" if output.suffix.lower() == ".png" else ".png")
     console.print('No figure: matplotlib is not installed (pip install "preimage[plot]").', markup=False)
     return None
 

@@ -12,10 +12,13 @@ from preimage._typing import Array
 from preimage.cli._errors import DataError, FileError
 from preimage.cli.tables._nifti import SUFFIXES, is_nifti, read_nifti, write_nifti
 from preimage.cli.tables._optional import need
-from preimage.cli.tables._pictures import read_folder, write_folder
+from preimage.cli.tables._pictures import PICTURES, Pictures, read_pictures
 from preimage.neuro import MaskedScans
 
-FORMATS = "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet), NIfTI (.nii, .nii.gz) or a folder of PNG pictures"
+FORMATS = (
+    "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet), NIfTI (.nii, .nii.gz), a folder of pictures "
+    "(.png, .jpg, .tif) or a stack of them (.tif)"
+)
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,12 @@ class Dataset:
     values : float array of shape (n, d)
     columns : list of d str or None
         Header of a table.
-    image_shape : two ints or None
-        Height and width, when rows are pictures.
+    image_shape : two or three ints or None
+        Height and width, when rows are pictures, and 3 for their colours, if they have any.
     row_shape : tuple of int or None
         Shape of a row in an array of more than two dimensions.
-    pictures : list of (file name, mode)
-        Of a folder.
+    pictures : Pictures or None
+        The files that pictures come from, and their kinds.
     array : str
         Name of the matrix in an archive.
     others : dict of str to array
@@ -47,7 +50,7 @@ class Dataset:
     columns: list | None = None
     image_shape: tuple | None = None
     row_shape: tuple | None = None
-    pictures: list = field(default_factory=list)
+    pictures: Pictures | None = None
     array: str = "X"
     others: dict = field(default_factory=dict)
     labels: np.ndarray | None = None
@@ -82,6 +85,7 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
     kind = format_of(path)
     readers = {
         "folder": lambda: _read_pictures(path),
+        "picture": lambda: _read_pictures(path),
         ".csv": lambda: _read_csv(path, labels),
         ".npy": lambda: _read_npy(path),
         ".npz": lambda: _read_npz(path, array, labels),
@@ -90,7 +94,7 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
     }
     if mask is not None and kind != ".nii":
         raise FileError(f"{path} is no scan: --mask is for NIfTI files (.nii, .nii.gz).")
-    if labels is not None and kind in ("folder", ".npy", ".nii"):
+    if labels is not None and kind in ("folder", "picture", ".npy", ".nii"):
         raise FileError(f"{path} has no place for labels. Put them in a column of a table, or in an NPZ archive.")
     try:
         data = readers[kind]()
@@ -105,7 +109,8 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
 def write(path: Path, data: Dataset, kind: str) -> None:
     """Write data to an empty file or folder in a format of `format_of`."""
     writers = {
-        "folder": _write_pictures,
+        "folder": lambda path, data: data.pictures.write_folder(path, data.values),
+        "picture": lambda path, data: data.pictures.write_file(path, data.values),
         ".csv": _write_csv,
         ".npy": _write_npy,
         ".npz": _write_npz,
@@ -116,12 +121,14 @@ def write(path: Path, data: Dataset, kind: str) -> None:
 
 
 def format_of(path: Path) -> str:
-    """ ".csv", ".npy", ".npz", ".parquet", ".nii" or "folder" (no suffix, or an existing folder)."""
+    """ ".csv", ".npy", ".npz", ".parquet", ".nii", "picture" or "folder" (no suffix, or an existing folder)."""
     suffix = path.suffix.lower()
     if is_nifti(path) and not path.is_dir():
         return ".nii"
     if path.is_dir() or not suffix:
         return "folder"
+    if suffix in PICTURES:
+        return "picture"
     if suffix not in {".csv", ".npy", ".npz", ".parquet"}:
         raise FileError(f"{path} has the unknown format {path.suffix!r}. Use {FORMATS}.")
     return suffix
@@ -157,9 +164,10 @@ def _matrix(array: Any) -> Array:
 
 
 def _of_array(values: Array, **fields: Any) -> Dataset:
-    """Arrays of shape (n, height, width) are pictures."""
+    """Arrays of shape (n, height, width) and (n, height, width, 3) are pictures."""
     row_shape = values.shape[1:] if values.ndim > 2 else None
-    return Dataset(_matrix(values), row_shape=row_shape, image_shape=row_shape if values.ndim == 3 else None, **fields)
+    are_pictures = values.ndim == 3 or (values.ndim == 4 and values.shape[3] == 3)
+    return Dataset(_matrix(values), row_shape=row_shape, image_shape=row_shape if are_pictures else None, **fields)
 
 
 def _read_npy(path: Path) -> Dataset:
@@ -282,10 +290,5 @@ def _read_nifti(path: Path, mask: Any) -> Dataset:
 
 
 def _read_pictures(path: Path) -> Dataset:
-    values, shape, pictures = read_folder(path)
-    return Dataset(values, image_shape=shape, pictures=pictures)
-
-
-def _write_pictures(path: Path, data: Dataset) -> None:
-    assert data.image_shape is not None  # rows are pictures
-    write_folder(path, data.values, data.image_shape, data.pictures)
+    values, pictures = read_pictures(path)
+    return Dataset(values, image_shape=pictures.shape, row_shape=pictures.shape, pictures=pictures)

@@ -103,7 +103,12 @@ def open_source(path: Path, columns: list[str] | None = None, exclude: list[str]
     openers = {".csv": _csv_source, ".npy": _npy_source, ".parquet": _parquet_source}
     kind = format_of(path)
     if kind not in openers:
-        what = {"folder": "a folder of pictures", ".npz": "an NPZ archive", ".nii": "a NIfTI scan"}[kind]
+        what = {
+            "folder": "a folder of pictures",
+            "picture": "a stack of pictures",
+            ".npz": "an NPZ archive",
+            ".nii": "a NIfTI scan",
+        }[kind]
         raise FileError(f"{path}: {what} cannot be read in chunks. Use {SOURCE_FORMATS}.")
     choose = lambda labels: _places(path, labels, columns, exclude)
     try:
