@@ -52,6 +52,22 @@ def draw_compression(model: Any, small: Any, X: Array, y: Array) -> Any:
     return CompressionDisplay.from_estimator(model, X, y, sizes=sizes, methods=methods, ax=axes).figure_
 
 
+def draw_inflation(report: Any) -> Any:
+    """A figure of training, left-out and corrected values of an `InflationReport`.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    from matplotlib.figure import Figure
+
+    from preimage.plotting import InflationDisplay
+
+    count = min(4, len(report.names))
+    axes = Figure(figsize=(1.5 + 3.2 * count, 3.4), layout="constrained").subplots(1, count, squeeze=False)[0]
+    return InflationDisplay.from_report(report, n_components=count, ax=axes).figure_
+
+
 def _pictures(Figure: Any, before: Dataset, after: Dataset, n_samples: int) -> Any:
     chosen = _spread(len(before.values), n_samples)
     assert before.image_shape is not None  # rows are pictures

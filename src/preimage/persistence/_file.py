@@ -5,7 +5,6 @@ import json
 import os
 import stat
 import warnings
-from pathlib import Path
 from textwrap import shorten
 from typing import Any, BinaryIO
 

@@ -26,6 +26,12 @@ from preimage.cli.runs._compress import (
 )
 from preimage.cli.tables._files import FORMATS, read
 
+EXAMPLES = (
+    "preimage compress model.skops small.skops --points 40",
+    "preimage compress model.skops small.safetensors --data validation.csv --label class --tolerance 0.01",
+    "preimage compress model.skops small.onnx --points 40 --float32",
+)
+
 
 def compress_command(
     model: Annotated[

@@ -34,6 +34,13 @@ from preimage.cli.tables._sources import open_source
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
 CHOICES = (".csv", ".npy", ".npz", ".parquet", "folder")
 
+EXAMPLES = (
+    "preimage denoise noisy.csv clean.csv",
+    "preimage denoise noisy.npy clean.npy --components 20 --gamma median --penalty 0 --no-plot",
+    "preimage denoise new.npy clean.npy --fit clean_examples.npy --noise 0.25",
+    "preimage denoise noisy_pictures clean_pictures",
+)
+
 
 def denoise_command(
     input: Annotated[Path, typer.Argument(help=f"Noisy data: {FORMATS}; one sample per row.")],

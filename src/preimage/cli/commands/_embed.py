@@ -37,6 +37,12 @@ TABLES = (".npy", ".csv", ".parquet")
 # Options that say how a model is fitted: with --model they have nothing to say.
 OF_THE_FIT = ("components", "kernel", "gamma", "degree", "coef0", "landmarks", "method")
 
+EXAMPLES = (
+    "preimage embed table.csv coordinates.csv --components 5",
+    "preimage embed big.npy coordinates.npy --landmarks 200 --save-model model.safetensors",
+    "preimage embed new.npy coordinates.parquet --model model.safetensors",
+)
+
 
 def embed_command(
     context: typer.Context,
@@ -47,14 +53,7 @@ def embed_command(
     gamma: _options.Gamma = AUTO,
     degree: Annotated[int, typer.Option(min=1, help="Degree of the polynomial kernel.")] = 3,
     coef0: Annotated[float, typer.Option(help="Constant of the polynomial kernel.")] = 1.0,
-    landmarks: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.landmarks,
-            metavar="N|auto|none",
-            help="Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory.",
-        ),
-    ] = "500",
+    landmarks: _options.Landmarks = "500",
     method: Annotated[Method, typer.Option(help="How landmarks are chosen.")] = "auto",
     columns: Annotated[
         Any, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to take; numbers without header.")
