@@ -94,6 +94,10 @@ def denoise_command(
         Path | None,
         typer.Option(metavar="FILE", help="Voxels of a NIfTI scan to take. (Default: what looks like a brain.)"),
     ] = None,
+    outside: Annotated[
+        Literal["keep", "zero"],
+        typer.Option(help="Voxels of a NIfTI scan outside the mask: left as they were, or set to zero."),
+    ] = "keep",
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FIG", help="Before/after figure. (Default: OUTPUT with .png.)")
     ] = None,
@@ -118,7 +122,7 @@ def denoise_command(
         outputs = Outputs(output, kind, figure, summary or _beside(output, ".json"))
         outputs.check((input, fit_to, mask), force)
         request = Request(components, gamma, penalty, noise, criterion, seed, cross_fit)
-        inputs = Inputs(input, fit_to, array, mask)
+        inputs = Inputs(input, fit_to, array, mask, outside)
         if _is_for_chunks(landmarks, inputs):
             outcome = _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, quiet)
         else:
@@ -145,6 +149,7 @@ class Inputs:
     training_data: Path | None
     array: str | None
     mask: Path | None
+    outside: str = "keep"
 
 
 @dataclass(frozen=True)
@@ -195,14 +200,14 @@ def _is_for_chunks(landmarks: Any, inputs: Inputs) -> bool:
 
 
 def _in_memory(inputs: Inputs, outputs: Outputs, request: Request, quiet: bool) -> Outcome:
-    data = read(inputs.data, inputs.array, mask=inputs.mask)
+    data = replace(read(inputs.data, inputs.array, mask=inputs.mask), outside=inputs.outside)
     train = data if inputs.training_data is None else _read_training(inputs, data)
     data = _writable(data, train, inputs, outputs)
     check_rows(train.values, request, inputs.training_data or inputs.data)
     for note in data.pictures.notes if data.pictures is not None else []:
         speaker(quiet)(note)
     if data.scans is not None and inputs.mask is None:
-        _warn_of_lost_voxels(data.scans, outputs.data)
+        _warn_of_voxels(data.scans, inputs.outside)
     report, points = denoise_rows(train.values, data.values, request)
     return Outcome(report, data, data.with_values(points))
 
@@ -284,15 +289,9 @@ def _beside(output: Path, suffix: str) -> Path:
     return output.with_name(stem_of(output) + suffix)
 
 
-def _warn_of_lost_voxels(scans: Any, output: Path) -> None:
+def _warn_of_voxels(scans: Any, outside: str) -> None:
     """Without a mask voxels are left out by a rule of thumb; users should know at once."""
-    taken, all_of_them = int(scans.mask.sum()), scans.mask.size
-    console.print(
-        f"Warning: no --mask was given. {taken} of {all_of_them} voxels look like a brain and were denoised; all "
-        f"others are 0 in {output}.",
-        style="yellow",
-        markup=False,
-    )
+    console.print(f"Warning: no --mask was given. {scans.said(outside)}", style="yellow", markup=False)
 
 
 def _print_report(report: dict[str, Any], outputs: Outputs, quiet: bool) -> None:

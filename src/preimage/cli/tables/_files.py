@@ -44,6 +44,8 @@ class Dataset:
         The column or array that was asked for as labels.
     scans : MaskedScans or None
         The image and the mask that the rows come from.
+    outside : {"keep", "zero"}
+        What is written for voxels outside the mask: what they were, or zero.
     """
 
     values: np.ndarray
@@ -55,6 +57,7 @@ class Dataset:
     others: dict = field(default_factory=dict)
     labels: np.ndarray | None = None
     scans: MaskedScans | None = None
+    outside: str = "keep"
 
     def with_values(self, values: Array) -> "Dataset":
         return replace(self, values=values)
@@ -115,7 +118,7 @@ def write(path: Path, data: Dataset, kind: str) -> None:
         ".npy": _write_npy,
         ".npz": _write_npz,
         ".parquet": _write_parquet,
-        ".nii": lambda path, data: write_nifti(path, data.scans, data.values),
+        ".nii": lambda path, data: write_nifti(path, data.scans, data.values, data.outside),
     }
     writers[kind](path, data)
 
