@@ -211,11 +211,11 @@ def test_a_failing_figure_leaves_no_output(table, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n3,x\n", "columns that are not numeric: 'b'"),
+        ("a,b\n1,2\n3,x\n", "column 'b' has numbers, and also 'x'"),
         ("a,b\n1,2\n3,\n,5\n", "2 missing or infinite values in 2 rows; the first is in row 2, column 'b'"),
         ("a,b\n1,2\n", "has one row"),
         ("a,b\n1,2\n3,4\n", "choosing parameters needs 8"),
-        ("a,b\n", "holds an array of shape (0, 2)"),
+        ("a,b\n", "has 0 rows"),
     ],
 )
 def test_unusable_tables_are_refused_with_a_reason(tmp_path, text, message):

@@ -87,6 +87,6 @@ def test_mistakes_are_named(table, tmp_path):
         ([table, "--output", table, "--output-format", "csv", "--force"], 3, "is an input"),
         ([tmp_path / "none.csv"], 3, "does not exist"),
     ]:
-        result = run(*arguments)
+        result = run(*arguments, "--quiet")
         assert result.exit_code == code and message in result.output, (arguments, result.output)
         assert len(result.output.splitlines()) == 1

@@ -17,19 +17,15 @@ from preimage.cli._errors import DataError, FileError
 from preimage.cli._figure import draw
 from preimage.cli._options import AUTO
 from preimage.cli._outputs import can_draw, check_figure, check_outputs, chosen_format
+from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._denoise import Request, check_rows, denoise_file, denoise_rows, is_large
 from preimage.cli.runs._partial import remains
-from preimage.cli.tables._files import (
-    FORMATS,
-    Dataset,
-    format_of,
-    read,
-    stem_of,
-    write,
-)
+from preimage.cli.tables._files import Dataset, read, write
+from preimage.cli.tables._formats import FORMATS, format_of, stem_of
 from preimage.cli.tables._nifti import slice_pictures
 from preimage.cli.tables._pictures import check_one_file, numbered_pictures
 from preimage.cli.tables._sources import open_source
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
 CHOICES = (".csv", ".npy", ".npz", ".parquet", "folder")
@@ -42,6 +38,7 @@ EXAMPLES = (
 )
 
 
+@takes_tables()
 def denoise_command(
     input: Annotated[Path, typer.Argument(help=f"Noisy data: {FORMATS}; one sample per row.")],
     output: Annotated[Path, typer.Argument(help="Where the denoised data go; the suffix says the format.")],
@@ -109,6 +106,7 @@ def denoise_command(
     output_format: _options.OutputFormat = None,
     quiet: _options.Quiet = False,
     force: _options.Force = False,
+    table: TableOptions = DEFAULTS,
 ) -> None:
     """Denoise a table, a folder of pictures or a brain scan (NIfTI) by kernel PCA.
 
@@ -122,7 +120,7 @@ def denoise_command(
         outputs = Outputs(output, kind, figure, summary or _beside(output, ".json"))
         outputs.check((input, fit_to, mask), force)
         request = Request(components, gamma, penalty, noise, criterion, seed, cross_fit)
-        inputs = Inputs(input, fit_to, array, mask, outside)
+        inputs = Inputs(input, fit_to, array, mask, table, outside)
         if _is_for_chunks(landmarks, inputs):
             outcome = _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, quiet)
         else:
@@ -149,6 +147,7 @@ class Inputs:
     training_data: Path | None
     array: str | None
     mask: Path | None
+    table: TableOptions
     outside: str = "keep"
 
 
@@ -200,7 +199,8 @@ def _is_for_chunks(landmarks: Any, inputs: Inputs) -> bool:
 
 
 def _in_memory(inputs: Inputs, outputs: Outputs, request: Request, quiet: bool) -> Outcome:
-    data = replace(read(inputs.data, inputs.array, mask=inputs.mask), outside=inputs.outside)
+    data = read(inputs.data, inputs.array, mask=inputs.mask, options=inputs.table)
+    data = replace(data, outside=inputs.outside)
     train = data if inputs.training_data is None else _read_training(inputs, data)
     data = _writable(data, train, inputs, outputs)
     check_rows(train.values, request, inputs.training_data or inputs.data)
@@ -225,8 +225,8 @@ def _in_chunks(
         raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
     if outputs.kind not in (".csv", ".npy", ".parquet"):
         raise FileError(f"{outputs.data}: large files are written as .csv, .npy or .parquet.")
-    source = open_source(inputs.data)
-    train = source if inputs.training_data is None else open_source(inputs.training_data)
+    source = open_source(inputs.data, inputs.table)
+    train = source if inputs.training_data is None else open_source(inputs.training_data, inputs.table)
     report, before, after = denoise_file(
         source,
         train,
@@ -246,7 +246,7 @@ def _read_training(inputs: Inputs, data: Dataset) -> Dataset:
     assert inputs.training_data is not None
     of_scans = data.scans is not None and format_of(inputs.training_data) == ".nii"
     mask = data.scans.mask_image if data.scans is not None and of_scans else inputs.mask
-    return read(inputs.training_data, inputs.array, mask=mask)
+    return read(inputs.training_data, inputs.array, mask=mask, options=inputs.table)
 
 
 def _writable(data: Dataset, train: Dataset, inputs: Inputs, outputs: Outputs) -> Dataset:

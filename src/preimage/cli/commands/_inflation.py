@@ -13,6 +13,7 @@ from preimage.cli._errors import FileError, UsageError
 from preimage.cli._figure import draw_inflation
 from preimage.cli._options import AUTO
 from preimage.cli._outputs import check_figure, check_outputs, chosen_format
+from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._inflation import (
     REPORT_FORMATS,
     Question,
@@ -22,7 +23,8 @@ from preimage.cli.runs._inflation import (
     report_on,
     write_report,
 )
-from preimage.cli.tables._files import FORMATS
+from preimage.cli.tables._formats import FORMATS
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
 EXAMPLES = (
     "preimage inflation patients.csv --label diagnosis",
@@ -31,6 +33,7 @@ EXAMPLES = (
 )
 
 
+@takes_tables(without=("keep", "standardize", "impute"))
 def inflation_command(
     input: Annotated[Path, typer.Argument(metavar="DATA", help=f"One sample per row: {FORMATS}.")],
     label: Annotated[
@@ -58,6 +61,7 @@ def inflation_command(
     output_format: _options.OutputFormat = None,
     quiet: _options.Quiet = False,
     force: _options.Force = False,
+    table: TableOptions = DEFAULTS,
 ) -> None:
     """Say whether a model of few samples with many variables holds for new ones, and whether correction helps.
 
@@ -72,7 +76,9 @@ def inflation_command(
         kind = None if output is None else chosen_format(output_format, REPORT_FORMATS, lambda: _format(output))
         check_figure(plot)
         outputs = check_outputs({"--output": output, "--plot": plot}, (input,), force)
-        samples = read_samples(input, array, label, group)
+        samples = read_samples(input, array, label, group, table)
+        if samples.understood is not None:
+            speaker(quiet)(samples.understood)
         question = Question(estimator, components, gamma, None if landmarks == "none" else landmarks, seed)
         report = report_on(samples, question)
         with ExitStack() as stack:

@@ -3,7 +3,7 @@
 import csv
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from preimage._typing import Array
 from preimage.cli._errors import DataError
 from preimage.cli._options import AUTO
 from preimage.cli.tables._files import read
+from preimage.cli.tables._formats import TABLES, format_of
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 from preimage.estimators import KernelPCA
 from preimage.kernels import resolve_gamma
 from preimage.renormalization import inflation_report
@@ -38,6 +40,7 @@ class Samples:
     X: Array
     y: Array | None = None
     groups: Array | None = None
+    understood: str | None = None
 
 
 @dataclass(frozen=True)
@@ -69,19 +72,23 @@ class Question:
         return KernelPCA(self.components, gamma=gamma, landmarks=self.landmarks, random_state=self.seed)
 
 
-def read_samples(path: Path, array: str | None, label: str | None, group: str | None) -> Samples:
+def read_samples(
+    path: Path, array: str | None, label: str | None, group: str | None, options: TableOptions = DEFAULTS
+) -> Samples:
     """The rows of a file with their classes and groups; the columns of these are no values."""
-    data = read(path, array, label)
+    if group is not None and format_of(path) in TABLES:
+        options = replace(options, exclude=(*(options.exclude or ()), group))
+    data = read(path, array, label, options=options)
     X, groups = data.values, None
     if group is not None:
-        if data.columns is not None and group in data.columns:
-            place = data.columns.index(group)
-            X, groups = np.delete(X, place, axis=1), X[:, place]
+        if data.source is not None:
+            groups = data.source.labels_of(group)
         elif group in data.others:
             groups = np.asarray(data.others[group])
         else:
             raise DataError(f"{path} has no column {group!r} for groups.")
-    samples = Samples(path, X, data.labels, groups)
+    understood = None if data.source is None else data.source.described()
+    samples = Samples(path, X, data.labels, groups, understood)
     _check(samples, label, group)
     return samples
 

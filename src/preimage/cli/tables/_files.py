@@ -10,15 +10,13 @@ import numpy as np
 
 from preimage._typing import Array
 from preimage.cli._errors import DataError, FileError
-from preimage.cli.tables._nifti import SUFFIXES, is_nifti, read_nifti, write_nifti
+from preimage.cli.tables._formats import format_of
+from preimage.cli.tables._nifti import read_nifti, write_nifti
 from preimage.cli.tables._optional import need
-from preimage.cli.tables._pictures import PICTURES, Pictures, read_pictures
+from preimage.cli.tables._pictures import Pictures, read_pictures
+from preimage.cli.tables._sources import CHUNK_ROWS, Source, open_source
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 from preimage.neuro import MaskedScans
-
-FORMATS = (
-    "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet), NIfTI (.nii, .nii.gz), a folder of pictures "
-    "(.png, .jpg, .tif) or a stack of them (.tif)"
-)
 
 
 @dataclass(frozen=True)
@@ -46,6 +44,8 @@ class Dataset:
         The image and the mask that the rows come from.
     outside : {"keep", "zero"}
         What is written for voxels outside the mask: what they were, or zero.
+    source : Source or None
+        The table that the rows come from.
     """
 
     values: np.ndarray
@@ -58,12 +58,19 @@ class Dataset:
     labels: np.ndarray | None = None
     scans: MaskedScans | None = None
     outside: str = "keep"
+    source: Source | None = None
 
     def with_values(self, values: Array) -> "Dataset":
         return replace(self, values=values)
 
 
-def read(path: str | Path, array: str | None = None, labels: str | None = None, mask: Any = None) -> Dataset:
+def read(
+    path: str | Path,
+    array: str | None = None,
+    labels: str | None = None,
+    mask: Any = None,
+    options: TableOptions = DEFAULTS,
+) -> Dataset:
     """The data of a file or folder.
 
     Parameters
@@ -76,6 +83,8 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
         names its number, counted from 1.
     mask : Path, image or None
         Which voxels of a scan to take; None takes those that look like a brain.
+    options : TableOptions
+        How to read a table.
 
     Returns
     -------
@@ -89,10 +98,11 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
     readers = {
         "folder": lambda: _read_pictures(path),
         "picture": lambda: _read_pictures(path),
-        ".csv": lambda: _read_csv(path, labels),
+        ".csv": lambda: _read_table(path, labels, options),
+        ".xlsx": lambda: _read_table(path, labels, options),
         ".npy": lambda: _read_npy(path),
         ".npz": lambda: _read_npz(path, array, labels),
-        ".parquet": lambda: _read_parquet(path, labels),
+        ".parquet": lambda: _read_table(path, labels, options),
         ".nii": lambda: _read_nifti(path, mask),
     }
     if mask is not None and kind != ".nii":
@@ -121,26 +131,6 @@ def write(path: Path, data: Dataset, kind: str) -> None:
         ".nii": lambda path, data: write_nifti(path, data.scans, data.values, data.outside),
     }
     writers[kind](path, data)
-
-
-def format_of(path: Path) -> str:
-    """ ".csv", ".npy", ".npz", ".parquet", ".nii", "picture" or "folder" (no suffix, or an existing folder)."""
-    suffix = path.suffix.lower()
-    if is_nifti(path) and not path.is_dir():
-        return ".nii"
-    if path.is_dir() or not suffix:
-        return "folder"
-    if suffix in PICTURES:
-        return "picture"
-    if suffix not in {".csv", ".npy", ".npz", ".parquet"}:
-        raise FileError(f"{path} has the unknown format {path.suffix!r}. Use {FORMATS}.")
-    return suffix
-
-
-def stem_of(path: Path) -> str:
-    """The name of a file without its suffix, or both suffixes of a compressed scan."""
-    double = next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), "")
-    return path.name[: -len(double)] if double else path.stem
 
 
 def _check_numbers(path: Path, data: Dataset) -> None:
@@ -208,26 +198,6 @@ def _array(data: Dataset) -> Array:
     return data.values.reshape(-1, *data.row_shape) if data.row_shape else data.values
 
 
-def _read_csv(path: Path, labels: str | None = None) -> Dataset:
-    arrow = need("pyarrow.csv", "CSV files")
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        first = next(csv.reader(file), [])
-    # A first line of numbers alone is data.
-    options = arrow.ReadOptions(autogenerate_column_names=all(is_number(cell) for cell in first))
-    table = arrow.read_csv(path, read_options=options)
-    if options.autogenerate_column_names:
-        table = table.rename_columns([str(number + 1) for number in range(table.num_columns)])
-    return _of_table(path, table, keep_names=not options.autogenerate_column_names, labels=labels)
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _write_csv(path: Path, data: Dataset) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -236,8 +206,13 @@ def _write_csv(path: Path, data: Dataset) -> None:
         writer.writerows(data.values.tolist())
 
 
-def _read_parquet(path: Path, labels: str | None = None) -> Dataset:
-    return _of_table(path, need("pyarrow.parquet", "Parquet files").read_table(path), labels=labels)
+def _read_table(path: Path, labels: str | None, options: TableOptions) -> Dataset:
+    """All rows of a table; missing values are NaN and are found later."""
+    source = open_source(path, options, labels)
+    chunks = list(source.chunks(CHUNK_ROWS, with_missing=True))
+    values = np.concatenate(chunks) if chunks else np.empty((0, source.n_columns))
+    found = None if labels is None else _flat(path, labels, source.labels_of(labels))
+    return Dataset(values, columns=source.names, labels=found, source=source)
 
 
 def _write_parquet(path: Path, data: Dataset) -> None:
@@ -245,34 +220,6 @@ def _write_parquet(path: Path, data: Dataset) -> None:
     names = data.columns or [f"x{number}" for number in range(data.values.shape[1])]
     columns = [np.ascontiguousarray(column) for column in data.values.T]
     parquet.write_table(arrow.table(columns, names=[str(name) for name in names]), path)
-
-
-def _of_table(path: Path, table: Any, keep_names: bool = True, labels: str | None = None) -> Dataset:
-    """A pyarrow table as a matrix; missing values become NaN and are found later."""
-    _require_name(path, labels, table.column_names, "column")
-    found = None
-    if labels is not None:
-        found = _flat(path, labels, np.asarray(table.column(labels).to_pylist()))
-        table = table.drop_columns([labels])
-    check_columns(path, table.column_names, table.schema.types)
-    columns = [column.to_numpy().astype(float) for column in table.columns]
-    names = list(table.column_names) if keep_names else None
-    return Dataset(np.column_stack(columns) if columns else np.empty((0, 0)), columns=names, labels=found)
-
-
-def check_columns(path: Path, names: list[str], types: list[Any]) -> None:
-    """Refuse columns of a pyarrow table that hold text, or the index of a data frame."""
-    known = need("pyarrow", "Tables").types
-    # A column without any value has no type; it is found as missing values.
-    usable = (known.is_integer, known.is_floating, known.is_decimal, known.is_boolean, known.is_null)
-    text = [name for name, kind in zip(names, types) if not any(test(kind) for test in usable)]
-    if text:
-        raise DataError(
-            f"{path} has columns that are not numeric: {', '.join(map(repr, text))}. "
-            f"Remove them first; embed can leave them out: --exclude {','.join(text)}"
-        )
-    if any(name.startswith("__index_level_") for name in names):
-        raise FileError(f"{path} has an index among its columns. Write it without: to_parquet(..., index=False).")
 
 
 def _require_name(path: Path, labels: str | None, names: list[str], what: str) -> None:
