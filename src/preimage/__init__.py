@@ -18,6 +18,7 @@ from preimage.estimators import (
     SparseGreedyRegressor,
     compress,
 )
+from preimage.interop import to_onnx
 from preimage.persistence import load, save
 from preimage.renormalization import Renormalized, inflation_report
 
@@ -45,4 +46,5 @@ __all__ = [
     "load",
     "report_progress",
     "save",
+    "to_onnx",
 ]

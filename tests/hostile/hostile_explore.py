@@ -20,9 +20,10 @@ def drawer(only=()):
     other, and each of them can be had again without the others.
     """
     drawn = []
+    strategy = problems(tuple(only)) if only else problems()
 
     @settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(problems(tuple(only)))
+    @given(strategy)
     def keep(problem):
         drawn.append(problem)
 

@@ -3,7 +3,6 @@
 import traceback
 
 from hostile_calls import ESTIMATORS, run_estimator
-from hostile_functions import run_function
 from hostile_judge import Finding
 
 
@@ -19,4 +18,6 @@ def run(problem):
 def _run(problem):
     if problem.name in ESTIMATORS:
         return run_estimator(problem)
+    from hostile_functions import run_function
+
     return run_function(problem)

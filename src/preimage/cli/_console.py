@@ -63,10 +63,10 @@ def plain_errors(
 
 
 def described(error: Exception) -> tuple[str, ExitCode]:
-    """An error in one line, and the exit code that says its kind."""
+    """An error in one line, with lines of Python after it where they help, and the exit code that says its kind."""
     text = one_line(error)
     if isinstance(error, CommandError):
-        return f"Error: {text}", error.exit_code
+        return "\n    ".join([f"Error: {text}", *error.program]), error.exit_code
     if isinstance(error, OSError):
         return f"Error: {text}", ExitCode.FILE
     if isinstance(error, MemoryError):

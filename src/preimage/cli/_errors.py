@@ -1,5 +1,6 @@
 """How the command line ends: exit codes, and the errors that have them."""
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 
@@ -23,9 +24,20 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """An error whose message says all that a user needs: what was wrong, and what to do."""
+    """An error whose message says all that a user needs: what was wrong, and what to do.
+
+    Parameters
+    ----------
+    message : str
+    program : sequence of str
+        Lines of Python that help; they are shown as lines.
+    """
 
     exit_code = ExitCode.NOT_POSSIBLE
+
+    def __init__(self, message: str, program: Sequence[str] = ()):
+        super().__init__(message)
+        self.program = tuple(program)
 
 
 class DataError(CommandError):

@@ -37,7 +37,6 @@ from preimage._validation import (
 )
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
-from preimage.kernels._bandwidth import GAMMA
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths
 
@@ -59,7 +58,7 @@ ORIGIN_ROWS = 1000
 
 KERNEL_CONSTRAINTS = {
     "kernel": [str, callable, Kernel],
-    "gamma": GAMMA,
+    "gamma": [Interval(Real, 0, None, closed="neither"), str, None],
     "degree": [Interval(Integral, 1, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
     "kernel_params": [dict, None],

@@ -49,6 +49,15 @@ class TrainingRows:
             precision = _precision(X)
             self.tolerance = max(CLOSE[precision] * values[kept].std(axis=0).max(), _rounding(values[kept], precision))
 
+    def check_fields(self) -> None:
+        """Raise ValueError if the fields, which may come from a file, do not belong together."""
+        if (self.projections is None) != (self.order is None):
+            raise ValueError("TrainingRows have projections and their order, or neither.")
+        if self.projections is not None and self.order is not None:
+            n = len(self.order)
+            if self.projections.shape != (n, N_DIRECTIONS) or self.order.shape != (n,) or self.order.dtype.kind != "i":
+                raise ValueError(f"TrainingRows need {n} rows of projections; got shape {self.projections.shape}.")
+
     def contain(self, X: Rows) -> np.ndarray:
         """Whether each row of X is a row of the training set, up to rounding errors; shape (m,)."""
         return self.find(X) >= 0

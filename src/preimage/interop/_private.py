@@ -50,3 +50,13 @@ def is_multilabel(classifier: Any) -> bool:
     """Whether a linear classifier was fitted on several labels per row; only ridge classifiers can be."""
     binarizer = getattr(classifier, "_label_binarizer", None)
     return binarizer is not None and binarizer.y_type_.startswith("multilabel")
+
+
+def column_numbers(transformer: Any) -> dict[str, Any]:
+    """The columns that each part of a fitted ColumnTransformer takes, as numbers, also where it was given names."""
+    return transformer._transformer_to_input_indices
+
+
+def scaler_of(transformer: Any) -> Any:
+    """The StandardScaler inside of a fitted PowerTransformer."""
+    return transformer._scaler

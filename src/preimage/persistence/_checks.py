@@ -10,6 +10,7 @@ from sklearn.svm import OneClassSVM
 from preimage._arrays import is_sparse
 from preimage._typing import Array
 from preimage._warnings import ignored, ignored_of_others
+from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel, Patches, Warped
 from preimage.machines import Compression, KernelMachine, Output
@@ -21,6 +22,8 @@ MOST_PIXELS = MOST_GRAPH_POINTS = 2**14
 # Models are tried when they are loaded unless that would take memory which the file does not: matrices of more rows
 # than this have more than 32 MB, and a dense row of more columns more than 8 MB.
 MOST_ROWS_TRIED, MOST_COLUMNS_TRIED = 2**11, 10**6
+# Searches for denoising solve for pre-images; a forger could have them iterate for hours.
+MOST_ITERATIONS_TRIED = 10_000
 # Kernels that a composed kernel may consist of. A part that a file refers to twice at each level, k = k + k, doubles
 # them: 30 such lines would keep every evaluation busy for hours. Evaluating this many takes seconds.
 MOST_PARTS = 10_000
@@ -33,6 +36,8 @@ def check_loaded(value: Any) -> None:
             check(value)
     if hasattr(value, "_n_support"):
         _check_libsvm(value)
+    if hasattr(value, "check_fields"):
+        value.check_fields()
     if hasattr(value, "n_features_in_"):
         _check_features(value)
     if hasattr(value, "compression_"):
@@ -52,19 +57,19 @@ def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
     tensors : Tensors
         The arrays of the file.
     """
-    model = getattr(model, "best_estimator_", model)  # searches for denoising iterate, as long as the file says
     d = getattr(model, "n_features_in_", None)
     is_ours = type(model).__module__.startswith("preimage.") and hasattr(model, "fit")
-    methods = [name for name in ("predict", "transform") if hasattr(model, name)]
-    if not is_ours or d is None or not methods or any(map(_takes_memory, parts)):
+    if not is_ours or d is None or any(_takes_memory(part) or _takes_time(part) for part in parts):
         return
+    methods = [name for name in ("predict", "decision_function", "predict_proba", "transform") if hasattr(model, name)]
     if d > MOST_COLUMNS_TRIED:
-        _require(tensors.has_size(d), f"an array of {d} columns, as many as it takes; the file has none")
+        _require(not methods or tensors.has_size(d), f"an array of {d} columns, as many as it takes; the file has none")
         return
-    # Kernels that do not take a row of zeros, for instance, say so by ValueError.
     try:
-        with np.errstate(all="ignore"), ignored_of_others(Warning), ignored(Warning), suppress(ValueError):
-            getattr(model, methods[0])(np.zeros((1, d)))
+        with np.errstate(all="ignore"), ignored_of_others(Warning), ignored(Warning):
+            for name in methods:
+                with suppress(ValueError, UnsupportedKernelError):  # rows of zeros are not for every kernel
+                    getattr(model, name)(np.zeros((1, d)))
     except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
         raise ValueError(f"{type(model).__name__} of the file has parts that do not fit: {error}") from error
 
@@ -74,6 +79,12 @@ def _takes_memory(part: Any) -> bool:
     if isinstance(part, Patches):
         return int(np.prod(part.image_shape, dtype=float)) > MOST_ROWS_TRIED
     return isinstance(part, Warped) and np.shape(part.points)[:1] > (MOST_ROWS_TRIED,)
+
+
+def _takes_time(part: Any) -> bool:
+    """Whether the file asks for more iterations than any default of ours."""
+    iterations = getattr(part, "max_iter", None)
+    return isinstance(iterations, Integral) and int(iterations) > MOST_ITERATIONS_TRIED
 
 
 def _check_expansion(expansion: Expansion) -> None:

@@ -185,7 +185,8 @@ def _value_of(file: BinaryIO, size: int) -> Any:
         decoder = Decoder(Tensors(arrays))
         value = decoder.decode(document["value"])
         check_answers(value, decoder.made, decoder.tensors)
-    except ValueError as error:  # which may quote the file, of any length
+    # Errors may quote the file, of any length. Those of other types than ours come from what a forger made up.
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RuntimeError) as error:
         raise ValueError(shorten(str(error), LONGEST_MESSAGE)) from error
     written = document["scikit-learn"]
     if written is not None and written != sklearn.__version__:

@@ -39,7 +39,7 @@ MOST_BYTES, MOST_AXES = 100_000_000, 32
 
 def parts_of_file(text: str, arrays: dict[str, np.ndarray]) -> list[Any]:
     """The buffers of a file, to be written one after another: a JSON document and arrays by name."""
-    if _count_values(text.encode()) > MOST_VALUES:
+    if count_values(text.encode()) > MOST_VALUES:
         raise ValueError(
             f"The model has more than {MOST_VALUES} names or numbers outside of arrays, too many for a file. Fit it on "
             "an array: a frame brings the name of every column along."
@@ -102,13 +102,13 @@ def read_file(file: BinaryIO, size: int) -> tuple[Any, dict[str, np.ndarray]]:
 
 def from_json(encoded: bytes) -> Any:
     """What JSON describes; ValueError where it is too long, has a name twice, or constants that JSON does not have."""
-    if _count_values(encoded) > MOST_VALUES:
+    if count_values(encoded) > MOST_VALUES:
         raise ValueError(f"it has more than {MOST_VALUES} values.")
     text = encoded.decode("utf-8", "surrogatepass")
     return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
 
 
-def _count_values(encoded: bytes) -> int:
+def count_values(encoded: bytes) -> int:
     """At most so many values can be in JSON; letters inside of words are counted as well."""
     return sum(encoded.count(mark) for mark in (b",", b"[", b"{"))
 

@@ -1,7 +1,9 @@
 """`preimage compress`: small models in every format, and errors in one line."""
 
+import pickle
 import re
 
+import joblib
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
 from skops import io as skops
 from typer.testing import CliRunner
@@ -36,7 +38,7 @@ def run(*arguments):
 
 
 def refused(message, *arguments):
-    result = run(*arguments, "--quiet")
+    result = run(*arguments)
     lines = [line for line in result.output.splitlines() if line.strip()]
     assert result.exit_code in (1, 2, 3) and len(lines) == 1 and lines[0].startswith("Error:"), result.output
     assert message in result.output
@@ -98,9 +100,6 @@ def test_scalers_go_with_the_machine_into_files_of_one_model(folder):
     pipeline = skops.load(folder / "small.skops", trusted=SKOPS_TYPES)
     alone = preimage.load(folder / "small.safetensors")
     np.testing.assert_allclose(alone.decision_function(X), pipeline.decision_function(X), atol=1e-9)
-    skops.dump(make_pipeline(PCA(2), SVC(gamma=2)).fit(X, Y), folder / "turned.skops")
-    refused("use .skops", folder / "turned.skops", folder / "turned.safetensors", *options)
-    assert not (folder / "turned.safetensors").exists()
     pytest.importorskip("onnx", reason="export needs onnx")
     assert run(folder / "pipe.skops", folder / "small.onnx", *options).exit_code == 0
 
@@ -172,11 +171,11 @@ def test_mistakes_are_named(folder):
     model, out, data = folder / "model.skops", folder / "small.skops", folder / "val.csv"
     (folder / "broken.skops").write_bytes(model.read_bytes()[:1000])
     (folder / "broken.safetensors").write_bytes(b"x")
-    (folder / "model.pkl").write_bytes(b"x")
+    (folder / "model.txt").write_bytes(b"x")
     skops.dump(LogisticRegression().fit(X, Y), folder / "linear.skops")
     skops.dump(SVR(), folder / "unfitted.skops")
     refused("does not exist", folder / "none.skops", out, "--points", 8)
-    refused("MODEL is a file .skops or .safetensors", folder / "model.pkl", out, "--points", 8)
+    refused("MODEL is a file .skops or .safetensors", folder / "model.txt", out, "--points", 8)
     refused("OUT is a file .skops, .safetensors or .onnx", model, folder / "small.pkl", "--points", 8)
     refused("damaged or not a skops file", folder / "broken.skops", out, "--points", 8)
     refused("cannot be loaded", folder / "broken.safetensors", out, "--points", 8)
@@ -195,3 +194,37 @@ def test_mistakes_are_named(folder):
 
 def test_help_lists_the_command():
     assert "compress" in CliRunner().invoke(_app.app, ["--help"]).output
+
+
+def test_other_steps_stay_in_one_file(folder):
+    skops.dump(make_pipeline(StandardScaler(), PCA(2), SVC(gamma=2)).fit(X, Y), folder / "turned.skops")
+    options = ["--points", 8, "--data", folder / "val.csv", "--label", "y"]
+    assert run(folder / "turned.skops", folder / "turned.safetensors", *options).exit_code == 0
+    pipeline = preimage.load(folder / "turned.safetensors")
+    assert [type(step).__name__ for _, step in pipeline.steps] == ["StandardScaler", "PCA", "CompressedClassifier"]
+    runtime = pytest.importorskip("onnxruntime", reason="graphs run in onnxruntime")
+    assert run(folder / "turned.skops", folder / "turned.onnx", *options).exit_code == 0
+    session = runtime.InferenceSession(folder / "turned.onnx", providers=["CPUExecutionProvider"])
+    label = session.run(["label"], {"X": X.astype(np.float32)})[0]
+    assert np.mean(label == pipeline.predict(X)) > 0.99
+    skops.dump(make_pipeline(QuantileTransformer(n_quantiles=9), SVC()).fit(X, Y), folder / "odd.skops")
+    refused("no graph for the step 'quantiletransformer'", folder / "odd.skops", folder / "odd.onnx", *options)
+    assert not (folder / "odd.onnx").exists()
+
+
+class Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("code of a file was executed",))
+
+
+@pytest.mark.parametrize("name", ["model.joblib", "model.pkl", "model.pickle", "my.model.joblib.gz", "MODEL.PKL"])
+def test_pickles_are_not_opened_but_converted_by_three_lines(folder, name):
+    (folder / name).write_bytes(pickle.dumps(Bomb()))
+    result = run(folder / name, folder / "small.skops", "--points", 8)
+    assert result.exit_code == 3 and "it was not opened" in result.output
+    joblib.dump(SVC(gamma=2).fit(X, Y), folder / name)
+    first, *program = [line for line in result.output.splitlines() if line.strip()]
+    assert first.startswith("Error:") and len(program) == 3
+    exec("\n".join(line.strip() for line in program), {})
+    made = folder / (name.split(".")[0] if "my" not in name else "my.model")
+    assert run(made.with_name(f"{made.name}.skops"), folder / "small.skops", "--points", 8).exit_code == 0

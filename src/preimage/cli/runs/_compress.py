@@ -1,8 +1,7 @@
-"""Compression as the command line does it: models from files, measured, and written to files."""
+"""Compression as the command line does it: models made small on data from files, and measured."""
 
 import time
 import warnings
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,15 +12,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from preimage._typing import Array
-from preimage.cli._console import DataError, FileError, one_line
+from preimage.cli._console import DataError, one_line
 from preimage.cli.tables._files import Dataset
 from preimage.estimators import compress
-from preimage.estimators.compressed._models import standalone
-from preimage.interop import SKOPS_TYPES
-from preimage.persistence import load
 
-MODEL_FORMATS = (".skops", ".safetensors")
-OUTPUT_FORMATS = (".skops", ".safetensors", ".onnx")
 # Predictions are timed for this long, and the fastest run counts.
 SECONDS = 0.3
 
@@ -35,57 +29,6 @@ class Wish:
     method: str = "auto"
     dtype: str | None = None
     seed: int = 0
-
-
-def read_model(path: Path) -> Any:
-    """A model from a skops file of trusted types, or from a file of `save`."""
-    if not path.exists():
-        raise FileError(f"{path} does not exist.")
-    kind = format_of_model(path, MODEL_FORMATS, "MODEL")
-    if kind == ".safetensors":
-        try:
-            return load(path)
-        except (ValueError, ImportError) as error:
-            raise FileError(str(error)) from error
-    skops = _skops()
-    try:
-        untrusted = sorted(set(skops.get_untrusted_types(file=path)) - set(SKOPS_TYPES))
-        if untrusted:
-            raise FileError(
-                f"{path} holds types that are not trusted, and was not loaded: {', '.join(untrusted)}. Load it in "
-                "Python with skops.io.load(path, trusted=[...]) if you know them, and use preimage.compress there."
-            )
-        return skops.load(path, trusted=SKOPS_TYPES)
-    except (zipfile.BadZipFile, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(f"{path} is damaged or not a skops file: {one_line(error)}") from error
-
-
-def write_model(path: Path, model: Any, kind: str) -> None:
-    """Write a compressed model in the format of `kind`."""
-    if kind == ".skops":
-        _skops().dump(model, path, compression=zipfile.ZIP_DEFLATED)
-        return
-    try:
-        model = standalone(model)
-    except TypeError as error:
-        raise FileError(
-            f"Only scalers before a kernel machine can be written as {kind}; use .skops. {one_line(error)}"
-        ) from error
-    try:
-        if kind == ".safetensors":
-            model.save(path)
-        else:
-            path.write_bytes(model.to_onnx().SerializeToString())
-    except (ValueError, TypeError, ImportError) as error:
-        raise FileError(f"The model cannot be written as {kind}: {one_line(error)}") from error
-
-
-def format_of_model(path: Path, formats: tuple[str, ...], what: str) -> str:
-    """The suffix of a model's file, one of `formats`."""
-    suffix = path.suffix.lower()
-    if suffix not in formats:
-        raise FileError(f"{what} is a file {', '.join(formats[:-1])} or {formats[-1]}; got {path}.")
-    return suffix
 
 
 def small_model(model: Any, data: Dataset | None, wish: Wish) -> tuple[Any, Array | None, Array | None]:
@@ -180,16 +123,6 @@ def _without_name_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*valid feature names.*")
         yield
-
-
-def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise FileError(
-            'skops files need skops, which is not installed. Type: pip install "preimage[persist]"'
-        ) from error
-    return skops.io
 
 
 def _milliseconds(seconds: float) -> str:

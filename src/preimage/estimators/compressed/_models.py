@@ -1,5 +1,6 @@
 """Kernel machines on few points, with the interface of the originals."""
 
+import os
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -200,9 +201,20 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
             text += f"; {self._score_name()} {before}{self.scores_[1]:.4f}"
         return text
 
-    def to_onnx(self, **options: Any) -> Any:
-        """The fitted model as an ONNX graph; options are those of `preimage.interop.to_onnx`."""
-        return to_onnx(self.machine_, **options)
+    def to_onnx(self, path: str | os.PathLike | None = None, **options: Any) -> Any:
+        """The fitted model as an ONNX graph, written to `path` where one is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        **options
+            Those of `preimage.to_onnx`.
+
+        Returns
+        -------
+        onnx.ModelProto
+        """
+        return to_onnx(self, path, **options)
 
     def _template(self) -> BaseEstimator:
         """The original, unfitted; not a copy, because every prediction asks for its tags."""

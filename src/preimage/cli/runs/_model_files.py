@@ -1,0 +1,150 @@
+"""Files of models as the command line reads and writes them, whoever made them."""
+
+import io
+import math
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from preimage.cli._console import one_line
+from preimage.cli._errors import FileError
+from preimage.estimators.compressed._models import standalone
+from preimage.interop import SKOPS_TYPES, to_onnx
+from preimage.persistence import load, save
+from preimage.persistence._file import check_is_file
+from preimage.persistence._safetensors import MOST_VALUES, count_values
+
+MODEL_FORMATS = (".skops", ".safetensors")
+OUTPUT_FORMATS = (".skops", ".safetensors", ".onnx")
+# joblib reads all of them, compressed or not.
+PICKLES, COMPRESSED = (".joblib", ".pkl", ".pickle"), (".gz", ".bz2", ".xz", ".lzma", ".z")
+# Archives of models unpack to so many bytes, and so many times their size: arrays of pixels become 20 times smaller.
+# An archive that is made to fill the memory unpacks to 1000 times its size.
+MOST_UNPACKED, MOST_TIMES = 32_000_000, 20
+# skops describes a model by one JSON document, and sparse arrays are archives inside of an archive.
+_DESCRIPTION = "schema.json"
+
+
+def read_model(path: Path) -> Any:
+    """A model from a skops file of trusted types, or from a file of `save`; pickles are not opened."""
+    if not path.exists():
+        raise FileError(f"{path} does not exist.")
+    _refuse_pickles(path)
+    kind = format_of_model(path, MODEL_FORMATS, "MODEL")
+    if kind == ".skops":
+        return _read_skops(path)
+    try:
+        return load(path)
+    except (ValueError, ImportError) as error:
+        raise FileError(str(error)) from error
+
+
+def write_model(path: Path, model: Any, kind: str) -> None:
+    """Write a compressed model, or a pipeline that ends in one, in the format of `kind`."""
+    if kind == ".skops":
+        _skops().dump(model, path, compression=zipfile.ZIP_DEFLATED)
+        return
+    try:
+        if kind == ".onnx":
+            to_onnx(model, path)
+        else:
+            save(_alone_if_possible(model), path)
+    except (ValueError, TypeError, ImportError) as error:
+        raise FileError(f"The model cannot be written as {kind}; use .skops. {one_line(error)}") from error
+
+
+def format_of_model(path: Path, formats: tuple[str, ...], what: str) -> str:
+    """The suffix of a model's file, one of `formats`."""
+    suffix = path.suffix.lower()
+    if suffix not in formats:
+        raise FileError(f"{what} is a file {', '.join(formats[:-1])} or {formats[-1]}; got {path}.")
+    return suffix
+
+
+def _alone_if_possible(model: Any) -> Any:
+    """A pipeline of scalers and a compressed model as that model alone."""
+    try:
+        return standalone(model)
+    except TypeError:
+        return model
+
+
+def _refuse_pickles(path: Path) -> None:
+    last = [suffix.lower() for suffix in path.suffixes[-2:] if suffix.lower() not in COMPRESSED]
+    if not last or last[-1] not in PICKLES:
+        return
+    safe = path
+    while safe.suffix.lower() in (*PICKLES, *COMPRESSED):
+        safe = safe.with_suffix("")
+    safe = safe.with_name(f"{safe.name}.skops")
+    raise FileError(
+        f"{path} is a pickle, a program that runs when it is opened; it was not opened. If you trust whoever made it, "
+        f"three lines of Python make {safe.name} of it, a file without code:",
+        [
+            "import joblib, skops.io",
+            f"model = joblib.load({str(path)!r})",
+            f"skops.io.dump(model, {str(safe)!r})",
+        ],
+    )
+
+
+def _read_skops(path: Path) -> Any:
+    skops = _skops()
+    try:
+        check_is_file(path)
+    except ValueError as error:
+        raise FileError(f"{path} cannot be loaded. {error}") from error
+    with path.open("rb") as file:
+        # Any error at all: skops and zipfile raise what the parts of a damaged file make them raise.
+        try:
+            _check_archive(file, path.stat().st_size)
+            untrusted = sorted(set(skops.get_untrusted_types(file=path)) - set(SKOPS_TYPES))
+            if not untrusted:
+                return skops.load(path, trusted=SKOPS_TYPES)
+        except Exception as error:
+            raise FileError(f"{path} is damaged or not a skops file: {one_line(error)[:400]}") from error
+    raise FileError(
+        f"{path} holds types that are not trusted, and was not loaded: {', '.join(untrusted)[:400]}. Load it in "
+        "Python with skops.io.load(path, trusted=[...]) if you know them, and use preimage.compress there."
+    )
+
+
+def _check_archive(file: BinaryIO, size: int) -> None:
+    """Refuse an archive that would fill the memory: it is small, and what it unpacks to is not."""
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        unpacked = sum(member.file_size for member in members)
+        if unpacked > MOST_UNPACKED + MOST_TIMES * size:
+            raise ValueError(
+                f"it has {size} bytes and unpacks to {unpacked}. If it is a model of yours, write it again without "
+                "compression: skops.io.dump(model, path)."
+            )
+        for member in members:
+            if member.filename == _DESCRIPTION and count_values(archive.read(member)) > MOST_VALUES:
+                raise ValueError(f"its description has more than {MOST_VALUES} values.")
+            if member.filename.endswith(".npz"):
+                _check_archive(io.BytesIO(archive.read(member)), member.file_size)
+            if member.filename.endswith(".npy"):
+                with archive.open(member) as array:
+                    _check_array(array, member.file_size)
+
+
+def _check_array(file: Any, size: int) -> None:
+    """NumPy asks for the memory of an array before it reads it."""
+    version = np.lib.format.read_magic(file)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(file)
+    if math.prod(shape) * dtype.itemsize > size:
+        raise ValueError(f"an array of shape {shape} and type {dtype} does not fit into {size} bytes.")
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise FileError(
+            'skops files need skops, which is not installed. Type: pip install "preimage[persist]"'
+        ) from error
+    return skops.io

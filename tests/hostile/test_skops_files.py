@@ -1,0 +1,121 @@
+"""Wrong skops files, as the command line reads them: refused in one line, or the model that was saved."""
+
+import io
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from mutilations import (
+    MOST_MEMORY,
+    flipped_bit,
+    flipped_bytes,
+    lost,
+    measured,
+    repeated,
+    spliced,
+    swapped,
+    truncated,
+    zeroed,
+)
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+skops = pytest.importorskip("skops.io", reason="models are skops files")
+pytest.importorskip("typer", reason="the command line needs typer")
+errors = pytest.importorskip("preimage.cli._errors")
+model_files = pytest.importorskip("preimage.cli.runs._model_files")
+FileError, read_model = errors.FileError, model_files.read_model
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(40, 3)), np.arange(40) % 3
+DENSE = make_pipeline(StandardScaler(), SVC()).fit(X, Y)
+SPARSE = SVC().fit(sparse.csr_matrix(np.abs(X)), Y)
+WAYS = (truncated, flipped_bit, flipped_bytes, lost, repeated, spliced, swapped, zeroed)
+
+
+def dumped(model, compression=zipfile.ZIP_STORED):
+    file = io.BytesIO()
+    skops.dump(model, file, compression=compression)
+    return file.getvalue()
+
+
+FILES = [dumped(DENSE), dumped(DENSE, zipfile.ZIP_DEFLATED), dumped(SPARSE)]
+
+
+def with_members(data, **changes):
+    """The archive with other contents of some of its members, which are named by their endings."""
+    result = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            content = changes.get(name.rpartition(".")[2], old.read(name))
+            new.writestr(name, content(old.read(name)) if callable(content) else content)
+    return result.getvalue()
+
+
+def refusal(data, path):
+    path.write_bytes(data)
+    with pytest.raises(FileError) as caught:
+        measured(lambda: read_model(path), len(data))
+    assert caught.value.memory <= MOST_MEMORY and "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("data", FILES, ids=["stored", "compressed", "sparse"])
+def test_damaged_files_are_refused_or_give_the_model(data, tmp_path):
+    path = tmp_path / "model.skops"
+    path.write_bytes(data)
+    queries, original = np.abs(X), read_model(path)
+    for number in range(120):
+        path.write_bytes(WAYS[number % len(WAYS)](RNG, data))
+        try:
+            model, memory = measured(lambda: read_model(path), len(data))
+        except FileError as error:
+            memory, message = error.memory, str(error)
+            assert "\n" not in message
+        else:
+            np.testing.assert_array_equal(model.decision_function(queries), original.decision_function(queries))
+        assert memory <= MOST_MEMORY
+
+
+def test_archives_that_unpack_to_a_thousand_times_their_size_are_refused(tmp_path):
+    bomb = with_members(FILES[0], json=b" " * 5 * 10**7)
+    assert len(bomb) < 10**5
+    assert "unpacks to" in refusal(bomb, tmp_path / "bomb.skops")
+
+
+def test_arrays_that_declare_more_than_they_have_are_refused(tmp_path):
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**9,)})
+    assert "does not fit into" in refusal(with_members(FILES[0], npy=header.getvalue()), tmp_path / "huge.skops")
+
+
+def test_archives_inside_of_archives_are_looked_at(tmp_path):
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data.npy", bytes(5 * 10**7))
+    assert "unpacks to" in refusal(with_members(FILES[2], npz=inner.getvalue()), tmp_path / "inner.skops")
+
+
+@pytest.mark.parametrize("text", ["[" * 10**5, "{}", "null", "[]", '{"__class__": "system", "__module__": "os"}', "\0"])
+def test_other_descriptions_are_refused(text, tmp_path):
+    refusal(with_members(FILES[0], json=text.encode()), tmp_path / "odd.skops")
+
+
+def test_many_values_are_refused(tmp_path):
+    text = json.dumps({"content": [[]] * 10**6})
+    assert "values" in refusal(with_members(FILES[0], json=text.encode()), tmp_path / "wide.skops")
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path):
+    (tmp_path / "folder.skops").mkdir()
+    os.mkfifo(tmp_path / "pipe.skops")
+    (tmp_path / "empty.skops").touch()
+    (tmp_path / "loop.skops").symlink_to(tmp_path / "loop.skops")
+    for name in ("folder", "pipe", "empty", "loop", "nothing"):
+        with pytest.raises((FileError, OSError)) as caught:
+            read_model(tmp_path / f"{name}.skops")
+        assert name in str(caught.value) and "\n" not in str(caught.value)
