@@ -47,6 +47,7 @@ ALLOWED_SIDEWAYS = {
     ("model_selection", "renormalization"),
     ("cli", "plotting"),
     ("cli", "neuro"),
+    ("cli", "datasets"),
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 EVERYTHING = {"testing", "__init__"}

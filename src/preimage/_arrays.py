@@ -70,11 +70,26 @@ def is_foreign(array: Any) -> bool:
 def as_points(X: Rows) -> Array:
     """Rows of inputs as an array: lists and data frames become NumPy, integers become floating."""
     if is_sparse(X):
-        return X if X.dtype.kind == "f" else X.astype(np.float64)
+        X = canonical(X)
+        return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if not array_api_compat.is_array_api_obj(X):
         X = np.asarray(X)
     xp = array_namespace(X)
-    return xp.astype(X, floating_type(X), copy=False)
+    with np.errstate(over="ignore"):  # numbers of more than double precision
+        return xp.astype(X, floating_type(X), copy=False)
+
+
+def canonical(X: Array) -> Array:
+    """A sparse matrix in rows with one entry per place; the matrix itself is not changed, as SciPy would do.
+
+    SciPy adds up entries of the same place inside of the matrix that is used.
+    """
+    rows = X.tocsr()
+    if rows.has_canonical_format:
+        return rows
+    rows = rows.copy() if rows is X else rows
+    rows.sum_duplicates()
+    return rows
 
 
 def describe_device(array: Array) -> str:

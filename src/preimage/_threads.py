@@ -12,6 +12,7 @@ import joblib
 from preimage._blas import another_blas_limit, blas_limit, blas_threads
 from preimage._pool import run_job
 from preimage._progress import unreported
+from preimage._warnings import unwarned
 
 # Rows of matrices up to which one thread is about as fast as several: threads gain a few milliseconds on an eigenvalue
 # problem of this size. With a limit ten times larger, problems that take seconds would have one thread.
@@ -50,7 +51,7 @@ def run_parallel(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
     if threads <= 1:
         return [work(item) for item in items]
     if _caller.threads is None:
-        with at_most(None):
+        with _on_threads(None):
             return run_parallel(work, items)
     inner, allowed = available // threads, _caller.allowed
 
@@ -109,7 +110,15 @@ def at_most(n_jobs: int | None) -> Iterator[None]:
     −1 or None is all cores, −2 all but one. Enter it once for a whole fit: pools of BLAS libraries spin while they wait
     and take cores from each other and from threads of ours, and on a busy machine all of them wait for the one thread
     that has no core. What only BLAS and LAPACK can do in parallel is in `large_decomposition`.
+
+    NumPy does not warn inside: methods of estimators check their results instead.
     """
+    with _on_threads(n_jobs), unwarned():
+        yield
+
+
+@contextlib.contextmanager
+def _on_threads(n_jobs: int | None) -> Iterator[None]:
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning: give a number of threads, -1 or None for all, -2 for all but one.")
     outer, count = _caller.threads, available_threads()

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples as count_rows
 
 from preimage._arrays import (
     array_namespace,
+    canonical,
     describe_device,
     epsilon,
     floating_type,
@@ -25,6 +26,7 @@ from preimage._arrays import (
     is_chunked,
     is_foreign,
     is_sparse,
+    itemsize,
     known_rows,
     take_rows,
     to_numpy,
@@ -33,6 +35,7 @@ from preimage._arrays import (
 from preimage._finite import is_finite
 from preimage._memory import memory_budget
 from preimage._typing import Array, Rows, Seed, Targets
+from preimage._warnings import unwarned
 
 __all__ = [
     "Interval",
@@ -129,14 +132,16 @@ def check_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, 
         X = all_rows(type(estimator).__name__, X, getattr(estimator, "max_memory", None))
     if _is_plainly_right(X, min_samples) and _has_known_columns(estimator, X, reset):
         return X
-    return validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr" if accept_sparse else False,
-        dtype=[np.float64, np.float32],
-        ensure_min_samples=min_samples,
-    )
+    with unwarned():  # numbers of more digits, or larger than any float64, are refused as infinite
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr" if accept_sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=min_samples,
+        )
+    return canonical(checked) if is_sparse(checked) else checked
 
 
 def check_lazy_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 0) -> Rows:
@@ -186,7 +191,23 @@ def check_model_inputs(estimator: Any, X: Rows, *, fitted: Array) -> Array:
     check_same_device(estimator, X, fitted)
     if is_foreign(X):
         return array_namespace(X).astype(X, fitted.dtype, copy=False)
-    return X.astype(fitted.dtype, copy=False)
+    if X.dtype == fitted.dtype:
+        return X
+    with unwarned():
+        found = X.astype(fitted.dtype, copy=False)
+    _require_in_precision(estimator, X, found)
+    return found
+
+
+def _require_in_precision(estimator: Any, X: Array, found: Array) -> None:
+    """Refuse rows that are finite, but not in the single precision of a model."""
+    values = found.data if is_sparse(found) else found
+    if itemsize(found.dtype) == 4 and not is_finite(values):
+        largest = float(np.max(np.abs(X.data if is_sparse(X) else X)))
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted in single precision, whose numbers end at 3.4e38; the largest "
+            f"value of X is {largest:.3g}. Scale the data, or fit on float64 data."
+        )
 
 
 def check_same_device(estimator: Any, X: Array, fitted: Array) -> None:

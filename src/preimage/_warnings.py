@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from enum import Enum
 
 import joblib
+import numpy as np
 import sklearn
 
 # Packages whose lines are not the user's: ours, and those that call our methods for the user.
@@ -27,6 +28,14 @@ class _Treatment(Enum):
 # filters belong to the whole process: threads that set and restore them side by side leave some of them behind.
 _treatments: ContextVar[tuple[tuple[type[Warning], _Treatment], ...]] = ContextVar("treatments", default=())
 _filters_in_use = threading.Lock()
+
+
+def unwarned() -> np.errstate:
+    """No warnings of NumPy's inside a `with` statement, or a function that this decorates.
+
+    For work on values that may leave the range of numbers, where infinity is the right limit or results are checked.
+    """
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

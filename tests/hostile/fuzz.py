@@ -28,6 +28,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 if (Path(__file__).parents[2] / "src" / "preimage").is_dir():
     sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
+# How a worker's report begins.
+START = '{"count"'
 # Problems between two reports of a worker.
 BATCH = 100
 # Seconds for shortening one description, and of waiting after which a worker that says nothing is ended: several times
@@ -154,6 +156,8 @@ class Overseer:
 
     def _read(self, worker):
         for line in worker.lines():
+            if not line.startswith(START):  # compiled libraries print there, too
+                continue
             batch = json.loads(line)
             self.count += batch["count"]
             self.calls += batch["calls"]

@@ -156,7 +156,7 @@ def contained(values, dtype, container):
     """Doubles as a user would hold them."""
     if container in SPARSE and dtype not in SPARSE_TYPES:
         dtype = "float64"
-    if container in FRAMES and dtype == "float16":  # pandas has no index of it, and refuses some operations
+    if container in FRAMES and dtype in ("float16", "complex128"):  # pandas refuses to convert them
         dtype = "float32"
     return CONTAINERS[container](typed(values, dtype))
 

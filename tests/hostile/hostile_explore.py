@@ -20,10 +20,9 @@ def drawer(only=()):
     other, and each of them can be had again without the others.
     """
     drawn = []
-    strategy = problems(tuple(only)) if only else problems()
 
     @settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(strategy)
+    @given(problems(tuple(only)))
     def keep(problem):
         drawn.append(problem)
 

@@ -3,6 +3,7 @@
 import traceback
 
 from hostile_calls import ESTIMATORS, run_estimator
+from hostile_functions import run_function
 from hostile_judge import Finding
 
 
@@ -18,6 +19,4 @@ def run(problem):
 def _run(problem):
     if problem.name in ESTIMATORS:
         return run_estimator(problem)
-    from hostile_functions import run_function
-
     return run_function(problem)

@@ -6,11 +6,13 @@ from numbers import Integral, Real
 
 from hostile_calls import ESTIMATORS, OPTIONAL, ROUTES, methods_of
 from hostile_containers import CONTAINERS, DENSE, SPARSE, TYPES
+from hostile_functions import FUNCTIONS
 from hostile_problem import ALL_TWISTS, GRAMS, LARGEST_SCALE, QUERIES, TARGETS, WEIGHTS, Problem
 from hypothesis import strategies as st
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from preimage.eigensolvers._names import EIGENSOLVER_NAMES
+from preimage.kernels._bandwidth import CLASS_RULES
 from preimage.kernels._names import KERNEL_NAMES
 from preimage.landmarks._auto_landmarks import LANDMARK_NAMES
 from preimage.reduced_sets._names import REDUCER_NAMES
@@ -164,6 +166,8 @@ INVARIANCES = st.sampled_from(
     [None, "=[TimeShift()]", "=TangentCovariance([TimeShift()])", "=[TranslateX((1, d))]", "=[Rotate((1, d))]"]
 )
 
+LEAVE_ONE_OUT = st.sampled_from(["exact", "first_order", "refit"])
+
 # Strategies by the name of a parameter, or by (class, parameter) where the same name means different things.
 PARAMETERS = {
     "kernel": KERNELS,
@@ -306,10 +310,46 @@ def data():
     )
 
 
+# Options of functions, by the name under which `hostile_functions` asks for them.
+OPTIONS = {
+    "preimage.compress": {"estimator": st.one_of(CLASSIFIERS, REGRESSORS), "method": REDUCERS},
+    "preimage.inflation_report": {"estimator": PCA_TEXTS},
+    "interop.machine_of": {"estimator": st.one_of(CLASSIFIERS, REGRESSORS, PCA_TEXTS)},
+    "model_selection.sensitivity_map": {"estimator": st.one_of(CLASSIFIERS, FISHERS)},
+    "calibration.leave_one_out": {"n_components": st.sampled_from([None, 1, 2]), "method": LEAVE_ONE_OUT},
+    "calibration.linear_leave_one_out": {"n_components": st.sampled_from([None, 1, 2]), "method": LEAVE_ONE_OUT},
+    "calibration.transfer_function": {"kind": st.sampled_from(["pchip", "isotonic", "affine"])},
+    "widths.class_width": {"rule": st.sampled_from(CLASS_RULES)},
+    "kernels.resolve_gamma": {"gamma": WIDTHS},
+}
+
+
 @st.composite
-def problems(draw, names=tuple(ESTIMATORS)):
-    """Descriptions of problems for estimators of the given names."""
-    name = draw(st.sampled_from(sorted(names)))
+def function_problems(draw, name):
+    options = {**OPTIONS.get(name, {})}
+    if "estimator" in options:
+        options["estimator"] = options["estimator"].map(lambda text: "=" + text)
+    if draw(st.integers(0, 3)):
+        options["kernel"] = KERNEL_TEXTS.map(lambda text: "=" + text)
+    params = {key: draw(values) for key, values in options.items()}
+    return Problem(name, params=params, **draw(data()))
+
+
+# How many problems are of estimators for each of a function: there are many calls in one of them.
+ESTIMATORS_PER_FUNCTION = 3
+
+
+@st.composite
+def problems(draw, names=()):
+    """Descriptions of problems for estimators and functions of the given names; of all, if none is given."""
+    both = [sorted(set(ESTIMATORS) & set(names or ESTIMATORS)), sorted(set(FUNCTIONS) & set(names or FUNCTIONS))]
+    kinds = [*[both[0]] * ESTIMATORS_PER_FUNCTION, both[1]]
+    name = draw(st.sampled_from(draw(st.sampled_from([kind for kind in kinds if kind]))))
+    return draw(function_problems(name) if name in FUNCTIONS else estimator_problems(name))
+
+
+@st.composite
+def estimator_problems(draw, name):
     cls = ESTIMATORS[name]
     methods = [each for each in methods_of(cls) if each not in ("fit", "partial_fit")]
     fields = draw(data())

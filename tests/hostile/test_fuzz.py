@@ -7,6 +7,7 @@ import hostile_paths
 import pytest
 from hostile_calls import ARGUMENTS, ESTIMATORS, NOT_GIVEN, methods_of
 from hostile_explore import drawer, explore
+from hostile_functions import FUNCTIONS, MODULES, NOT_CALLED
 from hostile_problem import Problem
 from hostile_run import run
 from hostile_strategies import KEPT, strategy_of
@@ -30,6 +31,13 @@ def test_hostile_problems_end_in_a_finite_result_or_a_clear_error(first):
 def test_what_was_found_once_stays_mended(path):
     findings = run(Problem.from_json(path.read_text()))
     assert not findings, "\n\n".join(finding.cause for finding in findings)
+
+
+def test_every_public_function_is_called_or_left_out_for_a_reason():
+    for name, module in MODULES.items():
+        functions = [each for each in module.__all__ if inspect.isfunction(getattr(module, each))]
+        missing = [each for each in functions if f"{name}.{each}" not in {*FUNCTIONS, *NOT_CALLED}]
+        assert not missing, f"{name}: {missing}"
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -112,7 +112,7 @@ def test_many_components_leave_scans_or_runs_out_of_their_own_basis():
 
 def test_a_masker_has_its_own_way():
     masker = NiftiMasker(mask_img=MASK, standardize=None)
-    ours, theirs = denoise_image(SCAN, MASK, MODEL), denoise_image(SCAN, masker, MODEL)
+    ours, theirs = denoise_image(SCAN, MASK, MODEL, outside="zero"), denoise_image(SCAN, masker, MODEL)
     np.testing.assert_allclose(ours.get_fdata(), theirs.get_fdata(), rtol=1e-5)
 
 
@@ -154,6 +154,7 @@ def test_a_brain_is_found_without_a_mask():
     ("image", "mask", "message"),
     [
         (lambda: scan(np.ones((5, 6, 4))), lambda: MASK, r"4D images, volumes in time; got the shape \(5, 6, 4\)"),
+        (lambda: scan(SCAN.get_fdata(), np.complex64), lambda: MASK, "hold real numbers; got the type complex64"),
         (lambda: SCAN, lambda: nibabel.Nifti1Image(np.ones((5, 6, 5)), AFFINE), r"shape \(5, 6, 5\), the scans"),
         (lambda: SCAN, lambda: nibabel.Nifti1Image(INSIDE.astype(float), np.eye(4)), "different affines"),
         (lambda: SCAN, lambda: nibabel.Nifti1Image(np.zeros((5, 6, 4)), AFFINE), "mask is empty"),
@@ -169,9 +170,51 @@ def test_mistakes_are_named(image, mask, message):
         denoise_image(image(), mask(), MODEL)
 
 
-def test_missing_values_outside_the_mask_do_not_matter():
+def test_missing_values_outside_the_mask_do_not_matter_and_stay(tmp_path):
     data = np.where(INSIDE[..., None], SCAN.get_fdata(), np.nan)
-    assert np.isfinite(denoise_image(scan(data, float), MASK, MODEL).get_fdata()).all()
+    result = denoise_image(scan(data, float), MASK, MODEL)
+    nibabel.save(result, tmp_path / "out.nii.gz")
+    saved = nibabel.load(tmp_path / "out.nii.gz")
+    np.testing.assert_array_equal(np.isnan(saved.get_fdata()), np.isnan(data))
+    assert saved.header.get_zooms() == SCAN.header.get_zooms() and saved.get_data_dtype() == np.float32
+    assert np.isfinite(denoise_image(scan(data, float), MASK, MODEL, outside="zero").get_fdata()).all()
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint8, np.int32, np.float32, np.float64])
+@pytest.mark.parametrize("slope", [None, (2.0, 5.0), (0.1, -3.0)])
+def test_voxels_outside_the_mask_stay_exactly_as_they_were(tmp_path, dtype, slope):
+    top = {np.uint8: 255, np.int32: 2**30}.get(dtype, 30000)
+    values = RNG.uniform(top / 2, top, size=(5, 6, 4, 12)).astype(dtype)
+    image = nibabel.Nifti1Image(values, AFFINE)
+    if slope is not None:
+        image.header.set_slope_inter(*slope)
+    image.header.set_zooms((3, 3, 4, 2.5))
+    image.header.set_xyzt_units("mm", "sec")
+    image.set_sform(AFFINE, code=4)
+    image.set_qform(AFFINE, code=1)
+    nibabel.save(image, tmp_path / "in.nii.gz")
+    before = nibabel.load(tmp_path / "in.nii.gz")
+    nibabel.save(denoise_image(tmp_path / "in.nii.gz", MASK, MODEL), tmp_path / "out.nii.gz")
+    after = nibabel.load(tmp_path / "out.nii.gz")
+    np.testing.assert_array_equal(after.get_fdata()[~INSIDE], before.get_fdata()[~INSIDE])
+    assert (after.get_fdata()[INSIDE] != before.get_fdata()[INSIDE]).mean() > 0.9
+    np.testing.assert_array_equal(after.affine, before.affine)
+    assert after.header.get_zooms() == before.header.get_zooms()
+    assert after.header.get_xyzt_units() == ("mm", "sec")
+    assert (int(after.header["sform_code"]), int(after.header["qform_code"])) == (4, 1)
+
+
+def test_a_found_mask_is_announced_and_no_brain_is_refused():
+    data = np.zeros((20, 20, 20, 12))
+    data[5:15, 5:15, 5:15] = 500
+    image = scan(data + RNG.normal(size=data.shape) * 5, np.float32)
+    taken = mask_scans(image).mask
+    with pytest.warns(UserWarning, match=f"{taken.sum()} of 8000 voxels look like a brain .* left as they were"):
+        result = denoise_image(image, estimator=MODEL)
+    np.testing.assert_array_equal(result.get_fdata()[~taken], image.get_fdata()[~taken])
+    for empty in (np.zeros((5, 6, 4, 12)), np.full((5, 6, 4, 12), np.nan)):
+        with pytest.raises(ValueError, match="No brain was found"):
+            denoise_image(scan(empty, float), estimator=MODEL)
 
 
 def test_wrong_arguments_are_refused():
@@ -179,6 +222,10 @@ def test_wrong_arguments_are_refused():
         denoise_image(SCAN, MASK, "kpca")
     with pytest.raises(ValueError, match="each scan needs one"):
         denoise_image(SCAN, MASK, MODEL, runs=[1, 2])
+    with pytest.raises(ValueError, match="'keep' or 'zero'; got 'nan'"):
+        denoise_image(SCAN, MASK, MODEL, outside="nan")
+    with pytest.raises(ValueError, match="30 scans whose voxels could be kept"):
+        mask_scans(SCAN, MASK).unmask(np.ones((3, INSIDE.sum())), "keep")
     with pytest.raises(ValueError, match="voxels; got rows"):
         mask_scans(SCAN, MASK).unmask(np.ones((3, 2)))
 

@@ -1,5 +1,6 @@
 """The commands together."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -8,23 +9,34 @@ import preimage
 from preimage.cli._console import debugging
 from preimage.cli._errors import ExitCode
 from preimage.cli._group import Commands
+from preimage.cli.commands import _compress, _denoise, _doctor, _embed, _inflation
 from preimage.cli.commands._compress import compress_command
 from preimage.cli.commands._denoise import denoise_command
+from preimage.cli.commands._doctor import doctor_command
 from preimage.cli.commands._embed import embed_command
+from preimage.cli.commands._inflation import inflation_command
 
 EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + "."
+
+# Name of a command: its function and examples for its help.
+COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "denoise": (denoise_command, _denoise.EXAMPLES),
+    "embed": (embed_command, _embed.EXAMPLES),
+    "compress": (compress_command, _compress.EXAMPLES),
+    "inflation": (inflation_command, _inflation.EXAMPLES),
+    "doctor": (doctor_command, _doctor.EXAMPLES),
+}
 
 app = typer.Typer(
     cls=Commands,
     help="Kernel methods that go into feature space and back.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command(name="denoise")(denoise_command)
-app.command(name="embed")(embed_command)
-app.command(name="compress")(compress_command)
+for _name, (_function, _examples) in COMMANDS.items():
+    # A blank line keeps each example on lines of its own.
+    app.command(name=_name, epilog="\n\n".join(["Examples:", *_examples]))(_function)
 
 
 def _print_version(wanted: bool) -> None:

@@ -52,19 +52,45 @@ def draw_compression(model: Any, small: Any, X: Array, y: Array) -> Any:
     return CompressionDisplay.from_estimator(model, X, y, sizes=sizes, methods=methods, ax=axes).figure_
 
 
+def draw_inflation(report: Any) -> Any:
+    """A figure of training, left-out and corrected values of an `InflationReport`.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    from matplotlib.figure import Figure
+
+    from preimage.plotting import InflationDisplay
+
+    count = min(4, len(report.names))
+    axes = Figure(figsize=(1.5 + 3.2 * count, 3.4), layout="constrained").subplots(1, count, squeeze=False)[0]
+    return InflationDisplay.from_report(report, n_components=count, ax=axes).figure_
+
+
 def _pictures(Figure: Any, before: Dataset, after: Dataset, n_samples: int) -> Any:
     chosen = _spread(len(before.values), n_samples)
     assert before.image_shape is not None  # rows are pictures
-    height, width = before.image_shape
+    height, width = before.image_shape[:2]
     figure = Figure(figsize=(len(chosen) * width / height + 0.8, 2.1), layout="constrained")
     axes = figure.subplots(2, len(chosen), squeeze=False)
-    limits = {"vmin": np.nanmin(after.values), "vmax": np.nanmax(after.values)}
+    low, high = _limits(before, after)
     for row, (label, data) in zip(axes, [("before", before), ("after", after)]):
         for ax, picture in zip(row, data.values[chosen]):
-            ax.imshow(picture.reshape(height, width), cmap="gray", **limits)
+            levels = np.clip((picture - low) / (high - low), 0, 1)  # of colours, Matplotlib takes no others
+            ax.imshow(levels.reshape(before.image_shape), cmap="gray", vmin=0, vmax=1)
             ax.set(xticks=[], yticks=[])
         row[0].set_ylabel(label)
     return figure
+
+
+def _limits(before: Dataset, after: Dataset) -> tuple[float, float]:
+    """What is drawn black and white: 0 and 1 for colours of pictures, else the extremes of the result."""
+    colours = before.image_shape is not None and len(before.image_shape) == 3
+    if colours and before.values.min() >= 0 and before.values.max() <= 1:
+        return 0.0, 1.0
+    low, high = float(np.nanmin(after.values)), float(np.nanmax(after.values))
+    return (low, high) if high > low else (low - 0.5, low + 0.5)
 
 
 def _cloud(Figure: Any, before: Dataset, after: Dataset) -> Any:

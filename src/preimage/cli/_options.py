@@ -135,6 +135,14 @@ Gamma = Annotated[
     ),
 ]
 Width = Annotated[Any, typer.Option("--width", parser=gamma_of_width, hidden=True, help="1/γ.")]
+Landmarks = Annotated[
+    Any,
+    typer.Option(
+        parser=landmarks,
+        metavar="N|auto|none",
+        help="Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
 OutputFormat = Annotated[
     Any,

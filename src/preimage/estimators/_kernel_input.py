@@ -37,6 +37,7 @@ from preimage._validation import (
 )
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
+from preimage.kernels._bandwidth import GAMMA
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths
 
@@ -58,7 +59,7 @@ ORIGIN_ROWS = 1000
 
 KERNEL_CONSTRAINTS = {
     "kernel": [str, callable, Kernel],
-    "gamma": [Interval(Real, 0, None, closed="neither"), str, None],
+    "gamma": GAMMA,
     "degree": [Interval(Integral, 1, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
     "kernel_params": [dict, None],

@@ -11,6 +11,7 @@ import numpy as np
 
 from preimage._arrays import array_namespace, concat_rows, epsilon, from_numpy, is_sparse, take_rows, to_numpy
 from preimage._typing import Array
+from preimage._warnings import unwarned
 from preimage.feature_space._gram import Gram
 from preimage.kernels import Kernel, ProfileKernel
 
@@ -83,6 +84,7 @@ class Expansion:
         n, d = self.points.shape
         return f"Expansion({self.kernel!r}, {len(self)} vectors on {n} points of dimension {d})"
 
+    @unwarned()
     def __call__(self, Z: Array) -> Array:
         """⟨ψⱼ, φ(z)⟩ for every row of Z, shape (q, k)."""
         if self._is_small(Z):
@@ -115,6 +117,7 @@ class Expansion:
     def __neg__(self) -> Expansion:
         return Expansion(self.kernel, self.points, -self.coefficients)
 
+    @unwarned()
     def inner(self, other: Expansion) -> Array:
         """⟨ψᵢ, ψ′ⱼ⟩, shape (k, k′)."""
         self._require_same_kernel(other)
@@ -122,6 +125,7 @@ class Expansion:
             return self.coefficients.T @ (Gram(self.kernel, self.points) @ other.coefficients)
         return self.coefficients.T @ other(self.points)
 
+    @unwarned()
     def squared_norms(self) -> Array:
         """‖ψⱼ‖², shape (k,)."""
         if self._squared_norms is not None:
@@ -129,10 +133,12 @@ class Expansion:
         xp = array_namespace(self.coefficients)
         return xp.sum(self.coefficients * (Gram(self.kernel, self.points) @ self.coefficients), axis=0)
 
+    @unwarned()
     def squared_distances(self, Z: Array) -> Array:
         """ρⱼ(z) = ‖φ(z) − ψⱼ‖² = k(z, z) − 2ψⱼ(z) + ‖ψⱼ‖² for all pairs, shape (q, k)."""
         return self.kernel.diagonal(Z)[:, None] - 2 * self(Z) + self.squared_norms()[None, :]
 
+    @unwarned()
     def distance_gradient(self, Z: Array) -> Array:
         """∇ρⱼ(zⱼ), the j-th row of Z against the j-th vector, shape (k, d)."""
         if Z.shape[0] != len(self):

@@ -26,6 +26,7 @@ from preimage._rows import (
 )
 from preimage._threads import available_threads, run_parallel
 from preimage._typing import Array, Block
+from preimage._warnings import unwarned
 from preimage.feature_space._fused import fused_column_step, fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
 
@@ -120,6 +121,7 @@ class Gram:
         """H K H for a symmetric K, with H = I − 11ᵀ/n; with weights of the points, see `CenteredGram`."""
         return CenteredGram(self, weights)
 
+    @unwarned()
     def rounding_error(self) -> float:
         """An estimate of the spectral norm of the rounding errors in a symmetric K.
 
@@ -141,7 +143,8 @@ class Gram:
     def diagonal(self) -> Array:
         """k(xᵢ, xᵢ) of a symmetric matrix, computed once."""
         if self._diagonal is None:
-            self._diagonal = self.kernel.diagonal(self.X)
+            with unwarned():
+                self._diagonal = self.kernel.diagonal(self.X)
         return self._diagonal
 
     @property
@@ -155,6 +158,7 @@ class Gram:
             return take_rows(self.values.T, indices).T
         return Gram(self.kernel, self.X, take_rows(self._right, indices)).dense()
 
+    @unwarned()
     def __matmul__(self, V: Array) -> Array:
         if self.is_held:
             if (found := fused_held_product(self.kernel, self.values, V)) is not None:
@@ -166,6 +170,7 @@ class Gram:
             return found
         return self._symmetric_product(V) if self.is_symmetric else self._product(V)
 
+    @unwarned()
     def dense(self) -> Array:
         """All entries as an array; a symmetric matrix computes one triangle and mirrors it."""
         if self.is_held:
@@ -524,6 +529,7 @@ class KernelRows:
     def dtype(self) -> Array:
         return self.kernel.value_type(self.rows)
 
+    @unwarned()
     def __call__(self, points: Array) -> Array:
         """The values k(pᵢ, xⱼ), shape (len(points), n)."""
         if len(self._tiles) == 1:

@@ -22,7 +22,7 @@ from preimage._memory import require_square_matrices
 from preimage._products import product
 from preimage._progress import stage
 from preimage._typing import Array
-from preimage._warnings import warn_user
+from preimage._warnings import unwarned, warn_user
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram, require_finite
@@ -152,11 +152,13 @@ class Subspace:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "of_points"}
 
+    @unwarned()
     def coordinates(self, X: Array) -> Array:
         """βⱼ(x) = ⟨Vⱼ, φ(x) − origin⟩, shape (n, k)  (S7)."""
         Y = self.frame(X)
         return Y if self.offset is None else Y - self.offset
 
+    @unwarned()
     def embed(self, Y: Array) -> Expansion:
         """The vectors origin + Σⱼ yⱼ Vⱼ, one per row of Y, as an `Expansion`  (S9)."""
         weights = Y if self.signature is None else Y * self.signature
@@ -167,6 +169,7 @@ class Subspace:
         vectors = inside if self.origin is None else inside + self.origin
         return Expansion(vectors.kernel, vectors.points, vectors.coefficients, squared_norms=self.embedded_norms(Y))
 
+    @unwarned()
     def embedded_norms(self, Y: Array) -> Array:
         """‖origin + Σ yⱼVⱼ‖² = ‖origin‖² + 2 Σ yⱼ⟨Vⱼ, origin⟩ + Σ yⱼ², without a pass over the kernel."""
         xp = array_namespace(Y)
@@ -176,6 +179,7 @@ class Subspace:
             return inside
         return self.origin_squared_norm + 2 * (weights @ self.offset) + inside
 
+    @unwarned()
     def residuals(self, X: Array, diagonal: Array | None = None) -> Array:
         """Squared distances ‖φ(x) − Pφ(x)‖² to the subspace, shape (n,)  (S10).
 
@@ -186,6 +190,7 @@ class Subspace:
             raise ValueError(f"`diagonal` has shape {tuple(diagonal.shape)}; {X.shape[0]} points need ({X.shape[0]},).")
         return self._residuals_and_coordinates(X, diagonal)[0]
 
+    @unwarned()
     def squared_distances(self, X: Array, Y: Array) -> Array:
         """‖φ(xⱼ) − Ψⱼ‖² for the points Ψ of the subspace with coordinates Y, the j-th row of X against the j-th of Y.
 

@@ -10,17 +10,23 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from preimage._arrays import array_namespace, is_sparse, take_rows, to_numpy
+from preimage._arrays import array_namespace, is_sparse, itemsize, take_rows, to_numpy
 from preimage._rows import cut
 from preimage._threads import run_parallel
 from preimage._typing import Array
 from preimage._validation import Interval, StrOptions
+from preimage._warnings import unwarned
+
+# Range of γ in formulas of single precision, beyond which it would be zero or infinite in them.
+SINGLE_PRECISION = 1e-30, 1e30
 
 # A positive number; None or the name of a rule until data decide. `Any`, because formulas compute with the number.
 Gamma: TypeAlias = Any
 
 #: The constraints of a parameter `gamma`: a number, or a rule that finds one from data (see `resolve_gamma`).
-GAMMA = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "scale", "median"}), str, None]
+#: Largest number for it: formulas multiply it by small integers, and infinity times zero is not a number.
+LARGEST_GAMMA = 1e300
+GAMMA = [Interval(Real, 0, LARGEST_GAMMA, closed="right"), StrOptions({"auto", "scale", "median"}), str, None]
 
 #: Rules that find a width from labelled points: see `preimage.widths.class_width`.
 CLASS_RULES = ("enclosing_ball", "mean_distance", "median_distance", "min_distance", "max_distance", "alignment")
@@ -67,11 +73,50 @@ def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
         )
     if gamma is None or gamma == "auto":
         return 1 / X.shape[1]
-    if gamma == "scale":
-        variance = _variance(X)
-        return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
-    percentile = 50.0 if gamma == "median" else _percentile(gamma)
-    return 1 / _distance_percentile(X, percentile, metric)
+    with unwarned():
+        if gamma == "scale":
+            variance, scale = _in_range(_variance, X)
+            return _reciprocal(gamma, X.shape[1] * variance, scale, 2) if variance > 0 else 1.0
+        percentile = 50.0 if gamma == "median" else _percentile(gamma)
+        distance, scale = _in_range(lambda rows: _distance_percentile(rows, percentile, metric), X)
+        return _reciprocal(gamma, distance, scale, 2 if metric == "sqeuclidean" else 1)
+
+
+def in_range_of(gamma: float, s: Array) -> float:
+    """γ as formulas on the array s can use it: within the numbers of single precision, if s has that."""
+    return gamma if itemsize(s.dtype) == 8 else min(max(gamma, SINGLE_PRECISION[0]), SINGLE_PRECISION[1])
+
+
+def _in_range(function: Callable[[Array], float], X: Array) -> tuple[float, float]:
+    """`function` of the rows of X divided by a number, and the number: one unless squares leave the range of numbers.
+
+    A few huge rows do not change a percentile of distances: so it is found from the rows as they are where it can be.
+    """
+    scale = _scale(X)
+    value = function(X) if scale >= 1 else np.inf
+    return (value, 1.0) if scale == 1 or value < np.inf else (function(X / scale), scale)
+
+
+def _scale(X: Array) -> float:
+    """One, or the largest modulus in X where squares of it leave the range of numbers."""
+    values = X.data if is_sparse(X) else X
+    if 0 in values.shape:
+        return 1.0
+    xp = array_namespace(values)
+    largest = max(-float(xp.min(values)), float(xp.max(values)))
+    low, high = (1e-15, 1e15) if itemsize(X.dtype) == 4 else (1e-120, 1e120)
+    return largest if 0 < largest < low or high < largest < np.inf else 1.0
+
+
+def _reciprocal(gamma: Gamma, value: float, scale: float, degree: int) -> float:
+    """1/(value·scaleᵈ) of a degree d, which must be a number."""
+    found = float(1 / np.float64(value) / np.float64(scale) ** degree)
+    if not 0 < found <= LARGEST_GAMMA:
+        raise ValueError(
+            f"gamma={gamma!r} finds no number: the largest value of X is {scale:.3g}, and the square of such distances "
+            "is beyond the range of numbers. Scale the data, for instance with StandardScaler."
+        )
+    return found
 
 
 def is_class_rule(gamma: Gamma) -> bool:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
 from preimage._typing import Array, Block, BlockWriter, Evaluator, Rows, Values, ValueWriter
 from preimage._validation import check_parameters, parameters
+from preimage._warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import resolve_gamma
 from preimage.kernels._shortcuts import drop_outdated
@@ -158,7 +159,8 @@ class Kernel(BaseEstimator, ABC):
             raise ValueError(
                 f"{self!r} finds {names} from data: call `resolve(X)` first, and use the kernel it returns."
             )
-        return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
+        with unwarned():
+            return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
 
     # Parameters that data decide: `data_parameters` names them, and everything below follows from that.
 

@@ -1,6 +1,7 @@
 """Pairwise quantities: what profile kernels are functions of. The one file where sparse input is special."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from preimage._arrays import (
     to_numpy,
 )
 from preimage._typing import Array, Block, BlockWriter, Values, ValueWriter
+from preimage._warnings import unwarned
 from preimage.kernels._shortcuts import drop_outdated
 
 # Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
@@ -137,12 +139,12 @@ class SquaredDistance(PairwiseQuantity):
 
         def write(rows: slice, columns: slice, out: Array) -> None:
             if out.dtype != left.dtype:
-                out[...] = lifted.distances(left[rows, :], right[:, columns])
+                out[...] = lifted.distances(X[rows, :], Y[columns, :], left[rows, :], right[:, columns])
             else:
                 np.matmul(left[rows, :], right[:, columns], out=out)
                 if X is Y:  # most blocks have no other small entries
                     _set_diagonal(out, rows, columns, X.shape[0], np.inf)
-                _zero_below(out, floor[rows])
+                _settle(out, floor[rows], lambda: _far_distances(X[rows, :], Y[columns, :]))
             if X is Y:
                 _set_diagonal(out, rows, columns, X.shape[0], 0.0)
 
@@ -152,7 +154,7 @@ class SquaredDistance(PairwiseQuantity):
         if is_sparse(Y):
             return super().against(Y)
         lifted, of_sparse = _Lifted(Y), super().against(Y)
-        return lambda Z: of_sparse(Z) if is_sparse(Z) else lifted.distances(lifted.left(Z), lifted.right)
+        return lambda Z: of_sparse(Z) if is_sparse(Z) else lifted.distances(Z, Y, lifted.left(Z), lifted.right)
 
     def writer_against(self, Y: Array) -> ValueWriter:
         if not isinstance(Y, np.ndarray):
@@ -161,7 +163,7 @@ class SquaredDistance(PairwiseQuantity):
 
         def write(Z: Array, out: Array) -> None:
             if isinstance(Z, np.ndarray):
-                lifted.write(lifted.left(Z), lifted.right, out)
+                lifted.write(Z, Y, out)
             else:
                 out[...] = self.blocks(Z, Y)(slice(None), slice(None))
 
@@ -227,7 +229,7 @@ class _Lifted:
     def __init__(self, Y: Array) -> None:
         xp = array_namespace(Y)
         sample = Y[:: max(1, Y.shape[0] // SAMPLE), :]
-        self.shift = _medians(sample)
+        self.shift = _within_shifts(_medians(sample))
         self.dtype = Y.dtype
         centered = Y - self.shift
         norms = squared_row_norms(centered)
@@ -244,17 +246,22 @@ class _Lifted:
         centered = wide(X) - wide(self.shift)
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
-    def distances(self, left: Array, right: Array) -> Array:
-        s = _zero_below(left @ right, _rounding(left.shape[1], left.dtype) * left[:, -2:-1])
+    def distances(self, X: Array, Y: Array, left: Array, right: Array) -> Array:
+        """Squared distances of rows of X and Y from what was prepared of these rows."""
+        s = _settle(left @ right, self._floor(left), lambda: _far_distances(X, Y))
         return array_namespace(s).astype(s, self.dtype) if self.widened else s
 
-    def write(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-        """The same into an array that exists."""
+    def write(self, X: np.ndarray, Y: np.ndarray, out: np.ndarray) -> None:
+        """Squared distances to all prepared points Y, into an array that exists."""
+        left = self.left(X)
         if out.dtype == left.dtype:
-            np.matmul(left, right, out=out)
-            _zero_below(out, _rounding(left.shape[1], left.dtype) * left[:, -2:-1])
+            np.matmul(left, self.right, out=out)
+            _settle(out, self._floor(left), lambda: _far_distances(X, Y))
         else:
-            out[...] = self.distances(left, right)
+            out[...] = self.distances(X, Y, left, self.right)
+
+    def _floor(self, left: Array) -> Array:
+        return _rounding(left.shape[1], left.dtype) * left[:, -2:-1]
 
 
 def distance_origin(Y: Array) -> Array | None:
@@ -276,12 +283,25 @@ def _medians(sample: Array) -> Array:
     return array_namespace(sample).sort(sample, axis=0)[middle, :]
 
 
+def _within_shifts(origin: Array) -> Array:
+    """`origin`, or zeros where it is so large that a difference with it could overflow.
+
+    Half a unit in the last place of the largest number is lost when it is added to that number.
+    """
+    xp = array_namespace(origin)
+    limits = np.finfo(np.float32 if itemsize(origin.dtype) == 4 else np.float64)
+    return xp.where(xp.abs(origin) < float(limits.max) * float(limits.eps) / 4, origin, xp.zeros_like(origin))
+
+
 def _rounding_shows(sample: Array, norms: Array) -> bool:
     """Whether rounding errors of the expanded square are too large a part of short distances."""
+    largest = float(array_namespace(norms).max(norms))
+    if not largest < np.inf:  # squares of single precision overflow early, and those of double precision do not
+        return True
     few = to_numpy(sample[:: max(1, sample.shape[0] // SHORT_SAMPLE), :]).astype(float)
     squared = pdist(few, "sqeuclidean")
     positive = squared[squared > 0]
-    error = epsilon(norms.dtype) * float(array_namespace(norms).max(norms))
+    error = epsilon(norms.dtype) * largest
     if positive.size == 0 or error <= LARGEST_ERROR * float(positive.min()):  # the usual case, without a percentile
         return False
     return error > LARGEST_ERROR * float(np.percentile(positive, SHORT_PERCENTILE))
@@ -290,7 +310,7 @@ def _rounding_shows(sample: Array, norms: Array) -> bool:
 def _lifted_distances(X: Array, Y: Array) -> Block:
     lifted = _Lifted(Y)
     left, right = lifted.left(X), lifted.right
-    return lambda rows, columns: lifted.distances(left[rows, :], right[:, columns])
+    return lambda rows, columns: lifted.distances(X[rows, :], Y[columns, :], left[rows, :], right[:, columns])
 
 
 def _rounding(n_columns: int, dtype: Any) -> float:
@@ -302,17 +322,42 @@ def _rounding(n_columns: int, dtype: Any) -> float:
     return 2 * (4 + n_columns**0.5) * epsilon(dtype)
 
 
-def _zero_below(fresh: Array, floor: Array) -> Array:
-    """Zero for entries up to `floor` of an array that nobody else holds; NaN stays NaN, so bad values show."""
+def _settle(fresh: Array, floor: Array, far: Callable[[], Array]) -> Array:
+    """Zero for entries up to `floor` of an array that nobody else holds; `far()` where squares overflowed.
+
+    Where the squared norm of a row, and with it the floor, is infinite, or where infinite terms were subtracted.
+    """
     if isinstance(fresh, np.ndarray):
         # Most blocks have no such entries, and the smallest one shows it in a fraction of the time.
-        if fresh.size and not fresh.min() > floor.max():  # NaN is not larger either
+        if fresh.size and not (smallest := fresh.min()) > (highest := floor.max()):  # NaN is not larger either
+            lost = None if highest < np.inf and smallest == smallest else (floor == np.inf) | np.isnan(fresh)
             np.copyto(fresh, 0, where=fresh <= floor)
+            if lost is not None:
+                np.copyto(fresh, far(), where=lost)
         return fresh
     if is_torch_array(fresh):
         return fresh.mul_(fresh > floor)  # in place: on a GPU such steps take as long as the product before them
     xp = array_namespace(fresh)
     return xp.where(fresh <= floor, xp.zeros_like(fresh), fresh)
+
+
+def _far_distances(X: Array, Y: Array) -> Array:
+    """Squared distances of rows whose squares may overflow: infinite only where the result has no number.
+
+    They are those of rows divided by the largest entry of all, which lose what is small compared with it.
+    """
+    scale = max(_largest(X), _largest(Y), 1.0)
+    if not scale < np.inf:  # rows that are not finite stay so
+        return np.full((X.shape[0], Y.shape[0]), np.nan)
+    s = SquaredDistance().blocks(X / scale, Y / scale)(slice(None), slice(None))
+    with unwarned():
+        return s * scale * scale
+
+
+def _largest(X: Array) -> float:
+    """The largest modulus of an entry."""
+    values = X.data if is_sparse(X) else X
+    return float(np.max(np.abs(values), initial=0.0))
 
 
 def _ones(points: Array) -> Array:
@@ -328,7 +373,8 @@ def _sparse_distances(X: Array, Y: Array) -> Block:
         s = -2 * inner_products(X[rows, :], Y[columns, :])
         s += left[rows, None]
         s += right[None, columns]
-        return _zero_below(s, _rounding(X.shape[1], X.dtype) * left[rows, None]).astype(dtype, copy=False)
+        floor = _rounding(X.shape[1], X.dtype) * left[rows, None]
+        return _settle(s, floor, lambda: _far_distances(X[rows, :], Y[columns, :])).astype(dtype, copy=False)
 
     return distances
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from preimage._typing import Array, Targets
+from preimage._warnings import warn_user
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds
 from preimage.model_selection import DenoisingSearch
@@ -39,26 +40,40 @@ class MaskedScans:
         mask = self.mask.astype(np.uint8)
         return _nilearn("mask_image").image.new_img_like(self.image, mask, self.image.affine)
 
-    def unmask(self, X: Array) -> Any:
-        """Rows as an image: single precision, zero outside the mask, affine and header of the scans.
+    def said(self, outside: str = "keep") -> str:
+        """How many voxels were taken, and what becomes of the others, for scans whose mask was found."""
+        others = "are left as they were" if outside == "keep" else "become zero"
+        return (
+            f"{int(self.mask.sum())} of {self.mask.size} voxels look like a brain and are taken; the others {others}."
+        )
+
+    def unmask(self, X: Array, outside: str = "zero") -> Any:
+        """Rows as an image with the affine and header of the scans.
 
         Parameters
         ----------
         X : array of shape (n, n_voxels) or (n_voxels,)
             Scans, or one map, which becomes a 3D image.
+        outside : {"zero", "keep"}, default="zero"
+            Voxels outside the mask are zero, or what they are in the scans; there must then be as many rows as scans.
 
         Returns
         -------
         image
+            Single precision; double where voxels outside the mask would change by rounding.
         """
         X = np.asarray(X, dtype=np.float32)
         n_voxels = int(self.mask.sum())
         if X.ndim not in (1, 2) or X.shape[-1] != n_voxels:
             raise ValueError(f"The mask has {n_voxels} voxels; got rows of shape {X.shape}.")
+        if outside == "keep" and X.shape[:-1] != self.X.shape[:1]:
+            raise ValueError(f"There are {len(self.X)} scans whose voxels could be kept; got rows of shape {X.shape}.")
         data = np.zeros((*self.mask.shape, *X.shape[:-1]), dtype=np.float32)
+        if outside == "keep" and not self.mask.all():
+            data = _in_fewest_digits(np.asarray(self.image.dataobj), ~self.mask)
         data[self.mask] = X.T
         image = _nilearn("unmask").image.new_img_like(self.image, data, self.image.affine, copy_header=True)
-        image.set_data_dtype(np.float32)
+        image.set_data_dtype(data.dtype)
         return image
 
 
@@ -84,6 +99,8 @@ def mask_scans(img: Any, mask_img: Any = None) -> MaskedScans:
             f"Scans are 4D images, volumes in time; got the shape {tuple(image.shape)}. Join volumes with "
             "nilearn.image.concat_imgs first."
         )
+    if image.get_data_dtype().kind not in "fiu":
+        raise ValueError(f"Scans hold real numbers; got the type {image.get_data_dtype()}.")
     inside = _checked_mask(*_read_mask(nilearn, image, mask_img), image)
     # Not apply_mask: it makes zeros of what is missing.
     X = np.asarray(image.dataobj)[inside].T.astype(np.float64)
@@ -95,6 +112,13 @@ def mask_scans(img: Any, mask_img: Any = None) -> MaskedScans:
     return MaskedScans(X, image, inside)
 
 
+def _in_fewest_digits(values: Array, where: Array) -> Array:
+    """A copy in single precision, or in double if values at `where` would change."""
+    single = values.astype(np.float32)
+    is_exact = np.array_equal(single[where], values[where], equal_nan=True)
+    return single if is_exact else values.astype(np.float64)
+
+
 def load_image(img: Any) -> Any:
     """An image from a path, several 3D images, or itself."""
     return _nilearn("load_image").image.load_img(img)
@@ -103,8 +127,7 @@ def load_image(img: Any) -> Any:
 def _read_mask(nilearn: Any, image: Any, mask_img: Any) -> tuple[Array, Array]:
     """Values and affine of a mask, which is found by intensities if there is none."""
     if mask_img is None:
-        mask = nilearn.masking.compute_epi_mask(image)
-        return np.asarray(mask.dataobj), mask.affine
+        return _found_mask(nilearn, image)
     try:
         mask = nilearn.image.load_img(mask_img)
         return np.asarray(mask.dataobj), mask.affine
@@ -113,6 +136,21 @@ def _read_mask(nilearn: Any, image: Any, mask_img: Any) -> tuple[Array, Array]:
     except Exception as error:  # nibabel and nilearn have many kinds for a file that is broken
         name = "The mask" if hasattr(mask_img, "dataobj") else f"The mask {mask_img}"
         raise ValueError(f"{name} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _found_mask(nilearn: Any, image: Any) -> tuple[Array, Array]:
+    """Voxels that look like a brain, by their intensities."""
+    hint = "Give a mask; without one, a brain is sought by the intensities of an EPI scan."
+    try:
+        mask = nilearn.masking.compute_epi_mask(image)
+    except MemoryError:
+        raise
+    except Exception as error:  # of SciPy and NumPy too, on images without contrast
+        raise ValueError(f"No brain was found in the scans ({type(error).__name__}: {error}). {hint}") from error
+    values = np.asarray(mask.dataobj)
+    if not values.any():
+        raise ValueError(f"No brain was found in the scans. {hint}")
+    return values, mask.affine
 
 
 def _checked_mask(values: Array, affine: Array, image: Any) -> Array:
@@ -153,6 +191,7 @@ def denoise_image(
     standardize: bool = False,
     runs: Targets = None,
     cross_fit: Any = "auto",
+    outside: str = "keep",
 ) -> Any:
     """Denoise the scans of a 4D image by kernel PCA and pre-images.
 
@@ -164,8 +203,8 @@ def denoise_image(
     ----------
     img : path or 4D image
     mask_img : path or 3D image, or masker, optional
-        Which voxels to take: see `mask_scans`. A masker of nilearn is fitted to the image, and its own filters,
-        smoothing and resampling apply; so does its affine.
+        Which voxels to take: see `mask_scans`; without one, a warning says how many. A masker of nilearn is fitted to
+        the image, and its own filters, smoothing and resampling apply; so does its affine.
     estimator : estimator, optional
         With `fit` and `denoise`: `KernelPCA`, `DenoisingSearch` or the like; a copy is fitted. None is
         `DenoisingSearch()`, which chooses width, components and penalty on the scans themselves.
@@ -177,12 +216,14 @@ def denoise_image(
         `cross_fit` are runs.
     cross_fit : "auto", int or None, default="auto"
         Folds in which scans are denoised, as in `KernelPCA.denoise`; for `DenoisingSearch`, its own parameter counts.
+    outside : {"keep", "zero"}, default="keep"
+        Whether voxels outside the mask stay exactly as they are, or become zero. A masker makes them zero.
 
     Returns
     -------
     image
-        Single precision, with the affine and header of `img`; zero outside the mask. A masker gives its own affine and
-        header; the time between scans is that of `img`.
+        Single precision, with the affine and header of `img`; double precision where voxels outside the mask would
+        change by rounding. A masker gives its own affine and header; the time between scans is that of `img`.
 
     Examples
     --------
@@ -199,7 +240,9 @@ def denoise_image(
         raise TypeError(
             f"denoise_image needs an estimator with `fit` and `denoise`, such as KernelPCA; got {estimator!r}."
         )
-    rows, to_image = _rows_and_back(img, mask_img)
+    if outside not in ("keep", "zero"):
+        raise ValueError(f"denoise_image: `outside` is 'keep' or 'zero'; got {outside!r}.")
+    rows, to_image = _rows_and_back(img, mask_img, outside)
     scaled, restored = _scaling(rows, standardize, runs)
     return to_image(restored(_denoised(clone(estimator), scaled, runs, cross_fit)))
 
@@ -217,13 +260,15 @@ def _denoised(estimator: Any, rows: Array, runs: Targets, cross_fit: Any) -> Arr
     return model.denoise(rows, cross_fit=runs if by_runs else cross_fit)
 
 
-def _rows_and_back(img: Any, mask_img: Any) -> tuple[Array, Callable[[Array], Any]]:
+def _rows_and_back(img: Any, mask_img: Any, outside: str) -> tuple[Array, Callable[[Array], Any]]:
     if hasattr(mask_img, "fit_transform") and hasattr(mask_img, "inverse_transform"):
         masker, image = clone(mask_img), load_image(img)
         rows = np.asarray(masker.fit_transform(image), dtype=np.float64)
         return rows, lambda denoised: _timed(masker.inverse_transform(denoised.astype(np.float32)), image)
     scans = mask_scans(img, mask_img)
-    return scans.X, scans.unmask
+    if mask_img is None:
+        warn_user(f"denoise_image has no mask: {scans.said(outside)}", UserWarning)
+    return scans.X, lambda denoised: scans.unmask(denoised, outside)
 
 
 def _timed(image: Any, scans: Any) -> Any:

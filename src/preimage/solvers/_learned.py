@@ -12,6 +12,7 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters, generator
 from preimage.feature_space import Gram, Subspace
 from preimage.kernels import Kernel, as_kernel
+from preimage.kernels._bandwidth import GAMMA
 from preimage.solvers._descent import Box
 from preimage.solvers._map_choice import choose_map, leave_one_out_ridge, ridge_weights
 from preimage.solvers._preimage import Preimage, PreimageResult, direct_result
@@ -63,7 +64,7 @@ class LearnedMap(Preimage):
     learns = True
     _parameter_constraints = {
         "kernel": [str, Kernel],
-        "gamma": [Interval(Real, 0, None, closed="neither"), str, None],
+        "gamma": GAMMA,
         "ridge": [Interval(Real, 0, None, closed="left"), None],
         "center": ["boolean"],
         "max_rows": [Interval(Integral, 2, None, closed="left"), None],

@@ -38,7 +38,7 @@ def run(*arguments):
 
 
 def refused(message, *arguments):
-    result = run(*arguments)
+    result = run(*arguments, "--quiet")
     lines = [line for line in result.output.splitlines() if line.strip()]
     assert result.exit_code in (1, 2, 3) and len(lines) == 1 and lines[0].startswith("Error:"), result.output
     assert message in result.output

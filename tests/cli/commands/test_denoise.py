@@ -181,7 +181,7 @@ def test_folders_with_other_files_are_never_replaced(pictures, tmp_path):
     (tmp_path / "clean").mkdir()
     (tmp_path / "clean" / "thesis.tex").write_text("precious")
     result = run(pictures, tmp_path / "clean", *FAST, "--force")
-    assert result.exit_code == 3 and "other files than .png" in result.output
+    assert result.exit_code == 3 and "holds other files than" in result.output
     assert (tmp_path / "clean" / "thesis.tex").exists()
 
 
@@ -211,11 +211,11 @@ def test_a_failing_figure_leaves_no_output(table, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n3,x\n", "columns that are not numeric: 'b'"),
+        ("a,b\n1,2\n3,x\n", "column 'b' has numbers, and also 'x'"),
         ("a,b\n1,2\n3,\n,5\n", "2 missing or infinite values in 2 rows; the first is in row 2, column 'b'"),
         ("a,b\n1,2\n", "has one row"),
         ("a,b\n1,2\n3,4\n", "choosing parameters needs 8"),
-        ("a,b\n", "holds an array of shape (0, 2)"),
+        ("a,b\n", "has 0 rows"),
     ],
 )
 def test_unusable_tables_are_refused_with_a_reason(tmp_path, text, message):
@@ -249,12 +249,12 @@ def test_impossible_parameters_are_usage_errors(table, tmp_path, option):
     assert run(table, tmp_path / "clean.csv", *option).exit_code == 2
 
 
-def test_pictures_must_be_grey_and_of_one_size(pictures, tmp_path):
+def test_pictures_must_be_alike(pictures, tmp_path):
     image = pytest.importorskip("PIL.Image", reason="pictures need pillow")
     image.new("L", (9, 9)).save(pictures / "z.png")
-    assert "9 × 9 pixels" in run(pictures, tmp_path / "clean", *FAST).output
+    assert "z.png has 9 × 9 pixels" in run(pictures, tmp_path / "clean", *FAST).output
     image.new("RGB", (5, 4)).save(pictures / "z.png")
-    assert "convert it to grey" in run(pictures, tmp_path / "clean", *FAST).output
+    assert "z.png has 5 × 4 pixels of 8-bit colours" in run(pictures, tmp_path / "clean", *FAST).output
 
 
 def test_training_rows_are_denoised_by_models_without_them(table, tmp_path):

@@ -57,7 +57,7 @@ def test_a_scan_comes_back_as_a_scan(folder, name):
     np.testing.assert_array_equal(saved.affine, AFFINE)
     assert saved.header.get_zooms() == pytest.approx((3, 3, 4, 2))
     np.testing.assert_allclose(saved.get_fdata()[INSIDE].T, denoised(DATA[INSIDE].T.astype(float)), rtol=1e-5)
-    assert not saved.get_fdata()[~INSIDE].any()
+    np.testing.assert_array_equal(saved.get_fdata()[~INSIDE], DATA[~INSIDE])
     summary = json.loads((folder / "out.json").read_text())
     assert summary["rows"] == 24 and summary["columns"] == INSIDE.sum()
     assert (folder / "out.png").stat().st_size > 1000
@@ -142,13 +142,17 @@ def test_the_picture_is_the_fullest_slice_front_on_top():
     np.testing.assert_allclose(rows[1].reshape(shape), data[1:3, 1:4, 2, 1].T[::-1])
 
 
-def test_voxels_left_out_without_a_mask_are_announced(folder):
+@pytest.mark.parametrize("outside", ["keep", "zero"])
+def test_voxels_left_out_without_a_mask_are_announced_and_kept(folder, outside):
     data = np.zeros((20, 20, 20, 12))
     data[5:15, 5:15, 5:15] = 500
-    noisy = data + np.random.default_rng(0).normal(size=data.shape) * 5
-    nibabel.save(nibabel.Nifti1Image(noisy.astype(np.float32), AFFINE), folder / "brain.nii.gz")
-    result = run(folder / "brain.nii.gz", folder / "out.nii.gz", *FAST, "--no-plot", "--quiet")
+    noisy = (data + np.random.default_rng(0).normal(size=data.shape) * 5).astype(np.float32)
+    nibabel.save(nibabel.Nifti1Image(noisy, AFFINE), folder / "brain.nii.gz")
+    result = run(folder / "brain.nii.gz", folder / "out.nii.gz", *FAST, "--no-plot", "--quiet", "--outside", outside)
     assert result.exit_code == 0, result.output
-    denoised = nibabel.load(folder / "out.nii.gz").get_fdata()
-    taken = int((denoised != 0).any(axis=3).sum())
-    assert f"{taken} of 8000 voxels" in result.output and "others are 0" in result.output
+    written = nibabel.load(folder / "out.nii.gz").get_fdata()
+    inside = mask_scans(folder / "brain.nii.gz").mask
+    said = "are left as they were" if outside == "keep" else "become zero"
+    assert f"{inside.sum()} of 8000 voxels look like a brain and are taken; the others {said}" in result.output
+    np.testing.assert_array_equal(written[~inside], noisy[~inside] if outside == "keep" else 0)
+    assert (written[inside] != noisy[inside]).mean() > 0.99

@@ -13,11 +13,21 @@ from preimage.cli._console import console, plain_errors, speaker
 from preimage.cli._errors import UsageError
 from preimage.cli._figure import draw_compression
 from preimage.cli._outputs import check_figure, check_outputs, chosen_format
+from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._compress import Wish, size_row, small_model, summarize
 from preimage.cli.runs._model_files import MODEL_FORMATS, OUTPUT_FORMATS, format_of_model, read_model, write_model
-from preimage.cli.tables._files import FORMATS, read
+from preimage.cli.tables._files import read
+from preimage.cli.tables._formats import FORMATS
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
+
+EXAMPLES = (
+    "preimage compress model.skops small.skops --points 40",
+    "preimage compress model.skops small.safetensors --data validation.csv --label class --tolerance 0.01",
+    "preimage compress model.skops small.onnx --points 40 --float32",
+)
 
 
+@takes_tables(without=("keep", "standardize", "impute"))
 def compress_command(
     model: Annotated[
         Path,
@@ -50,6 +60,7 @@ def compress_command(
     output_format: _options.OutputFormat = None,
     quiet: _options.Quiet = False,
     force: _options.Force = False,
+    table: TableOptions = DEFAULTS,
 ) -> None:
     """Make a kernel machine small: the same predictions from a few dozen points.
 
@@ -64,10 +75,12 @@ def compress_command(
         check_figure(plot)
         outputs = check_outputs({"OUT": output, "--plot": plot}, (model, data), force)
         original = read_model(model)
-        table = None if data is None else read(data, array, label)
+        read_rows = None if data is None else read(data, array, label, options=table)
+        if read_rows is not None and read_rows.source is not None:
+            speaker(quiet)(read_rows.source.described())
         wish = Wish(points, tolerance, method, "float32" if float32 else None, seed)
         with _status("Compressing", quiet):
-            small, X, y = small_model(original, table, wish)
+            small, X, y = small_model(original, read_rows, wish)
         rows = summarize(original, small, X, y)
         with ExitStack() as stack:
             temporary = {path: stack.enter_context(replacing(path)) for path in outputs}

@@ -3,7 +3,7 @@
 import json
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,23 +17,28 @@ from preimage.cli._errors import DataError, FileError
 from preimage.cli._figure import draw
 from preimage.cli._options import AUTO
 from preimage.cli._outputs import can_draw, check_figure, check_outputs, chosen_format
+from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._denoise import Request, check_rows, denoise_file, denoise_rows, is_large
 from preimage.cli.runs._partial import remains
-from preimage.cli.tables._files import (
-    FORMATS,
-    Dataset,
-    format_of,
-    read,
-    stem_of,
-    write,
-)
+from preimage.cli.tables._files import Dataset, read, write
+from preimage.cli.tables._formats import FORMATS, format_of, stem_of
 from preimage.cli.tables._nifti import slice_pictures
+from preimage.cli.tables._pictures import check_one_file, numbered_pictures
 from preimage.cli.tables._sources import open_source
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
 CHOICES = (".csv", ".npy", ".npz", ".parquet", "folder")
 
+EXAMPLES = (
+    "preimage denoise noisy.csv clean.csv",
+    "preimage denoise noisy.npy clean.npy --components 20 --gamma median --penalty 0 --no-plot",
+    "preimage denoise new.npy clean.npy --fit clean_examples.npy --noise 0.25",
+    "preimage denoise noisy_pictures clean_pictures",
+)
 
+
+@takes_tables()
 def denoise_command(
     input: Annotated[Path, typer.Argument(help=f"Noisy data: {FORMATS}; one sample per row.")],
     output: Annotated[Path, typer.Argument(help="Where the denoised data go; the suffix says the format.")],
@@ -86,6 +91,10 @@ def denoise_command(
         Path | None,
         typer.Option(metavar="FILE", help="Voxels of a NIfTI scan to take. (Default: what looks like a brain.)"),
     ] = None,
+    outside: Annotated[
+        Literal["keep", "zero"],
+        typer.Option(help="Voxels of a NIfTI scan outside the mask: left as they were, or set to zero."),
+    ] = "keep",
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FIG", help="Before/after figure. (Default: OUTPUT with .png.)")
     ] = None,
@@ -97,6 +106,7 @@ def denoise_command(
     output_format: _options.OutputFormat = None,
     quiet: _options.Quiet = False,
     force: _options.Force = False,
+    table: TableOptions = DEFAULTS,
 ) -> None:
     """Denoise a table, a folder of pictures or a brain scan (NIfTI) by kernel PCA.
 
@@ -110,11 +120,11 @@ def denoise_command(
         outputs = Outputs(output, kind, figure, summary or _beside(output, ".json"))
         outputs.check((input, fit_to, mask), force)
         request = Request(components, gamma, penalty, noise, criterion, seed, cross_fit)
-        inputs = Inputs(input, fit_to, array, mask)
+        inputs = Inputs(input, fit_to, array, mask, table, outside)
         if _is_for_chunks(landmarks, inputs):
             outcome = _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, quiet)
         else:
-            outcome = _in_memory(inputs, outputs, request)
+            outcome = _in_memory(inputs, outputs, request, quiet)
         report = {
             "input": str(input),
             "output": str(output),
@@ -137,6 +147,8 @@ class Inputs:
     training_data: Path | None
     array: str | None
     mask: Path | None
+    table: TableOptions
+    outside: str = "keep"
 
 
 @dataclass(frozen=True)
@@ -186,13 +198,16 @@ def _is_for_chunks(landmarks: Any, inputs: Inputs) -> bool:
     return landmarks != "none"
 
 
-def _in_memory(inputs: Inputs, outputs: Outputs, request: Request) -> Outcome:
-    data = read(inputs.data, inputs.array, mask=inputs.mask)
+def _in_memory(inputs: Inputs, outputs: Outputs, request: Request, quiet: bool) -> Outcome:
+    data = read(inputs.data, inputs.array, mask=inputs.mask, options=inputs.table)
+    data = replace(data, outside=inputs.outside)
     train = data if inputs.training_data is None else _read_training(inputs, data)
-    _check_together(data, train, inputs, outputs.kind)
+    data = _writable(data, train, inputs, outputs)
     check_rows(train.values, request, inputs.training_data or inputs.data)
+    for note in data.pictures.notes if data.pictures is not None else []:
+        speaker(quiet)(note)
     if data.scans is not None and inputs.mask is None:
-        _warn_of_lost_voxels(data.scans, outputs.data)
+        _warn_of_voxels(data.scans, inputs.outside)
     report, points = denoise_rows(train.values, data.values, request)
     return Outcome(report, data, data.with_values(points))
 
@@ -210,8 +225,8 @@ def _in_chunks(
         raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
     if outputs.kind not in (".csv", ".npy", ".parquet"):
         raise FileError(f"{outputs.data}: large files are written as .csv, .npy or .parquet.")
-    source = open_source(inputs.data)
-    train = source if inputs.training_data is None else open_source(inputs.training_data)
+    source = open_source(inputs.data, inputs.table)
+    train = source if inputs.training_data is None else open_source(inputs.training_data, inputs.table)
     report, before, after = denoise_file(
         source,
         train,
@@ -231,11 +246,12 @@ def _read_training(inputs: Inputs, data: Dataset) -> Dataset:
     assert inputs.training_data is not None
     of_scans = data.scans is not None and format_of(inputs.training_data) == ".nii"
     mask = data.scans.mask_image if data.scans is not None and of_scans else inputs.mask
-    return read(inputs.training_data, inputs.array, mask=mask)
+    return read(inputs.training_data, inputs.array, mask=mask, options=inputs.table)
 
 
-def _check_together(data: Dataset, train: Dataset, inputs: Inputs, kind: str) -> None:
-    columns, training_columns = data.values.shape[1], train.values.shape[1]
+def _writable(data: Dataset, train: Dataset, inputs: Inputs, outputs: Outputs) -> Dataset:
+    """The data with all that it takes to write them; or a refusal where they do not go with each other."""
+    columns, training_columns, kind = data.values.shape[1], train.values.shape[1], outputs.kind
     if training_columns != columns:
         raise DataError(
             f"{inputs.training_data} has {training_columns} columns and {inputs.data} has {columns}; they must agree."
@@ -246,6 +262,11 @@ def _check_together(data: Dataset, train: Dataset, inputs: Inputs, kind: str) ->
         raise FileError(
             f"{inputs.data} is a table, and OUTPUT has no suffix: that is a folder of pictures. Add .csv, say."
         )
+    if kind == "picture":
+        check_one_file(data.pictures, inputs.data, outputs.data)
+    if kind == "folder" and data.pictures is None and data.image_shape is not None:
+        return replace(data, pictures=numbered_pictures(data.values, data.image_shape, inputs.data))
+    return data
 
 
 def _drawable(data: Dataset, before: Dataset) -> Dataset:
@@ -259,7 +280,7 @@ def _drawable(data: Dataset, before: Dataset) -> Dataset:
 def _figure_path(figure: Path | None, output: Path) -> Path | None:
     """The path given, or one next to the output; None without matplotlib, unless a path was given."""
     if figure is not None or can_draw():
-        return figure or _beside(output, ".png")
+        return figure or _beside(output, "_figure.png" if output.suffix.lower() == ".png" else ".png")
     console.print('No figure: matplotlib is not installed (pip install "preimage[plot]").', markup=False)
     return None
 
@@ -268,15 +289,9 @@ def _beside(output: Path, suffix: str) -> Path:
     return output.with_name(stem_of(output) + suffix)
 
 
-def _warn_of_lost_voxels(scans: Any, output: Path) -> None:
+def _warn_of_voxels(scans: Any, outside: str) -> None:
     """Without a mask voxels are left out by a rule of thumb; users should know at once."""
-    taken, all_of_them = int(scans.mask.sum()), scans.mask.size
-    console.print(
-        f"Warning: no --mask was given. {taken} of {all_of_them} voxels look like a brain and were denoised; all "
-        f"others are 0 in {output}.",
-        style="yellow",
-        markup=False,
-    )
+    console.print(f"Warning: no --mask was given. {scans.said(outside)}", style="yellow", markup=False)
 
 
 def _print_report(report: dict[str, Any], outputs: Outputs, quiet: bool) -> None:

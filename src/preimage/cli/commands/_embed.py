@@ -1,8 +1,9 @@
 """The command ``preimage embed``."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,11 +13,13 @@ from preimage.cli._console import plain_errors, speaker
 from preimage.cli._errors import FileError
 from preimage.cli._options import AUTO
 from preimage.cli._outputs import check_outputs, chosen_format
+from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._embed import Embedding, embed
 from preimage.cli.runs._file_model import read_model
 from preimage.cli.runs._partial import remains
-from preimage.cli.tables._files import format_of
+from preimage.cli.tables._formats import format_of
 from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 from preimage.estimators import KernelPCA
 
 Kernel = Literal[
@@ -37,7 +40,14 @@ TABLES = (".npy", ".csv", ".parquet")
 # Options that say how a model is fitted: with --model they have nothing to say.
 OF_THE_FIT = ("components", "kernel", "gamma", "degree", "coef0", "landmarks", "method")
 
+EXAMPLES = (
+    "preimage embed table.csv coordinates.csv --components 5",
+    "preimage embed big.npy coordinates.npy --landmarks 200 --save-model model.safetensors",
+    "preimage embed new.npy coordinates.parquet --model model.safetensors",
+)
 
+
+@takes_tables()
 def embed_command(
     context: typer.Context,
     input: Annotated[Path, typer.Argument(help=f"A table of any size: {SOURCE_FORMATS}.")],
@@ -47,21 +57,8 @@ def embed_command(
     gamma: _options.Gamma = AUTO,
     degree: Annotated[int, typer.Option(min=1, help="Degree of the polynomial kernel.")] = 3,
     coef0: Annotated[float, typer.Option(help="Constant of the polynomial kernel.")] = 1.0,
-    landmarks: Annotated[
-        Any,
-        typer.Option(
-            parser=_options.landmarks,
-            metavar="N|auto|none",
-            help="Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory.",
-        ),
-    ] = "500",
+    landmarks: _options.Landmarks = "500",
     method: Annotated[Method, typer.Option(help="How landmarks are chosen.")] = "auto",
-    columns: Annotated[
-        Any, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to take; numbers without header.")
-    ] = None,
-    exclude: Annotated[
-        Any, typer.Option(parser=_options.names, metavar="A,B,...", help="Columns to leave out.")
-    ] = None,
     model: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Fit nothing: use a KernelPCA of --save-model or of its save(FILE)."),
@@ -75,6 +72,7 @@ def embed_command(
     output_format: _options.OutputFormat = None,
     quiet: _options.Quiet = False,
     force: _options.Force = False,
+    table: TableOptions = DEFAULTS,
 ) -> None:
     """Write the kernel PCA coordinates of a table, which may be larger than memory.
 
@@ -89,9 +87,10 @@ def embed_command(
         ready = None if model is None else (model, read_model(model))
         if ready is not None:
             _warn_of_unused(context)
-        if ready is not None and columns is None and hasattr(ready[1], "feature_names_in_"):
-            columns = list(ready[1].feature_names_in_)
-        source = open_source(input, columns, exclude)
+        if ready is not None and table.columns is None and hasattr(ready[1], "feature_names_in_"):
+            table = replace(table, columns=tuple(ready[1].feature_names_in_))
+        source = open_source(input, table)
+        say(source.described())
         rows = chunk_rows or source.chunk_rows
         exact = landmarks == "none"
         gamma = "median" if gamma == AUTO else gamma

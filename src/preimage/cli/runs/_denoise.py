@@ -16,6 +16,7 @@ from preimage.cli._options import AUTO
 from preimage.cli.runs._file_model import MEMORY_PARTS, FileModel, Reading, count_rows, fit_file
 from preimage.cli.runs._partial import PartialOutput, partial_output, write_rows
 from preimage.cli.tables._files import Dataset
+from preimage.cli.tables._pictures import PICTURES
 from preimage.cli.tables._sources import Source, exceeds
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, denoised_by_folds, needs_folds, out_of_fold, with_own_model
@@ -105,6 +106,11 @@ class FittedModels:
 
 def check_rows(X: Array, request: Request, what: Path) -> None:
     """Refuse data too small to learn from; `what` names them."""
+    if len(X) < 2 and what.suffix.lower() in PICTURES:
+        raise DataError(
+            f"{what} is one picture, which is one sample, and kernel PCA learns from many. Give the folder of all "
+            "pictures, a TIFF file of several pages, or a folder to learn from with --fit FOLDER."
+        )
     if len(X) < 2:
         raise DataError(f"{what} has one row. Kernel PCA learns from many: add rows, or give others with --fit FILE.")
     if request.is_open and len(X) < FEWEST_ROWS_TO_CHOOSE:

@@ -14,7 +14,7 @@ from preimage._output_files import fill_from, remove, replacing
 from preimage._progress import stage
 from preimage._typing import Array
 from preimage.cli._console import DataError, FileError, one_line
-from preimage.cli.tables._files import need
+from preimage.cli.tables._optional import need
 from preimage.cli.tables._sources import Source
 from preimage.persistence._file import read, write
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from preimage._typing import Array
 from preimage.cli._errors import DataError, FileError
-from preimage.cli.tables._nifti import SUFFIXES, is_nifti, read_nifti, write_nifti
+from preimage.cli.tables._formats import format_of
+from preimage.cli.tables._nifti import read_nifti, write_nifti
 from preimage.cli.tables._optional import need
-from preimage.cli.tables._pictures import read_folder, write_folder
+from preimage.cli.tables._pictures import Pictures, read_pictures
+from preimage.cli.tables._sources import CHUNK_ROWS, Source, open_source
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 from preimage.neuro import MaskedScans
-
-FORMATS = "CSV (.csv), NumPy (.npy, .npz), Parquet (.parquet), NIfTI (.nii, .nii.gz) or a folder of PNG pictures"
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,12 @@ class Dataset:
     values : float array of shape (n, d)
     columns : list of d str or None
         Header of a table.
-    image_shape : two ints or None
-        Height and width, when rows are pictures.
+    image_shape : two or three ints or None
+        Height and width, when rows are pictures, and 3 for their colours, if they have any.
     row_shape : tuple of int or None
         Shape of a row in an array of more than two dimensions.
-    pictures : list of (file name, mode)
-        Of a folder.
+    pictures : Pictures or None
+        The files that pictures come from, and their kinds.
     array : str
         Name of the matrix in an archive.
     others : dict of str to array
@@ -41,23 +42,35 @@ class Dataset:
         The column or array that was asked for as labels.
     scans : MaskedScans or None
         The image and the mask that the rows come from.
+    outside : {"keep", "zero"}
+        What is written for voxels outside the mask: what they were, or zero.
+    source : Source or None
+        The table that the rows come from.
     """
 
     values: np.ndarray
     columns: list | None = None
     image_shape: tuple | None = None
     row_shape: tuple | None = None
-    pictures: list = field(default_factory=list)
+    pictures: Pictures | None = None
     array: str = "X"
     others: dict = field(default_factory=dict)
     labels: np.ndarray | None = None
     scans: MaskedScans | None = None
+    outside: str = "keep"
+    source: Source | None = None
 
     def with_values(self, values: Array) -> "Dataset":
         return replace(self, values=values)
 
 
-def read(path: str | Path, array: str | None = None, labels: str | None = None, mask: Any = None) -> Dataset:
+def read(
+    path: str | Path,
+    array: str | None = None,
+    labels: str | None = None,
+    mask: Any = None,
+    options: TableOptions = DEFAULTS,
+) -> Dataset:
     """The data of a file or folder.
 
     Parameters
@@ -70,6 +83,8 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
         names its number, counted from 1.
     mask : Path, image or None
         Which voxels of a scan to take; None takes those that look like a brain.
+    options : TableOptions
+        How to read a table.
 
     Returns
     -------
@@ -82,15 +97,17 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
     kind = format_of(path)
     readers = {
         "folder": lambda: _read_pictures(path),
-        ".csv": lambda: _read_csv(path, labels),
+        "picture": lambda: _read_pictures(path),
+        ".csv": lambda: _read_table(path, labels, options),
+        ".xlsx": lambda: _read_table(path, labels, options),
         ".npy": lambda: _read_npy(path),
         ".npz": lambda: _read_npz(path, array, labels),
-        ".parquet": lambda: _read_parquet(path, labels),
+        ".parquet": lambda: _read_table(path, labels, options),
         ".nii": lambda: _read_nifti(path, mask),
     }
     if mask is not None and kind != ".nii":
         raise FileError(f"{path} is no scan: --mask is for NIfTI files (.nii, .nii.gz).")
-    if labels is not None and kind in ("folder", ".npy", ".nii"):
+    if labels is not None and kind in ("folder", "picture", ".npy", ".nii"):
         raise FileError(f"{path} has no place for labels. Put them in a column of a table, or in an NPZ archive.")
     try:
         data = readers[kind]()
@@ -105,32 +122,15 @@ def read(path: str | Path, array: str | None = None, labels: str | None = None, 
 def write(path: Path, data: Dataset, kind: str) -> None:
     """Write data to an empty file or folder in a format of `format_of`."""
     writers = {
-        "folder": _write_pictures,
+        "folder": lambda path, data: data.pictures.write_folder(path, data.values),
+        "picture": lambda path, data: data.pictures.write_file(path, data.values),
         ".csv": _write_csv,
         ".npy": _write_npy,
         ".npz": _write_npz,
         ".parquet": _write_parquet,
-        ".nii": lambda path, data: write_nifti(path, data.scans, data.values),
+        ".nii": lambda path, data: write_nifti(path, data.scans, data.values, data.outside),
     }
     writers[kind](path, data)
-
-
-def format_of(path: Path) -> str:
-    """ ".csv", ".npy", ".npz", ".parquet", ".nii" or "folder" (no suffix, or an existing folder)."""
-    suffix = path.suffix.lower()
-    if is_nifti(path) and not path.is_dir():
-        return ".nii"
-    if path.is_dir() or not suffix:
-        return "folder"
-    if suffix not in {".csv", ".npy", ".npz", ".parquet"}:
-        raise FileError(f"{path} has the unknown format {path.suffix!r}. Use {FORMATS}.")
-    return suffix
-
-
-def stem_of(path: Path) -> str:
-    """The name of a file without its suffix, or both suffixes of a compressed scan."""
-    double = next((suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix)), "")
-    return path.name[: -len(double)] if double else path.stem
 
 
 def _check_numbers(path: Path, data: Dataset) -> None:
@@ -157,9 +157,10 @@ def _matrix(array: Any) -> Array:
 
 
 def _of_array(values: Array, **fields: Any) -> Dataset:
-    """Arrays of shape (n, height, width) are pictures."""
+    """Arrays of shape (n, height, width) and (n, height, width, 3) are pictures."""
     row_shape = values.shape[1:] if values.ndim > 2 else None
-    return Dataset(_matrix(values), row_shape=row_shape, image_shape=row_shape if values.ndim == 3 else None, **fields)
+    are_pictures = values.ndim == 3 or (values.ndim == 4 and values.shape[3] == 3)
+    return Dataset(_matrix(values), row_shape=row_shape, image_shape=row_shape if are_pictures else None, **fields)
 
 
 def _read_npy(path: Path) -> Dataset:
@@ -197,26 +198,6 @@ def _array(data: Dataset) -> Array:
     return data.values.reshape(-1, *data.row_shape) if data.row_shape else data.values
 
 
-def _read_csv(path: Path, labels: str | None = None) -> Dataset:
-    arrow = need("pyarrow.csv", "CSV files")
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        first = next(csv.reader(file), [])
-    # A first line of numbers alone is data.
-    options = arrow.ReadOptions(autogenerate_column_names=all(is_number(cell) for cell in first))
-    table = arrow.read_csv(path, read_options=options)
-    if options.autogenerate_column_names:
-        table = table.rename_columns([str(number + 1) for number in range(table.num_columns)])
-    return _of_table(path, table, keep_names=not options.autogenerate_column_names, labels=labels)
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _write_csv(path: Path, data: Dataset) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -225,8 +206,13 @@ def _write_csv(path: Path, data: Dataset) -> None:
         writer.writerows(data.values.tolist())
 
 
-def _read_parquet(path: Path, labels: str | None = None) -> Dataset:
-    return _of_table(path, need("pyarrow.parquet", "Parquet files").read_table(path), labels=labels)
+def _read_table(path: Path, labels: str | None, options: TableOptions) -> Dataset:
+    """All rows of a table; missing values are NaN and are found later."""
+    source = open_source(path, options, labels)
+    chunks = list(source.chunks(CHUNK_ROWS, with_missing=True))
+    values = np.concatenate(chunks) if chunks else np.empty((0, source.n_columns))
+    found = None if labels is None else _flat(path, labels, source.labels_of(labels))
+    return Dataset(values, columns=source.names, labels=found, source=source)
 
 
 def _write_parquet(path: Path, data: Dataset) -> None:
@@ -234,34 +220,6 @@ def _write_parquet(path: Path, data: Dataset) -> None:
     names = data.columns or [f"x{number}" for number in range(data.values.shape[1])]
     columns = [np.ascontiguousarray(column) for column in data.values.T]
     parquet.write_table(arrow.table(columns, names=[str(name) for name in names]), path)
-
-
-def _of_table(path: Path, table: Any, keep_names: bool = True, labels: str | None = None) -> Dataset:
-    """A pyarrow table as a matrix; missing values become NaN and are found later."""
-    _require_name(path, labels, table.column_names, "column")
-    found = None
-    if labels is not None:
-        found = _flat(path, labels, np.asarray(table.column(labels).to_pylist()))
-        table = table.drop_columns([labels])
-    check_columns(path, table.column_names, table.schema.types)
-    columns = [column.to_numpy().astype(float) for column in table.columns]
-    names = list(table.column_names) if keep_names else None
-    return Dataset(np.column_stack(columns) if columns else np.empty((0, 0)), columns=names, labels=found)
-
-
-def check_columns(path: Path, names: list[str], types: list[Any]) -> None:
-    """Refuse columns of a pyarrow table that hold text, or the index of a data frame."""
-    known = need("pyarrow", "Tables").types
-    # A column without any value has no type; it is found as missing values.
-    usable = (known.is_integer, known.is_floating, known.is_decimal, known.is_boolean, known.is_null)
-    text = [name for name, kind in zip(names, types) if not any(test(kind) for test in usable)]
-    if text:
-        raise DataError(
-            f"{path} has columns that are not numeric: {', '.join(map(repr, text))}. "
-            f"Remove them first; embed can leave them out: --exclude {','.join(text)}"
-        )
-    if any(name.startswith("__index_level_") for name in names):
-        raise FileError(f"{path} has an index among its columns. Write it without: to_parquet(..., index=False).")
 
 
 def _require_name(path: Path, labels: str | None, names: list[str], what: str) -> None:
@@ -282,10 +240,5 @@ def _read_nifti(path: Path, mask: Any) -> Dataset:
 
 
 def _read_pictures(path: Path) -> Dataset:
-    values, shape, pictures = read_folder(path)
-    return Dataset(values, image_shape=shape, pictures=pictures)
-
-
-def _write_pictures(path: Path, data: Dataset) -> None:
-    assert data.image_shape is not None  # rows are pictures
-    write_folder(path, data.values, data.image_shape, data.pictures)
+    values, pictures = read_pictures(path)
+    return Dataset(values, image_shape=pictures.shape, row_shape=pictures.shape, pictures=pictures)

@@ -28,9 +28,9 @@ def read_nifti(path: Path, mask: Any = None) -> MaskedScans:
         raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
-def write_nifti(path: Path, scans: MaskedScans, values: Array) -> None:
-    """Rows as a 4D image with the affine and header of the scans."""
-    scans.unmask(values).to_filename(path)
+def write_nifti(path: Path, scans: MaskedScans, values: Array, outside: str = "keep") -> None:
+    """Rows as a 4D image with the affine and header of the scans, and their voxels outside the mask or zeros."""
+    scans.unmask(values, outside).to_filename(path)
 
 
 def slice_pictures(scans: MaskedScans, values: Array) -> tuple[Array, tuple[int, int]]:

@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from preimage.cli._console import FileError
+from preimage.cli._errors import FileError
 
 
 def need(module: str, what: str) -> Any:

@@ -1,30 +1,39 @@
-"""Tables in files of any size, read in chunks of rows: NumPy, CSV and Parquet."""
+"""Tables in files of any size, read in chunks of rows: text, Parquet, Excel and NumPy."""
 
-import csv
-import re
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from preimage._typing import Array
-from preimage.cli._errors import DataError, FileError
-from preimage.cli.tables._files import check_columns, format_of, is_number, need
+from preimage.cli._errors import CommandError, DataError, FileError
+from preimage.cli.tables._dialect import Beginning, read_beginning, understand
+from preimage.cli.tables._encodings import compression_of
+from preimage.cli.tables._excel import read_sheet
+from preimage.cli.tables._formats import format_of
+from preimage.cli.tables._headers import INDEX_NAMES, index_place
+from preimage.cli.tables._layout import Columns, Layout
+from preimage.cli.tables._numbers import Kind, NumberFormat, counts_rows, is_whole
+from preimage.cli.tables._optional import need
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
+from preimage.cli.tables._texts import line_of, text_columns, text_matrices
 
-SOURCE_FORMATS = "CSV (.csv), NumPy (.npy) or Parquet (.parquet)"
+SOURCE_FORMATS = "CSV, TSV, TXT (also .gz, .zst), Excel (.xlsx), NumPy (.npy) or Parquet (.parquet)"
 # A chunk is a few megabytes, and no more rows than this, so that bars move and little is lost in an interruption.
 CHUNK_ROWS, CHUNK_BYTES = 2**15, 2**23
 # Fewest rows of a chunk, however long they are: products of matrices with fewer rows are slow.
 FEWEST_CHUNK_ROWS = 64
-# Bytes of a CSV file that are parsed together, and from the first of which types and the number of rows are guessed.
-CSV_BLOCK = 2**20
 # Pages of Parquet are read through a buffer of this size, so that a file with one large row group needs no more memory.
 PARQUET_BUFFER = 2**20
+# Bytes of text per byte of a compressed file, about: for bars, and for whether it fits into memory.
+COMPRESSION = 4
 
-# From the labels of all columns to the places of those to read.
-ChooseColumns: TypeAlias = Callable[[list[str]], list[int]]
+# From the places of columns to batches of rows: one pyarrow array for each column, as it is in the file.
+ReadColumns: TypeAlias = Callable[[list[int]], Iterator[list[Any]]]
 
 
 @dataclass(frozen=True)
@@ -34,84 +43,139 @@ class Source:
     Attributes
     ----------
     path : Path
-    names : list of str or None
-        Header of the chosen columns; None for files without names.
-    labels : list of str
-        What to call the chosen columns in messages: names or, without, numbers from 1.
+    layout : Layout
+        What its columns are for.
     dtype : dtype
         float32 for such NumPy files, else float64.
     n_rows : int
-        Rows of the file; an estimate if it is a CSV file, which only reading counts.
+        Rows of the file; an estimate for text, which only reading counts.
     blocks : callable
-        ``blocks(start, rows)`` yields matrices of any number of rows, from row `start` on.
+        ``blocks(start, rows)`` yields matrices of any number of rows, from row `start` on; missing values are NaN.
+    columns : callable
+        From places of columns to batches of them, as they are in the file.
     row_shape : tuple of int or None
         Shape of a row in an array of more than two dimensions.
+    is_estimate : bool
+        Whether `n_rows` is one.
     """
 
     path: Path
-    names: list[str] | None
-    labels: list[str]
+    layout: Layout
     dtype: np.dtype
     n_rows: int
     blocks: Callable[[int, int], Iterator[Array]]
+    columns: ReadColumns
     row_shape: tuple[int, ...] | None = None
+    is_estimate: bool = False
+
+    @property
+    def labels(self) -> list[str]:
+        """What to call the columns with values."""
+        return self.layout.taken_labels
+
+    @property
+    def names(self) -> list[str] | None:
+        """Header of the columns with values; None for files without names."""
+        return None if self.layout.names is None else self.labels
 
     @property
     def n_columns(self) -> int:
-        return len(self.labels)
+        return len(self.layout.taken)
 
     @property
     def chunk_rows(self) -> int:
         """Rows of a chunk where the user gives no number."""
         return max(FEWEST_CHUNK_ROWS, min(CHUNK_ROWS, CHUNK_BYTES // (self.n_columns * self.dtype.itemsize)))
 
-    def chunks(self, rows: int, start: int = 0) -> Iterator[Array]:
-        """Matrices of `rows` rows each from row `start` on, the last one shorter; finite, or a `FileError`."""
+    def chunks(self, rows: int, start: int = 0, with_missing: bool = False) -> Iterator[Array]:
+        """Matrices of `rows` rows each from row `start` on, the last one shorter.
+
+        Values are finite, or a `FileError` is raised; `with_missing` allows for NaN.
+        """
         try:
             for chunk in regrouped(self.blocks(start, rows), rows):
-                self._check_finite(chunk, start)
+                self._check_finite(chunk, start, with_missing)
                 yield chunk
                 start += len(chunk)
-        except (OSError, ValueError) as error:
-            raise FileError(f"{self.path} cannot be read: {error}") from error
+        except (OSError, ValueError, CommandError) as error:
+            raise _of_file(self.path, error) from error
+
+    def labels_of(self, name: str) -> Array:
+        """The classes in a column: whole numbers, numbers or words."""
+        place = self.layout.find(name)
+        try:
+            found = [value for batch in self.columns([place]) for value in batch[0].to_pylist()]
+        except CommandError as error:
+            raise _of_file(self.path, error) from error
+        dialect = self.layout.dialect
+        numbers = NumberFormat() if dialect is None else dialect.numbers
+        if self.layout.kinds[place] is Kind.NUMBER and found and isinstance(found[0], str):
+            if all(map(is_whole, found)):
+                return np.array([int(text) for text in found])
+            return np.array([numbers.value(text) if numbers.is_number(text) else np.nan for text in found])
+        missing = any(text is None or (isinstance(text, str) and not text.strip()) for text in found)
+        return np.full(len(found), np.nan) if missing else np.asarray(found)
 
     def identity(self) -> dict[str, Any]:
         """What tells this file from another one, or from itself after a change."""
         return identity_of(self.path)
 
-    def _check_finite(self, chunk: Array, start: int) -> None:
-        if np.isfinite(chunk).all():
+    def described(self) -> str:
+        """One line about what was understood."""
+        return f"{self.path.name}: {self.layout.described(None if self.is_estimate else self.n_rows)}."
+
+    def _check_finite(self, chunk: Array, start: int, with_missing: bool) -> None:
+        bad = np.isinf(chunk) if with_missing else ~np.isfinite(chunk)
+        if not bad.any():
             return
-        row, column = np.argwhere(~np.isfinite(chunk))[0]
+        row, column = np.argwhere(bad)[0]
+        what = "missing" if np.isnan(chunk[row, column]) else "infinite"
         raise DataError(
-            f"{self.path} has a missing or infinite value in row {start + row + 1}, column {self.labels[column]!r}. "
-            "Remove such rows or fill them in."
+            f"{self.path} has a missing or infinite value in row {start + row + 1}, column {self.labels[column]!r}"
+            f" ({what}). Remove such rows, or fill missing values in with --impute mean or --impute median."
         )
 
 
-def open_source(path: Path, columns: list[str] | None = None, exclude: list[str] | None = None) -> Source:
+def _of_file(path: Path, error: Exception) -> CommandError:
+    """An error that names the file."""
+    text, kind = str(error), type(error) if isinstance(error, CommandError) else FileError
+    if text.startswith(str(path)):
+        return kind(text)
+    return kind(f"{path} {text}" if text.startswith("has ") else f"{path} cannot be read: {text}")
+
+
+def open_source(path: Path, options: TableOptions = DEFAULTS, label: str | None = None) -> Source:
     """A file as a `Source`; what can be known without reading all of it is checked.
 
     Parameters
     ----------
     path : Path
-    columns, exclude : list of str or None
-        Which columns to take, in this order, and which not; names, or numbers from 1 where there are none.
+    options : TableOptions
+    label : str or None
+        A column that holds no values but classes, say.
     """
     if not path.exists():
         raise FileError(f"{path} does not exist.")
-    openers = {".csv": _csv_source, ".npy": _npy_source, ".parquet": _parquet_source}
+    openers = {".csv": _text_source, ".xlsx": _excel_source, ".npy": _npy_source, ".parquet": _parquet_source}
     kind = format_of(path)
     if kind not in openers:
-        what = {"folder": "a folder of pictures", ".npz": "an NPZ archive", ".nii": "a NIfTI scan"}[kind]
+        what = {
+            "folder": "a folder of pictures",
+            "picture": "a stack of pictures",
+            ".npz": "an NPZ archive",
+            ".nii": "a NIfTI scan",
+        }[kind]
         raise FileError(f"{path}: {what} cannot be read in chunks. Use {SOURCE_FORMATS}.")
-    choose = lambda labels: _places(path, labels, columns, exclude)
     try:
-        source = openers[kind](path, choose)
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path} cannot be read: {error}") from error
+        source = openers[kind](path, options, label)
+    except (OSError, ValueError, CommandError) as error:
+        raise _of_file(path, error) from error
     if source.n_columns == 0 or source.n_rows == 0:
-        raise DataError(f"{path} has {source.n_rows} rows and {source.n_columns} columns to read; some are needed.")
+        text = source.layout.text
+        words = f" It has text in {', '.join(source.layout.labels[place] for place in text[:8])}." if text else ""
+        raise DataError(
+            f"{path} has {source.n_rows} rows and {source.n_columns} columns to read; some are needed.{words}"
+        )
     return source
 
 
@@ -123,12 +187,13 @@ def identity_of(path: Path) -> dict[str, Any]:
 
 def exceeds(path: Path, n_bytes: int) -> bool:
     """Whether the rows of a file that `open_source` can read would take more memory than this."""
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".npy", ".parquet") or not path.is_file():
-        return False
     try:
-        return path.stat().st_size > n_bytes or (kind == ".parquet" and _parquet_bytes(path) > n_bytes)
-    except (OSError, ValueError):  # reading it will report what is wrong
+        kind = format_of(path)
+        if kind not in (".csv", ".npy", ".parquet") or not path.is_file():
+            return False
+        size = path.stat().st_size * (1 if compression_of(path) is None else COMPRESSION)
+        return size > n_bytes or (kind == ".parquet" and _parquet_bytes(path) > n_bytes)
+    except (OSError, ValueError, FileError):  # reading it will report what is wrong
         return False
 
 
@@ -148,19 +213,91 @@ def regrouped(blocks: Iterator[Array], rows: int) -> Iterator[Array]:
         yield np.concatenate(held)
 
 
-def _places(path: Path, labels: list[str], columns: list[str] | None, exclude: list[str] | None) -> list[int]:
-    """Places of the columns to read."""
-    for name in [*(columns or []), *(exclude or [])]:
-        if name not in labels:
-            known = ", ".join(labels[:12]) + (", ..." if len(labels) > 12 else "")
-            raise DataError(f"{path} has no column {name!r}; it has {known}.")
-    doubled = sorted({name for name in columns or labels if (columns or labels).count(name) > 1})
-    if doubled:
-        raise DataError(f"{path}: column {doubled[0]!r} occurs twice.")
-    return [labels.index(name) for name in columns or labels if name not in (exclude or [])]
+def _from_row(blocks: Iterator[Array], start: int) -> Iterator[Array]:
+    """The rows of `blocks` from row `start` on."""
+    for block in blocks:
+        skip = min(start, len(block))
+        start -= skip
+        if skip < len(block):
+            yield block[skip:]
 
 
-def _npy_source(path: Path, choose: ChooseColumns) -> Source:
+def _layout_of_texts(beginning: Beginning, options: TableOptions, label: str | None) -> Layout:
+    numbers, names, rows = beginning.dialect.numbers, beginning.names, beginning.rows
+    width = beginning.width
+    by_column = [[row[place] for row in rows] for place in range(width)]
+    kinds = [numbers.kind(texts) for texts in by_column]
+    if not beginning.is_whole:
+        # Nothing in the first rows of a named column, and perhaps numbers later.
+        kinds = [
+            Kind.NUMBER if kind is Kind.EMPTY and names and names[place] else kind for place, kind in enumerate(kinds)
+        ]
+    odd = {
+        place: next(text for text in by_column[place] if not numbers.is_missing(text) and not numbers.is_number(text))
+        for place, kind in enumerate(kinds)
+        if kind in (Kind.MIXED, Kind.SIGNED)
+    }
+    index = index_place(names, rows, kinds) if options.index is None else None
+    counters = tuple(
+        place
+        for place in range(1, width)
+        if names is not None and names[place].startswith("Unnamed: ") and rows and counts_rows(by_column[place])
+    )
+    columns = Columns(names, kinds, index, odd, counters)
+    units = None if beginning.units is None else tuple(beginning.units)
+    return columns.layout(options, label, dialect=beginning.dialect, units=units)
+
+
+def _text_source(path: Path, options: TableOptions, label: str | None) -> Source:
+    beginning = read_beginning(path, options)
+    layout = _layout_of_texts(beginning, options, label)
+    dialect, first_line = beginning.dialect, beginning.first_line
+    read = lambda places: text_columns(path, dialect, first_line, beginning.width, places)
+    where = partial(line_of, first_line=first_line, dialect=dialect)
+    n_rows = len(beginning.rows) if beginning.is_whole else _estimated_rows(path, beginning)
+    source = _of_texts(path, layout, n_rows, read, dialect.numbers, where)
+    return replace(source, is_estimate=not beginning.is_whole)
+
+
+def _excel_source(path: Path, options: TableOptions, label: str | None) -> Source:
+    """A sheet, which is in memory as a whole; its cells are read as if they were text."""
+    arrow = need("pyarrow", "Excel files")
+    rows = read_sheet(path, options.sheet)
+    quoted = ["\t".join('"' + cell.replace('"', '""') + '"' for cell in row) + "\n" for row in rows]
+    beginning = understand(quoted, True, replace(options, delimiter="\t", decimal=options.decimal or "."))
+    layout = replace(_layout_of_texts(beginning, options, label), dialect=None)
+    by_column = [
+        arrow.array([row[place] for row in beginning.rows], arrow.string()) for place in range(beginning.width)
+    ]
+    read = lambda places: iter([[by_column[place] for place in places]] if beginning.rows else [])
+    return _of_texts(path, layout, len(beginning.rows), read, beginning.dialect.numbers, lambda row: f"row {row}")
+
+
+def _of_texts(
+    path: Path,
+    layout: Layout,
+    n_rows: int,
+    read: ReadColumns,
+    numbers: NumberFormat,
+    where: Callable[[int], str],
+) -> Source:
+    taken = list(layout.taken)
+    kinds = [layout.kinds[place] for place in taken]
+
+    def blocks(start: int, rows: int) -> Iterator[Array]:
+        return _from_row(text_matrices(read(taken), numbers, kinds, layout.taken_labels, where), start)
+
+    return Source(path, layout, np.dtype(np.float64), n_rows, blocks, read)
+
+
+def _estimated_rows(path: Path, beginning: Beginning) -> int:
+    """Rows of a text file by its size and the lengths of the first ones."""
+    row_bytes = sum(len(cell) + 1 for row in beginning.rows for cell in row) / max(1, len(beginning.rows))
+    factor = 1 if compression_of(path) is None else COMPRESSION
+    return max(1, round(path.stat().st_size * factor / max(1.0, row_bytes)))
+
+
+def _npy_source(path: Path, options: TableOptions, label: str | None) -> Source:
     array = np.lib.format.open_memmap(path, mode="r")
     if array.ndim < 2:
         raise DataError(f"{path} holds an array of shape {array.shape}; a matrix with rows and columns is needed.")
@@ -168,97 +305,34 @@ def _npy_source(path: Path, choose: ChooseColumns) -> Source:
         raise DataError(f"{path} holds values of the type {array.dtype}, which are not numeric.")
     dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
     n_rows, width, row_shape = len(array), int(np.prod(array.shape[1:])), array.shape[1:]
-    labels = [str(number + 1) for number in range(width)]
-    picked = choose(labels)
+    layout = Columns(None, [Kind.NUMBER] * width).layout(options, label)
 
-    def blocks(start: int, rows: int) -> Iterator[Array]:
+    def parts(start: int, rows: int, picked: list[int]) -> Iterator[Array]:
         for first in range(start, n_rows, rows):
             # A map of its own each time: pages of a map that stays open count as memory of this process.
             part = np.lib.format.open_memmap(path, mode="r")[first : first + rows].reshape(-1, width)
             part = part if picked == list(range(width)) else part[:, picked]
             yield np.array(part, dtype=dtype, order="C")
 
-    whole = len(row_shape) > 1 and picked == list(range(width))
-    labels = [labels[place] for place in picked]
-    return Source(path, None, labels, dtype, n_rows, blocks, row_shape if whole else None)
+    def read(places: list[int]) -> Iterator[list[Any]]:
+        arrow = need("pyarrow", "Tables")
+        for part in parts(0, CHUNK_ROWS, places):
+            yield [arrow.array(np.ascontiguousarray(column)) for column in part.T]
+
+    whole = len(row_shape) > 1 and list(layout.taken) == list(range(width))
+    blocks = lambda start, rows: parts(start, rows, list(layout.taken))
+    return Source(path, layout, dtype, n_rows, blocks, read, row_shape if whole else None)
 
 
-def _csv_source(path: Path, choose: ChooseColumns) -> Source:
-    """A CSV file; a first line of numbers alone is data."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        first = next(csv.reader(file), [])
-    if not first:
-        raise FileError(f"{path} is empty, or its first line is.")
-    has_names = not all(is_number(cell) for cell in first)
-    labels = [cell.strip() for cell in first] if has_names else [str(number + 1) for number in range(len(first))]
-    picked = choose(labels)
-    labels = [labels[place] for place in picked]
-    names = [first[place] for place in picked] if has_names else [f"f{place}" for place in picked]
-    types = _csv_types(path, names, labels, has_names)
-
-    def blocks(start: int, rows: int) -> Iterator[Array]:
-        try:
-            for batch in _csv_reader(path, has_names, types):
-                skip = min(start, batch.num_rows)
-                start -= skip
-                if skip < batch.num_rows:
-                    yield _matrix_of(batch, names)[skip:]
-        except ValueError as error:  # ArrowInvalid is one
-            raise FileError(f"{path} cannot be read: {_csv_error(str(error), first, has_names)}") from error
-
-    n_rows = _estimated_csv_rows(path, has_names)
-    return Source(path, labels if has_names else None, labels, np.dtype(np.float64), n_rows, blocks)
-
-
-def _csv_types(path: Path, names: list[str], labels: list[str], has_names: bool) -> dict[str, Any]:
-    """Types of columns to read: numbers, whatever the first block looks like; or truth values."""
-    pa = need("pyarrow", "CSV files")
-    try:
-        schema = _csv_reader(path, has_names, None).schema
-    except ValueError as error:
-        raise FileError(f"{path} cannot be read: {_csv_error(str(error), labels, has_names)}") from error
-    found = [schema.field(name).type for name in names]
-    check_columns(path, labels, found)
-    return {name: pa.bool_() if pa.types.is_boolean(kind) else pa.float64() for name, kind in zip(names, found)}
-
-
-def _csv_reader(path: Path, has_names: bool, types: dict[str, Any] | None) -> Any:
-    arrow = need("pyarrow.csv", "CSV files")
-    # One thread: several read ahead without bound, and do not know row numbers.
-    options = arrow.ReadOptions(block_size=CSV_BLOCK, use_threads=False, autogenerate_column_names=not has_names)
-    convert = arrow.ConvertOptions(column_types=types, include_columns=None if types is None else list(types))
-    return arrow.open_csv(path, read_options=options, convert_options=convert)
-
-
-def _estimated_csv_rows(path: Path, has_names: bool) -> int:
-    with open(path, "rb") as file:
-        start = file.read(CSV_BLOCK)
-    lines = max(1, start.count(b"\n") + (not start.endswith(b"\n")))
-    size = path.stat().st_size
-    return max(0, (lines if size <= CSV_BLOCK else round(size * lines / len(start))) - has_names)
-
-
-def _csv_error(message: str, header: list[str], has_names: bool) -> str:
-    """pyarrow's message about a line, in our words."""
-    odd = re.match(
-        r"In CSV column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value '(.*)'", message, re.S
-    )
-    if odd:
-        column = header[int(odd[1])] if has_names else int(odd[1]) + 1
-        return f"line {odd[2]}, column {column!r}: {odd[3]!r} is not a number."
-    ragged = re.match(r"CSV parse error: Row #(\d+): Expected (\d+) columns, got (\d+)", message)
-    if ragged:
-        return f"line {ragged[1]} has {ragged[3]} values; {ragged[2]} are needed."
-    return " ".join(message.split())
-
-
-def _parquet_source(path: Path, choose: ChooseColumns) -> Source:
+def _parquet_source(path: Path, options: TableOptions, label: str | None) -> Source:
     file = _open_parquet(path)
     schema, names = file.schema_arrow, list(file.schema_arrow.names)
-    picked = [names[place] for place in choose(names)]
-    check_columns(path, picked, [schema.field(name).type for name in picked])
+    kinds = [_kind_of_type(schema.field(place).type) for place in range(len(names))]
+    index = _parquet_index(path, schema, names) if options.index is None else None
+    layout = Columns(names, kinds, index).layout(options, label)
     sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)  # first row of every group, and the number of rows
+    picked = [names[place] for place in layout.taken]
 
     def blocks(start: int, rows: int) -> Iterator[Array]:
         group = int(np.searchsorted(firsts, start, side="right")) - 1
@@ -267,16 +341,41 @@ def _parquet_source(path: Path, choose: ChooseColumns) -> Source:
             return
         batches = _open_parquet(path).iter_batches(rows, row_groups=list(range(group, len(sizes))), columns=picked)
         for batch in batches:
-            yield _matrix_of(batch, picked)[skip:]
+            columns = [batch.column(name).to_numpy(zero_copy_only=False).astype(float) for name in picked]
+            yield np.column_stack(columns)[skip:]
             skip = max(0, skip - batch.num_rows)
 
-    return Source(path, picked, picked, np.dtype(np.float64), int(firsts[-1]), blocks)
+    def read(places: list[int]) -> Iterator[list[Any]]:
+        for batch in _open_parquet(path).iter_batches(CHUNK_ROWS, columns=[names[place] for place in places]):
+            yield [batch.column(names[place]) for place in places]
+
+    return Source(path, layout, np.dtype(np.float64), int(firsts[-1]), blocks, read)
 
 
-def _matrix_of(batch: Any, names: list[str]) -> Array:
-    """Columns of a pyarrow batch as a matrix; missing values become NaN."""
-    columns = [batch.column(name).to_numpy(zero_copy_only=False).astype(float) for name in names]
-    return np.column_stack(columns)
+def _kind_of_type(kind: Any) -> Kind:
+    """What a column of a type of pyarrow holds."""
+    known = need("pyarrow", "Tables").types
+    if known.is_null(kind):
+        return Kind.EMPTY
+    if known.is_boolean(kind):
+        return Kind.TRUTH
+    is_number = known.is_integer(kind) or known.is_floating(kind) or known.is_decimal(kind)
+    return Kind.NUMBER if is_number else Kind.TEXT
+
+
+def _parquet_index(path: Path, schema: Any, names: list[str]) -> int | None:
+    """The column that pandas says is the index, or a first one that has the name of one and counts rows."""
+    about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    found = [name for name in about.get("index_columns", []) if isinstance(name, str) and name in names]
+    if found:
+        return names.index(found[0])
+    if len(names) > 1 and INDEX_NAMES.fullmatch(names[0]):
+        texts: list[str] = []
+        for batch in _open_parquet(path).iter_batches(CHUNK_ROWS, columns=names[:1]):
+            texts = [str(value) for value in batch.column(0).to_pylist()]
+            break
+        return 0 if texts and counts_rows(texts) else None
+    return None
 
 
 def _open_parquet(path: Path) -> Any:

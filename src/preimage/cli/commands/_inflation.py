@@ -1,0 +1,103 @@
+"""The command ``preimage inflation``."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from preimage._output_files import replacing
+from preimage.cli import _options
+from preimage.cli._console import plain_errors, speaker
+from preimage.cli._errors import FileError, UsageError
+from preimage.cli._figure import draw_inflation
+from preimage.cli._options import AUTO
+from preimage.cli._outputs import check_figure, check_outputs, chosen_format
+from preimage.cli._table_options import takes_tables
+from preimage.cli.runs._inflation import (
+    REPORT_FORMATS,
+    Question,
+    as_record,
+    as_text,
+    read_samples,
+    report_on,
+    write_report,
+)
+from preimage.cli.tables._formats import FORMATS
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
+
+EXAMPLES = (
+    "preimage inflation patients.csv --label diagnosis",
+    "preimage inflation patients.csv --label diagnosis --estimator svc --output report.json --plot report.png",
+    "preimage inflation scans.npz --array X --label y --group run --components 10",
+)
+
+
+@takes_tables(without=("keep", "standardize", "impute"))
+def inflation_command(
+    input: Annotated[Path, typer.Argument(metavar="DATA", help=f"One sample per row: {FORMATS}.")],
+    label: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column, or array of an archive, with classes.")
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column with what belongs together and is left out together: patient, run."
+        ),
+    ] = None,
+    estimator: Annotated[
+        Literal["kernel_pca", "pca", "svc"],
+        typer.Option(help="Whose values are looked at: components, or decisions of a support vector machine."),
+    ] = "kernel_pca",
+    components: _options.Components = "5",
+    gamma: _options.Gamma = AUTO,
+    landmarks: _options.Landmarks = None,
+    array: _options.ArrayName = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="The report as .json, or its table as .csv.")
+    ] = None,
+    plot: _options.Plot = None,
+    seed: _options.Seed = 0,
+    output_format: _options.OutputFormat = None,
+    quiet: _options.Quiet = False,
+    force: _options.Force = False,
+    table: TableOptions = DEFAULTS,
+) -> None:
+    """Say whether a model of few samples with many variables holds for new ones, and whether correction helps.
+
+    A model fits the rows that it knows better than new ones: their values vary too much (variance inflation). Every row
+    is left out in turn to see by how much. --gamma auto is the median rule, for svc scikit-learn's "scale".
+    """
+    with plain_errors(quiet=quiet):
+        if estimator == "svc" and label is None:
+            raise UsageError("--estimator svc needs classes: give --label COLUMN.")
+        if output is None and output_format is not None:
+            raise UsageError("--output-format needs --output FILE.")
+        kind = None if output is None else chosen_format(output_format, REPORT_FORMATS, lambda: _format(output))
+        check_figure(plot)
+        outputs = check_outputs({"--output": output, "--plot": plot}, (input,), force)
+        samples = read_samples(input, array, label, group, table)
+        if samples.understood is not None:
+            speaker(quiet)(samples.understood)
+        question = Question(estimator, components, gamma, None if landmarks == "none" else landmarks, seed)
+        report = report_on(samples, question)
+        with ExitStack() as stack:
+            if output is not None and kind is not None:
+                record = as_record(report, samples, question)
+                write_report(stack.enter_context(replacing(output)), kind, record)
+            if plot is not None:
+                temporary = stack.enter_context(replacing(plot))
+                draw_inflation(report).savefig(temporary, dpi=150, bbox_inches="tight")
+        if not quiet:
+            typer.echo(as_text(report, samples))
+        if outputs:
+            speaker(quiet)("Wrote " + ", ".join(map(str, outputs)) + ".")
+
+
+def _format(output: Path) -> str:
+    suffix = output.suffix.lower()
+    if suffix not in REPORT_FORMATS:
+        raise FileError(
+            f"{output} has the unknown format {output.suffix!r}; reports are {' or '.join(REPORT_FORMATS)}."
+        )
+    return suffix

@@ -1,0 +1,129 @@
+"""Lines of a text table on their way to the parser: streams of blocks of bytes, in UTF-8."""
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from preimage.cli._errors import FileError
+
+# First words of a last line that sums up the lines above it.
+TOTALS = re.compile(
+    rb"[\s\"']*(?:(?:grand |sub)?totals?|sum|summe|gesamt|mean|average|mittelwert|median|end|eof)\b[\s\"':.]*", re.I
+)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends; other marks than newlines, such as form feeds, end none."""
+    return re.findall(r"[^\n]*\n|[^\n]+$", text)
+
+
+def whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The same bytes in blocks that end where lines end; the last line gets its end."""
+    held: list[bytes] = []
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*held, block[:end]])
+            held = []
+        if end < len(block):
+            held.append(block[end:])
+    if held:
+        yield b"".join(held) + b"\n"
+
+
+def without_first(blocks: Iterator[bytes], count: int) -> Iterator[bytes]:
+    """Blocks of whole lines without the first `count` lines."""
+    for block in blocks:
+        place = 0
+        while count and place < len(block):
+            place = block.index(b"\n", place) + 1
+            count -= 1
+        if place < len(block):
+            yield block[place:]
+
+
+def without_comments(blocks: Iterator[bytes], comment: str) -> Iterator[bytes]:
+    """Blocks of whole lines without those that begin with `comment`."""
+    mark = comment.encode()
+    lines = re.compile(comment_pattern(comment).encode() + rb".*\n", re.M)
+    for block in blocks:
+        yield lines.sub(b"", block) if mark in block else block
+
+
+def comment_pattern(comment: str) -> str:
+    """A regular expression of the beginning of a comment; Excel's errors, such as #DIV/0!, begin none."""
+    return rf"^[ \t]*{re.escape(comment)}(?!(?:N/A|NA|DIV/0!|VALUE!|REF!|NUM!|NAME\?|NULL!))"
+
+
+def single_blanks(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Blocks of whole lines in which any run of blanks and tabs is one blank, and none is at the ends of lines."""
+    for block in blocks:
+        yield _without_runs(block)
+
+
+def _without_runs(block: bytes) -> bytes:
+    if b'"' in block:  # blanks between quotes stay
+        block = re.sub(rb'"[^"]*"|[ \t]+', lambda found: found[0] if found[0].startswith(b'"') else b" ", block)
+    else:
+        block = re.sub(rb"[ \t]+", b" ", block)
+    return re.sub(rb"^ | $", b"", block, flags=re.M)
+
+
+def without_last(blocks: Iterator[bytes], count: int | None, delimiter: str) -> Iterator[bytes]:
+    """Blocks of whole lines without the last `count` lines, and without empty ones at the end.
+
+    Lines of delimiters alone are empty: spreadsheets leave such. With None, a last line that looks like a total is
+    refused.
+    """
+    empty = re.compile(rb"[\s\"" + re.escape(delimiter.encode()) + rb"]*")
+    held = b""
+    for block in blocks:
+        block = held + block
+        cut, left = len(block) - 1, (count or 0) + 1  # `left` lines that hold something stay behind
+        while left and cut > 0:
+            before = block.rfind(b"\n", 0, cut)
+            left -= empty.fullmatch(block, before + 1, cut) is None
+            cut = before
+        held = block[cut + 1 :] if cut > 0 else block
+        if cut > 0:
+            yield block[: cut + 1]
+    lines = held.split(b"\n")[:-1]
+    while lines and empty.fullmatch(lines[-1]):
+        lines.pop()
+    lines = lines[: len(lines) - (count or 0)]
+    if count is None and lines:
+        _check_total(lines[-1], delimiter)
+    if lines:
+        yield b"\n".join(lines) + b"\n"
+
+
+def _check_total(line: bytes, delimiter: str) -> None:
+    first = line.split(delimiter.encode(), 1)[0]
+    if TOTALS.fullmatch(first):
+        raise FileError(
+            f"its last line begins with {first.decode(errors='replace').strip()!r} and may sum up the others. "
+            "Leave it out with --skip-footer 1, or take it as a row with --skip-footer 0."
+        )
+
+
+class Stream(io.RawIOBase):
+    """Blocks of bytes as a file to read."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._block: Any = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not len(self._block):
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._block = memoryview(block)
+        size = min(len(buffer), len(self._block))
+        buffer[:size] = self._block[:size]
+        self._block = self._block[size:]
+        return size

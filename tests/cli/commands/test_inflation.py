@@ -1,0 +1,92 @@
+"""`preimage inflation`: what the library reports, from a table and in words for its owner."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+
+from sklearn.svm import SVC
+from typer.testing import CliRunner
+
+from preimage import KernelPCA, inflation_report
+from preimage.cli import _app
+
+RNG = np.random.default_rng(0)
+Y = np.arange(40) < 12
+X = RNG.normal(size=(40, 300))
+X[Y, :30] += 1.5
+RUNS = np.arange(40) % 8
+
+
+def run(*arguments):
+    return CliRunner().invoke(_app.app, ["inflation", *map(str, arguments)])
+
+
+@pytest.fixture
+def table(tmp_path):
+    header = ",".join(["diagnosis", "run", *(f"gene{k}" for k in range(300))])
+    values = np.column_stack([Y, RUNS, X])
+    np.savetxt(tmp_path / "patients.csv", values, delimiter=",", header=header, comments="", fmt="%.17g")
+    np.savez(tmp_path / "patients.npz", X=X, diagnosis=Y.astype(int), run=RUNS)
+    return tmp_path / "patients.csv"
+
+
+@pytest.mark.parametrize("name", ["patients.csv", "patients.npz"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_numbers_are_those_of_the_library(table, tmp_path, name, grouped):
+    options = ["--group", "run"] if grouped else []
+    options += ["--array", "X"] if name.endswith("npz") else []
+    result = run(tmp_path / name, "--label", "diagnosis", *options, "--output", tmp_path / "report.json")
+    assert result.exit_code == 0, result.output
+    # Without --group the column of runs is one more variable of the table.
+    rows = np.column_stack([RUNS, X]) if name.endswith("csv") and not grouped else X
+    groups = RUNS if grouped else None
+    expected = inflation_report(KernelPCA(5, gamma="median", random_state=0), rows, Y, groups=groups)
+    record = json.loads((tmp_path / "report.json").read_text())
+    np.testing.assert_allclose([value["ratio"] for value in record["values"]], expected.ratios, rtol=1e-6)
+    assert record["recommends_correction"] == expected.recommends_correction and record["method"] == expected.method
+    for question in ("Is there signal? Yes", "Is there inflation? Yes", "Does correction help?", "What this means"):
+        assert question in result.stdout
+
+
+def test_a_support_vector_machine_and_a_table(table, tmp_path):
+    options = ["--label", "diagnosis", "--group", "run", "--estimator", "svc", "--output", tmp_path / "report.csv"]
+    assert run(table, *options).exit_code == 0
+    with open(tmp_path / "report.csv") as file:
+        (row,) = csv.DictReader(file)
+    expected = inflation_report(SVC(), X, Y, groups=RUNS)
+    assert float(row["ratio"]) == pytest.approx(expected.ratios[0]) and row["inflated"] == "True"
+
+
+def test_without_classes_it_speaks_of_inflation_alone(table):
+    result = run(table, "--estimator", "pca", "--components", "2")
+    assert result.exit_code == 0 and "give --label COLUMN" in result.stdout and "give y" not in result.stdout
+
+
+def test_a_figure_is_drawn(table, tmp_path):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib")
+    result = run(table, "--label", "diagnosis", "--plot", tmp_path / "figure.png", "--quiet")
+    assert result.exit_code == 0 and result.output == ""
+    assert (tmp_path / "figure.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_mistakes_are_named(table, tmp_path):
+    np.savetxt(tmp_path / "one.csv", X[:1, :5], delimiter=",", header="a,b,c,d,e", comments="")
+    np.savetxt(tmp_path / "many.csv", X[:, :5], delimiter=",", header="a,b,c,d,e", comments="")
+    for arguments, code, message in [
+        ([table, "--label", "sex"], 1, "no column 'sex'"),
+        ([table, "--label", "diagnosis", "--group", "sex"], 1, "no column 'sex'"),
+        ([tmp_path / "many.csv", "--label", "a"], 1, "40 different values in 40 rows"),
+        ([tmp_path / "one.csv"], 1, "at least 3"),
+        ([table, "--estimator", "svc"], 2, "needs classes"),
+        ([table, "--output-format", "csv"], 2, "--output FILE"),
+        ([table, "--output", tmp_path / "report.doc"], 3, "unknown format '.doc'"),
+        ([table, "--output", table, "--output-format", "csv", "--force"], 3, "is an input"),
+        ([tmp_path / "none.csv"], 3, "does not exist"),
+    ]:
+        result = run(*arguments, "--quiet")
+        assert result.exit_code == code and message in result.output, (arguments, result.output)
+        assert len(result.output.splitlines()) == 1

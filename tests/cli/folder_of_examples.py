@@ -1,0 +1,34 @@
+"""A folder with the files that examples of the help and of the documentation mention."""
+
+import numpy as np
+from sklearn.svm import SVC
+
+RNG = np.random.default_rng(0)
+
+
+def make_files(folder):
+    """Write small files of every kind that examples read."""
+    from PIL import Image
+    from skops import io as skops
+
+    from preimage import KernelPCA
+
+    angle = RNG.uniform(0, np.pi, size=(60, 1))
+    X = np.hstack([np.cos(angle), np.sin(angle), angle]) + RNG.normal(scale=0.05, size=(60, 3))
+    y = (angle[:, 0] > np.pi / 2).astype(int)
+    for name in ("noisy", "table"):
+        np.savetxt(folder / f"{name}.csv", X, delimiter=",", header="a,b,c", comments="", fmt="%.9g")
+    for name in ("noisy", "new", "clean_examples", "big"):
+        np.save(folder / f"{name}.npy", X)
+    labelled = {"validation": "class", "patients": "diagnosis"}
+    for name, label in labelled.items():
+        header = f"a,b,c,{label}"
+        np.savetxt(folder / f"{name}.csv", np.column_stack([X, y]), delimiter=",", header=header, comments="")
+    np.savez(folder / "scans.npz", X=RNG.normal(size=(24, 50)), y=np.arange(24) % 2, run=np.arange(24) // 6)
+    (folder / "noisy_pictures").mkdir()
+    for number in range(12):
+        Image.fromarray(RNG.integers(0, 256, size=(4, 5), dtype=np.uint8)).save(
+            folder / "noisy_pictures" / f"{number:02}.png"
+        )
+    skops.dump(SVC(gamma=1).fit(X, y), folder / "model.skops")
+    KernelPCA(2).fit(X).save(folder / "model.safetensors")

@@ -1,0 +1,423 @@
+"""Tables as people have them: read right, or refused with the option that reads them; in memory and in chunks."""
+
+import bz2
+import gzip
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("pyarrow", reason="tables need pyarrow")
+pytest.importorskip("pandas", reason="some files are written by pandas")
+
+import pandas as pd
+import pyarrow
+
+from preimage.cli._errors import CommandError
+from preimage.cli.tables import _dialect, _encodings, _texts
+from preimage.cli.tables._sources import open_source
+from preimage.cli.tables._table_options import DEFAULTS, TableOptions
+
+RNG = np.random.default_rng(0)
+# Two decimals, both signs, some above 1000: numbers as they stand in files.
+X = np.round(RNG.normal(size=(12, 3)) * [1, 10, 1000], 2)
+NAMES = ["alpha", "beta", "gamma"]
+FRAME = pd.DataFrame(X, columns=NAMES)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, and what is right: values, names, the index and the columns left out; or a refusal and its cure."""
+
+    content: bytes
+    suffix: str = ".csv"
+    values: Any = field(default_factory=lambda: X)
+    names: Any = field(default_factory=lambda: NAMES)
+    index: str | None = None
+    text: tuple[str, ...] = ()
+    options: TableOptions = DEFAULTS
+    refused: str = ""
+    cure: TableOptions | None = None
+
+
+def text_of(cells, delimiter=",", header=NAMES, end="\n", write=repr):
+    lines = [] if header is None else [delimiter.join(header)]
+    lines += [delimiter.join(cell if isinstance(cell, str) else write(float(cell)) for cell in row) for row in cells]
+    return end.join(lines) + end
+
+
+def comma(value):
+    return repr(float(value)).replace(".", ",")
+
+
+def grouped(value, group=",", decimal="."):
+    return f"{value:,.2f}".replace(",", "#").replace(".", decimal).replace("#", group)
+
+
+def with_column(name, cells, place=0, rows=X, header=NAMES, **options):
+    """A table with one more column of texts."""
+    header = None if header is None else [*header[:place], name, *header[place:]]
+    return text_of(
+        [[*row[:place], cell, *row[place:]] for row, cell in zip(rows.tolist(), cells)], header=header, **options
+    )
+
+
+LETTERS = ["ab", "cd", "ef"] * 4
+WHOLE = np.round(X)
+NUMBERED = [str(place) for place in range(len(X))]
+PLAIN = text_of(X)
+GERMAN = text_of(X, ";", write=comma)
+WAVES = [str(wave) for wave in (400, 410, 420)]
+REFLECTANCE = np.round(RNG.random((12, 3)), 3) + 0.0001
+PIXELS = RNG.integers(0, 17, size=(20, 64)).astype(float)
+THREE_DECIMALS = np.array([[1.234, 5.678], [2.345, 6.789], [3.456, 7.891], [4.567, 8.912]])
+MISSING = X.copy()
+MISSING[[1, 4, 7], [0, 1, 2]] = np.nan
+
+
+def with_marks(*marks):
+    cells = [[repr(value) for value in row] for row in X.tolist()]
+    for mark, place in zip(marks, ((1, 0), (4, 1), (7, 2))):
+        cells[place[0]][place[1]] = mark
+    return text_of(cells).encode()
+
+
+CASES = {
+    # pandas
+    "pandas without index": Case(FRAME.to_csv(index=False).encode()),
+    "pandas with index": Case(FRAME.to_csv().encode(), index="row names"),
+    "pandas with numbers for names": Case(pd.DataFrame(X).to_csv(index=False).encode(), names=["0", "1", "2"]),
+    "pandas with numbers for names and an index": Case(
+        pd.DataFrame(X).to_csv().encode(), names=["0", "1", "2"], index="row names"
+    ),
+    "pandas with a shuffled index": Case(
+        FRAME.set_axis(RNG.permutation(100)[:12]).to_csv().encode(), index="row names"
+    ),
+    "pandas with dates as index": Case(
+        FRAME.set_axis(pd.date_range("2020-01-01", periods=12)).to_csv().encode(), index="row names"
+    ),
+    "pandas read and written again": Case(FRAME.rename_axis("Unnamed: 0").to_csv().encode(), index="Unnamed: 0"),
+    "pandas read and written twice": Case(
+        text_of(
+            [[number, number, *row] for number, row in zip(NUMBERED, X)], header=["", "Unnamed: 0", *NAMES]
+        ).encode(),
+        index="row names",
+    ),
+    "pandas with two levels of columns": Case(
+        pd.DataFrame(X[:, :2], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")]))
+        .to_csv(index=False)
+        .encode(),
+        refused="--skip 1",
+        cure=TableOptions(skip=1),
+        values=X[:, :2],
+        names=["x", "y"],
+    ),
+    "pandas with whole numbers for pixels": Case(
+        pd.DataFrame(PIXELS.astype(int)).to_csv(index=False).encode(), values=PIXELS, names=[str(i) for i in range(64)]
+    ),
+    "pandas and a column of identifiers": Case(
+        FRAME.assign(id=range(1, 13))[["id", *NAMES]].to_csv(index=False).encode(), index="id"
+    ),
+    # R
+    "R write.csv": Case(
+        with_column('""', [f'"{i + 1}"' for i in range(12)], header=[f'"{n}"' for n in NAMES]).encode(),
+        index="row names",
+    ),
+    "R write.table": Case(
+        text_of(
+            [[f'"{number + 1}"', *row] for number, row in enumerate(X)], " ", header=[f'"{n}"' for n in NAMES]
+        ).encode(),
+        ".txt",
+        index="row names",
+    ),
+    "R write.table with row names": Case(
+        text_of([[f'"Merc {n}  D"', *row] for n, row in enumerate(X)], " ", header=[f'"{n}"' for n in NAMES]).encode(),
+        ".txt",
+        index="row names",
+    ),
+    "R write.csv2": Case(
+        with_column(
+            '""', [f'"{i + 1}"' for i in range(12)], header=[f'"{n}"' for n in NAMES], delimiter=";", write=comma
+        ).encode(),
+        index="row names",
+    ),
+    "R with NA": Case(with_marks("NA", "NA", "NA"), values=MISSING),
+    "R with truth values": Case(
+        with_column("yes", ["TRUE", "FALSE", "TRUE"] * 4, 3).encode(),
+        values=np.column_stack([X, [1, 0, 1] * 4]),
+        names=[*NAMES, "yes"],
+    ),
+    # Excel
+    "Excel in Germany": Case(GERMAN.encode()),
+    "Excel with its own line for the delimiter": Case(("sep=;\r\n" + GERMAN.replace("\n", "\r\n")).encode("utf-8-sig")),
+    "Excel as Unicode text": Case(text_of(X, "\t", end="\r\n").encode("utf-16"), ".txt"),
+    "Excel with a byte order mark": Case(PLAIN.replace("\n", "\r\n").encode("utf-8-sig")),
+    "Excel with empty rows and columns": Case(
+        (
+            text_of(np.hstack([X, np.full((12, 1), np.nan)])[:, :3], header=NAMES).replace("\n", ",,\n")
+            + ",,,,\n,,,,\n"
+        ).encode()
+    ),
+    "Excel with errors": Case(with_marks("#DIV/0!", "#N/A", "#VALUE!"), values=MISSING),
+    "Excel with thousands between quotes": Case(
+        text_of([[f'"{grouped(value)}"' for value in row] for row in X]).encode()
+    ),
+    "Excel with German thousands": Case(
+        text_of([[grouped(value, ".", ",") for value in row] for row in X], ";").encode()
+    ),
+    "Excel with Swiss thousands": Case(text_of([[grouped(value, "'") for value in row] for row in X], ";").encode()),
+    "Excel with French thousands": Case(
+        text_of([[grouped(value, "\u202f", ",") for value in row] for row in X], ";").encode()
+    ),
+    "Excel with a total": Case(
+        (with_column("name", LETTERS) + "Total,1,2,3\n").encode(),
+        refused="--skip-footer 1",
+        cure=TableOptions(skip_footer=1),
+        text=("name",),
+    ),
+    "Excel with a total below numbers": Case(
+        (PLAIN + "Total,2,3\n").encode(), refused="--skip-footer 1", cure=TableOptions(skip_footer=1)
+    ),
+    "Excel with money": Case(
+        with_column("price", [f"${value:.2f}" for value in X[:, 0] ** 2], 3).encode(),
+        refused="--exclude price",
+        cure=TableOptions(exclude=("price",)),
+    ),
+    "Excel with percent": Case(
+        with_column("part", [f"{value:.1f}%" for value in X[:, 0] ** 2], 3).encode(),
+        refused="--exclude part",
+        cure=TableOptions(exclude=("part",)),
+    ),
+    # encodings
+    "Latin-1": Case(
+        text_of(X, ";", header=["Höhe", "Länge", "Größe"]).encode("latin-1"), names=["Höhe", "Länge", "Größe"]
+    ),
+    "cp1252": Case(text_of(X, header=["10 €", "b", "“c”"]).encode("cp1252"), names=["10 €", "b", "“c”"]),
+    "UTF-8": Case(text_of(X, header=["Höhe", "长度", "γ"]).encode(), names=["Höhe", "长度", "γ"]),
+    "UTF-16 without a mark": Case(PLAIN.encode("utf-16-le")),
+    "UTF-16, big endian": Case(PLAIN.encode("utf-16-be")),
+    "UTF-32": Case(PLAIN.encode("utf-32")),
+    "zero bytes": Case(PLAIN.replace("alpha", "al\0pha").encode(), refused="zero bytes"),
+    # compressed
+    "gzip": Case(gzip.compress(PLAIN.encode()), ".csv.gz"),
+    "zstd": Case(pyarrow.Codec("zstd").compress(PLAIN.encode(), asbytes=True), ".tsv.zst"),
+    "bzip2": Case(bz2.compress(PLAIN.encode()), ".txt.bz2"),
+    # delimiters and line ends
+    "tabs": Case(text_of(X, "\t").encode(), ".tsv"),
+    "tabs and decimal commas": Case(text_of(X, "\t", write=comma).encode(), ".txt"),
+    "bars": Case(text_of(X, "|").encode(), ".txt"),
+    "blanks": Case(text_of(X, "  ").encode(), ".dat"),
+    "columns aligned by blanks": Case(
+        (
+            "".join(f"{name:>12}" for name in NAMES)
+            + "\n"
+            + "".join("".join(f"{v:12.2f}" for v in row) + "\n" for row in X)
+        ).encode(),
+        ".txt",
+    ),
+    "blanks and decimal commas": Case(text_of(X, "   ", write=comma).encode(), ".txt"),
+    "a comma and a blank": Case(text_of(X, ", ").encode()),
+    "old Macintosh": Case(PLAIN.replace("\n", "\r").encode()),
+    "no end of the last line": Case(PLAIN.rstrip("\n").encode()),
+    "empty lines at the end": Case((PLAIN + "\n\n\n").encode()),
+    "a delimiter at the end of rows": Case(PLAIN.replace("\n", ",\n").replace("gamma,", "gamma").encode()),
+    "a delimiter at the end of all lines": Case(PLAIN.replace("\n", ",\n").encode()),
+    "thousands or decimals": Case(
+        text_of(THREE_DECIMALS, ";", header=["a", "b"], write=comma).encode(),
+        values=THREE_DECIMALS,
+        names=["a", "b"],
+        refused="--decimal ,",
+        cure=TableOptions(decimal=","),
+    ),
+    "thousands or decimals, read as thousands": Case(
+        text_of(THREE_DECIMALS, ";", header=["a", "b"], write=comma).encode(),
+        values=THREE_DECIMALS * 1000,
+        names=["a", "b"],
+        refused="--thousands , --decimal .",
+        cure=TableOptions(thousands=",", decimal="."),
+    ),
+    "dots for thousands or decimals": Case(
+        text_of(THREE_DECIMALS, ";", header=["a", "b"]).encode(),
+        values=THREE_DECIMALS,
+        names=["a", "b"],
+        refused="--decimal .",
+        cure=TableOptions(decimal="."),
+    ),
+    "one column with decimal commas": Case(
+        text_of(X[:, :1], header=["alpha"], write=comma).encode(), values=X[:, :1], names=["alpha"]
+    ),
+    "pairs or decimals": Case(
+        b"1,05\n2,50\n3,07\n4,10\n",
+        refused="--delimiter ,",
+        cure=TableOptions(delimiter=","),
+        values=np.array([[1, 5], [2, 50], [3, 7], [4, 10]]),
+        names=None,
+    ),
+    # headers
+    "no header": Case(text_of(X, header=None).encode(), names=None),
+    "wavelengths": Case(text_of(REFLECTANCE, header=WAVES).encode(), values=REFLECTANCE, names=WAVES),
+    "wavelengths with decimals": Case(
+        text_of(REFLECTANCE, header=["400.5", "410.25", "420.75"]).encode(),
+        values=REFLECTANCE,
+        names=["400.5", "410.25", "420.75"],
+    ),
+    "years": Case(
+        with_column("country", LETTERS, header=["2019", "2020", "2021"]).encode(),
+        names=["2019", "2020", "2021"],
+        text=("country",),
+    ),
+    "sorted rows": Case(text_of(np.sort(X, axis=1), header=None).encode(), values=np.sort(X, axis=1), names=None),
+    "a first row that increases": Case(
+        b"0.1,0.2,0.35\n0.3,0.1,0.5\n0.2,0.4,0.1\n0.5,0.3,0.2\n",
+        values=np.array([[0.1, 0.2, 0.35], [0.3, 0.1, 0.5], [0.2, 0.4, 0.1], [0.5, 0.3, 0.2]]),
+        names=None,
+    ),
+    "whole numbers under 1, 2, 3": Case(
+        b"1,2,3\n2,1,3\n3,2,1\n1,3,2\n",
+        refused="--no-header",
+        cure=TableOptions(header=False),
+        values=np.array([[1, 2, 3], [2, 1, 3], [3, 2, 1], [1, 3, 2]]),
+        names=None,
+    ),
+    "whole numbers under the names 1, 2, 3": Case(
+        b"1,2,3\n2,1,3\n3,2,1\n1,3,2\n",
+        refused="--header",
+        cure=TableOptions(header=True),
+        values=np.array([[2, 1, 3], [3, 2, 1], [1, 3, 2]]),
+        names=["1", "2", "3"],
+    ),
+    "a simulation that starts at whole numbers": Case(
+        b"0 1 5\n0.1 0.95 5.2\n0.2 0.9 5.1\n0.3 0.8 4.9\n",
+        ".txt",
+        values=np.array([[0, 1, 5], [0.1, 0.95, 5.2], [0.2, 0.9, 5.1], [0.3, 0.8, 4.9]]),
+        names=None,
+    ),
+    "another simulation that starts at whole numbers": Case(
+        b"0 1 5\n0.1 0.95 0.2\n0.2 0.1 5.1\n0.3 0.8 0.5\n",
+        ".txt",
+        refused="--no-header",
+        cure=TableOptions(header=False),
+        values=np.array([[0, 1, 5], [0.1, 0.95, 0.2], [0.2, 0.1, 5.1], [0.3, 0.8, 0.5]]),
+        names=None,
+    ),
+    "a counter without a header": Case(
+        text_of([[str(number + 1), *row] for number, row in enumerate(X)], header=None).encode(), names=None, index="1"
+    ),
+    "names that occur twice": Case(
+        text_of(X, header=["a", "b", "a"]).encode(),
+        refused="--no-header",
+        cure=TableOptions(skip=1, header=False),
+        names=None,
+    ),
+    "a name that is missing": Case(text_of(X, header=["a", "", "c"]).encode(), names=["a", "column 2", "c"]),
+    # instruments
+    "preamble": Case(f"Instrument: XY 3000\nOperator: A. Nobody\n\n{PLAIN}".encode()),
+    "preamble with commas": Case(f"Date,2020-01-01\nSerial,17\n\n{PLAIN}".encode()),
+    "units": Case(text_of([["nm", "V", "counts"], *X]).encode()),
+    "units in brackets, some missing": Case(text_of([["[nm]", "", "[counts]"], *X], "\t").encode(), ".txt"),
+    "comments": Case(f"# made by a machine\n# on a day\n{PLAIN}# the end\n".encode()),
+    "comments between rows": Case(PLAIN.replace("\n", "\n# lamp changed\n", 5).encode()),
+    "names in a comment, as NumPy writes them": Case(
+        f"# alpha beta gamma\n{text_of(X, ' ', header=None)}".encode(), ".txt"
+    ),
+    "a footer of words": Case(
+        f"{PLAIN}\nMeasured with care, on a sunny day, by us, all\n".encode(),
+        refused="--skip-footer N",
+        cure=TableOptions(skip_footer=1),
+    ),
+    "a line that is too long": Case(
+        (PLAIN + "1,2,3,4\n").encode(),
+        refused="line 14 has 4 values; 3 are needed",
+        cure=TableOptions(skip_ragged=True),
+    ),
+    "values below a limit": Case(
+        with_marks("<0.5"),
+        refused="--missing '<0.5'",
+        cure=TableOptions(missing=("<0.5",)),
+        values=np.where(np.arange(36).reshape(12, 3) == 3, np.nan, X),
+    ),
+    "missing values of all sorts": Case(with_marks("?", "-", "NULL"), values=MISSING),
+    "missing values and blanks": Case(with_marks(" ", " NaN ", "n/a"), values=MISSING),
+    "infinity": Case(with_marks("inf"), refused="infinite"),
+    # values
+    "quoted numbers": Case(text_of([[f'"{value}"' for value in row] for row in X.tolist()]).encode()),
+    "single quotes": Case(with_column("name", [f"'{a}, b'" for a in LETTERS]).encode(), text=("name",)),
+    "exponents": Case(text_of(X, write=lambda value: f"{value:+.6E}").encode()),
+    "exponents and decimal commas": Case(
+        text_of(X, ";", write=lambda value: f"{value:.6e}".replace(".", ",")).encode()
+    ),
+    "words between numbers": Case(with_column("city", LETTERS, 1).encode(), text=("city",)),
+    "dates": Case(with_column("day", [f"{day:02d}.01.2020" for day in range(1, 13)]).encode(), text=("day",)),
+    "times": Case(with_column("time", [f"2020-01-01 12:{day:02d}:00" for day in range(12)]).encode(), text=("time",)),
+    "hexadecimal codes": Case(with_column("code", [f"0x{day:02X}" for day in range(12)]).encode(), text=("code",)),
+    "newlines between quotes": Case(with_column("note", ['"two\nlines, one note"'] * 12, 3).encode(), text=("note",)),
+    "quotes between quotes": Case(with_column("note", ['"5"" pipe"'] * 12, 3).encode(), text=("note",)),
+    "truth values": Case(
+        with_column("is_on", ["True", "False", ""] * 4, 3).encode(),
+        values=np.column_stack([X, [1, 0, np.nan] * 4]),
+        names=[*NAMES, "is_on"],
+    ),
+    "whole numbers": Case(text_of(WHOLE, write=lambda value: str(int(value))).encode(), values=WHOLE),
+    "mixed decimal separators": Case(
+        text_of([[repr(a), comma(b), repr(c)] for a, b, c in X.tolist()], ";").encode(),
+        refused="--decimal",
+        cure=TableOptions(decimal=".", exclude=("beta",)),
+        values=X[:, [0, 2]],
+        names=["alpha", "gamma"],
+    ),
+    "nothing": Case(b"", refused="is empty"),
+    "blank lines alone": Case(b"\n\n\n", refused="is empty"),
+    "words alone": Case(b"a,b\nx,y\nz,w\n", refused="It has text in a, b"),
+}
+
+
+def file_of(case, folder):
+    path = folder / f"table{case.suffix}"
+    path.write_bytes(case.content)
+    return path
+
+
+def in_memory(path, options):
+    source = open_source(path, options)
+    return source, np.concatenate(list(source.chunks(2**15, with_missing=True)))
+
+
+def in_chunks(path, options):
+    source = open_source(path, options)
+    return source, np.concatenate(list(source.chunks(5, with_missing=True)))
+
+
+@pytest.fixture(params=["memory", "chunks", "small blocks"])
+def route(request, monkeypatch):
+    """Ways to read a file: at once, in chunks, and so that its beginning is a few lines, and blocks cut lines."""
+    if request.param == "small blocks":
+        monkeypatch.setattr(_texts, "raw_blocks", partial(_encodings.raw_blocks, size=31))
+        monkeypatch.setattr(_dialect, "FEWEST_BYTES", 150)
+        monkeypatch.setattr(_dialect, "FEWEST_LINES", 8)
+    return in_memory if request.param == "memory" else in_chunks
+
+
+def test_there_are_enough_cases():
+    assert len(CASES) >= 40
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tables_are_read_right_or_refused_with_the_option_that_reads_them(name, route, tmp_path):
+    case = CASES[name]
+    path, options = file_of(case, tmp_path), case.options
+    if case.refused:
+        with pytest.raises(CommandError) as caught:
+            route(path, options)
+        assert case.refused in str(caught.value) and str(path) in str(caught.value)
+        if case.cure is None:
+            return
+        options = case.cure
+    source, values = route(path, options)
+    np.testing.assert_array_equal(values, case.values)
+    assert source.names == case.names
+    layout = source.layout
+    assert (None if layout.index is None else layout.labels[layout.index]) == case.index
+    assert tuple(layout.labels[place] for place in layout.text) == case.text
