@@ -31,8 +31,10 @@ def methods_of(cls):
     """Public methods, without those left out and requests of metadata routing."""
     names = [name for name in dir(cls) if name[0] != "_" and name not in LEFT_OUT]
     names = [name for name in names if not (name.startswith("set_") and name.endswith("_request"))]
+    # A mean of right answers or a fraction of variance that scikit-learn computes from predictions, which are judged.
+    theirs = [name for name in names if name == "score" and cls.score.__module__.startswith("sklearn.")]
     is_data = lambda name: isinstance(inspect.getattr_static(cls, name), (property, str, int, float, tuple))
-    return tuple(name for name in names if not name.endswith("_") and not is_data(name))
+    return tuple(name for name in names if not name.endswith("_") and name not in theirs and not is_data(name))
 
 
 def _coordinates(case, model):
