@@ -15,6 +15,7 @@ import faulthandler
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,10 +32,14 @@ if (Path(__file__).parents[2] / "src" / "preimage").is_dir():
 # How a worker's report begins.
 START = '{"count"'
 # Problems between two reports of a worker.
-BATCH = 100
-# Seconds for shortening one description, and of waiting after which a worker that says nothing is ended: several times
-# the limit of one call.
-SHRINKING, SILENCE = 10.0, 180.0
+BATCH = 25
+# Seconds between two reports of the whole run, and for which workers may go on when the time is over.
+BETWEEN_REPORTS, GRACE = 20.0, 10.0
+# Seconds for shortening one description.
+SHRINKING = 3.0
+# Seconds of computing, and of waiting, after which a worker that is still at the same problem is ended: several times
+# the limit of one call, for calls that cannot be stopped from Python.
+STUCK, SILENCE = 100.0, 300.0
 # Address space that a worker may take beyond what it has after its imports. Problems have some dozens of rows.
 MEMORY = 3 * 2**30
 
@@ -49,15 +54,17 @@ def main():
     seed = options.seed if options.seed is not None else int(time.time())
     print(f"seed {seed}, {jobs} jobs, {options.minutes} minutes", flush=True)
     report = Overseer(jobs, seed, options).run()
-    output = Path(options.output)
-    output.mkdir(parents=True, exist_ok=True)
-    (output / "report.json").write_text(json.dumps(report, indent=1))
-    (output / "failures.txt").write_text(_as_text(report))
-    (output / "examples").mkdir(exist_ok=True)
-    for group in report["findings"]:
-        (output / "examples" / (_file_name(group["cause"]) + ".json")).write_text(json.dumps(group, indent=1) + "\n")
     print(_as_text(report))
     sys.exit(1 if report["findings"] else 0)
+
+
+def _write(report, output):
+    """All that is known so far, so that a run that is ended from outside leaves it."""
+    (output / "examples").mkdir(parents=True, exist_ok=True)
+    (output / "report.json").write_text(json.dumps(report, indent=1))
+    (output / "failures.txt").write_text(_as_text(report))
+    for group in report["findings"]:
+        (output / "examples" / (_file_name(group["cause"]) + ".json")).write_text(json.dumps(group, indent=1) + "\n")
 
 
 def _options():
@@ -101,7 +108,10 @@ def _work(options):
     def before(problem):
         current.write_text(problem.to_json())
         faulthandler.dump_traceback_later(SILENCE, exit=True)
+        spent = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+        resource.setrlimit(resource.RLIMIT_CPU, (int(spent + STUCK), resource.RLIM_INFINITY))
 
+    faulthandler.register(signal.SIGXCPU, chain=True)
     while time.monotonic() < end:
         count, calls, found = explore(draw, range(first, first + BATCH), end, before, SHRINKING, known)
         print(json.dumps({"count": count, "calls": calls, "found": [_as_dict(*each) for each in found]}), flush=True)
@@ -122,9 +132,8 @@ class Overseer:
         self.started, self.jobs, self.number = time.monotonic(), jobs, 0
 
     def run(self):
-        workers = [self._start() for _ in range(self.jobs)]
-        shown = time.monotonic()
-        while workers:
+        workers, shown = [self._start() for _ in range(self.jobs)], time.monotonic()
+        while workers and time.monotonic() < self.end + GRACE:
             time.sleep(0.5)
             for worker in list(workers):
                 self._read(worker)
@@ -133,21 +142,24 @@ class Overseer:
                     workers.remove(worker)
                     if worker.process.returncode != 0:
                         self._died(worker)
-                    if time.monotonic() < self.end - 5:
+                    if time.monotonic() < self.end - GRACE:
                         workers.append(self._start())
-            if time.monotonic() - shown > 60:
+            if time.monotonic() - shown > BETWEEN_REPORTS:
                 shown = time.monotonic()
                 print(f"{self.count} problems, {self.calls} calls, {len(self.groups)} causes", flush=True)
+                _write(self.report(), Path(self.options.output))
+        for worker in workers:  # what still runs at the end: a problem, or the search for a shorter one
+            worker.process.kill()
+            worker.process.wait()
+            self._read(worker)
+        _write(self.report(), Path(self.options.output))
+        return self.report()
+
+    def report(self):
         groups = sorted(self.groups.values(), key=lambda group: -group["count"])
         taken = time.monotonic() - self.started
-        return {
-            "seed": self.seed,
-            "jobs": self.jobs,
-            "seconds": taken,
-            "problems": self.count,
-            "calls": self.calls,
-            "findings": groups,
-        }
+        counts = {"problems": self.count, "calls": self.calls}
+        return {"seed": self.seed, "jobs": self.jobs, "seconds": taken, **counts, "findings": groups}
 
     def _start(self):
         worker = Worker(self.folder / f"{self.number}", self.seed + 10**9 * self.number, self.end, self.options.only)
@@ -180,8 +192,8 @@ class Overseer:
             sys.exit(f"A worker could not start:\n{worker.errors()[-3000:]}")
         problem = json.loads(worker.current.read_text())
         stack = worker.errors()
-        place = re.findall(r'/preimage/([^"]+)", line (\d+) in (\w+)', stack)
-        where = "{}:{} in {}".format(*place[0]) if place else "an unknown place"
+        place = re.findall(r'src/preimage/([^"]+)", line \d+ in (\w+)', stack)
+        where = "{} in {}".format(*place[0]) if place else "an unknown place"
         cause = f"process died (exit {worker.process.returncode}) at {where}"
         self._add(
             {

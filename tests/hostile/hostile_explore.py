@@ -57,7 +57,11 @@ def explore(draw, numbers, end, before=lambda problem: None, shrinking=10.0, kno
             # A hang takes seconds per attempt to shorten it.
             is_short = finding.kind == "hang" or finding.cause in known
             known.add(finding.cause)
-            short = problem if is_short else _shortest(problem, finding.cause, shrinking, before)
+            short = (
+                problem
+                if is_short
+                else _shortest(problem, finding.cause, min(shrinking, end - time.monotonic()), before)
+            )
             found[finding.cause] = [finding, short, 1]
     return count, hostile_judge.calls_so_far() - calls, list(found.values())
 

@@ -132,7 +132,7 @@ def judge(call, function, given, *, is_finite, limit=LIMIT):
                 result = list(result)
     except Hang as hang:
         place = _place(_of_traceback(hang.__traceback__))
-        return None, True, [Finding("hang", f"hang at {place}", call, f"over {limit} s")]
+        return None, True, [Finding("hang", f"hang at {_function(place)}", call, f"over {limit} s")]
     except Exception as raised:
         error = raised
     if error is not None:
@@ -140,11 +140,11 @@ def judge(call, function, given, *, is_finite, limit=LIMIT):
         kind = "" if place.startswith(ELSEWHERE) else kind_of_error(error, is_finite)
         if kind:
             text = "".join(traceback.format_exception(error)[-6:])[-1500:]
-            findings.append(Finding(kind, f"{kind} {type(error).__name__} at {_no_line(place)}", call, text))
+            findings.append(Finding(kind, f"{kind} {type(error).__name__} at {_function(place)}", call, text))
     for category, message, place in shown:
         if issubclass(category, RuntimeWarning) and not place.startswith(ELSEWHERE):
             findings.append(
-                Finding("warning", f"{category.__name__} {message!r} at {_no_line(place)}", call, f"{message}: {place}")
+                Finding("warning", f"{category.__name__} at {_function(place)}", call, f"{message}: {place}")
             )
     if any(fingerprint(each) != old for each, old in zip(given, before)):
         findings.append(Finding("changed input", f"changed input in {call}", call, ""))
@@ -155,9 +155,9 @@ def judge(call, function, given, *, is_finite, limit=LIMIT):
     return result, error is not None, findings
 
 
-def _no_line(place):
-    """A place without its line number, which changes with every edit above it."""
-    return re.sub(r":\d+ in ", " in ", place, count=1)
+def _function(place):
+    """A place without its line, which changes with every edit above it."""
+    return re.sub(r":\d+ in (\w+|<\w+>): .*", r" in \1", place, count=1)
 
 
 def _of_traceback(tb):

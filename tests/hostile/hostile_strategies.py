@@ -290,7 +290,7 @@ def data():
     usually = lambda usual, others: st.one_of(st.just(usual), st.just(usual), st.sampled_from(sorted(others)))
     return st.fixed_dictionaries(
         {
-            "n": st.one_of(st.integers(2, 12), st.integers(1, 40)),
+            "n": st.one_of(st.integers(2, 12), st.integers(2, 12), st.integers(1, 40)),
             "d": st.integers(1, 6),
             "twists": st.lists(st.sampled_from(sorted(ALL_TWISTS)), max_size=2, unique=True).map(tuple),
             "scale": SCALES,
@@ -368,6 +368,6 @@ def estimator_problems(draw, name):
         params=draw(_parameters(cls)),
         **fields,
         route=draw(st.one_of(st.just("fit"), st.sampled_from(ROUTES))),
-        methods=tuple(draw(st.lists(st.sampled_from(methods), min_size=1, max_size=4, unique=True))),
+        methods=tuple(draw(st.lists(st.sampled_from(methods), min_size=1, max_size=3, unique=True))),
         given=tuple(draw(st.lists(st.sampled_from(OPTIONAL), max_size=2, unique=True))),
     )
