@@ -14,6 +14,8 @@ from preimage._typing import Array, Rows
 # more entries is faster, and is not finite if one of them is not; where it overflows by itself, the slow check decides.
 FEW_ENTRIES = 10_000
 
+REMEDY = "Scale the inputs (StandardScaler), choose a bounded kernel such as the Gaussian, a lower degree or gamma"
+
 # The public method that works at present, as "KernelPCA.transform", for messages of what it calls.
 _method: ContextVar[str] = ContextVar("method", default="This calculation")
 
@@ -27,12 +29,18 @@ def current_method() -> str:
 def working_method(name: str) -> Iterator[None]:
     """Say that a public method works inside the `with` statement; NumPy does not warn there of what becomes an error.
 
-    Threads that work for this one inherit both.
+    Threads that work for this one inherit both. A decomposition that LAPACK gives up, which algorithms expect where
+    there is another way, is an error of the data here.
     """
     token = _method.set(name)
     try:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             yield
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            f"{name} cannot decompose a matrix that the data lead to ({str(error).rstrip('.')}): its numbers overflow, "
+            f"or differ by rounding errors only. {REMEDY}."
+        ) from error
     finally:
         _method.reset(token)
 
@@ -121,7 +129,4 @@ def _numbers(X: Any) -> np.ndarray | None:
 
 def _remedy(values: Array) -> str:
     precise = ", or pass float64, whose range is larger" if itemsize(values.dtype) == 4 else ""
-    return (
-        "Kernel values overflow where inputs are too large: scale the inputs (StandardScaler), choose a bounded kernel "
-        f"such as the Gaussian, or a smaller degree or width{precise}."
-    )
+    return f"Kernel values overflow where inputs are too large. {REMEDY}{precise}."

@@ -58,6 +58,7 @@ __all__ = [
     "count_rows",
     "generator",
     "is_stream",
+    "moderate_weights",
     "parameters",
     "refuse_stream",
     "require_in_memory",
@@ -68,6 +69,10 @@ __all__ = [
 # from products of a thousand columns differ by about as many units; ten times more would let matrices pass that were
 # filled from two different formulas in single precision (1e4 units are 1e-3).
 ASYMMETRY = 1e3
+# Sizes from which on sums of weights, of their squares, and products with squared kernel values may overflow or vanish.
+EXTREME_WEIGHT = 1e60
+# Fraction of the largest weight that changes no sum, not even the square of one, in double precision.
+NO_WEIGHT = 1e-40
 # Types of parameters that cannot change, and how many sets of them are remembered as accepted: a search over many
 # widths has some hundreds; a set is some hundred bytes.
 PLAIN = (int, float, str, bool, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_)
@@ -314,7 +319,20 @@ def check_weights(estimator: Any, weights: Targets | None, n: int) -> np.ndarray
             f"{name} needs sample weights that are not negative and not all zero; the smallest is "
             f"{weights.min():.3g}, the largest {weights.max():.3g}."
         )
-    return _of_length(estimator, "sample_weight", weights, n)
+    return moderate_weights(_of_length(estimator, "sample_weight", weights, n))
+
+
+def moderate_weights(weights: np.ndarray) -> np.ndarray:
+    """Weights whose sums and squares are numbers: those of extreme size count by their proportions, around one.
+
+    Of the others, those that are below `NO_WEIGHT` of the largest change nothing and become zero.
+    """
+    largest = float(weights.max())
+    if not 1 / EXTREME_WEIGHT < largest < EXTREME_WEIGHT:
+        weights = weights / largest
+        weights = weights / weights[weights > NO_WEIGHT].mean()
+    negligible = (weights > 0) & (weights < NO_WEIGHT * weights.max())
+    return np.where(negligible, 0.0, weights) if negligible.any() else weights
 
 
 def with_weight(estimator: Any, X: Rows, weights: Array, least: int = 2) -> tuple[Rows, Array]:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from preimage._arrays import epsilon
+from preimage._finite import refuse_overflowing_fit
 from preimage._typing import Array
 
 # From row numbers to rows of the kernel matrix, shape (len(numbers), n).
@@ -74,7 +75,9 @@ AnyRun = TypeVar("AnyRun", bound=Run)
 
 def best(runs: Sequence[AnyRun]) -> AnyRun:
     """The first run whose inertia is the smallest up to rounding: runs with equal clusters differ in their numbers."""
-    smallest = min(run.inertia for run in runs)
+    inertias = np.array([run.inertia for run in runs])
+    refuse_overflowing_fit("inertia_", inertias)
+    smallest = inertias.min()
     return next(run for run in runs if run.inertia <= smallest + SAME_INERTIA * max(run.path[0], 0.0))
 
 

@@ -236,7 +236,9 @@ def empirical_map(kernel: Kernel, points: Array, *, whiten: bool = False) -> Exp
         return Expansion(kernel, points, _identity(points.shape[0], gram.dtype, points))
     advice = "Give `points`, some of the rows: a thousand, for instance."
     require_square_matrices("A whitened map", points.shape[0], WHITENING_MATRICES, points, advice)
-    values, vectors = _positive_eigenpairs(kernel, gram.dense())
+    matrix = gram.dense()
+    require_finite(matrix, kernel)
+    values, vectors = _positive_eigenpairs(kernel, matrix)
     # Leaving out eigenvalues below τλ₁ costs τλ₁ in inner products; keeping them costs ελ₁/√τ, because features along
     # them are kernel values, with rounding errors ελ₁, divided by √(τλ₁). Both are least together at τ = ε^(2/3).
     rank = numerical_rank(values, points.shape[0], tolerance=epsilon(values.dtype) ** (2 / 3))

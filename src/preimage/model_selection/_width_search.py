@@ -25,6 +25,7 @@ from preimage._validation import (
     check_weights,
     generator,
 )
+from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._finite_results import FiniteResults
 from preimage.kernels import Gaussian, Kernel, as_kernel
 from preimage.kernels._bandwidth import CLASS_RULES
@@ -261,7 +262,9 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
         self.best_params_ = {param: self.best_gamma_}
         self.ball_ = self._ball(curves)
         if self.estimator is not None and self.refit:
-            self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, y, **fit_params)
+            self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_)
+            with bounded_iterations(self.best_estimator_, len(y)):
+                self.best_estimator_.fit(X, y, **fit_params)
             for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(self.best_estimator_, name):
                     setattr(self, name, getattr(self.best_estimator_, name))

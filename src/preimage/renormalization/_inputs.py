@@ -10,6 +10,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from preimage._arrays import is_foreign, is_sparse, take_rows, to_numpy
 from preimage._typing import Array, Rows, Targets
+from preimage._validation import count_rows
+from preimage.estimators._bounded_fit import bounded_iterations
 
 
 def last_step(estimator: Any, X: Rows) -> tuple[Any, Rows, list]:
@@ -26,10 +28,13 @@ def last_step(estimator: Any, X: Rows) -> tuple[Any, Rows, list]:
     return last, X, steps
 
 
-def fitted_on(model: Any, X: Rows, y: Targets = None, weights: Array | None = None) -> Any:
-    """The model, fitted to data, with or without targets and weights."""
+def fitted_on(
+    model: Any, X: Rows, y: Targets = None, weights: Array | None = None, fraction_of_iterations: float = 1.0
+) -> Any:
+    """The model, fitted to data, with or without targets and weights; see `bounded_iterations`."""
     arguments = weight_arguments(model, weights)
-    return model.fit(X, **arguments) if y is None else model.fit(X, y, **arguments)
+    with bounded_iterations(model, count_rows(X), fraction_of_iterations):
+        return model.fit(X, **arguments) if y is None else model.fit(X, y, **arguments)
 
 
 def weight_arguments(estimator: Any, weights: Array | None) -> dict[str, Array]:

@@ -45,6 +45,9 @@ MOST_REFITS_OF_TRANSFORMERS, MOST_REFITS_OF_CLASSIFIERS, N_FOLDS = 50, 200, 20
 # Fraction of training scores in which a fitted model may differ from the decomposition here: iterative solvers leave
 # components with nearly equal eigenvalues a little rotated. Beyond it, refits repeat whatever the model does.
 AGREEMENT = 0.1
+# Fraction of the iterations that the model of all rows may take, for each of at most 200 models without some of them.
+# What needs more has no sensible solution, and ten times more would take ten minutes.
+REFIT_ITERATIONS = 0.05
 # Steps that scale columns or rows learn little from a single point: they stay as they are when it is left out.
 SCALERS = (FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler)
 
@@ -337,7 +340,8 @@ def _fitted_without(
     """A model of the `fitted` rows, and these rows and those left out as it takes them."""
     inside = _columns(estimator, rows_of(X, fitted), fitted)
     targets = None if y is None else take_rows(y, fitted) if is_foreign(y) else np.asarray(y)[fitted]
-    model = fitted_on(clone(estimator), inside, targets, None if weights is None else weights[fitted])
+    inside_weights = None if weights is None else weights[fitted]
+    model = fitted_on(clone(estimator), inside, targets, inside_weights, REFIT_ITERATIONS)
     return model, inside, _columns(estimator, rows_of(X, left), fitted)
 
 

@@ -13,10 +13,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import is_sparse
+from preimage._arrays import canonical, is_sparse
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import StrOptions, all_rows, check_parameters, count_rows, generator, require_on_host
+from preimage._validation import (
+    StrOptions,
+    all_rows,
+    check_parameters,
+    count_rows,
+    generator,
+    moderate_weights,
+    require_on_host,
+)
 from preimage.calibration._comparison import SCORINGS, predicted_codes
 from preimage.calibration._threshold import Probabilities
 from preimage.estimators._finite_results import FiniteResults
@@ -288,7 +296,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
         check_correctable("Renormalized", self.estimator, y)
         guard = self._guard(y)
         y = column_or_1d(y, warn=True) if _is_classifier(self) else y
-        X = X if hasattr(X, "shape") else np.asarray(X)  # lists of rows
+        X = canonical(X) if is_sparse(X) else X if hasattr(X, "shape") else np.asarray(X)  # lists of rows
         weights = _checked_weights(sample_weight, count_rows(X))
         cv = self.cv
         if weights is not None and not weights.all():
@@ -426,7 +434,7 @@ def _checked_weights(weights: Targets, n: int) -> Array | None:
             f"sample_weight needs {n} finite weights, one per row, none of them negative and not all zero; got shape "
             f"{weights.shape}."
         )
-    return weights
+    return moderate_weights(weights)
 
 
 def _like(values: Any, result: Array) -> Any:

@@ -35,9 +35,11 @@ from preimage._validation import (
     check_model_inputs,
     check_parameters,
     check_points,
+    count_rows,
     generator,
     require_on_host,
 )
+from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
@@ -120,7 +122,9 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         last = template.steps[-1][1] if isinstance(template, Pipeline) else template
         if not type(last).__module__.startswith("preimage."):  # which would take tensors for arrays, or fail
             require_on_host(type(self).__name__, X)
-        original = clone(template).fit(X, y, **self._routed_to_fit(fit_params))
+        original = clone(template)
+        with bounded_iterations(original, count_rows(X)):
+            original.fit(X, y, **self._routed_to_fit(fit_params))
         folded = fold(original)
         folded.taken_in(folded.machine)  # which refuses what cannot become one machine
         for _, scaler in folded.front:
