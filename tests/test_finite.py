@@ -4,13 +4,26 @@ import warnings
 
 import numpy as np
 import pytest
-from all_estimators import MODELS, X, public_estimators
+from all_estimators import MODELS, X, Y, public_estimators
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
 
-from preimage import EmpiricalKernelMap, KernelPCA
+from preimage import (
+    CompressedClassifier,
+    EmpiricalKernelMap,
+    KernelFisherDiscriminant,
+    KernelFisherDiscriminantCV,
+    KernelKMeans,
+    KernelPCA,
+    PenalizedDiscriminant,
+    Renormalized,
+)
 from preimage._arrays import array_namespace
 from preimage._finite import FEW_ENTRIES, finite_result, is_finite, refuse_overflowing_fit, working_method
 from preimage.estimators._finite_results import FITS, OTHERS, QUERIES, FiniteResults
 from preimage.kernels import Exponential
+from preimage.model_selection import WidthSearch
 
 
 @pytest.mark.parametrize("size", [1, FEW_ENTRIES + 1])
@@ -32,7 +45,7 @@ def test_the_message_names_method_row_size_and_remedy(xp):
     values = array_namespace(values).astype(values, array_namespace(values).float32)
     with working_method("KernelPCA.transform"), pytest.raises(ValueError) as error:
         finite_result(values, xp.asarray(rows), xp.asarray(np.array([[-7.0]])))
-    for part in ("KernelPCA.transform", "row 1", "4e+200", "training data 7", "scale", "float64"):
+    for part in ("KernelPCA.transform", "row 1", "4e+200", "training data 7", "Scale", "float64"):
         assert part in str(error.value)
 
 
@@ -102,3 +115,60 @@ def test_far_queries_get_finite_numbers_or_an_error_without_warnings(name):
             if method != "staged_predict":
                 assert np.asarray(found).dtype.kind != "f" or np.isfinite(found).all(), (method, size)
     assert all("finite" in message or "large" in message for message in messages), messages
+
+
+def _with_duplicates():
+    """A CSR matrix with unsorted entries, some of them for the same place."""
+    dense = np.round(X - X.mean(axis=0), 1)
+    entries = sparse.coo_matrix(np.hstack([dense, dense[:, ::-1]]))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(entries.row, minlength=len(X)))])
+    order = np.argsort(entries.row, kind="stable")
+    return sparse.csr_matrix((entries.data[order], entries.col[order] % X.shape[1], indptr), shape=X.shape)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Renormalized(SVC()),
+        lambda: WidthSearch(SVC()),
+        lambda: CompressedClassifier(SVC(), 3),
+        lambda: KernelFisherDiscriminant(),
+        lambda: KernelPCA(2),
+    ],
+)
+def test_sparse_matrices_with_several_entries_for_a_place_are_not_changed(make):
+    rows = _with_duplicates()
+    data, indices = rows.data.copy(), rows.indices.copy()
+    model = make().fit(rows, Y > 0)
+    getattr(model, "predict" if hasattr(model, "predict") else "transform")(rows)
+    np.testing.assert_array_equal(rows.data, data)
+    np.testing.assert_array_equal(rows.indices, indices)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e300])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: KernelFisherDiscriminant(gamma=0.5),
+        lambda: KernelFisherDiscriminant(gamma=0.5, sparsity=3),
+        lambda: KernelFisherDiscriminant(gamma=0.5, landmarks=20),
+        lambda: KernelFisherDiscriminantCV(alphas=[1e-3], cv="loo"),
+        lambda: PenalizedDiscriminant(),
+        lambda: KernelKMeans(2, gamma=0.5, random_state=0),
+        lambda: Renormalized(KernelFisherDiscriminant(gamma=0.5)),
+    ],
+)
+def test_extreme_weights_count_by_their_proportions(make, factor):
+    weights = 1.0 + np.arange(len(X)) % 3
+    expected = make().fit(X, Y > 0, sample_weight=weights / weights.mean()).predict(X)
+    np.testing.assert_array_equal(make().fit(X, Y > 0, sample_weight=factor * weights).predict(X), expected)
+
+
+def test_machines_of_unscaled_inputs_come_to_an_end():
+    rng = np.random.default_rng(3)
+    rows, labels = rng.integers(-50, 50, size=(20, 2)) * 1000.0, np.arange(20) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = Renormalized(SVC(kernel="linear")).fit(rows, labels)
+    assert np.isfinite(model.decision_function(rows + 1)).all()
+    assert model.estimator_.max_iter == -1

@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import ArpackError
 
 from preimage._arrays import array_namespace, is_chunked, is_foreign, is_sparse, itemsize, to_numpy
 from preimage._typing import Array, Rows
@@ -29,14 +30,14 @@ def current_method() -> str:
 def working_method(name: str) -> Iterator[None]:
     """Say that a public method works inside the `with` statement; NumPy does not warn there of what becomes an error.
 
-    Threads that work for this one inherit both. A decomposition that LAPACK gives up, which algorithms expect where
-    there is another way, is an error of the data here.
+    Threads that work for this one inherit both. A decomposition that LAPACK or ARPACK gives up, which algorithms expect
+    where there is another way, is an error of the data here.
     """
     token = _method.set(name)
     try:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             yield
-    except np.linalg.LinAlgError as error:
+    except (np.linalg.LinAlgError, ArpackError) as error:
         raise ValueError(
             f"{name} cannot decompose a matrix that the data lead to ({str(error).rstrip('.')}): its numbers overflow, "
             f"or differ by rounding errors only. {REMEDY}."

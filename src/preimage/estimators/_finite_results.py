@@ -1,4 +1,4 @@
-"""Public methods of estimators give finite numbers, or an error that says what to do."""
+"""Public methods of estimators give finite numbers, or an error that says what to do, and leave their inputs alone."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
+from preimage._arrays import canonical, is_sparse
 from preimage._finite import finite_result, refuse_overflowing_fit, working_method
 from preimage._typing import Array, Rows
 
@@ -37,8 +38,10 @@ class FiniteResults:
     """Mixed into estimators: results of public methods, and what fits find, are finite or refused.
 
     NumPy's warnings of overflow are off inside the methods, since an error says the same of the result, and more.
-    Methods are wrapped when a class is made, so that none can be forgotten. scikit-learn wraps `transform` and
-    `fit_transform` afterwards, and makes data frames of what was looked at here.
+    Sparse matrices with several entries for a place, or unsorted ones, are copied: SciPy and scikit-learn add up and
+    sort entries inside the matrix they are given. Methods are wrapped when a class is made, so that none can be
+    forgotten. scikit-learn wraps `transform` and `fit_transform` afterwards, and makes data frames of what was looked
+    at here.
     """
 
     #: Fitted attributes that may be infinite or NaN by their meaning.
@@ -73,11 +76,12 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def answering(self: Any, *arguments: Any, **options: Any) -> Any:
         name = f"{type(self).__name__}.{method.__name__}"
+        arguments, options = _unharmed(arguments, options)
         with working_method(name):
             result = method(self, *arguments, **options)
             if isinstance(result, Iterator):
                 return _each_looked_at(self, result, name)
-            rows = arguments[0] if arguments and compares_rows else None
+            rows = (arguments[0] if arguments else options.get("X")) if compares_rows else None
             return _looked_at(self, result, rows, name)
 
     return answering
@@ -87,6 +91,7 @@ def _fitting(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def fitting(self: Any, *arguments: Any, **options: Any) -> Any:
         name = f"{type(self).__name__}.{method.__name__}"
+        arguments, options = _unharmed(arguments, options)
         before = dict(vars(self))
         with working_method(name):
             result = method(self, *arguments, **options)
@@ -101,6 +106,13 @@ def _fitting(method: Callable[..., Any]) -> Callable[..., Any]:
             return result if result is self else _looked_at(self, result, rows, name)
 
     return fitting
+
+
+def _unharmed(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of a method in which the rows, the first of them, are a matrix that nobody changes."""
+    if arguments:
+        return ((canonical(arguments[0]), *arguments[1:]), options) if is_sparse(arguments[0]) else (arguments, options)
+    return arguments, options | {"X": canonical(options["X"])} if is_sparse(options.get("X")) else options
 
 
 def _looked_at(estimator: Any, result: Any, rows: Rows, name: str) -> Any:

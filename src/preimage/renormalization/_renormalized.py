@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import canonical, is_sparse
+from preimage._arrays import is_sparse
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
@@ -296,7 +296,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
         check_correctable("Renormalized", self.estimator, y)
         guard = self._guard(y)
         y = column_or_1d(y, warn=True) if _is_classifier(self) else y
-        X = canonical(X) if is_sparse(X) else X if hasattr(X, "shape") else np.asarray(X)  # lists of rows
+        X = X if hasattr(X, "shape") else np.asarray(X)  # lists of rows
         weights = _checked_weights(sample_weight, count_rows(X))
         cv = self.cv
         if weights is not None and not weights.all():
