@@ -30,6 +30,8 @@ SAME = 1e-10
 ROUNDING = 1e-12
 # Largest log-odds of a class, where nothing but class counts is known: finite also where one class has no rows.
 LARGEST_LOG_ODDS = 50.0
+# The decision for a class that no row has shown yet: below all others, and finite in single precision as well.
+NEVER = -1e30
 # Relative difference up to which two weights, errors or curvatures count as equal: above sums of rounding errors.
 EQUAL = 1e-12
 # Cost of the margin rule, which the papers leave open; values are in units of their deviation. A hundred times larger
@@ -136,7 +138,7 @@ def one_vs_rest_rule(
         with ignored(RankWarning) if moments.counts[c] == 0 else nullcontext():
             rules.append(two_class_rule(of_column.merged(members), threshold, column_values, signs, weights))
     slopes = np.diag([rule.weights[0, 0] for rule in rules])
-    intercept = np.where(moments.counts > 0, [rule.intercept[0] for rule in rules], -np.inf)
+    intercept = np.where(moments.counts > 0, [rule.intercept[0] for rule in rules], NEVER)
     return LinearRule(slopes, intercept, float(np.mean([rule.temperature for rule in rules])), against_rest=True)
 
 
@@ -164,7 +166,7 @@ def many_class_rules(moments: ClassMoments, threshold: str) -> list[LinearRule]:
     weights = axes / variances[:, None, :] @ (axes.mT @ offsets.mT)  # Σ⁻¹(m_c − m), shape (…, k, C)
     # ½(m_c + m)ᵀΣ⁻¹(m_c − m): with the linear term, the squared distance to m_c up to what all classes share.
     constants = np.sum((means + mean).mT * weights, axis=1) / 2
-    weights, intercepts = np.where(seen, weights, 0.0), np.where(seen, log_priors - constants, -np.inf)
+    weights, intercepts = np.where(seen, weights, 0.0), np.where(seen, log_priors - constants, NEVER)
     spread = np.max(np.abs(offsets[:, seen]), axis=(1, 2))
     size = np.max(np.abs(present), axis=(1, 2)) + np.sqrt(np.maximum(np.trace(covariance, axis1=1, axis2=2), 0.0))
     same = spread <= SAME * size
@@ -187,9 +189,8 @@ def _common_covariance(moments: ClassMoments) -> Array:
 def _log_priors(moments: ClassMoments, threshold: str) -> Array:
     counts = moments.counts
     if threshold == "midpoint":
-        return np.where(counts > 0, 0.0, -np.inf)
-    with np.errstate(divide="ignore"):
-        return np.log(counts / moments.count)
+        return np.where(counts > 0, 0.0, NEVER)
+    return np.log(counts / moments.count, out=np.full(counts.shape, NEVER), where=counts > 0)
 
 
 def _joint_axes(covariance: Array, between: Array) -> tuple[Array, Array]:
