@@ -10,6 +10,7 @@ from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy
 from preimage._linalg import determined_count, fix_signs, require_variance
 from preimage._typing import Array
 from preimage._warnings import warn_user
+from preimage.components._units import in_units, unit_of
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, Eigensolver
 from preimage.eigensolvers._libraries import Dense
 from preimage.eigensolvers._names import EigenOptions
@@ -130,6 +131,23 @@ class PrincipalSubspace:
         """The same result on another device or in another form; `change` converts one array."""
         return self._with(self.subspace.converted(change, change(self.subspace.frame.points)), change)
 
+    def in_units_of(self, gram: Gram, unit: float) -> "PrincipalSubspace":
+        """The result for the matrix `gram`, from this one for ``gram / unit``, a power of four.
+
+        Images are longer by the root of the unit. Products with powers of two are exact.
+        """
+        root, space, origin = unit**0.5, self.subspace, self.subspace.origin
+        subspace = Subspace(
+            Expansion(gram.kernel, gram.X, space.frame.coefficients / root),
+            None if origin is None else Expansion(gram.kernel, gram.X, origin.coefficients),
+            offset=None if space.offset is None else space.offset * root,
+            origin_squared_norm=None if origin is None else space.origin_squared_norm * unit,
+            signature=space.signature,
+        )
+        eigen = replace(self.eigen, values=self.eigen.values * unit, residuals=self.eigen.residuals * unit)
+        scores, values = None if self.scores is None else self.scores * root, self.eigenvalues * unit
+        return replace(self, subspace=subspace, eigenvalues=values, scores=scores, total=self.total * unit, eigen=eigen)
+
     def _with(self, subspace: Subspace, change: Callable[[Array], Array]) -> "PrincipalSubspace":
         eigen = replace(self.eigen, values=change(self.eigen.values), residuals=change(self.eigen.residuals))
         scores = None if self.scores is None else change(self.scores)
@@ -151,7 +169,11 @@ def principal_subspace(
 
     With positive `weights` of the points, shape (n,), the result is that of points repeated so often.
     """
-    require_finite(gram.diagonal(), gram.kernel)
+    require_finite(gram.diagonal() * gram.shape[0], gram.kernel)
+    in_range = unit_of(gram.diagonal())
+    if in_range != 1:
+        found = principal_subspace(in_units(gram, in_range), wanted, rng, weights=weights, options=options)
+        return found.in_units_of(gram, in_range)
     # Weights of mean one: eigenvalues are proportional to weights, and huge ones must not make them overflow.
     unit = 1.0 if weights is None else float(np.mean(weights))
     if weights is not None:

@@ -19,7 +19,7 @@ from preimage.feature_space._elimination import (
     is_significant,
 )
 from preimage.feature_space._expansion import Expansion
-from preimage.feature_space._gram import Gram, KernelRows
+from preimage.feature_space._gram import Gram, KernelRows, require_finite
 from preimage.kernels import Kernel, Precomputed
 
 # Rounding errors of kernel values, in units of the floating type. Measured against 60 digits they are below one unit
@@ -33,6 +33,9 @@ FIRST_CAPACITY = 64
 # Pivots that are processed together where their order is given: large enough for products of matrices to dominate,
 # small enough that elimination inside the block, which is not one, stays cheap.
 BLOCK = 128
+# Proposals in a row that change nothing before their rows are offered no more. Some are in vain by chance, where few of
+# many rows are drawn; ten times as many would take seconds where rounding of huge values decides.
+MOST_IN_VAIN = 20
 
 
 class GrowingSpan:
@@ -124,6 +127,7 @@ class GrowingSpan:
         self._outside: Array | None = None  # the pivots, where some are no rows
         # Candidates whose residuals were rounding errors, and the number of pivots when that was last reconsidered.
         self._is_closed, self._closed_since = np.zeros(self.diagonal.size, dtype=bool), 0
+        self._in_vain = 0  # proposals, one after the other, of which no row has joined or was closed
         self._checks_definiteness = True
         capacity = max(capacity, 1) + (0 if start is None else len(start))
         self._factor = PivotFactor(capacity)
@@ -255,7 +259,7 @@ class GrowingSpan:
         goal : float
             The pivot that brings the residual trace to `goal` is the last.
         """
-        numbers = proposal.numbers
+        numbers, n_closed = proposal.numbers, np.count_nonzero(self._is_closed)
         block = self.residual_block(numbers) if proposal.block is None else proposal.block
         floor = self.floor[numbers] if proposal.floor is None else proposal.floor
         most = min(most for most in (limit, proposal.most, len(numbers)) if most is not None)
@@ -263,9 +267,14 @@ class GrowingSpan:
         columns = None if proposal.columns is None else _rows_of(proposal.columns, kept)
         added = self._add(numbers[kept], L, goal, columns) if kept else 0
         if kept and not added:
+            require_finite(block, self.kernel)
             # Rounding decided here: do not offer again what may be rounding as well.
             errors = self.rounding_errors(numbers)
             self._is_closed[numbers[~is_significant(self.residuals[numbers], errors)]] = True
+        self._in_vain = 0 if added or np.count_nonzero(self._is_closed) > n_closed else self._in_vain + 1
+        if self._in_vain == MOST_IN_VAIN:  # so that growth ends, whatever rounding of huge values does
+            require_finite(block, self.kernel)
+            self._is_closed[numbers], self._closed_since, self._in_vain = True, len(self), 0
         return added
 
     def add_row(self, number: int) -> bool:

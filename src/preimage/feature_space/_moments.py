@@ -28,6 +28,9 @@ from preimage._validation import check_finite_block
 from preimage.feature_space._gram import Gram
 from preimage.kernels import Kernel
 
+# Sums of squares below this have lost digits: rounding errors of them are no normal numbers.
+SMALLEST_SQUARES = float(np.finfo(float).tiny / np.finfo(float).eps)
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -224,11 +227,17 @@ class KernelMoments:
 
         n_rows = _even_rows(X, available_threads()) if to_device is None else _device_rows(points.shape[0])
         sums = sum_rows(block, X, weights, rows=n_rows, device_of=points, message="Learning from rows")
+        # Where sums of squares on the diagonal are finite, those of products are.
         xp = array_namespace(sums.values.mean)
-        if not bool(xp.all(xp.isfinite(sums.values.mean))):
+        if not bool(xp.all(xp.isfinite(sums.values.mean + xp.linalg.diagonal(sums.values.scatter)))):
             raise ValueError(
-                "Input X contains NaN or infinity, or values so large that the kernel overflows. Impute or drop such "
-                "rows, and scale the data."
+                "Input X contains NaN or infinity, or values so large that the kernel or sums of its squares overflow. "
+                "Impute or drop such rows, and scale the data."
+            )
+        if 0 < float(xp.max(xp.linalg.diagonal(sums.values.scatter))) < SMALLEST_SQUARES:
+            raise ValueError(
+                f"Values of the kernel {kernel!r} are so small that their squares are beyond the range of numbers. "
+                "Scale the data, for instance with StandardScaler."
             )
         return cls(kernel, points, sums.values, float(sums.trace))
 

@@ -321,6 +321,9 @@ class OfOneKernel(Kernel):
     def pairwise(self) -> Any:
         return self.kernel.pairwise
 
+    def value_type(self, X: Array) -> Any:
+        return self.kernel.value_type(X)
+
 
 def _same_parameter(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, Kernel):

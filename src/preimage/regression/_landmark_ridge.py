@@ -14,7 +14,7 @@ from preimage._arrays import array_namespace, device_kwargs, from_numpy, to_nump
 from preimage._linalg import rank_tolerance
 from preimage._rows import block_shape, sum_rows
 from preimage._typing import Array
-from preimage.feature_space import Expansion, Gram, GrowingSpan
+from preimage.feature_space import Expansion, Gram, GrowingSpan, require_finite
 from preimage.kernels import Kernel
 
 # The smallest penalty is the square of this many rounding errors of the features. Directions of feature space whose
@@ -300,6 +300,7 @@ class LandmarkRidge:
             frame,
             (X, Y, weights),
         )
+        require_finite(problem.triangle, kernel)
         alphas = errors = None
         if not isinstance(alpha, float):
             # The grid is relative to the largest squared singular value, so it does not depend on the scale of the

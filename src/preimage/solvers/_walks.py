@@ -19,8 +19,9 @@ from preimage.solvers._targets import GivenTargets
 # Turns that other solvers take with the factor β. They gain a constant factor per turn, and what twenty do not settle
 # (to SETTLED) is a slow drift that no picture shows.
 ROUNDS = 20
-# The largest decrease of a turn, relative to ‖Ψ‖², that counts as none: a few orders above rounding.
-SETTLED = 1e-9
+# The largest decrease of a turn, relative to ‖Ψ‖², that counts as none: no picture shows it. With a thousandth of it,
+# penalised solvers, which take a second per turn, take all turns.
+SETTLED = 1e-6
 # Images shorter than this fraction of a typical one have no direction to speak of: ψ(z)²/k(z, z) is 0/0 there. For an
 # indefinite kernel k(z, z) may also pass through zero where ψ does not, and the ratio has a pole; the floor is then the
 # typical length itself.

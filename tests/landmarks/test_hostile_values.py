@@ -1,0 +1,49 @@
+"""Selections of landmarks end, whatever the kernel values are."""
+
+import numpy as np
+import pytest
+
+from preimage import EmpiricalKernelMap, KernelPCA, SparseGreedyRegressor
+from preimage.feature_space import GrowingSpan, Proposal
+from preimage.kernels import Gaussian, Linear, Polynomial, Sigmoid
+from preimage.landmarks import AutoLandmarks, KMeans, PivotedCholesky, RandomlyPivotedCholesky, SparseGreedy, Uniform
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+SELECTORS = [AutoLandmarks, KMeans, PivotedCholesky, RandomlyPivotedCholesky, SparseGreedy, Uniform]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scale", [1e100, 1e200, 1e300])
+@pytest.mark.parametrize("kernel", [Linear(), Sigmoid(0.5), Polynomial(2), Gaussian()], ids=repr)
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_huge_values_are_answered_or_refused(selector, kernel, scale):
+    try:
+        found = KernelPCA(2, kernel=kernel, landmarks=selector(10)).fit(scale * X).transform(scale * X)
+    except ValueError as error:
+        assert "array must not contain" not in str(error)
+    else:
+        assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-100, 1e100, 1e300])
+@pytest.mark.parametrize("alpha", [0, 1e-3])
+def test_regression_on_huge_precomputed_values_ends(scale, alpha):
+    K = scale * (X @ X.T)
+    model = SparseGreedyRegressor(kernel="precomputed", alpha=alpha).fit(K, X[:, 0])
+    assert np.isfinite(model.predict(K)).all()
+
+
+def test_proposals_in_vain_are_offered_no_more():
+    span = GrowingSpan(Gaussian(), X)
+    proposal = Proposal(np.arange(30), choose=lambda residuals, is_open: None)
+    count = 0
+    while span.open_rows()[0].size:
+        span.extend(proposal)
+        count += 1
+        assert count < 100
+
+
+@pytest.mark.parametrize("scale", [1e100, 1e300])
+def test_whitened_maps_say_that_values_overflow(scale):
+    with pytest.raises(ValueError, match="Scale the data"):
+        EmpiricalKernelMap(kernel=Polynomial(3), whiten=True).fit(scale * X)
