@@ -141,7 +141,7 @@ class PrincipalSubspace:
             Expansion(gram.kernel, gram.X, space.frame.coefficients / root),
             None if origin is None else Expansion(gram.kernel, gram.X, origin.coefficients),
             offset=None if space.offset is None else space.offset * root,
-            origin_squared_norm=None if origin is None else space.origin_squared_norm * unit,
+            origin_squared_norm=None if space.origin_squared_norm is None else space.origin_squared_norm * unit,
             signature=space.signature,
         )
         eigen = replace(self.eigen, values=self.eigen.values * unit, residuals=self.eigen.residuals * unit)

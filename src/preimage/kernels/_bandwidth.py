@@ -84,7 +84,8 @@ def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
 
 def in_range_of(gamma: float, s: Array) -> float:
     """γ as formulas on the array s can use it: within the numbers of single precision, if s has that."""
-    return gamma if itemsize(s.dtype) == 8 else min(max(gamma, SINGLE_PRECISION[0]), SINGLE_PRECISION[1])
+    dtype = getattr(s, "dtype", None)  # formulas are also read with symbols instead of arrays, to export them
+    return gamma if dtype is None or itemsize(dtype) == 8 else min(max(gamma, SINGLE_PRECISION[0]), SINGLE_PRECISION[1])
 
 
 def _in_range(function: Callable[[Array], float], X: Array) -> tuple[float, float]:

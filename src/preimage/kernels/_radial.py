@@ -221,7 +221,7 @@ class Matern(ProfileKernel):
         r = array_namespace(s).sqrt(4 * self.nu * in_range_of(self.gamma, s) * s)
         if isinstance(r, np.ndarray):
             return np.minimum(r, VANISHED, out=r)
-        return array_namespace(r).clip(r, max=VANISHED)
+        return array_namespace(r).clip(r, max=VANISHED) if hasattr(r, "dtype") else r
 
     def _polynomial(self, r: Array) -> Array:
         if self.nu == 0.5:
