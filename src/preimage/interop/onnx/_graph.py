@@ -93,6 +93,7 @@ class Traced:
 
     def __init__(self, graph: Graph, name: Tensor, width: int):
         self.graph, self.name, self.width = graph, name, width  # of shape (N, width)
+        self.dtype = graph.dtype
 
     def __array_namespace__(self, api_version: str | None = None) -> ModuleType:
         return _NAMESPACE
@@ -163,6 +164,11 @@ def _where(condition: Traced, x: Any, y: Any) -> Traced:
     return condition.apply("Where", x, y)
 
 
+def _clip(x: Traced, min: float | None = None, max: float | None = None) -> Traced:
+    above = x if min is None else x.apply("Max", min)
+    return above if max is None else above.apply("Min", max)
+
+
 def _unary(operator: str) -> Callable[[Traced], Traced]:
     return lambda x: x.apply(operator)
 
@@ -183,6 +189,7 @@ vars(_NAMESPACE).update(
     pow=_binary("Pow"),
     maximum=_binary("Max"),
     minimum=_binary("Min"),
+    clip=_clip,
     negative=lambda x: -x,
     square=lambda x: x * x,
     reciprocal=lambda x: 1 / x,
