@@ -13,7 +13,8 @@ from sklearn.model_selection import GridSearchCV
 from preimage import KernelPCA, _threads, report_progress
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Gaussian, squared_distance_percentile
-from preimage.model_selection import DenoisingScorer, DenoisingSearch, add_noise, estimate_noise
+from preimage.model_selection import DenoisingScorer, DenoisingSearch, _denoising_search, add_noise, estimate_noise
+from preimage.model_selection._clipping import Clipping
 from preimage.model_selection._denoising_search import _Denoiser, _Width
 
 
@@ -319,3 +320,35 @@ def test_small_searches_use_few_threads():
     assert useful(480, 120, 64) == 1
     assert useful(800, 300, 64) == 7
     assert useful(4000, 300, 64) >= 16
+
+
+def clipped_digits(levels=None):
+    clean = load_digits().data[:300] / 16
+    noisy = np.clip(clean + np.random.default_rng(0).normal(0, 0.2, clean.shape), 0, 1)
+    return clean, noisy if levels is None else np.rint(noisy * levels) / levels
+
+
+@pytest.mark.parametrize("levels", [None, 255])
+def test_clipped_values_are_recognised_and_judged_by_the_better_criterion(levels):
+    clean, noisy = clipped_digits(levels)
+    of = {name: DenoisingSearch(criterion=name, **few(noisy)).fit(noisy) for name in ("auto", "sure", "masked")}
+    errors = {name: error(search, noisy, clean) for name, search in of.items()}
+    assert of["auto"].criterion_ == "sure" and 0.3 < of["auto"].clipped_ < 0.4
+    assert errors["auto"] <= 1.02 * min(errors.values())
+    assert errors["auto"] < 0.8 * np.mean((noisy - clean) ** 2)
+    assert of["masked"].clipped_ is None
+
+
+def test_a_given_deviation_is_that_of_the_noise_before_clipping(monkeypatch):
+    clean, noisy = clipped_digits()
+    estimated, given = (DenoisingSearch(deviation=each, **few(noisy)).fit(noisy) for each in (None, 0.2))
+    assert given.noise_ == 0.2 and given.clipped_ > 0.3
+    assert error(given, noisy, clean) < 1.1 * error(estimated, noisy, clean)
+    monkeypatch.setattr(_denoising_search.Clipping, "of", lambda X, deviation: nothing_clipped(X))
+    uncorrected = DenoisingSearch(deviation=0.2, **few(noisy)).fit(noisy)
+    assert error(given, noisy, clean) < 0.95 * error(uncorrected, noisy, clean)
+
+
+def nothing_clipped(X):
+    nowhere = np.zeros(X.shape[1], dtype=bool)
+    return Clipping(X.min(axis=0), X.max(axis=0), nowhere, nowhere, 0.0)

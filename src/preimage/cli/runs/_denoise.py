@@ -90,11 +90,16 @@ class Choice:
 
 @dataclass(frozen=True)
 class FittedModels:
-    """The model for new rows, another one for rows of the training data or None, and the folds of these or None."""
+    """The model for new rows, another one for rows of the training data or None, and the folds of these or None.
+
+    And how the search judged, or None where nothing was left open: its criterion, and the fraction of clipped values.
+    """
 
     model: KernelPCA
     of_training_rows: KernelPCA | None = None
     folds: Any = None
+    criterion: str | None = None
+    clipped: float | None = None
 
     def solver(self) -> Solve:
         own, dtype = self.of_training_rows, self.model.subspace_.frame.points.dtype
@@ -145,11 +150,14 @@ def fit(X: Array, request: Request) -> FittedModels:
     search = choice.search
     found = {"gamma": choice.gamma, "n_components": choice.components, "penalty": choice.penalty}
     if search is not None and search.best_params_ == found:
-        has_own = search.training_params_ != search.best_params_
-        return FittedModels(search.best_estimator_, search.training_estimator_ if has_own else None, search.cross_fit_)
+        own = search.training_estimator_ if search.training_params_ != search.best_params_ else None
+        return FittedModels(search.best_estimator_, own, search.cross_fit_, search.criterion_, search.clipped_)
     # A fraction of the variance, or a penalty that the criterion cannot judge: the search fitted another model.
     model = choice.model(X, request.seed)
-    return FittedModels(model, folds=request.folds(model.n_components_, len(X)))
+    folds = request.folds(model.n_components_, len(X))
+    if search is None:
+        return FittedModels(model, folds=folds)
+    return FittedModels(model, None, folds, search.criterion_, search.clipped_)
 
 
 def denoise(solve: Solve, X: Array, advance: Callable[[int], None]) -> PreimageResult:
@@ -174,6 +182,8 @@ def denoise_rows(X_train: Array, X: Array, request: Request) -> tuple[dict[str, 
         "parameters": parameters(model),
         "training_row_parameters": None if own is None else parameters(own),
         "cross_fit": fitted.folds,
+        "criterion": fitted.criterion,
+        "clipped": fitted.clipped,
         "explained_variance": float(np.sum(model.explained_variance_ratio_)),
         "objective": float(np.mean(result.objective)),
         "converged": int(np.sum(result.converged)),
