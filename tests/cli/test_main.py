@@ -1,5 +1,6 @@
 """The entry point works without its optional dependencies, as far as to say what to install."""
 
+import signal
 import sys
 
 import pytest
@@ -12,3 +13,46 @@ def test_a_missing_typer_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "preimage.cli._app", raising=False)
     with pytest.raises(SystemExit, match=r'pip install "preimage\[cli\]"'):
         main()
+
+
+class FailingImport:
+    """Makes the import of the commands fail."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "preimage.cli._app":
+            raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KeyboardInterrupt(), 130),
+        (ImportError("libfoo.so: cannot open shared object file", name="scipy"), "Error: preimage cannot be loaded"),
+        (MemoryError(), "Error: preimage cannot be loaded: MemoryError"),
+    ],
+)
+def test_failures_while_loading_are_one_line(monkeypatch, error, code):
+    monkeypatch.delitem(sys.modules, "preimage.cli._app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [FailingImport(error), *sys.meta_path])
+    monkeypatch.setattr(sys, "argv", ["preimage", "doctor"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert str(ended.value.code).startswith(str(code)) and "\n" not in str(ended.value.code)
+    monkeypatch.setattr(sys, "argv", ["preimage", "doctor", "--debug"])
+    if not isinstance(error, KeyboardInterrupt):
+        with pytest.raises(type(error)):
+            main()
+
+
+def test_a_polite_kill_is_an_interruption(monkeypatch):
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        monkeypatch.setattr(sys, "argv", ["preimage", "--version"])
+        with pytest.raises(SystemExit):
+            main()
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -107,7 +107,7 @@ def _report(model: KernelPCA, n_rows: int, source: Source, seconds: float) -> st
     gamma, landmarks = getattr(model.kernel_, "gamma", None), model.landmarks_
     about = "exact"
     if landmarks is not None:
-        about = f"{len(landmarks)} landmarks leave {100 * landmarks.residual_fraction:.2g} % of the kernel"
+        about = f"{len(landmarks)} landmarks miss {100 * landmarks.residual_fraction:.2g} % of the kernel"
     width = "" if gamma is None else f", gamma {gamma:.4g}"
     return (
         f"Embedded {n_rows:,} rows of {source.n_columns} columns in {seconds:.1f} s: {model.n_components_} components, "

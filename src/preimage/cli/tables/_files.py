@@ -113,7 +113,7 @@ def read(
         data = readers[kind]()
     except ImportError as error:
         raise FileError(str(error)) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise FileError(f"{path} cannot be read: {error}") from error
     _check_numbers(path, data)
     return data
