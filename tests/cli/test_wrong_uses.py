@@ -125,7 +125,9 @@ def test_wrong_data_end_in_one_line(folder, tmp_path, monkeypatch, problem, run)
     assert result.exit_code in codes, (result.exit_code, result.output)
     assert "Traceback" not in result.output and not caught
     if result.exit_code:
-        assert len(lines) == 1 and lines[0].startswith("Error: ") and len(lines[0]) < 600, result.output
+        *understood, error = lines
+        assert error.startswith("Error: ") and len(error) < 600, result.output
+        assert all(line.startswith(f"{name}: ") for line in understood) and len(understood) <= 1, result.output
         assert "please report it" not in result.output, result.output
         assert sorted(tmp_path.rglob("*")) == before, "something was written"
     elif (tmp_path / "out.npy").exists():

@@ -65,7 +65,14 @@ def draw_inflation(report: Any) -> Any:
 
     count = min(4, len(report.names))
     axes = Figure(figsize=(1.5 + 3.2 * count, 3.4), layout="constrained").subplots(1, count, squeeze=False)[0]
-    return InflationDisplay.from_report(report, n_components=count, ax=axes).figure_
+    display = InflationDisplay.from_report(report, n_components=count, ax=axes)
+    if display.legend_ is not None:  # it would hide points inside the first of the panels
+        display.legend_.remove()
+        handles = axes[0].get_legend_handles_labels()
+        unique = dict(zip(handles[1], handles[0]))
+        where = {"loc": "outside lower center", "ncols": len(unique), "title": "class"}
+        display.figure_.legend(unique.values(), unique.keys(), frameon=False, fontsize="small", **where)
+    return display.figure_
 
 
 def _pictures(Figure: Any, before: Dataset, after: Dataset, n_samples: int) -> Any:

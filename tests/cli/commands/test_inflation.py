@@ -76,10 +76,13 @@ def test_a_figure_is_drawn(table, tmp_path):
 def test_mistakes_are_named(table, tmp_path):
     np.savetxt(tmp_path / "one.csv", X[:1, :5], delimiter=",", header="a,b,c,d,e", comments="")
     np.savetxt(tmp_path / "many.csv", X[:, :5], delimiter=",", header="a,b,c,d,e", comments="")
+    pairs = np.column_stack([np.arange(40) // 2, X[:, :4]])
+    np.savetxt(tmp_path / "pairs.csv", pairs, delimiter=",", header="a,b,c,d,e", comments="")
     for arguments, code, message in [
         ([table, "--label", "sex"], 1, "no column 'sex'"),
         ([table, "--label", "diagnosis", "--group", "sex"], 1, "no column 'sex'"),
         ([tmp_path / "many.csv", "--label", "a"], 1, "40 different values in 40 rows"),
+        ([tmp_path / "pairs.csv", "--label", "a"], 1, "20 different values in 40 rows"),
         ([tmp_path / "one.csv"], 1, "at least 3"),
         ([table, "--estimator", "svc"], 2, "needs classes"),
         ([table, "--output-format", "csv"], 2, "--output FILE"),

@@ -40,8 +40,10 @@ EXAMPLES = (
 
 @takes_tables()
 def denoise_command(
-    input: Annotated[Path, typer.Argument(help=f"Noisy data: {FORMATS}; one sample per row.")],
-    output: Annotated[Path, typer.Argument(help="Where the denoised data go; the suffix says the format.")],
+    input: Annotated[Path, typer.Argument(metavar="INPUT", help=f"Noisy data: {FORMATS}; one sample per row.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUTPUT", help="Where the denoised data go; the suffix says the format.")
+    ],
     components: _options.ComponentsOrAuto = AUTO,
     gamma: _options.Gamma = AUTO,
     width: _options.Width = None,

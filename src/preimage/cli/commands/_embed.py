@@ -50,8 +50,8 @@ EXAMPLES = (
 @takes_tables()
 def embed_command(
     context: typer.Context,
-    input: Annotated[Path, typer.Argument(help=f"A table of any size: {SOURCE_FORMATS}.")],
-    output: Annotated[Path, typer.Argument(help="Where the coordinates go: .npy, .csv or .parquet.")],
+    input: Annotated[Path, typer.Argument(metavar="INPUT", help=f"A table of any size: {SOURCE_FORMATS}.")],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Where the coordinates go: .npy, .csv or .parquet.")],
     components: _options.Components = "10",
     kernel: Annotated[Kernel, typer.Option(help="Kernel.")] = "rbf",
     gamma: _options.Gamma = AUTO,

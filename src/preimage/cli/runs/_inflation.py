@@ -27,6 +27,8 @@ from preimage.renormalization._report import InflationReport
 REPORT_FORMATS = (".json", ".csv")
 # Fewest rows that have neighbours when one is left out.
 FEWEST_ROWS = 3
+# Rows of a class, on average, below which labels are taken for measurements: classes of two rows cannot be learned.
+ROWS_OF_A_CLASS = 3
 # Rows of the table that is printed; all are in a written report.
 MOST_PRINTED = 12
 NO_CLASSES = "Not known without classes: give --label COLUMN."
@@ -162,10 +164,10 @@ def _check(samples: Samples, label: str | None, group: str | None) -> None:
         classes = np.unique(samples.y)
         if len(classes) < 2:
             raise DataError(f"All rows have the label {classes[0]!s}; --label {label} must have at least two classes.")
-        if len(classes) > n // 2:
+        if ROWS_OF_A_CLASS * len(classes) > n:
             raise DataError(
                 f"--label {label} has {len(classes)} different values in {n} rows. It is for classes, each with "
-                "several rows; leave it out, or name another column."
+                f"{ROWS_OF_A_CLASS} rows or more; leave it out, or name another column."
             )
     if samples.groups is not None and len(np.unique(samples.groups)) < 2:
         raise DataError(f"All rows are of one group; --group {group} must have at least two.")
@@ -213,7 +215,7 @@ def _table(report: InflationReport) -> list[str]:
 
 
 def _answers(report: InflationReport, samples: Samples) -> dict[str, str]:
-    if samples.y is None:
+    if report.signal is None:
         answers = {"signal": NO_CLASSES, "inflation": report.answers["inflation"], "correction": NO_CLASSES}
     else:
         answers = report.answers
@@ -226,7 +228,8 @@ def _answers(report: InflationReport, samples: Samples) -> dict[str, str]:
 
 def _advice(report: InflationReport, samples: Samples) -> str:
     if samples.y is not None:
-        return report.recommendation
+        code = f" In Python: preimage.Renormalized({type(report.model).__name__}(...)).fit(X, y)."
+        return report.recommendation + (code if report.recommends_correction else "")
     if not report.inflated.any():
         return "nothing needs correction."
     return (
