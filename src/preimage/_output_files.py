@@ -56,7 +56,7 @@ def replacing(path: str | os.PathLike, folder: bool = False) -> Iterator[Path]:
             _release(lock)
             _remove(aside)
     _flush_folder(target.parent)
-    _remove_unfinished(target)
+    remove_unfinished(target)
 
 
 def fill_from(source: Path, aside: Path) -> None:
@@ -74,7 +74,19 @@ def fill_from(source: Path, aside: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a file or folder of ours, if it is there, and what killed processes left next to it."""
     _remove(path)
-    _remove_unfinished(path)
+    remove_unfinished(path)
+
+
+def remove_unfinished(target: Path) -> None:
+    """Remove what processes that were killed left next to an output; what a living one writes is locked."""
+    with suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            start = _ASIDE.match(entry.name)
+            if start is not None and entry.name[start.end() :] == _tail(target.name):
+                lock = _lock(Path(entry.path), wait=False)
+                if lock is not None:
+                    _remove(Path(entry.path))
+                    _release(lock)
 
 
 def check_writable(path: Path, force: bool, folder_of: Collection[str] = ()) -> None:
@@ -239,18 +251,6 @@ def _take_name(aside: Path, target: Path) -> None:
         os.replace(old, target)
         raise
     _remove(old)
-
-
-def _remove_unfinished(target: Path) -> None:
-    """Remove what processes that were killed left next to an output; what a living one writes is locked."""
-    with suppress(OSError), os.scandir(target.parent) as entries:
-        for entry in entries:
-            start = _ASIDE.match(entry.name)
-            if start is not None and entry.name[start.end() :] == _tail(target.name):
-                lock = _lock(Path(entry.path), wait=False)
-                if lock is not None:
-                    _remove(Path(entry.path))
-                    _release(lock)
 
 
 def _remove(path: Path) -> None:

@@ -102,7 +102,7 @@ def test_older_spellings_still_work(table, tmp_path):
         (DataError("no rows"), 1, "Error: no rows"),
         (UsageError("two options"), 2, "Error: two options"),
         (FileError("no file"), 3, "Error: no file"),
-        (PermissionError(13, "Permission denied", "x.csv"), 3, "Permission denied: 'x.csv'"),
+        (PermissionError(13, "Permission denied", "x.csv"), 3, "x.csv: Permission denied."),
         (KeyboardInterrupt(), 130, "Interrupted; nothing was written."),
         (BrokenPipeError(), 141, ""),
         (MemoryError(), 1, "not enough memory"),

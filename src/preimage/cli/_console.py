@@ -26,6 +26,10 @@ FOR_LESS_MEMORY = "Give fewer --landmarks or smaller --chunk-rows where the comm
 REPORT = "Run again with --debug to see where; if this looks like a defect, please report it."
 
 
+# What there is after an interruption of a run that keeps nothing.
+NOTHING = "nothing was written."
+
+
 class _Console(Console):
     """A console whose closed pipe is an error like others."""
 
@@ -37,9 +41,7 @@ console = _Console(stderr=True, soft_wrap=True, highlight=False)
 
 
 @contextmanager
-def plain_errors(
-    after_interrupt: Callable[[], str] = lambda: "nothing was written.", quiet: bool = False
-) -> Iterator[None]:
+def plain_errors(after_interrupt: Callable[[], str] = lambda: NOTHING, quiet: bool = False) -> Iterator[None]:
     """Show bars, and any error as one line with its exit code; warnings as lines of their own at the end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -56,7 +58,10 @@ def plain_errors(
         except Exception as error:
             if is_typers(error):
                 raise
-            _end(error, *described(error))
+            text, code = described(error)
+            if isinstance(error, OSError) and (kept := after_interrupt()) != NOTHING:
+                text = f"{text.rstrip('.')}. When that is mended, {kept}"
+            _end(error, text, code)
     shown = (one_line(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
     for text in dict.fromkeys(shown):
         console.print(f"Warning: {text}", style="yellow", markup=False)
@@ -68,7 +73,8 @@ def described(error: Exception) -> tuple[str, ExitCode]:
     if isinstance(error, CommandError):
         return "\n    ".join([f"Error: {text}", *error.program]), error.exit_code
     if isinstance(error, OSError):
-        return f"Error: {text}", ExitCode.FILE
+        named = error.filename is not None and error.strerror is not None
+        return f"Error: {os.fsdecode(error.filename)}: {error.strerror}." if named else f"Error: {text}", ExitCode.FILE
     if isinstance(error, MemoryError):
         what = "" if text == "MemoryError" else f"{text} "
         return f"Error: there is not enough memory. {what}{FOR_LESS_MEMORY}", ExitCode.NOT_POSSIBLE

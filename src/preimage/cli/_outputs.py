@@ -1,11 +1,14 @@
 """The files that a command makes, looked at before any work is done."""
 
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from preimage._output_files import are_distinct, check_not_inputs, check_writable
+from preimage.cli._console import one_line
 from preimage.cli._errors import FileError, UsageError
+from preimage.cli.runs._partial import is_own
 from preimage.cli.tables._pictures import PICTURES
 
 FIGURES = (".png", ".pdf", ".svg")
@@ -33,7 +36,8 @@ def check_outputs(
         names = [name for name, path in outputs.items() if path is not None]
         raise UsageError(f"{', '.join(names[:-1])} and {names[-1]} need different names.")
     for number, path in enumerate(paths):
-        check_writable(path, force, PICTURES if is_folder and number == 0 else ())
+        may_replace = force or is_own(paths[0], path)
+        check_writable(path, may_replace, PICTURES if is_folder and number == 0 else ())
     return paths
 
 
@@ -45,6 +49,15 @@ def check_figure(path: Path | None) -> None:
         raise FileError('--plot needs matplotlib, which is not installed. Type: pip install "preimage[plot]"')
     if path.suffix.lower() not in FIGURES:
         raise FileError(f"{path} is not a figure file. Use {', '.join(FIGURES[:-1])} or {FIGURES[-1]}.")
+
+
+@contextmanager
+def figure_errors(figure: Path, what_is_there: str) -> Iterator[None]:
+    """Say what is written already, whatever matplotlib and its fonts have to complain of."""
+    try:
+        yield
+    except Exception as error:
+        raise FileError(f"{figure} could not be drawn: {one_line(error).rstrip('.')}. {what_is_there}") from error
 
 
 def can_draw() -> bool:

@@ -198,14 +198,14 @@ def test_nothing_is_left_and_nothing_is_lost_when_writing_fails(table, tmp_path,
     assert sorted(tmp_path.iterdir()) == before and (tmp_path / "clean.csv").read_text() == "precious"
 
 
-def test_a_failing_figure_leaves_no_output(table, tmp_path, monkeypatch):
+def test_a_failing_figure_costs_no_data(table, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("no canvas")
 
     monkeypatch.setattr(_denoise, "draw", fail)
-    before = sorted(tmp_path.iterdir())
-    assert run(table, tmp_path / "clean.csv", *FAST).exit_code == 3
-    assert sorted(tmp_path.iterdir()) == before
+    result = run(table, tmp_path / "clean.csv", *FAST)
+    assert result.exit_code == 3 and "no canvas. All denoised rows are in" in result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clean.csv", "clean.json", "noisy.csv"]
 
 
 @pytest.mark.parametrize(

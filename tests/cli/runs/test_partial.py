@@ -30,13 +30,13 @@ import os, signal, sys
 from preimage.cli import main
 from preimage.cli.runs._partial import PartialOutput
 note, count = PartialOutput._note, int(sys.argv.pop(1))
-def counted(self):
+def counted(self, state):
     global count
     count -= 1
     if count < 0:
         self.file.flush()
         os.kill(os.getpid(), signal.SIGKILL)
-    note(self)
+    note(self, state)
 PartialOutput._note = counted
 main()
 """
@@ -83,7 +83,7 @@ def test_a_killed_run_continues_to_the_same_end(data, tmp_path, command, suffix)
     whole, out = tmp_path / f"whole{suffix}", tmp_path / f"out{suffix}"
     options = OPTIONS[command] + (["--no-plot"] if command == "denoise" else [])
     assert run(command, data, whole, *options).exit_code == 0
-    killed(4, command, data, out, *options)
+    killed(5, command, data, out, *options)
     assert not out.exists()
     assert json.loads(out.with_name(out.name + ".part.json").read_text())["rows"] == 3 * 32
     result = run(command, data, out, *options)

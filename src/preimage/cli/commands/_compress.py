@@ -1,6 +1,6 @@
 """The command ``preimage compress``."""
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,8 +12,9 @@ from preimage.cli import _options
 from preimage.cli._console import console, plain_errors, speaker
 from preimage.cli._errors import UsageError
 from preimage.cli._figure import draw_compression
-from preimage.cli._outputs import check_figure, check_outputs, chosen_format
+from preimage.cli._outputs import check_figure, check_outputs, chosen_format, figure_errors
 from preimage.cli._table_options import takes_tables
+from preimage.cli.runs._claim import claimed
 from preimage.cli.runs._compress import Wish, size_row, small_model, summarize
 from preimage.cli.runs._model_files import MODEL_FORMATS, OUTPUT_FORMATS, format_of_model, read_model, write_model
 from preimage.cli.tables._files import read
@@ -74,21 +75,22 @@ def compress_command(
         kind = chosen_format(output_format, OUTPUT_FORMATS, lambda: format_of_model(output, OUTPUT_FORMATS, "OUT"))
         check_figure(plot)
         outputs = check_outputs({"OUT": output, "--plot": plot}, (model, data), force)
-        original = read_model(model)
-        read_rows = None if data is None else read(data, array, label, options=table)
-        if read_rows is not None and read_rows.source is not None:
-            speaker(quiet)(read_rows.source.described())
         wish = Wish(points, tolerance, method, "float32" if float32 else None, seed)
-        with _status("Compressing", quiet):
-            small, X, y = small_model(original, read_rows, wish)
-        rows = summarize(original, small, X, y)
-        with ExitStack() as stack:
-            temporary = {path: stack.enter_context(replacing(path)) for path in outputs}
-            write_model(temporary[output], small, kind)
-            rows.append(size_row(model, temporary[output]))
+        with claimed(output):
+            original = read_model(model)
+            read_rows = None if data is None else read(data, array, label, options=table)
+            if read_rows is not None and read_rows.source is not None:
+                speaker(quiet)(read_rows.source.described())
+            with _status("Compressing", quiet):
+                small, X, y = small_model(original, read_rows, wish)
+            rows = summarize(original, small, X, y)
+            with replacing(output) as aside:
+                write_model(aside, small, kind)
+                rows.append(size_row(model, aside))
             if plot is not None:
-                with _status("Drawing", quiet):
-                    draw_compression(original, small, X, y).savefig(temporary[plot], dpi=150)
+                what = f"The compressed model is in {output}."
+                with _status("Drawing", quiet), replacing(plot) as aside, figure_errors(plot, what):
+                    draw_compression(original, small, X, y).savefig(aside, dpi=150)
         if not quiet:
             _print_table(rows)
         say("Wrote " + ", ".join(str(path) for path in outputs) + ".")

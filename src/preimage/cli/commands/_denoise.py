@@ -2,7 +2,7 @@
 
 import json
 import time
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,12 +16,14 @@ from preimage.cli._console import console, plain_errors, speaker
 from preimage.cli._errors import DataError, FileError
 from preimage.cli._figure import draw
 from preimage.cli._options import AUTO
-from preimage.cli._outputs import can_draw, check_figure, check_outputs, chosen_format
+from preimage.cli._outputs import can_draw, check_figure, check_outputs, chosen_format, figure_errors
 from preimage.cli._table_options import takes_tables
-from preimage.cli.runs._denoise import Request, check_rows, denoise_file, denoise_rows, is_large
+from preimage.cli.runs._claim import claimed
+from preimage.cli.runs._denoise import Making, Request, check_rows, denoise_file, denoise_rows, is_large
 from preimage.cli.runs._partial import remains
 from preimage.cli.tables._files import Dataset, read, write
 from preimage.cli.tables._formats import FORMATS, format_of, stem_of
+from preimage.cli.tables._identity import unchanged
 from preimage.cli.tables._nifti import slice_pictures
 from preimage.cli.tables._pictures import check_one_file, numbered_pictures
 from preimage.cli.tables._sources import open_source
@@ -123,22 +125,27 @@ def denoise_command(
         outputs.check((input, fit_to, mask), force)
         request = Request(components, gamma, penalty, noise, criterion, seed, cross_fit)
         inputs = Inputs(input, fit_to, array, mask, table, outside)
+
+        def conclude(outcome: Outcome, making: Making = replacing) -> None:
+            """Write what is not written yet, and say what was done."""
+            report = {
+                "input": str(input),
+                "output": str(output),
+                "rows": outcome.report["rows"],
+                "columns": outcome.before.values.shape[1],
+                **outcome.report,
+                "seed": seed,
+                "seconds": round(time.perf_counter() - started, 3),
+                "version": preimage.__version__,
+            }
+            outputs.write(outcome, report, making)
+            _print_report(report, outputs, quiet)
+
         if _is_for_chunks(landmarks, inputs):
-            outcome = _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, quiet)
+            _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, conclude, quiet)
         else:
-            outcome = _in_memory(inputs, outputs, request, quiet)
-        report = {
-            "input": str(input),
-            "output": str(output),
-            "rows": outcome.report["rows"],
-            "columns": outcome.before.values.shape[1],
-            **outcome.report,
-            "seed": seed,
-            "seconds": round(time.perf_counter() - started, 3),
-            "version": preimage.__version__,
-        }
-        outputs.write(outcome, report)
-        _print_report(report, outputs, quiet)
+            with claimed(output):
+                conclude(_in_memory(inputs, outputs, request, quiet))
 
 
 @dataclass(frozen=True)
@@ -182,16 +189,18 @@ class Outputs:
         named = {"OUTPUT": self.data, "--plot": self.figure, "--summary": self.summary}
         check_outputs(named, inputs, force, is_folder=self.kind == "folder")
 
-    def write(self, outcome: Outcome, report: dict[str, Any]) -> None:
-        """Write all files; they take their names together, after the last one is written."""
-        with ExitStack() as stack:
-            temporary = lambda path, folder=False: stack.enter_context(replacing(path, folder))
-            if not outcome.is_written:
-                write(temporary(self.data, self.kind == "folder"), outcome.after, self.kind)
-            temporary(self.summary).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-            if self.figure is not None:
+    def write(self, outcome: Outcome, report: dict[str, Any], making: Making) -> None:
+        """Write all files, the data first: nothing that happens to the others may cost them."""
+        if not outcome.is_written:
+            with replacing(self.data, folder=self.kind == "folder") as aside:
+                write(aside, outcome.after, self.kind)
+        with making(self.summary) as aside:
+            aside.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        if self.figure is not None:
+            what = f"All denoised rows are in {self.data}; --no-plot draws no figure."
+            with making(self.figure) as aside, figure_errors(self.figure, what):
                 before, after = (_drawable(data, outcome.before) for data in (outcome.before, outcome.after))
-                draw(before, after).savefig(temporary(self.figure), dpi=150, bbox_inches="tight")
+                draw(before, after).savefig(aside, dpi=150, bbox_inches="tight")
 
 
 def _is_for_chunks(landmarks: Any, inputs: Inputs) -> bool:
@@ -201,9 +210,10 @@ def _is_for_chunks(landmarks: Any, inputs: Inputs) -> bool:
 
 
 def _in_memory(inputs: Inputs, outputs: Outputs, request: Request, quiet: bool) -> Outcome:
-    data = read(inputs.data, inputs.array, mask=inputs.mask, options=inputs.table)
-    data = replace(data, outside=inputs.outside)
-    train = data if inputs.training_data is None else _read_training(inputs, data)
+    with unchanged([path for path in (inputs.data, inputs.training_data, inputs.mask) if path is not None]):
+        data = read(inputs.data, inputs.array, mask=inputs.mask, options=inputs.table)
+        data = replace(data, outside=inputs.outside)
+        train = data if inputs.training_data is None else _read_training(inputs, data)
     data = _writable(data, train, inputs, outputs)
     check_rows(train.values, request, inputs.training_data or inputs.data)
     for note in data.pictures.notes if data.pictures is not None else []:
@@ -221,15 +231,16 @@ def _in_chunks(
     landmarks: Any,
     chunk_rows: int | None,
     resume: bool,
+    conclude: Callable[[Outcome, Making], None],
     quiet: bool,
-) -> Outcome:
+) -> None:
     if inputs.mask is not None:
         raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
     if outputs.kind not in (".csv", ".npy", ".parquet"):
         raise FileError(f"{outputs.data}: large files are written as .csv, .npy or .parquet.")
     source = open_source(inputs.data, inputs.table)
     train = source if inputs.training_data is None else open_source(inputs.training_data, inputs.table)
-    report, before, after = denoise_file(
+    denoise_file(
         source,
         train,
         outputs.data,
@@ -238,9 +249,9 @@ def _in_chunks(
         AUTO if landmarks is None else landmarks,
         chunk_rows,
         resume,
+        lambda report, before, after, making: conclude(Outcome(report, before, after, is_written=True), making),
         speaker(quiet),
     )
-    return Outcome(report, before, after, is_written=True)
 
 
 def _read_training(inputs: Inputs, data: Dataset) -> Dataset:

@@ -95,9 +95,7 @@ def embed_command(
         exact = landmarks == "none"
         gamma = "median" if gamma == AUTO else gamma
         wish = Embedding(components, kernel, gamma, degree, coef0, None if exact else landmarks, method, seed)
-        fitted, n_rows = embed(source, output, kind, wish, rows, resume, ready, say)
-        if save_model is not None:
-            fitted.save(save_model)
+        fitted, n_rows = embed(source, output, kind, wish, rows, resume, ready, save_model, say)
         seconds = time.perf_counter() - started
         say(_report(fitted, n_rows, source, seconds))
         say("Wrote " + ", ".join(str(path) for path in written) + ".")

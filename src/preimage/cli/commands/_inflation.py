@@ -1,6 +1,5 @@
 """The command ``preimage inflation``."""
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,7 +11,7 @@ from preimage.cli._console import plain_errors, speaker
 from preimage.cli._errors import FileError, UsageError
 from preimage.cli._figure import draw_inflation
 from preimage.cli._options import AUTO
-from preimage.cli._outputs import check_figure, check_outputs, chosen_format
+from preimage.cli._outputs import check_figure, check_outputs, chosen_format, figure_errors
 from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._inflation import (
     REPORT_FORMATS,
@@ -81,15 +80,14 @@ def inflation_command(
             speaker(quiet)(samples.understood)
         question = Question(estimator, components, gamma, None if landmarks == "none" else landmarks, seed)
         report = report_on(samples, question)
-        with ExitStack() as stack:
-            if output is not None and kind is not None:
-                record = as_record(report, samples, question)
-                write_report(stack.enter_context(replacing(output)), kind, record)
-            if plot is not None:
-                temporary = stack.enter_context(replacing(plot))
-                draw_inflation(report).savefig(temporary, dpi=150, bbox_inches="tight")
+        if output is not None and kind is not None:
+            with replacing(output) as aside:
+                write_report(aside, kind, as_record(report, samples, question))
         if not quiet:
             typer.echo(as_text(report, samples))
+        if plot is not None:
+            with replacing(plot) as aside, figure_errors(plot, "The report is complete."):
+                draw_inflation(report).savefig(aside, dpi=150, bbox_inches="tight")
         if outputs:
             speaker(quiet)("Wrote " + ", ".join(map(str, outputs)) + ".")
 

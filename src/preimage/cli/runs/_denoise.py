@@ -1,6 +1,7 @@
 """Denoise a table: rows in memory, or a file that does not fit into it, chunk by chunk."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -212,6 +213,11 @@ CHUNK_ROWS = 4096
 FIGURE_ROWS = 2000
 
 
+# Gives a path to write to, which takes the name of the output when the block succeeds.
+Making: TypeAlias = Callable[[Path], AbstractContextManager[Path]]
+Conclude: TypeAlias = Callable[[dict[str, Any], Dataset, Dataset, Making], None]
+
+
 def is_large(path: Path) -> bool:
     """Whether the rows of a file would take more than a quarter of the free memory."""
     return exceeds(path, free_memory(np.empty(0)) // MEMORY_PARTS)
@@ -226,9 +232,10 @@ def denoise_file(
     landmarks: Any,
     chunk_rows: int | None,
     resume: bool,
+    conclude: Conclude,
     tell: Callable[[str], None] = lambda text: None,
-) -> tuple[dict[str, Any], Dataset, Dataset]:
-    """Write the denoised rows of a file; return a summary, and some rows before and after.
+) -> None:
+    """Write the denoised rows of a file.
 
     Parameters
     ----------
@@ -242,6 +249,8 @@ def denoise_file(
     chunk_rows : int or None
     resume : bool
         Whether to continue an interrupted run.
+    conclude : callable
+        Writes what else is made: takes a summary, some rows before and after, and `PartialOutput.making`.
     tell : callable
         Takes a message for the user.
     """
@@ -271,7 +280,8 @@ def denoise_file(
         before = next(source.chunks(min(reading.chunk_rows, FIGURE_ROWS)))
         after = partial.first(len(before)).reshape(len(before), -1)
         partial.finish(kind, source.names)
-        return _summary(found, partial), _dataset(source, before), _dataset(source, after)
+        conclude(_summary(found, partial), _dataset(source, before), _dataset(source, after), partial.making)
+        partial.close()
 
 
 def _begin(source: Source, train: Source, request: Request, reading: Reading, partial: PartialOutput) -> FileModel:

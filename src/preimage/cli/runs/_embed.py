@@ -10,9 +10,11 @@ from preimage._typing import Array
 from preimage.cli._console import DataError
 from preimage.cli.runs._file_model import Reading, count_rows, fit_file
 from preimage.cli.runs._partial import partial_output, write_rows
-from preimage.cli.tables._sources import Source, identity_of
+from preimage.cli.tables._identity import identity_of
+from preimage.cli.tables._sources import Source
 from preimage.estimators import KernelPCA
 from preimage.kernels import as_kernel
+from preimage.persistence._file import to_bytes
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ def embed(
     chunk_rows: int,
     resume: bool,
     ready: tuple[Path, KernelPCA] | None = None,
+    save_model: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[KernelPCA, int]:
     """Write the coordinates of the rows of a file, and return the model and the number of rows.
@@ -72,6 +75,8 @@ def embed(
         Whether to continue an interrupted run.
     ready : (Path, KernelPCA) or None
         A fitted model and its file, in place of `wish`.
+    save_model : Path or None
+        Where the model goes as well.
     tell : callable
         Takes a message for the user.
     """
@@ -104,6 +109,10 @@ def embed(
 
         write_rows(source, partial, chunk_rows, step, "Embedding rows", tell)
         partial.finish(kind, list(model.get_feature_names_out()))
+        if save_model is not None:
+            with partial.making(save_model) as aside:
+                aside.write_bytes(to_bytes(model))
+        partial.close()
         return model, partial.n_rows
 
 

@@ -10,18 +10,15 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from preimage._output_files import fill_from, remove, replacing
+from preimage._output_files import fill_from, remove, remove_unfinished, replacing
 from preimage._progress import stage
 from preimage._typing import Array
-from preimage.cli._console import DataError, FileError, one_line
+from preimage.cli._console import NOTHING, DataError, FileError, one_line
+from preimage.cli.runs._claim import beside, open_locked
+from preimage.cli.tables._identity import identity_of
 from preimage.cli.tables._optional import need
 from preimage.cli.tables._sources import Source
 from preimage.persistence._file import read, write
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks; users must not start two runs on one output there
-    fcntl = None  # type: ignore[assignment]
 
 # Seconds between notes of what is learned, each of which holds squares of the number of landmarks: writing them takes
 # a small part of the time, and no more than this is lost in an interruption.
@@ -38,8 +35,8 @@ class PartialOutput:
 
     ``OUTPUT.part`` is a NumPy file whatever the format of the output: it can be cut off after the last complete chunk
     and continued, which a Parquet file cannot. ``OUTPUT.part.model`` is the model, ``OUTPUT.part.json`` says how many
-    rows are there and what they were computed from. Before there is a model, ``OUTPUT.part.learning`` holds what was
-    learned so far.
+    rows are there, what they were computed from, and which outputs are made already. Before there is a model,
+    ``OUTPUT.part.learning`` holds what was learned so far. All of them stay until `close`.
 
     Parameters
     ----------
@@ -87,22 +84,21 @@ class PartialOutput:
         """Keep what was learned so far, if the last note is old enough."""
         if time.monotonic() < self.noted_at + SECONDS_BETWEEN_NOTES:
             return
-        write(value, _beside(self.output, ".learning"))
-        self.state = {"inputs": self.inputs, "bytes": 0}
-        self._note()
+        write(value, beside(self.output, ".learning"))
+        self._note({"inputs": self.inputs, "bytes": 0})
         self.noted_at = time.monotonic()
 
     def learned(self) -> Any:
         """What the last note has; None without one, or if it is damaged: learning then starts again."""
         try:
-            return read(_beside(self.output, ".learning"))
+            return read(beside(self.output, ".learning"))
         except (OSError, ValueError):
             return None
 
     def model(self) -> Any:
         """What `begin` was given."""
         try:
-            return read(_beside(self.output, ".model"))
+            return read(beside(self.output, ".model"))
         except (OSError, ValueError) as error:
             raise FileError(f"{one_line(error).rstrip('.')}. Start anew with --no-resume.") from error
 
@@ -115,12 +111,14 @@ class PartialOutput:
         totals: dict[str, Any] | None = None,
     ) -> None:
         """Keep the model, and expect `n_rows` rows of the given shape."""
-        write(model, _beside(self.output, ".model"))
+        self._check_inputs()
+        self._note({"inputs": self.inputs, "bytes": 0})  # so that all that ever is in the file is known to be ours
+        write(model, beside(self.output, ".model"))
         self.file.truncate(0)
         self.file.seek(0)
         header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (n_rows, *row_shape)}
         np.lib.format.write_array_header_1_0(self.file, header)
-        self.state = {
+        state = {
             "inputs": self.inputs,
             "n_rows": n_rows,
             "rows": 0,
@@ -128,8 +126,8 @@ class PartialOutput:
             "dtype": np.dtype(dtype).str,
             "totals": totals or {},
         }
-        self._note()
-        _beside(self.output, ".learning").unlink(missing_ok=True)
+        self._note(state)
+        remove(beside(self.output, ".learning"))
 
     def append(self, values: Array, totals: dict[str, Any] | None = None) -> None:
         """Add rows, and the numbers about all rows so far; both are there afterwards, or neither is."""
@@ -137,20 +135,30 @@ class PartialOutput:
         self.file.seek(state["bytes"])
         self.file.write(np.ascontiguousarray(values, dtype=state["dtype"]).tobytes())
         rows = self.rows + len(values)
-        self.state = {**state, "rows": rows, "bytes": self.file.tell(), "totals": totals or self.totals}
-        self._note()
+        self._note({**state, "rows": rows, "bytes": self.file.tell(), "totals": totals or self.totals})
 
     def first(self, count: int) -> Array:
         """The first `count` rows, of those that are there."""
-        return np.array(np.lib.format.open_memmap(_beside(self.output), mode="r")[: min(count, self.rows)])
+        return np.array(np.lib.format.open_memmap(beside(self.output), mode="r")[: min(count, self.rows)])
 
     def finish(self, kind: str, names: list[str] | None) -> None:
-        """Turn the rows into the output, which takes its name at once, and remove the files next to it."""
+        """Turn the rows into the output."""
         if self.rows != self.n_rows:
             raise FileError(f"{self.n_rows} rows were expected and {self.rows} came: the input has changed. Run again.")
         self.file.truncate(self._begun["bytes"])
-        self.file.close()
-        _export(_beside(self.output), self.output, kind, names)
+        with self.making(self.output) as aside:
+            _export(beside(self.output), aside, kind, names)
+
+    @contextmanager
+    def making(self, path: Path) -> Iterator[Path]:
+        """As `replacing`, with a note of which file is about to take the name: the same run may replace it later."""
+        with replacing(path) as aside:
+            yield aside
+            made = {**self._begun.get("made", {}), os.path.realpath(path): aside.stat().st_ino}
+            self._note({**self._begun, "made": made})
+
+    def close(self) -> None:
+        """Remove all files next to the output: everything is made."""
         _discard(self.output)
 
     @property
@@ -158,12 +166,18 @@ class PartialOutput:
         assert self.state is not None and "n_rows" in self.state
         return self.state
 
-    def _note(self) -> None:
+    def _note(self, state: dict[str, Any]) -> None:
         self.file.flush()
         os.fsync(self.file.fileno())  # the rows first, then the note that they are there
-        note = _beside(self.output, ".json")
-        with replacing(note) as aside:
-            aside.write_text(json.dumps(self.state), encoding="utf-8")
+        with replacing(beside(self.output, ".json")) as aside:
+            aside.write_text(json.dumps(state), encoding="utf-8")
+        self.state = state
+
+    def _check_inputs(self) -> None:
+        """Refuse a model of files that are others now than when the run began."""
+        for before in self.inputs.values():
+            if isinstance(before, dict) and identity_of(Path(before["path"])) != before:
+                raise FileError(f"{before['path']} has changed while it was read. Run the command again.")
 
 
 @contextmanager
@@ -173,22 +187,29 @@ def partial_output(output: Path, inputs: dict[str, Any], resume: bool) -> Iterat
     Without `resume` the remains of earlier runs are removed. A run that fails for its data before it has a model, or
     before anything worth keeping is learned, leaves nothing.
     """
-    part, partial = _beside(output), None
-    existed = part.exists()
+    existed = beside(output).exists()
+    file = open_locked(output)
     try:
-        with open(part, "r+b" if existed else "w+b") as file:
-            _lock(file, output)
-            if not (resume and existed):  # a note without rows: the run was killed between its last two steps
-                _discard(output, but_part=True)
-            partial = PartialOutput(output, inputs, file, _checked_state(output, inputs, file) if resume else None)
+        if not resume and existed:
+            # Not to be emptied: it may have become the output already, under another name of the same file.
+            remove(beside(output))
+            file.close()
+            file = open_locked(output)
+        if not (resume and existed):  # a note without rows: the run was killed between its last two steps
+            _discard(output, but_part=True)
+        partial = PartialOutput(output, inputs, file, _checked_state(output, inputs, file) if resume else None)
+        try:
             yield partial
-    except (FileError, DataError):
-        if partial is not None and not partial.is_begun:
-            partial.state = None  # the same data would fail again
-        raise
+        except (FileError, DataError):
+            if not partial.is_begun:
+                partial.state = None  # the same data would fail again
+            raise
+        finally:
+            if partial.state is None:
+                _discard(output)
     finally:
-        if not existed if partial is None else partial.state is None:
-            _discard(output)
+        file.close()
+        remove_unfinished(output)  # such a file may be another name of the one that was locked until now
 
 
 def write_rows(
@@ -205,21 +226,30 @@ def write_rows(
     with stage(name, partial.n_rows, partial.rows) as advance:
         for chunk in source.chunks(chunk_rows, partial.rows):
             if partial.rows + len(chunk) > partial.n_rows:
-                raise DataError(f"{source.path} has more rows than before: it has changed. Run the command again.")
+                raise FileError(f"{source.path} has more rows than before: it has changed. Run the command again.")
             partial.append(*step(chunk.astype(partial.dtype, copy=False), partial.totals, advance))
     if source.identity() != partial.inputs["input"]:
-        raise DataError(f"{source.path} has changed while it was read. Start anew with --no-resume.")
+        raise FileError(f"{source.path} has changed while it was read. Start anew with --no-resume.")
 
 
 def remains(output: Path) -> str:
     """What an interrupted run left, in words for the user."""
-    is_resumable = _beside(output).exists() and _beside(output, ".json").exists()
-    return "run the same command to continue." if is_resumable else "nothing was written."
+    is_resumable = beside(output).exists() and beside(output, ".json").exists()
+    return "run the same command to continue." if is_resumable else NOTHING
+
+
+def is_own(output: Path, path: Path) -> bool:
+    """Whether a file was made by an interrupted run that wanted to write `output`, which may then replace it."""
+    try:
+        made = json.loads(beside(output, ".json").read_text(encoding="utf-8"))["made"]
+        return made[os.path.realpath(path)] == path.stat().st_ino
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _checked_state(output: Path, inputs: dict[str, Any], file: BinaryIO) -> dict[str, Any] | None:
     """What an earlier run noted, if it fits; None when there was none."""
-    part, note = _beside(output), _beside(output, ".json")
+    part, note = beside(output), beside(output, ".json")
     size = file.seek(0, os.SEEK_END)
     if not note.exists():
         if size:
@@ -249,35 +279,19 @@ def _difference(name: str, before: Any, now: Any) -> str:
     return f"{name} was {before}, now {now}"
 
 
-def _lock(file: BinaryIO, output: Path) -> None:
-    if fcntl is None:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise FileError(f"Another run is writing {output} right now.") from error
-    except OSError:  # file systems without locks
-        return
-
-
 def _discard(output: Path, but_part: bool = False) -> None:
-    ends = (".json", ".model", ".learning")
-    for path in [*(_beside(output, end) for end in ends), *([] if but_part else [_beside(output)])]:
-        remove(path)
+    # The rows first: a note without rows says that all is done, and rows without a note say nothing.
+    for end in (".json", ".model", ".learning") if but_part else ("", ".json", ".model", ".learning"):
+        remove(beside(output, end))
 
 
-def _beside(output: Path, end: str = "") -> Path:
-    return output.with_name(output.name + ".part" + end)
-
-
-def _export(part: Path, output: Path, kind: str, names: list[str] | None) -> None:
-    """Give the rows of the NumPy file `part` the name `output`, in the format `kind`; `names` are the columns."""
-    with replacing(output) as aside:
-        if kind == ".npy":
-            fill_from(part, aside)
-        else:
-            write = {".csv": _write_csv, ".parquet": _write_parquet}[kind]
-            write(aside, _matrices(part), names)
+def _export(part: Path, aside: Path, kind: str, names: list[str] | None) -> None:
+    """Put the rows of the NumPy file `part` into `aside`, in the format `kind`; `names` are the columns."""
+    if kind == ".npy":
+        fill_from(part, aside)
+    else:
+        write = {".csv": _write_csv, ".parquet": _write_parquet}[kind]
+        write(aside, _matrices(part), names)
 
 
 def _matrices(part: Path) -> Iterator[Array]:

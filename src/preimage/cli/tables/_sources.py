@@ -16,6 +16,7 @@ from preimage.cli.tables._encodings import compression_of
 from preimage.cli.tables._excel import read_sheet
 from preimage.cli.tables._formats import format_of
 from preimage.cli.tables._headers import INDEX_NAMES, index_place
+from preimage.cli.tables._identity import identity_of
 from preimage.cli.tables._layout import Columns, Layout
 from preimage.cli.tables._numbers import Kind, NumberFormat, counts_rows, is_whole
 from preimage.cli.tables._optional import need
@@ -177,12 +178,6 @@ def open_source(path: Path, options: TableOptions = DEFAULTS, label: str | None 
             f"{path} has {source.n_rows} rows and {source.n_columns} columns to read; some are needed.{words}"
         )
     return source
-
-
-def identity_of(path: Path) -> dict[str, Any]:
-    """What tells a file from another one, or from itself after a change."""
-    status = path.stat()
-    return {"path": str(path.resolve()), "size": status.st_size, "modified": status.st_mtime_ns}
 
 
 def exceeds(path: Path, n_bytes: int) -> bool:
