@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from preimage._finite import working_method
 from preimage._typing import Array, Rows
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
@@ -28,6 +29,7 @@ LARGEST_BLOCK = 2**22
 Contraction: TypeAlias = Callable[[np.ndarray, np.ndarray, slice], np.ndarray]
 
 
+@working_method("riemann_tensor")
 def riemann_tensor(kernel: Kernel, X: Rows) -> Array:
     r"""Riemann's curvature tensor :math:`R_{abcd}` of the surface φ(x), all indices down, by Gauss' equation  (C3).
 
@@ -69,6 +71,7 @@ def riemann_tensor(kernel: Kernel, X: Rows) -> Array:
     return restore(_riemann(kernel, points))
 
 
+@working_method("ricci_tensor")
 def ricci_tensor(kernel: Kernel, X: Rows) -> Array:
     r"""Ricci's tensor :math:`R_{bd} = g^{ac} R_{abcd}`: for a unit vector u, the sum of curvatures of planes with u.
 
@@ -110,6 +113,7 @@ def ricci_tensor(kernel: Kernel, X: Rows) -> Array:
     return restore(ricci if chart.matrix is None else chart.matrix.T @ ricci @ chart.matrix)
 
 
+@working_method("scalar_curvature")
 def scalar_curvature(kernel: Kernel, X: Rows) -> Array:
     r"""The scalar curvature :math:`R = g^{ac} g^{bd} R_{abcd}` of the surface φ(x).
 
@@ -181,6 +185,7 @@ def curvature_by_blocks(who: str, kernel: Kernel, X: np.ndarray, contract: Contr
 NO_PLANE = 1e-14
 
 
+@working_method("sectional_curvatures")
 def sectional_curvatures(kernel: Kernel, X: Rows, U: Rows, V: Rows) -> Array:
     r"""Gauss' curvature of the surface along planes :math:`\frac{R(u, v, u, v)}{g(u,u)\,g(v,v) - g(u,v)^2}`.
 
@@ -233,6 +238,7 @@ def sectional_curvatures(kernel: Kernel, X: Rows, U: Rows, V: Rows) -> Array:
     return restore(across + (along - across) * t)
 
 
+@working_method("plane_curvatures")
 def plane_curvatures(kernel: Kernel, X: Rows) -> tuple[Array, Array]:
     r"""The two sectional curvatures of a kernel that no rotation changes  (C8).
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from preimage._arrays import to_numpy
+from preimage._finite import finite_result, working_method
 from preimage._typing import Array, Rows
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
@@ -15,6 +16,7 @@ from preimage.geometry._metric import check_geometry, metric, require_regular, s
 from preimage.kernels import Kernel
 
 
+@working_method("christoffel_symbols")
 def christoffel_symbols(kernel: Kernel, X: Rows) -> Array:
     r"""Christoffel symbols :math:`\Gamma^c_{ab} = g^{cm}\,\partial_{x_a}\partial_{x_b}\partial_{y_m} k|_{y=x}`  (C2).
 
@@ -95,6 +97,7 @@ class Geodesic:
         return self.speed * float(self.times[-1])
 
 
+@working_method("geodesic")
 def geodesic(
     kernel: Kernel, x: Rows, velocity: Rows, *, time: float = 1.0, n_points: int = 101, tol: float = 1e-9
 ) -> Geodesic:
@@ -173,6 +176,7 @@ def geodesic(
     )
 
 
+@working_method("arc_length")
 def arc_length(kernel: Kernel, points: Rows) -> float:
     r"""The length in feature space of the path through `points`, :math:`\int \sqrt{\dot x^\top g(x)\,\dot x}\,dt`.
 
@@ -204,7 +208,8 @@ def arc_length(kernel: Kernel, points: Rows) -> float:
     places = corners[:-1, None] + (nodes[:, None] + 1) / 2 * steps[:, None]
     g = metric(kernel, places.reshape(-1, corners.shape[1])).reshape(*places.shape, -1)
     squared = np.einsum("ma,mqab,mb->mq", steps, g, steps)
-    return float(np.sum(np.sqrt(np.maximum(squared, 0.0)) @ weights) / 2)
+    lengths = finite_result(np.sqrt(np.maximum(squared, 0.0)) @ weights, corners[1:])
+    return float(np.sum(lengths) / 2)
 
 
 def _as_row(x: Rows) -> Array:

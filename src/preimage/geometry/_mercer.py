@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 import numpy as np
 
+from preimage._finite import finite_result, working_method
 from preimage._linalg import is_semidefinite, semidefinite_tolerance
 from preimage._typing import Rows
 from preimage.exceptions import UnsupportedKernelError
@@ -21,6 +22,9 @@ BISECTIONS = 60
 ROUNDING = 1e-12
 # Differences between k(x, y) and k(y, x), relative to the largest value, that may be rounding in single precision.
 LARGEST_ASYMMETRY = 1e-5
+# Values whose squares, and products of a few of these, are numbers; so are those of its reciprocal.
+MODERATE = 1e60
+OVERFLOW = "terms overflow on these points; scale them"
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class MercerReport:
         return "\n".join([f"{self.kernel!r}: {verdict}", *map(str, self.tests)])
 
 
+@working_method("mercer_report")
 def mercer_report(kernel: Kernel, X: Rows, *, order: int = 12, max_points: int = 1000) -> MercerReport:
     r"""Look for proofs that a kernel is *not* positive semidefinite.
 
@@ -140,7 +145,7 @@ def mercer_report(kernel: Kernel, X: Rows, *, order: int = 12, max_points: int =
         raise ValueError(f"mercer_report needs order ≥ 1 and max_points ≥ 1; got {order!r} and {max_points!r}.")
     points, _ = check_geometry("mercer_report", kernel, X)
     rows = np.unique(np.linspace(0, len(points) - 1, min(len(points), max_points)).round().astype(int))
-    K = np.asarray(kernel(points[rows]), dtype=float)
+    K = finite_result(np.asarray(kernel(points[rows]), dtype=float), points[rows])
     asymmetry = float(np.abs(K - K.T).max())
     K = (K + K.T) / 2
     return MercerReport(
@@ -166,6 +171,8 @@ def _lengths(kernel: Kernel, X: np.ndarray) -> MercerTest:
 
 
 def _cauchy_schwarz(K: np.ndarray, rows: np.ndarray) -> MercerTest:
+    largest = np.abs(K).max()
+    K = K if not largest or 1 / MODERATE < largest < MODERATE else K / largest  # squares leave the range of numbers
     bounds = np.abs(np.multiply.outer(np.diagonal(K), np.diagonal(K)))
     scale = bounds.max() or 1.0
     slack = (bounds - K**2) / scale
@@ -209,6 +216,8 @@ def _dot_product_metric(kernel: ProfileKernel, X: np.ndarray) -> MercerTest:
 
     s = np.linspace(0.0, largest, SCAN + 1)
     values = conditions(s)
+    if not np.isfinite(values).all():
+        return MercerTest("T3", condition, None, detail=OVERFLOW)
     # Each condition relative to its own largest value: k″ may differ from k by many orders of magnitude.
     scale = np.abs(values).max(axis=1, keepdims=True)
     relative = values / np.where(scale > 0, scale, 1.0)
@@ -244,10 +253,12 @@ def _all_dimensions(kernel: Kernel, X: np.ndarray, order: int) -> MercerTest:
     except UnsupportedKernelError as error:
         return MercerTest("T4", condition, None, detail=str(error))
     sign = 1 if dot_product else -1
-    reach = largest if dot_product else s
+    reach = np.float64(largest) if dot_product else s
     # Terms a_m sᵐ of the series where s is as large as it gets, in units of the largest up to this order: far from the
     # origin high orders dwarf all others, and a negative one among these still counts.
     terms = np.stack([sign**m * reach**m / factorial(m) * values for m, values in enumerate(derivatives)])
+    if not np.isfinite(terms).all():
+        return MercerTest("T4", condition, None, detail=OVERFLOW)
     largest_so_far = np.maximum.accumulate(np.abs(terms))
     relative = terms / np.where(largest_so_far > 0, largest_so_far, 1.0)
     bad = relative < -ROUNDING

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from preimage._arrays import as_points, from_numpy, is_sparse, to_numpy
+from preimage._finite import finite_result, working_method
 from preimage._linalg import rank_tolerance
 from preimage._typing import Array, Rows
 from preimage.geometry._diagonal_jet import diagonal_jet
@@ -44,7 +45,7 @@ def check_geometry(who: str, kernel: Kernel, X: Rows) -> tuple[np.ndarray, Calla
             f"{who} needs finite kernel values; k(x, x) is {lengths[i]} at point {i}. Scale the inputs or the kernel."
         )
     like = points.astype(given.dtype) if is_sparse(given) else given
-    return points, lambda values: from_numpy(values, like)
+    return points, lambda values: finite_result(from_numpy(values, like), points, who=who)
 
 
 # Rounding errors of sums and products of jets, in units of those of one sum over the inputs: a metric is made of some
@@ -52,6 +53,7 @@ def check_geometry(who: str, kernel: Kernel, X: Rows) -> tuple[np.ndarray, Calla
 JET_ROUNDING = 100
 
 
+@working_method("metric_tensor")
 def metric_tensor(kernel: Kernel, X: Rows) -> Array:
     r"""The metric :math:`g_{ab} = \partial_{x_a} \partial_{y_b} k(x, y)|_{y=x}` of the surface φ(x)  (C1).
 

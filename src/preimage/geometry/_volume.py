@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from preimage._arrays import array_namespace, from_numpy
+from preimage._finite import working_method
 from preimage._typing import Array, Rows
 from preimage.geometry._isotropic import Chart, isotropic_chart, metric_eigenvalues
 from preimage.geometry._metric import (
@@ -14,6 +16,7 @@ from preimage.geometry._metric import (
 from preimage.kernels import Kernel
 
 
+@working_method("log_volume_element")
 def log_volume_element(kernel: Kernel, X: Rows) -> Array:
     r"""The logarithm of :math:`\sqrt{\det g}`: by how much φ magnifies volumes at x.
 
@@ -50,7 +53,10 @@ def log_volume_element(kernel: Kernel, X: Rows) -> Array:
     # Indefinite metrics are refused; degenerate ones have no volume, whatever sign rounding gives to their smallest
     # eigenvalue.
     require_regular(who, kernel, points, np.where(np.abs(smallest) <= tolerance, 1.0, smallest))
-    return restore(np.where(smallest > tolerance, logs, -np.inf))
+    regular = smallest > tolerance
+    found = restore(np.where(regular, logs, 0.0))
+    xp = array_namespace(found)
+    return xp.where(from_numpy(regular, found, dtype=xp.bool), found, xp.full_like(found, -float("inf")))
 
 
 def _isotropic(chart: Chart) -> tuple[np.ndarray, np.ndarray]:

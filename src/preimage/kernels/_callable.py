@@ -10,6 +10,7 @@ import numpy as np
 from preimage._arrays import array_namespace, epsilon, from_numpy, take_rows, to_dense, to_numpy
 from preimage._typing import Array, Block
 from preimage._validation import StrOptions, check_parameters
+from preimage._warnings import unwarned
 from preimage.kernels._kernel import Kernel
 
 # Rows on whose pairs symmetry is tried: 16² calls of a function of rows, few compared with the n² of a fit.
@@ -81,6 +82,7 @@ class CallableKernel(Kernel):
     def has_gradient(self) -> bool:
         return self.gradient_function is not None
 
+    @unwarned()
     def resolve(self, X: Array) -> Self:
         """The kernel that knows what its function takes; ValueError if that is not symmetric on rows of X."""
         check_parameters(self)

@@ -8,7 +8,7 @@ from preimage._typing import Array
 from preimage._validation import Interval
 from preimage.kernels._bandwidth import GAMMA, Gamma, in_range_of
 from preimage.kernels._pairwise import InnerProduct
-from preimage.kernels._profile import ProfileKernel, affine_power_derivatives
+from preimage.kernels._profile import ProfileKernel, affine_power_derivatives, powers
 
 
 class Linear(ProfileKernel):
@@ -122,7 +122,7 @@ class Exponential(ProfileKernel):
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         values = self.profile(s)
-        return [self.gamma**m * values for m in range(order + 1)]
+        return [power * values for power in powers(self.gamma, order)]
 
     def inverse_profile(self, v: Array) -> Array:
         return array_namespace(v).log(v) / self.gamma

@@ -6,8 +6,11 @@ from math import comb
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from preimage._arrays import array_namespace, integer_power
 from preimage._typing import Array, Block, BlockWriter, Evaluator, Values, ValueWriter
+from preimage._warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import EVERYTHING, Kernel
 from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance
@@ -148,6 +151,12 @@ def affine_power_derivatives(base: Array, factor: float, exponent: float, order:
         derivatives.append(scale * _power(base, exponent - m) if scale else 0 * base)
         scale *= factor * (exponent - m)  # zero from p + 1 on where p is an integer
     return derivatives
+
+
+def powers(factor: float, order: int) -> list[float]:
+    """1, a, a², … up to the order, infinite where Python would raise an error."""
+    with unwarned():
+        return [float(power) for power in np.float64(factor) ** np.arange(order + 1)]
 
 
 def product_derivatives(left: list[Array], right: list[Array]) -> list[Array]:

@@ -9,7 +9,7 @@ from preimage._typing import Array
 from preimage._validation import Options
 from preimage.kernels._bandwidth import GAMMA, Gamma, in_range_of
 from preimage.kernels._pairwise import ChiSquaredDistance, ManhattanDistance, SquaredDistance
-from preimage.kernels._profile import ProfileKernel, affine_power_derivatives
+from preimage.kernels._profile import ProfileKernel, affine_power_derivatives, powers
 
 # Scaled distances from which e^{−r} is zero in double precision, with room for its factors: polynomials of r. Infinite
 # ones would give infinity times zero.
@@ -43,7 +43,7 @@ class ExponentialDecay(ProfileKernel):
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         values = self.profile(s)
-        return [(-self.gamma) ** m * values for m in range(order + 1)]
+        return [power * values for power in powers(-self.gamma, order)]
 
     def inverse_profile(self, v: Array) -> Array:
         return -array_namespace(v).log(v) / self.gamma
@@ -215,7 +215,7 @@ class Matern(ProfileKernel):
         r = self._scaled_distance(s)
         origin = {0.5: 1.0, 1.5: 1.0, 2.5: 3.0}[self.nu]
         scale = -2 * self.nu * self.gamma
-        return [scale**m / origin * _bessel_decay(r, self.nu - m) for m in range(order + 1)]
+        return [power / origin * _bessel_decay(r, self.nu - m) for m, power in enumerate(powers(scale, order))]
 
     def _scaled_distance(self, s: Array) -> Array:
         r = array_namespace(s).sqrt(4 * self.nu * in_range_of(self.gamma, s) * s)

@@ -15,6 +15,7 @@ from preimage._arrays import array_namespace, concat_rows, from_numpy, take_rows
 from preimage._progress import stage
 from preimage._rows import map_rows
 from preimage._typing import Array
+from preimage._warnings import unwarned
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
 from preimage.solvers._blocks import target_parts
@@ -137,6 +138,7 @@ def direct_result(points: Array, objective: Array) -> PreimageResult:
     return PreimageResult(points, objective, np.zeros(len(reason), int), finite, reason)
 
 
+@unwarned()
 def values_at(target: Expansion, Z: Array) -> Array:
     """⟨ψⱼ, φ(zⱼ)⟩, the j-th row of Z against the j-th vector of `target`, shape (q,)."""
     xp = array_namespace(Z)
@@ -149,6 +151,7 @@ def values_at(target: Expansion, Z: Array) -> Array:
     return map_rows(paired, range(Z.shape[0]), device_of=Z)
 
 
+@unwarned()
 def objective_at(target: Expansion, Z: Array) -> Array:
     """ρⱼ(zⱼ) = ‖φ(zⱼ) − ψⱼ‖², the j-th row of Z against the j-th vector of `target`, shape (q,)."""
     return target.kernel.diagonal(Z) - 2 * values_at(target, Z) + target.squared_norms()

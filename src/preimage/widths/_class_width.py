@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 from preimage._arrays import as_points, is_foreign, take_rows, to_numpy
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import generator
-from preimage._warnings import warn_user
+from preimage._warnings import unwarned, warn_user
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels._bandwidth import CLASS_RULES, is_class_rule, resolve_gamma
 from preimage.kernels._kernel import Kernel
@@ -53,6 +53,7 @@ class WidthCurves:
     balls: list[Ball] | None = None
 
 
+@unwarned()
 def class_width(
     X: Rows,
     y: Targets,
@@ -116,6 +117,7 @@ def needs_labels(kernel: Kernel) -> bool:
     return any(is_class_rule(value) for _, value, _ in kernel.open_parameters())
 
 
+@unwarned()
 def with_class_widths(kernel: Kernel, X: Array, y: Targets) -> Kernel:
     """A copy of a kernel in which every width that class means decide is fixed to its value.
 
@@ -151,6 +153,7 @@ def with_class_widths(kernel: Kernel, X: Array, y: Targets) -> Kernel:
     )
 
 
+@unwarned()
 def width_curves(
     X: Array,
     y: np.ndarray,
@@ -179,6 +182,7 @@ def width_curves(
     return curves
 
 
+@unwarned()
 def randomized_curves(
     X: Array,
     y: np.ndarray,

@@ -10,6 +10,7 @@ from scipy.linalg import LinAlgError, LinAlgWarning, solve
 from preimage._arrays import as_points, in_double, to_numpy
 from preimage._linalg import require_semidefinite
 from preimage._typing import Array, Rows
+from preimage._warnings import unwarned
 from preimage.kernels._kernel import Kernel
 
 # Relative gap at which first-order steps hand over to the linear algebra of the points on the sphere. First-order steps
@@ -79,6 +80,7 @@ def center_distances(G: np.ndarray, p: np.ndarray) -> np.ndarray:
     return p @ product + np.diagonal(G) - 2 * product
 
 
+@unwarned()
 def enclosing_ball(kernel: Kernel, X: Rows, tol: float = 1e-12, max_iter: int = 100_000) -> Ball:
     r"""The smallest ball in feature space around the images of the rows of X.
 
@@ -198,6 +200,7 @@ def multiplicative_weights_ball(G: Array, n_steps: int = 500, learning_rate: flo
     return _ball(G, p, scale, n_steps, ROUGHLY_CONVERGED)
 
 
+@unwarned()
 def randomized_balls(
     row: Callable[[int], Array],
     diagonals: Array,
