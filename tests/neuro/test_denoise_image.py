@@ -14,7 +14,7 @@ from preimage import KernelPCA
 from preimage.datasets import load_haxby
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
-from preimage.neuro import denoise_image, mask_scans
+from preimage.neuro import _denoise_image, denoise_image, mask_scans
 
 RNG = np.random.default_rng(0)
 AFFINE = np.array([[-3.0, 0, 0, 90], [0, 3.0, 0, -120], [0, 0, 4.0, -60], [0, 0, 0, 1]])
@@ -228,6 +228,12 @@ def test_wrong_arguments_are_refused():
         mask_scans(SCAN, MASK).unmask(np.ones((3, INSIDE.sum())), "keep")
     with pytest.raises(ValueError, match="voxels; got rows"):
         mask_scans(SCAN, MASK).unmask(np.ones((3, 2)))
+
+
+def test_memory_is_counted_before_scans_are_read(monkeypatch):
+    monkeypatch.setattr(_denoise_image, "free_memory", lambda like: 1000)
+    with pytest.raises(MemoryError, match=r"\(5, 6, 4, 30\) take .* GB are free. Take fewer scans"):
+        mask_scans(SCAN, MASK)
 
 
 def test_without_nilearn_there_is_a_hint(monkeypatch):

@@ -1,5 +1,6 @@
 """Scans of a 4D image as rows, denoised, and as an image again."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from preimage._memory import free_memory
 from preimage._typing import Array, Targets
 from preimage._warnings import warn_user
 from preimage.estimators import KernelPCA
@@ -101,6 +103,7 @@ def mask_scans(img: Any, mask_img: Any = None) -> MaskedScans:
         )
     if image.get_data_dtype().kind not in "fiu":
         raise ValueError(f"Scans hold real numbers; got the type {image.get_data_dtype()}.")
+    _require_memory(image)
     inside = _checked_mask(*_read_mask(nilearn, image, mask_img), image)
     # Not apply_mask: it makes zeros of what is missing.
     X = np.asarray(image.dataobj)[inside].T.astype(np.float64)
@@ -110,6 +113,17 @@ def mask_scans(img: Any, mask_img: Any = None) -> MaskedScans:
             f"{missing} of {X.shape[1]} voxels in the mask have missing or infinite values. Take them out of the mask."
         )
     return MaskedScans(X, image, inside)
+
+
+def _require_memory(image: Any) -> None:
+    """Refuse scans that would not fit, before they are read: as they are stored, and in double precision."""
+    needed = math.prod(image.shape) * (8 + image.get_data_dtype().itemsize)
+    free = free_memory(np.empty(0))
+    if needed > free:
+        raise MemoryError(
+            f"Scans of the shape {tuple(image.shape)} take {needed / 1e9:.2g} GB of memory, and {free / 1e9:.2g} GB "
+            "are free. Take fewer scans at a time, or crop them (nilearn.image.index_img, nilearn.image.crop_img)."
+        )
 
 
 def _in_fewest_digits(values: Array, where: Array) -> Array:

@@ -189,6 +189,45 @@ def test_colours_of_16_bits_are_refused_not_cut(tmp_path):
         read_pictures(tmp_path / "in")
 
 
+def test_animations_and_second_pictures_are_not_lost_in_silence(tmp_path):
+    pages = [MAKERS["RGB"]() for _ in range(3)]
+    (tmp_path / "png").mkdir()
+    pages[0].save(tmp_path / "png" / "moving.png", save_all=True, append_images=pages[1:])
+    with pytest.raises(FileError, match=r"moving\.png is an animation of 3 pictures"):
+        read_pictures(tmp_path / "png")
+    (tmp_path / "jpg").mkdir()
+    pages[0].save(tmp_path / "jpg" / "both.jpg", format="MPO", save_all=True, append_images=pages[1:2])
+    values, pictures = read_pictures(tmp_path / "jpg")
+    assert len(values) == 1 and "the first is read and written" in pictures.notes[1]
+    pictures.write_folder(tmp_path / "out", values)
+    with Image.open(tmp_path / "out" / "both.jpg") as out:
+        assert out.format == "JPEG" and out.size == (W, H)
+
+
+def test_folders_may_hold_stacks(tmp_path):
+    folder = filled(tmp_path / "in", "I;16", ".tif")
+    pages = [MAKERS["I;16"]() for _ in range(3)]
+    pages[0].save(folder / "stack.tif", save_all=True, append_images=pages[1:])
+    values, pictures = read_pictures(folder)
+    assert len(values) == 7
+    pictures.write_folder(tmp_path / "out", values)
+    for file in folder.iterdir():
+        same(file, tmp_path / "out" / file.name)
+    pages[0].resize((W, H + 1)).save(folder / "stack.tif", save_all=True, append_images=pages[1:])
+    with pytest.raises(FileError, match=r"stack\.tif has 7 × 6 pixels of 16-bit grey; 6 of 7"):
+        read_pictures(folder)
+
+
+def test_training_pictures_have_the_same_shape(tmp_path):
+    folder = filled(tmp_path / "in", "L", ".png", count=12)
+    (tmp_path / "turned").mkdir()
+    for file in folder.iterdir():
+        with Image.open(file) as image:
+            image.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "turned" / file.name)
+    result = run(folder, tmp_path / "out", "--fit", tmp_path / "turned", *FAST)
+    assert result.exit_code == 1 and "(7, 5)" in result.output and "(5, 7)" in result.output
+
+
 def test_what_is_no_picture_is_left_out_and_said(tmp_path):
     folder = filled(tmp_path / "in", "L", ".png", count=12)
     for hidden in (".DS_Store", "Thumbs.db", "desktop.ini", "._picture 0.png"):

@@ -269,6 +269,11 @@ def _writable(data: Dataset, train: Dataset, inputs: Inputs, outputs: Outputs) -
         raise DataError(
             f"{inputs.training_data} has {training_columns} columns and {inputs.data} has {columns}; they must agree."
         )
+    if train.pictures is not None and data.image_shape is not None and train.image_shape != data.image_shape:
+        raise DataError(
+            f"{inputs.training_data} has pictures of the shape {train.image_shape} and {inputs.data} of "
+            f"{data.image_shape}, with the same number of values; they must agree."
+        )
     if (kind == ".nii") != (data.scans is not None):
         raise FileError(f"{inputs.data} and OUTPUT must both be NIfTI scans (.nii, .nii.gz), or neither.")
     if kind == "folder" and data.image_shape is None:

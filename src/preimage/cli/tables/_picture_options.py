@@ -1,5 +1,6 @@
 """What a picture file has besides its pixels: depth, compression, resolution, colour profile, and notes of a camera."""
 
+from contextlib import suppress
 from typing import Any
 
 from preimage.cli._errors import FileError
@@ -24,7 +25,8 @@ def options_of(image: Any) -> dict[str, Any]:
         return kept | _tiff_options(image)
     if len(exif):
         exif.pop(274, None)  # the orientation
-        kept["exif"] = exif.tobytes()
+        with suppress(Exception):  # notes of cameras that break the rules are lost, and no picture
+            kept["exif"] = exif.tobytes()
     if kind == "JPEG":
         kept |= {"quality": JPEG_QUALITY, "subsampling": 0}
     return kept
@@ -40,6 +42,16 @@ def told_about_writing(kinds: set[str]) -> list[str]:
     if "JPEG" not in kinds:
         return []
     return [f"JPG files lose a little each time they are written, also in quality {JPEG_QUALITY}; PNG and TIFF do not."]
+
+
+def lost_pictures(image: Any, where: str) -> str | None:
+    """Refuse animations; say where a camera has put other pictures into a file."""
+    count = getattr(image, "n_frames", 1) if image.format != "TIFF" else 1
+    if count > 1 and image.format == "PNG":
+        raise FileError(f"{where} is an animation of {count} pictures. Save them in files of their own.")
+    if count > 1:
+        return "Of JPG files with several pictures, the first is read and written."
+    return None
 
 
 def lost_depth(image: Any, where: str) -> str | None:

@@ -14,7 +14,7 @@ from preimage._typing import Array
 from preimage.cli._errors import FileError
 from preimage.cli.tables._optional import need
 from preimage.cli.tables._picture_kinds import KINDS, Page, image_of, values_of
-from preimage.cli.tables._picture_options import lost_depth, options_of, told_about_writing
+from preimage.cli.tables._picture_options import lost_depth, lost_pictures, options_of, told_about_writing
 
 # Kinds of files that a folder of pictures holds.
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
@@ -168,7 +168,7 @@ def _heads(file: Path) -> Iterator[_Head]:
         where = str(file) if number == 0 else f"{file}, page {number + 1},"
         if image.mode not in KINDS:
             raise FileError(f"{where} has colours of the kind {image.mode}. Convert it to RGB or grey first.")
-        lost = lost_depth(image, where)
+        lost = lost_depth(image, where) or lost_pictures(image, where)
         yield _Head(where, _upright_size(image), _kept_mode(image), lost)
 
 
