@@ -236,7 +236,7 @@ def test_a_folder_that_vanishes(command, data, tmp_path, monkeypatch):
         with suppress(FileNotFoundError):
             (tmp_path / "gone").rmdir()
 
-    monkeypatch.setattr(_sources.Source, "chunks", lambda *arguments: (vanish(), chunks(*arguments))[1])
+    monkeypatch.setattr(_sources.Source, "chunks", lambda *a, **k: (vanish(), chunks(*a, **k))[1])
     monkeypatch.setattr(np, "load", lambda *arguments, **options: (vanish(), read(*arguments, **options))[1])
     result = run(command, data, tmp_path / "gone")
     assert result.exit_code == 3 and "No such file or directory" in result.output, result.output
@@ -255,7 +255,7 @@ def test_an_input_that_changes_while_it_is_read(command, data, tmp_path, monkeyp
         np.save(copy, X[::-1])
         os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
 
-    monkeypatch.setattr(_sources.Source, "chunks", lambda *arguments: (change(), chunks(*arguments))[1])
+    monkeypatch.setattr(_sources.Source, "chunks", lambda *a, **k: (change(), chunks(*a, **k))[1])
     monkeypatch.setattr(np, "load", lambda *arguments, **options: (change(), read(*arguments, **options))[1])
     result = run(command, copy, folder)
     assert result.exit_code == 3 and "has changed while it was read" in result.output, result.output

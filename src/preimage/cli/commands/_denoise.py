@@ -13,24 +13,35 @@ import preimage
 from preimage._output_files import replacing
 from preimage.cli import _options
 from preimage.cli._console import console, plain_errors, speaker
-from preimage.cli._errors import DataError, FileError
+from preimage.cli._errors import DataError, FileError, UsageError
 from preimage.cli._figure import draw
 from preimage.cli._options import AUTO
 from preimage.cli._outputs import can_draw, check_figure, check_outputs, chosen_format, figure_errors
 from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._claim import claimed
-from preimage.cli.runs._denoise import Making, Request, check_rows, denoise_file, denoise_rows, is_large
+from preimage.cli.runs._denoise import (
+    Making,
+    Request,
+    check_rows,
+    denoise_file,
+    denoise_rows,
+    is_large,
+    why_not_to_standardize,
+)
 from preimage.cli.runs._partial import remains
+from preimage.cli.runs._preparation import ColumnMoments, Preparation, Wishes
 from preimage.cli.tables._files import Dataset, read, write
 from preimage.cli.tables._formats import FORMATS, format_of, stem_of
+from preimage.cli.tables._frames import FRAMES
 from preimage.cli.tables._identity import unchanged
+from preimage.cli.tables._layout import listed
 from preimage.cli.tables._nifti import slice_pictures
 from preimage.cli.tables._pictures import check_one_file, numbered_pictures
-from preimage.cli.tables._sources import open_source
+from preimage.cli.tables._sources import Source, open_source
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
-CHOICES = (".csv", ".npy", ".npz", ".parquet", "folder")
+CHOICES = (".csv", ".npy", ".npz", ".parquet", ".xlsx", "folder")
 
 EXAMPLES = (
     "preimage denoise noisy.csv clean.csv",
@@ -119,6 +130,8 @@ def denoise_command(
     with plain_errors(lambda: remains(output), quiet):
         started = time.perf_counter()
         gamma = _options.one_gamma(gamma, width)
+        if noise is not None and table.standardize:
+            raise UsageError("--noise is a deviation in the units of the data, which --standardize changes.")
         kind = chosen_format(output_format, CHOICES, lambda: format_of(output))
         figure = None if no_plot else _figure_path(plot, output)
         outputs = Outputs(output, kind, figure, summary or _beside(output, ".json"))
@@ -193,7 +206,7 @@ class Outputs:
         """Write all files, the data first: nothing that happens to the others may cost them."""
         if not outcome.is_written:
             with replacing(self.data, folder=self.kind == "folder") as aside:
-                write(aside, outcome.after, self.kind)
+                write(aside, outcome.after, self.kind, self.data)
         with making(self.summary) as aside:
             aside.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         if self.figure is not None:
@@ -220,8 +233,34 @@ def _in_memory(inputs: Inputs, outputs: Outputs, request: Request, quiet: bool) 
         speaker(quiet)(note)
     if data.scans is not None and inputs.mask is None:
         _warn_of_voxels(data.scans, inputs.outside)
-    report, points = denoise_rows(train.values, data.values, request)
-    return Outcome(report, data, data.with_values(points))
+    _tell_about(data.source, outputs, speaker(quiet))
+    preparation = _preparation(train, inputs.table, request, speaker(quiet))
+    report, points = denoise_rows(train.values, data.values, request, preparation)
+    before = preparation.undone(preparation(data.values))  # with missing values filled in
+    return Outcome(report, data.with_values(before), data.with_values(points))
+
+
+def _preparation(train: Dataset, table: TableOptions, request: Request, tell: Any) -> Preparation:
+    """What is done to rows before a model sees them."""
+    is_table = train.source is not None
+    wishes = Wishes(
+        table.standardize if is_table or table.standardize is not None else False,
+        table.impute,
+        why_not_to_standardize(request),
+    )
+    labels = train.source.labels if train.source is not None else [str(n + 1) for n in range(train.values.shape[1])]
+    return Preparation.of(wishes, ColumnMoments.of(train.values), train.values, labels, tell)
+
+
+def _tell_about(source: Source | None, outputs: Outputs, tell: Any) -> None:
+    """What was understood of a table, and what becomes of its other columns."""
+    if source is None:
+        return
+    tell(source.described())
+    others = [source.layout.labels[place] for place in source.layout.untouched]
+    if others:
+        become = "written back as they are" if outputs.kind in FRAMES else f"left out of {outputs.data.name}"
+        tell(f"{len(others)} other column{'s' if len(others) > 1 else ''} {become}: {listed(others)}.")
 
 
 def _in_chunks(
@@ -236,10 +275,11 @@ def _in_chunks(
 ) -> None:
     if inputs.mask is not None:
         raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
-    if outputs.kind not in (".csv", ".npy", ".parquet"):
+    if outputs.kind not in (".npy", *FRAMES):
         raise FileError(f"{outputs.data}: large files are written as .csv, .npy or .parquet.")
     source = open_source(inputs.data, inputs.table)
     train = source if inputs.training_data is None else open_source(inputs.training_data, inputs.table)
+    _tell_about(source, outputs, speaker(quiet))
     denoise_file(
         source,
         train,

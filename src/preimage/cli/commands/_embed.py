@@ -36,7 +36,7 @@ Kernel = Literal[
 Method = Literal["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
 
 # Formats of coordinates.
-TABLES = (".npy", ".csv", ".parquet")
+TABLES = (".npy", ".csv", ".parquet", ".xlsx")
 # Options that say how a model is fitted: with --model they have nothing to say.
 OF_THE_FIT = ("components", "kernel", "gamma", "degree", "coef0", "landmarks", "method")
 
@@ -84,7 +84,7 @@ def embed_command(
         written = check_outputs({"OUTPUT": output, "--save-model": save_model}, (input, model), force)
         _check_model_name(save_model)
         started = time.perf_counter()
-        ready = None if model is None else (model, read_model(model))
+        ready = None if model is None else (model, *read_model(model))
         if ready is not None:
             _warn_of_unused(context)
         if ready is not None and table.columns is None and hasattr(ready[1], "feature_names_in_"):
@@ -97,7 +97,7 @@ def embed_command(
         wish = Embedding(components, kernel, gamma, degree, coef0, None if exact else landmarks, method, seed)
         fitted, n_rows = embed(source, output, kind, wish, rows, resume, ready, save_model, say)
         seconds = time.perf_counter() - started
-        say(_report(fitted, n_rows, source, seconds))
+        say(_report(fitted.model, n_rows, source, seconds))
         say("Wrote " + ", ".join(str(path) for path in written) + ".")
 
 

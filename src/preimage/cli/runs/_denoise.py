@@ -15,8 +15,10 @@ from preimage._typing import Array
 from preimage.cli._console import DataError
 from preimage.cli._options import AUTO
 from preimage.cli.runs._file_model import MEMORY_PARTS, FileModel, Reading, count_rows, fit_file
-from preimage.cli.runs._partial import PartialOutput, partial_output, write_rows
+from preimage.cli.runs._partial import PartialOutput, partial_output, said_about, write_rows
+from preimage.cli.runs._preparation import Preparation, wishes_for
 from preimage.cli.tables._files import Dataset
+from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._pictures import PICTURES
 from preimage.cli.tables._sources import Source, exceeds
 from preimage.estimators import KernelPCA
@@ -171,8 +173,21 @@ def denoise(solve: Solve, X: Array, advance: Callable[[int], None]) -> PreimageR
     return PreimageResult.join(results)
 
 
-def denoise_rows(X_train: Array, X: Array, request: Request) -> tuple[dict[str, Any], Array]:
+def why_not_to_standardize(request: Request) -> str:
+    """Why columns are left as they are unless the user says otherwise; empty if there is no reason."""
+    if request.noise is not None:
+        return "--noise is in the units of the data"
+    return "--gamma is a number" if isinstance(request.gamma, float) else ""
+
+
+def denoise_rows(
+    X_train: Array,
+    X: Array,
+    request: Request,
+    preparation: Preparation = Preparation(),  # noqa: B008
+) -> tuple[dict[str, Any], Array]:
     """A summary as plain numbers, and the denoised rows of X, by models of the rows of X_train."""
+    X_train, X = preparation(X_train), preparation(X)
     fitted = fit(X_train, request)
     with stage("Denoising rows", len(X)) as advance:
         result = denoise(fitted.solver(), X, advance)
@@ -182,6 +197,7 @@ def denoise_rows(X_train: Array, X: Array, request: Request) -> tuple[dict[str, 
         "training_rows": len(X_train),
         "parameters": parameters(model),
         "training_row_parameters": None if own is None else parameters(own),
+        "standardized": preparation.is_standardizing,
         "cross_fit": fitted.folds,
         "criterion": fitted.criterion,
         "clipped": fitted.clipped,
@@ -190,7 +206,7 @@ def denoise_rows(X_train: Array, X: Array, request: Request) -> tuple[dict[str, 
         "converged": int(np.sum(result.converged)),
         "not_converged": sorted(set(result.reason[~result.converged].tolist())),
     }
-    return summary, result.points
+    return summary, preparation.undone(result.points)
 
 
 def parameters(model: KernelPCA) -> dict[str, float]:
@@ -258,43 +274,66 @@ def denoise_file(
         raise DataError(
             f"{train.path} has {train.n_columns} columns and {source.path} has {source.n_columns}; they must agree."
         )
-    reading = Reading(chunk_rows or min(CHUNK_ROWS, source.chunk_rows), landmarks, seed=request.seed)
+    rows = chunk_rows or min(CHUNK_ROWS, source.chunk_rows)
+    reading = Reading(rows, landmarks, seed=request.seed, wishes=wishes_for(train, why_not_to_standardize(request)))
     inputs = {
         "command": "denoise",
         "version": preimage.__version__,
         "input": source.identity(),
         "training data": train.identity(),
         "chunk rows": reading.chunk_rows,
+        **said_about(source),
         "landmarks": landmarks,
         **asdict(request),
     }
     with partial_output(output, inputs, resume) as partial:
-        found = FileModel(**partial.model()) if partial.is_begun else _begin(source, train, request, reading, partial)
+        if partial.is_begun:
+            found = _from_state(partial.model())
+        else:
+            found = _begin(source, train, request, reading, partial, tell)
+        prepared = found.preparation.applied(source)
         solve = _solver(found)
 
         def step(chunk: Array, totals: dict[str, Any], advance: Callable[[int], None]) -> tuple[Array, dict[str, Any]]:
             result = denoise(solve, chunk, advance)
-            return result.points, _updated(totals, result)
+            return found.preparation.undone(result.points), _updated(totals, result)
 
-        write_rows(source, partial, reading.chunk_rows, step, "Denoising rows", tell)
-        before = next(source.chunks(min(reading.chunk_rows, FIGURE_ROWS)))
+        write_rows(prepared, partial, reading.chunk_rows, step, "Denoising rows", tell)
+        before = found.preparation.undone(next(prepared.chunks(min(reading.chunk_rows, FIGURE_ROWS))))
         after = partial.first(len(before)).reshape(len(before), -1)
-        partial.finish(kind, source.names)
+        partial.finish(kind, Frame.of_whole(source))
         conclude(_summary(found, partial), _dataset(source, before), _dataset(source, after), partial.making)
         partial.close()
 
 
-def _begin(source: Source, train: Source, request: Request, reading: Reading, partial: PartialOutput) -> FileModel:
+def _begin(
+    source: Source,
+    train: Source,
+    request: Request,
+    reading: Reading,
+    partial: PartialOutput,
+    tell: Callable[[str], None],
+) -> FileModel:
     """Fit the model, and make ready for the rows."""
     same = train.identity() == source.identity()
     folds_for = request.folds if same else lambda n_components, n_rows: None
-    n_rows, found = fit_file(train, reading, lambda sample: _chosen(sample, request, train.path), partial, folds_for)
-    n_rows = n_rows if train is source else count_rows(source, reading.chunk_rows)
+    chosen = lambda sample: _chosen(sample, request, train.path)
+    n_rows, found = fit_file(train, reading, chosen, partial, folds_for, tell)
+    n_rows = n_rows if train is source else count_rows(found.preparation.applied(source), reading.chunk_rows)
     shape = source.row_shape or (source.n_columns,)
-    state = {"model": found.model, "n_folds": found.n_folds, "folds": found.folds}
+    state = {
+        "model": found.model,
+        "n_folds": found.n_folds,
+        "folds": found.folds,
+        "preparation": found.preparation.state,
+    }
     dtype = found.model.subspace_.frame.points.dtype
     partial.begin(state, n_rows, shape, dtype, {"converged": 0, "objective": 0.0, "reasons": []})
     return found
+
+
+def _from_state(state: dict[str, Any]) -> FileModel:
+    return FileModel(**{**state, "preparation": Preparation.from_state(state["preparation"])})
 
 
 def _chosen(sample: Array, request: Request, path: Path) -> KernelPCA:
@@ -328,6 +367,7 @@ def _summary(found: FileModel, partial: PartialOutput) -> dict[str, Any]:
         "training_rows": model.n_samples_seen_,
         "parameters": parameters(model),
         "cross_fit": found.n_folds,
+        "standardized": found.preparation.is_standardizing,
         "landmarks": len(model.subspace_.frame.points),
         "residual_fraction": None if model.landmarks_ is None else float(model.landmarks_.residual_fraction),
         "explained_variance": float(np.sum(model.explained_variance_ratio_)),

@@ -1,15 +1,20 @@
 """Embedding of files, chunk by chunk."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from copy import copy
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from sklearn.pipeline import Pipeline
 
 import preimage
 from preimage._typing import Array
 from preimage.cli._console import DataError
-from preimage.cli.runs._file_model import Reading, count_rows, fit_file
-from preimage.cli.runs._partial import partial_output, write_rows
+from preimage.cli.runs._file_model import SAMPLE_ROWS, FileModel, Reading, count_rows, fit_file, survey
+from preimage.cli.runs._partial import PartialOutput, partial_output, said_about, write_rows
+from preimage.cli.runs._preparation import AS_THEY_ARE, Preparation, wishes_for
+from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._identity import identity_of
 from preimage.cli.tables._sources import Source
 from preimage.estimators import KernelPCA
@@ -57,10 +62,10 @@ def embed(
     wish: Embedding,
     chunk_rows: int,
     resume: bool,
-    ready: tuple[Path, KernelPCA] | None = None,
+    ready: tuple[Path, KernelPCA, Preparation] | None = None,
     save_model: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
-) -> tuple[KernelPCA, int]:
+) -> tuple[FileModel, int]:
     """Write the coordinates of the rows of a file, and return the model and the number of rows.
 
     Parameters
@@ -73,8 +78,8 @@ def embed(
     chunk_rows : int
     resume : bool
         Whether to continue an interrupted run.
-    ready : (Path, KernelPCA) or None
-        A fitted model and its file, in place of `wish`.
+    ready : (Path, KernelPCA, Preparation) or None
+        A fitted model, its file and what is done to rows before, in place of `wish`.
     save_model : Path or None
         Where the model goes as well.
     tell : callable
@@ -86,34 +91,68 @@ def embed(
         "input": source.identity(),
         "columns": source.labels,
         "chunk rows": chunk_rows,
+        **said_about(source),
         **(asdict(wish) if ready is None else {"model": identity_of(ready[0])}),
     }
     with partial_output(output, inputs, resume) as partial:
         if partial.is_begun:
-            model = partial.model()
+            state = partial.model()
+            found = FileModel(state["model"], preparation=Preparation.from_state(state["preparation"]))
         else:
-            if ready is None:
-                reading = Reading(chunk_rows, wish.landmarks, wish.method, wish.seed)
-                n_rows, found = fit_file(source, reading, wish.model, partial)
-                model = found.model
-            else:
-                model = ready[1]
-                _check_columns(model, source)
-                n_rows = count_rows(source, chunk_rows)
-            partial.begin(model, n_rows, (model.n_components_,), model.subspace_.frame.points.dtype)
+            n_rows, found = _fitted(source, wish, chunk_rows, ready, partial, tell)
+            state = {"model": found.model, "preparation": found.preparation.state}
+            shape, dtype = (found.model.n_components_,), found.model.subspace_.frame.points.dtype
+            partial.begin(state, n_rows, shape, dtype)
+        model = found.model
 
         def step(chunk: Array, totals: dict[str, Any], advance: Callable[[int], None]) -> tuple[Array, dict[str, Any]]:
             values = model.subspace_.coordinates(chunk)
             advance(len(chunk))
             return values, totals
 
-        write_rows(source, partial, chunk_rows, step, "Embedding rows", tell)
-        partial.finish(kind, list(model.get_feature_names_out()))
+        write_rows(found.preparation.applied(source), partial, chunk_rows, step, "Embedding rows", tell)
+        partial.finish(kind, Frame.next_to_kept(source, list(model.get_feature_names_out())))
         if save_model is not None:
             with partial.making(save_model) as aside:
-                aside.write_bytes(to_bytes(model))
+                aside.write_bytes(to_bytes(as_estimator(found, source, partial.n_rows)))
         partial.close()
-        return model, partial.n_rows
+        return found, partial.n_rows
+
+
+def _fitted(
+    source: Source,
+    wish: Embedding,
+    chunk_rows: int,
+    ready: tuple[Path, KernelPCA, Preparation] | None,
+    partial: PartialOutput,
+    tell: Callable[[str], None],
+) -> tuple[int, FileModel]:
+    """The number of rows, and a model of them or the one that is there."""
+    wishes = wishes_for(source, "--gamma is a number" if isinstance(wish.gamma, float) else "")
+    if ready is None:
+        reading = Reading(chunk_rows, wish.landmarks, wish.method, wish.seed, wishes)
+        return fit_file(source, reading, wish.model, partial, tell=tell)
+    model, preparation = ready[1:]
+    _check_columns(model, source)
+    if wishes.impute is not None:
+        # By the means of the training data, if the model has them, else by the rows at hand.
+        surveyed = survey(source, chunk_rows, SAMPLE_ROWS, wish.seed, with_missing=True)
+        filling = Preparation.of(
+            replace(AS_THEY_ARE, impute=wishes.impute), surveyed.moments, surveyed.sample, source.labels, tell
+        ).fill
+        known = preparation.mean if wishes.impute == "mean" and preparation.mean is not None else filling
+        preparation = replace(preparation, fill=known)
+    return count_rows(preparation.applied(source), chunk_rows), FileModel(model, preparation=preparation)
+
+
+def as_estimator(found: FileModel, source: Source, n_rows: int) -> Any:
+    """What a model file holds: kernel PCA, after a scaler where columns were standardised."""
+    if not found.preparation.is_standardizing:
+        return found.model
+    scaler = found.preparation.scaler(source.names, n_rows)
+    model = copy(found.model)
+    model.__dict__.pop("feature_names_in_", None)  # the scaler has the names, and gives arrays
+    return Pipeline([("standardize", scaler), ("kernel_pca", model)])
 
 
 def _check_columns(model: KernelPCA, source: Source) -> None:

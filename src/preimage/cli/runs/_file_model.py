@@ -1,11 +1,13 @@
 """Kernel PCA of a file that is read in chunks: once to draw a sample, and once more to learn from all rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from preimage._memory import free_memory
 from preimage._progress import stage
@@ -13,6 +15,7 @@ from preimage._typing import Array
 from preimage.cli._console import DataError, FileError, one_line
 from preimage.cli._options import AUTO
 from preimage.cli.runs._partial import PartialOutput
+from preimage.cli.runs._preparation import AS_THEY_ARE, ColumnMoments, Preparation, Wishes
 from preimage.cli.tables._sources import Source
 from preimage.components import LandmarkModel, Wanted, select_landmarks
 from preimage.estimators import KernelPCA
@@ -49,12 +52,15 @@ class Reading:
     method : str
         How landmarks are chosen.
     seed : int
+    wishes : Wishes
+        What is done to rows before.
     """
 
     chunk_rows: int
     landmarks: Any = AUTO
     method: str = AUTO
     seed: int = 0
+    wishes: Wishes = AS_THEY_ARE
 
     def selector(self, number: int) -> LandmarkSelector:
         return as_landmarks(number) if self.method == AUTO else type(as_landmarks(self.method))(number)
@@ -71,11 +77,14 @@ class FileModel:
         In how many folds rows of the training data are denoised.
     folds : dict of int to Subspace
         For each fold the subspace of the rows of all others.
+    preparation : Preparation
+        What is done to rows before.
     """
 
     model: KernelPCA
     n_folds: int | None = None
     folds: dict[int, Subspace] = field(default_factory=dict)
+    preparation: Preparation = field(default_factory=Preparation)
 
 
 def fit_file(
@@ -84,6 +93,7 @@ def fit_file(
     choose: Choose,
     partial: PartialOutput,
     folds_for: FoldsFor = lambda n_components, n_rows: None,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[int, FileModel]:
     """The number of rows of a file, and kernel PCA of them.
 
@@ -97,10 +107,15 @@ def fit_file(
         Where to keep what is learned on the way.
     folds_for : callable
         From the number of components (or the largest possible one) and of rows to a number of folds; None for no folds.
+    tell : callable
+        Takes a message for the user.
     """
-    n_rows, sample = _sample(source, reading)
+    surveyed = _sample(source, reading)
+    n_rows, sample = surveyed.n_rows, surveyed.sample
     if n_rows < 2:
         raise DataError(f"{source.path} has {n_rows} rows. Kernel PCA learns from many.")
+    preparation = Preparation.of(reading.wishes, surveyed.moments, sample, source.labels, tell)
+    source, sample = preparation.applied(source), preparation(sample)
     number = reading.landmarks
     if number == AUTO:
         number = DEFAULT_LANDMARKS if too_large_for_exact(n_rows, free_memory(sample) // 2) else None
@@ -115,28 +130,39 @@ def fit_file(
         raise DataError(one_line(error)) from error
     if source.names is not None:
         found.model.feature_names_in_ = np.array(source.names, dtype=object)
-    return n_rows, found
+    return n_rows, replace(found, preparation=preparation)
 
 
 def count_rows(source: Source, chunk_rows: int) -> int:
     """Rows of a file, all of which are read and found finite."""
-    n_rows = survey(source, chunk_rows, 0, 0)[0]
+    n_rows = survey(source, chunk_rows, 0, 0).n_rows
     if n_rows == 0:
         raise DataError(f"{source.path} has no rows.")
     return n_rows
 
 
-def survey(source: Source, chunk_rows: int, sample_rows: int, seed: int) -> tuple[int, Array]:
+@dataclass(frozen=True)
+class Survey:
+    """The number of rows of a file, a sample of them, and the moments of columns."""
+
+    n_rows: int
+    sample: Array
+    moments: ColumnMoments
+
+
+def survey(source: Source, chunk_rows: int, sample_rows: int, seed: int, with_missing: bool = False) -> Survey:
     """Read a file once: the number of rows, and a sample of them without replacement, in the order of the file.
 
     Every row draws a number, and those with the smallest are the sample: it depends on the rows and the seed, not on
     chunks or the format of the file.
     """
-    rng, n = np.random.default_rng(seed), 0
+    rng, n, moments = np.random.default_rng(seed), 0, None
     rows, draws = np.empty((0, source.n_columns), source.dtype), np.empty(0)
     numbers = np.empty(0, dtype=np.int64)
     with stage("Reading rows", source.n_rows) as advance:
-        for chunk in source.chunks(chunk_rows):
+        for chunk in source.chunks(chunk_rows, with_missing=with_missing):
+            of_chunk = ColumnMoments.of(chunk)
+            moments = of_chunk if moments is None else moments + of_chunk
             drawn = rng.random(len(chunk))
             limit = draws.max() if len(draws) and len(draws) == sample_rows else np.inf
             new = np.flatnonzero(drawn < limit)
@@ -149,28 +175,36 @@ def survey(source: Source, chunk_rows: int, sample_rows: int, seed: int) -> tupl
                 draws, numbers = draws[best], numbers[best]
             n += len(chunk)
             advance(len(chunk))
-    return n, rows[np.argsort(numbers)]
+    return Survey(n, rows[np.argsort(numbers)], moments or ColumnMoments.of(rows))
 
 
-def read_model(path: Path) -> KernelPCA:
-    """A fitted `KernelPCA` from a file of its `save`."""
+def read_model(path: Path) -> tuple[KernelPCA, Preparation]:
+    """A fitted `KernelPCA` from a file of its `save`, and what is done to rows before: it may be part of a pipeline."""
     try:
         model = load(path)
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist.") from error
     except (OSError, ValueError, ImportError) as error:
         raise FileError(f"{path} is no model that preimage wrote, or damaged: {one_line(error)}") from error
+    preparation = Preparation()
+    is_scaled = isinstance(model, Pipeline) and len(model) == 2 and isinstance(model[0], StandardScaler)
+    if is_scaled and hasattr(model[0], "n_features_in_"):
+        scaler, model = model
+        preparation = Preparation.of_scaler(scaler)
+        if hasattr(scaler, "feature_names_in_"):
+            model.feature_names_in_ = scaler.feature_names_in_
     if not isinstance(model, KernelPCA) or not hasattr(model, "subspace_"):
         found = "one that was not fitted" if isinstance(model, KernelPCA) else type(model).__name__
         raise FileError(f"{path} holds no fitted KernelPCA, but {found}.")
-    return model
+    return model, preparation
 
 
-def _sample(source: Source, reading: Reading) -> tuple[int, Array]:
+def _sample(source: Source, reading: Reading) -> Survey:
     n_landmarks = DEFAULT_LANDMARKS if reading.landmarks == AUTO else reading.landmarks or 0
     affordable = SAMPLE_BYTES // (source.n_columns * source.dtype.itemsize)
     wanted = min(max(SAMPLE_ROWS, MOST_CANDIDATES * n_landmarks), affordable)
-    return survey(source, reading.chunk_rows, max(FEWEST_CANDIDATES * n_landmarks, wanted), reading.seed)
+    sample_rows, with_missing = max(FEWEST_CANDIDATES * n_landmarks, wanted), reading.wishes.impute is not None
+    return survey(source, reading.chunk_rows, sample_rows, reading.seed, with_missing)
 
 
 def _fit_landmarks(

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -15,9 +16,10 @@ from preimage._progress import stage
 from preimage._typing import Array
 from preimage.cli._console import NOTHING, DataError, FileError, one_line
 from preimage.cli.runs._claim import beside, open_locked
+from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._identity import identity_of
-from preimage.cli.tables._optional import need
 from preimage.cli.tables._sources import Source
+from preimage.cli.tables._table_options import DEFAULTS
 from preimage.persistence._file import read, write
 
 # Seconds between notes of what is learned, each of which holds squares of the number of landmarks: writing them takes
@@ -141,13 +143,13 @@ class PartialOutput:
         """The first `count` rows, of those that are there."""
         return np.array(np.lib.format.open_memmap(beside(self.output), mode="r")[: min(count, self.rows)])
 
-    def finish(self, kind: str, names: list[str] | None) -> None:
+    def finish(self, kind: str, frame: Frame) -> None:
         """Turn the rows into the output."""
         if self.rows != self.n_rows:
             raise FileError(f"{self.n_rows} rows were expected and {self.rows} came: the input has changed. Run again.")
         self.file.truncate(self._begun["bytes"])
         with self.making(self.output) as aside:
-            _export(beside(self.output), aside, kind, names)
+            _export(beside(self.output), aside, kind, frame, self.output)
 
     @contextmanager
     def making(self, path: Path) -> Iterator[Path]:
@@ -232,6 +234,12 @@ def write_rows(
         raise FileError(f"{source.path} has changed while it was read. Start anew with --no-resume.")
 
 
+def said_about(source: Source) -> dict[str, Any]:
+    """The options of a table that its user gave, in JSON's types: other ones would give another result."""
+    given = ((name, value) for name, value in asdict(source.options).items() if value != getattr(DEFAULTS, name))
+    return {f"--{name.replace('_', '-')}": list(value) if isinstance(value, tuple) else value for name, value in given}
+
+
 def remains(output: Path) -> str:
     """What an interrupted run left, in words for the user."""
     is_resumable = beside(output).exists() and beside(output, ".json").exists()
@@ -285,13 +293,12 @@ def _discard(output: Path, but_part: bool = False) -> None:
         remove(beside(output, end))
 
 
-def _export(part: Path, aside: Path, kind: str, names: list[str] | None) -> None:
-    """Put the rows of the NumPy file `part` into `aside`, in the format `kind`; `names` are the columns."""
+def _export(part: Path, aside: Path, kind: str, frame: Frame, output: Path) -> None:
+    """Put the rows of the NumPy file `part` into `aside`, which will be `output`, in the format `kind`."""
     if kind == ".npy":
         fill_from(part, aside)
     else:
-        write = {".csv": _write_csv, ".parquet": _write_parquet}[kind]
-        write(aside, _matrices(part), names)
+        write_frame(aside, _matrices(part), frame, kind, output)
 
 
 def _matrices(part: Path) -> Iterator[Array]:
@@ -300,29 +307,3 @@ def _matrices(part: Path) -> Iterator[Array]:
         # A map of its own each time: pages of a map that stays open count as memory of this process.
         rows = np.array(np.lib.format.open_memmap(part, mode="r")[first : first + EXPORT_ROWS])
         yield rows.reshape(len(rows), -1)
-
-
-def _write_csv(path: Path, matrices: Iterator[Array], names: list[str] | None) -> None:
-    arrow, csv = need("pyarrow", "CSV files"), need("pyarrow.csv", "CSV files")
-    with open(path, "wb") as file:
-        for number, rows in enumerate(matrices):
-            batch = _batch(arrow, rows, names)
-            csv.write_csv(batch, file, csv.WriteOptions(include_header=number == 0 and names is not None))
-
-
-def _write_parquet(path: Path, matrices: Iterator[Array], names: list[str] | None) -> None:
-    arrow, parquet = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
-    writer = None
-    try:
-        for rows in matrices:
-            batch = _batch(arrow, rows, names)
-            writer = writer or parquet.ParquetWriter(path, batch.schema)
-            writer.write_batch(batch)
-    finally:
-        if writer is not None:
-            writer.close()
-
-
-def _batch(arrow: Any, rows: Array, names: list[str] | None) -> Any:
-    names = names or [f"x{number}" for number in range(rows.shape[1])]
-    return arrow.RecordBatch.from_arrays([arrow.array(column.copy()) for column in rows.T], names=names)

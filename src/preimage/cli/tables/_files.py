@@ -1,6 +1,5 @@
 """Data files: readers and writers."""
 
-import csv
 import zipfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,8 +10,8 @@ import numpy as np
 from preimage._typing import Array
 from preimage.cli._errors import DataError, FileError
 from preimage.cli.tables._formats import format_of
+from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._nifti import read_nifti, write_nifti
-from preimage.cli.tables._optional import need
 from preimage.cli.tables._pictures import Pictures, read_pictures
 from preimage.cli.tables._sources import CHUNK_ROWS, Source, open_source
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
@@ -115,35 +114,38 @@ def read(
         raise FileError(str(error)) from error
     except (OSError, ValueError, EOFError) as error:
         raise FileError(f"{path} cannot be read: {error}") from error
-    _check_numbers(path, data)
+    _check_numbers(path, data, options.impute is not None)
     return data
 
 
-def write(path: Path, data: Dataset, kind: str) -> None:
-    """Write data to an empty file or folder in a format of `format_of`."""
+def write(path: Path, data: Dataset, kind: str, output: Path | None = None) -> None:
+    """Write data to an empty file or folder in a format of `format_of`; `output` is the name that it will have."""
+    frame = lambda path, data: write_frame(path, iter([data.values]), _frame_of(data), kind, output)
     writers = {
         "folder": lambda path, data: data.pictures.write_folder(path, data.values),
         "picture": lambda path, data: data.pictures.write_file(path, data.values),
-        ".csv": _write_csv,
+        ".csv": frame,
         ".npy": _write_npy,
         ".npz": _write_npz,
-        ".parquet": _write_parquet,
+        ".parquet": frame,
+        ".xlsx": frame,
         ".nii": lambda path, data: write_nifti(path, data.scans, data.values, data.outside),
     }
     writers[kind](path, data)
 
 
-def _check_numbers(path: Path, data: Dataset) -> None:
+def _check_numbers(path: Path, data: Dataset, with_missing: bool) -> None:
     if data.values.ndim != 2 or data.values.size == 0:
         raise DataError(
             f"{path} holds an array of shape {data.values.shape}; a matrix with rows and columns is needed."
         )
-    rows, columns = np.nonzero(~np.isfinite(data.values))
+    rows, columns = np.nonzero(np.isinf(data.values) if with_missing else ~np.isfinite(data.values))
     if rows.size:
         name = repr(data.columns[columns[0]]) if data.columns else str(columns[0] + 1)
         raise DataError(
             f"{path} has {rows.size} missing or infinite values in {len(set(rows))} rows; the first is in row "
-            f"{rows[0] + 1}, column {name}. Remove those rows or fill them in."
+            f"{rows[0] + 1}, column {name}. Remove those rows, or fill missing values in with --impute mean or "
+            "--impute median."
         )
 
 
@@ -198,12 +200,9 @@ def _array(data: Dataset) -> Array:
     return data.values.reshape(-1, *data.row_shape) if data.row_shape else data.values
 
 
-def _write_csv(path: Path, data: Dataset) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if data.columns is not None:
-            writer.writerow(data.columns)
-        writer.writerows(data.values.tolist())
+def _frame_of(data: Dataset) -> Frame:
+    """All columns of the table that the data come from, or the values alone."""
+    return Frame.plain(data.columns, data.values.shape[1]) if data.source is None else Frame.of_whole(data.source)
 
 
 def _read_table(path: Path, labels: str | None, options: TableOptions) -> Dataset:
@@ -213,13 +212,6 @@ def _read_table(path: Path, labels: str | None, options: TableOptions) -> Datase
     values = np.concatenate(chunks) if chunks else np.empty((0, source.n_columns))
     found = None if labels is None else _flat(path, labels, source.labels_of(labels))
     return Dataset(values, columns=source.names, labels=found, source=source)
-
-
-def _write_parquet(path: Path, data: Dataset) -> None:
-    arrow, parquet = need("pyarrow", "Parquet files"), need("pyarrow.parquet", "Parquet files")
-    names = data.columns or [f"x{number}" for number in range(data.values.shape[1])]
-    columns = [np.ascontiguousarray(column) for column in data.values.T]
-    parquet.write_table(arrow.table(columns, names=[str(name) for name in names]), path)
 
 
 def _require_name(path: Path, labels: str | None, names: list[str], what: str) -> None:

@@ -67,20 +67,19 @@ class Layout:
         """The place of a column."""
         return _place(name, list(self.labels), self.names is not None)
 
-    def described(self, n_rows: int | None) -> str:
-        """One line about what was understood; `n_rows` is None where only reading would count them."""
-        rows = "rows" if n_rows is None else f"{n_rows:,} row{'s' if n_rows != 1 else ''}"
+    def described(self, rows: str) -> str:
+        """One line about what was understood; `rows` says how many there are."""
         taken = self.taken_labels
         shown = taken[0] if len(taken) == 1 else f"{taken[0]} … {taken[-1]}"
         parts = [rows, f"{_number(taken, 'numeric column')} ({shown})", f"header {'yes' if self.names else 'no'}"]
         if self.index is not None:
             parts.append(f"index {self.labels[self.index]!r}" if self._is_named(self.index) else "index without a name")
         if self.kept:
-            parts.append(f"kept {_listed([self.labels[place] for place in self.kept])}")
+            parts.append(f"kept {listed([self.labels[place] for place in self.kept])}")
         for places, what in ((self.text, "text column"), (self.empty, "empty column")):
             left = [self.labels[place] for place in places if place not in self.kept]
             if left:
-                parts.append(f"{_number(left, what)} left out ({_listed(left)})")
+                parts.append(f"{_number(left, what)} left out ({listed(left)})")
         if self.units is not None:
             parts.append("a line of units below the header")
         return ", ".join(parts) + self._dialect_text()
@@ -94,9 +93,9 @@ class Layout:
             return ""
         told, numbers = [], self.dialect.numbers
         if self.dialect.delimiter != ",":
-            told.append(f"delimiter {DELIMITER_NAMES.get(self.dialect.delimiter, self.dialect.delimiter)}")
+            told.append(f"delimiter {DELIMITER_NAMES.get(self.dialect.delimiter, repr(self.dialect.delimiter))}")
         if numbers.decimal != ".":
-            told.append(f"decimal {numbers.decimal}")
+            told.append(f"decimal {numbers.decimal!r}")
         if numbers.thousands:
             told.append(f"thousands {numbers.thousands!r}")
         if self.dialect.encoding.partition("-sig")[0] != "utf-8":
@@ -177,13 +176,13 @@ def _place(name: str, labels: list[str], has_names: bool) -> int:
         return labels.index(name)
     if has_names and name.isdecimal() and 0 < int(name) <= len(labels):
         return int(name) - 1
-    raise DataError(f"has no column {name!r}; it has {_listed(labels)}.")
+    raise DataError(f"has no column {name!r}; it has {listed(labels)}.")
 
 
 def _check_words(labels: list[str], taken: tuple[int, ...], columns: Columns) -> None:
     words = [labels[place] for place in taken if columns.kinds[place] is Kind.TEXT]
     if words:
-        raise DataError(f"has columns that are not numeric: {_listed(words)}. Leave them out of --columns.")
+        raise DataError(f"has columns that are not numeric: {listed(words)}. Leave them out of --columns.")
 
 
 def _check_mixed(labels: list[str], taken: tuple[int, ...], columns: Columns) -> None:
@@ -205,5 +204,5 @@ def _number(names: Sequence[str], what: str) -> str:
     return f"{len(names)} {what}{'s' if len(names) != 1 else ''}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")

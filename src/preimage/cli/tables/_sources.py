@@ -58,6 +58,8 @@ class Source:
         Shape of a row in an array of more than two dimensions.
     is_estimate : bool
         Whether `n_rows` is one.
+    options : TableOptions
+        What the user said about the table.
     """
 
     path: Path
@@ -68,6 +70,7 @@ class Source:
     columns: ReadColumns
     row_shape: tuple[int, ...] | None = None
     is_estimate: bool = False
+    options: TableOptions = DEFAULTS
 
     @property
     def labels(self) -> list[str]:
@@ -121,9 +124,15 @@ class Source:
         """What tells this file from another one, or from itself after a change."""
         return identity_of(self.path)
 
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array, all of whose columns may well be of one kind, rather than a table."""
+        return format_of(self.path) == ".npy"
+
     def described(self) -> str:
         """One line about what was understood."""
-        return f"{self.path.name}: {self.layout.described(None if self.is_estimate else self.n_rows)}."
+        rows = f"{'about ' if self.is_estimate else ''}{self.n_rows:,} row{'s' if self.n_rows != 1 else ''}"
+        return f"{self.path.name}: {self.layout.described(rows)}."
 
     def _check_finite(self, chunk: Array, start: int, with_missing: bool) -> None:
         bad = np.isinf(chunk) if with_missing else ~np.isfinite(chunk)
@@ -168,7 +177,7 @@ def open_source(path: Path, options: TableOptions = DEFAULTS, label: str | None 
         }[kind]
         raise FileError(f"{path}: {what} cannot be read in chunks. Use {SOURCE_FORMATS}.")
     try:
-        source = openers[kind](path, options, label)
+        source = replace(openers[kind](path, options, label), options=options)
     except (OSError, ValueError, CommandError) as error:
         raise _of_file(path, error) from error
     if source.n_columns == 0 or source.n_rows == 0:

@@ -1,0 +1,184 @@
+"""What is done to the rows of a table before a model sees them: missing values filled in, columns standardised."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+
+from preimage._typing import Array
+from preimage.cli._errors import DataError
+from preimage.cli.tables._sources import Source
+
+# Columns are standardised where the largest of their deviations is more than so many times the smallest: the kernel
+# would see little but that column.
+SPREAD = 10
+
+
+@dataclass(frozen=True)
+class ColumnMoments:
+    """Counts, means and sums of squared deviations of columns, without missing values; of two files' parts, a + b."""
+
+    count: Array
+    mean: Array
+    squares: Array
+    n_missing: int = 0
+
+    @classmethod
+    def of(cls, rows: Array) -> "ColumnMoments":
+        values = np.asarray(rows, dtype=np.float64)
+        missing = np.isnan(values)
+        count = (~missing).sum(axis=0)
+        if not missing.any():
+            mean = values.mean(axis=0) if len(values) else np.zeros(values.shape[1])
+            return cls(count, mean, ((values - mean) ** 2).sum(axis=0))
+        mean = np.where(missing, 0, values).sum(axis=0) / np.maximum(count, 1)
+        squares = (np.where(missing, 0, values - mean) ** 2).sum(axis=0)
+        return cls(count, mean, squares, int(missing.sum()))
+
+    def __add__(self, other: "ColumnMoments") -> "ColumnMoments":
+        count = self.count + other.count
+        shift, weight = other.mean - self.mean, other.count / np.maximum(count, 1)
+        squares = self.squares + other.squares + shift**2 * self.count * weight
+        return ColumnMoments(count, self.mean + shift * weight, squares, self.n_missing + other.n_missing)
+
+    @property
+    def deviation(self) -> Array:
+        """Deviations; 0 for columns that are constant up to rounding."""
+        found = np.sqrt(self.squares / np.maximum(self.count, 1))
+        return np.where(found <= 10 * np.finfo(float).eps * np.abs(self.mean), 0, found)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said about the preparation.
+
+    Attributes
+    ----------
+    standardize : bool or None
+        None decides by the deviations of columns.
+    impute : str or None
+        "mean" or "median".
+    why_not : str
+        Why columns are not standardised unless the user says so; empty if they may be.
+    """
+
+    standardize: bool | None = None
+    impute: str | None = None
+    why_not: str = ""
+
+
+# For rows that nothing is done to.
+AS_THEY_ARE = Wishes(standardize=False)
+
+
+def wishes_for(source: Source, why_not: str = "") -> Wishes:
+    """What the options of a table say; arrays are not standardised unless the user says so."""
+    said = source.options
+    return Wishes(False if said.standardize is None and source.is_array else said.standardize, said.impute, why_not)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Values that replace missing ones, and means and scales of columns; None for what is not done."""
+
+    fill: Array | None = None
+    mean: Array | None = None
+    scale: Array | None = None
+
+    @classmethod
+    def of(
+        cls,
+        wishes: Wishes,
+        moments: ColumnMoments,
+        sample: Array,
+        labels: list[str],
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> "Preparation":
+        """What columns with these moments need; medians are those of a sample of rows."""
+        fill = _fill(wishes.impute, moments, sample, labels)
+        if moments.n_missing:
+            tell(f"{moments.n_missing:,} missing values are filled in with the {wishes.impute} of their column.")
+        deviation = moments.deviation
+        if not _is_wanted(wishes, deviation, labels, tell):
+            return cls(fill)
+        return cls(fill, moments.mean, np.where(deviation > 0, deviation, 1.0))
+
+    @classmethod
+    def of_scaler(cls, scaler: StandardScaler) -> "Preparation":
+        width = scaler.n_features_in_
+        mean = scaler.mean_ if scaler.with_mean else np.zeros(width)
+        return cls(None, mean, scaler.scale_ if scaler.with_std else np.ones(width))
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "Preparation":
+        return cls(**state)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Plain arrays, for files."""
+        return {"fill": self.fill, "mean": self.mean, "scale": self.scale}
+
+    @property
+    def is_standardizing(self) -> bool:
+        return self.mean is not None
+
+    def __call__(self, rows: Array) -> Array:
+        dtype = rows.dtype
+        if self.fill is not None:
+            rows = np.where(np.isnan(rows), self.fill, rows)
+        if self.mean is not None and self.scale is not None:
+            rows = (rows - self.mean) / self.scale
+        return rows.astype(dtype, copy=False)
+
+    def undone(self, rows: Array) -> Array:
+        """Rows in the units of the data."""
+        if self.mean is None or self.scale is None:
+            return rows
+        return (rows * self.scale + self.mean).astype(rows.dtype, copy=False)
+
+    def applied(self, source: Source) -> Source:
+        """A source whose rows are prepared."""
+        if self.fill is None and self.mean is None:
+            return source
+        return replace(source, blocks=lambda start, rows: map(self, source.blocks(start, rows)))
+
+    def scaler(self, names: list[str] | None, n_rows: int) -> StandardScaler:
+        """scikit-learn's estimator that standardises alike."""
+        assert self.mean is not None and self.scale is not None
+        scaler = StandardScaler()
+        scaler.mean_, scaler.scale_, scaler.var_ = self.mean, self.scale, self.scale**2
+        scaler.n_samples_seen_, scaler.n_features_in_ = np.int64(n_rows), len(self.mean)
+        if names is not None:
+            scaler.feature_names_in_ = np.array(names, dtype=object)
+        return scaler
+
+
+def _fill(impute: str | None, moments: ColumnMoments, sample: Array, labels: list[str]) -> Array | None:
+    if impute is None:
+        return None
+    empty = np.flatnonzero(moments.count == 0)
+    if len(empty):
+        name = labels[empty[0]]
+        raise DataError(f"Column {name!r} has no values at all to fill in from. Leave it out: --exclude {name}")
+    if impute == "mean":
+        return moments.mean
+    known = (column[~np.isnan(column)] for column in sample.T)
+    # A column with few values may have none in the sample.
+    return np.array([np.median(column) if len(column) else mean for column, mean in zip(known, moments.mean)])
+
+
+def _is_wanted(wishes: Wishes, deviation: Array, labels: list[str], tell: Callable[[str], None]) -> bool:
+    positive = np.flatnonzero(deviation > 0)
+    if wishes.standardize is not None or len(positive) < 2:
+        return bool(wishes.standardize)
+    least, most = (int(positive[place(deviation[positive])]) for place in (np.argmin, np.argmax))
+    if deviation[most] <= SPREAD * deviation[least]:
+        return False
+    scales = f"from {deviation[least]:.3g} ({labels[least]}) to {deviation[most]:.3g} ({labels[most]})"
+    if wishes.why_not:
+        tell(f"Deviations of columns go {scales}; they are left so, since {wishes.why_not}. See --standardize.")
+        return False
+    tell(f"Deviations of columns go {scales}, so columns are standardised; --no-standardize leaves them as they are.")
+    return True

@@ -1,0 +1,218 @@
+"""Columns of all scales, missing values, and columns that only pass through: in memory, in chunks, and after a stop."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("pyarrow", reason="tables need pyarrow")
+pytest.importorskip("pandas", reason="tables are compared as frames")
+
+import pandas as pd
+from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
+
+from preimage import KernelPCA, load
+from preimage.cli import _app
+from preimage.cli.runs import _partial
+from preimage.cli.runs._preparation import ColumnMoments, Preparation, Wishes
+from preimage.solvers import FixedPoint
+
+RNG = np.random.default_rng(0)
+ANGLE = RNG.uniform(0, np.pi, size=(90, 1))
+X = np.hstack([np.cos(ANGLE), np.sin(ANGLE), ANGLE]) + RNG.normal(scale=0.05, size=(90, 3))
+SCALES = np.array([1.0, 100.0, 30_000.0])
+FRAME = pd.DataFrame(X * SCALES, columns=["a", "b", "c"]).assign(city=["Köln", "a, b", 'say "x"'] * 30)
+FRAME.insert(0, "id", np.arange(1, 91))
+FEW = ["--components", "3", "--landmarks", "20"]
+FIXED = ["--components", "3", "--gamma", "median", "--penalty", "0", "--no-plot"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(_app.app, [str(argument) for argument in arguments])
+
+
+def done(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def written(path):
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)
+    return pd.read_excel(path) if path.suffix == ".xlsx" else pd.read_csv(path, sep=None, engine="python")
+
+
+def save(frame, path):
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    elif path.suffix == ".xlsx":
+        pytest.importorskip("openpyxl", reason="Excel files need openpyxl")
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.suffixes else ",")
+    return path
+
+
+def denoised_scaled():
+    scaler = StandardScaler().fit(X * SCALES)
+    model = KernelPCA(3, gamma="median", preimage=FixedPoint()).fit(scaler.transform(X * SCALES))
+    return scaler.inverse_transform(model.denoise(scaler.transform(X * SCALES)))
+
+
+@pytest.mark.parametrize("cut", [1, 17, 89])
+def test_moments_of_parts_are_those_of_the_whole(cut):
+    rows = X * SCALES
+    rows[3:7, 1] = np.nan
+    both, whole = ColumnMoments.of(rows[:cut]) + ColumnMoments.of(rows[cut:]), ColumnMoments.of(rows)
+    np.testing.assert_array_equal(both.count, whole.count)
+    np.testing.assert_allclose(both.mean, np.nanmean(rows, axis=0))
+    np.testing.assert_allclose(both.deviation, np.nanstd(rows, axis=0))
+    assert both.n_missing == whole.n_missing == 4
+
+
+def test_preparation_is_undone_exactly_where_nothing_is_done():
+    rows = X * SCALES
+    prepare = lambda wishes: Preparation.of(wishes, ColumnMoments.of(rows), rows, ["a", "b", "c"])
+    assert prepare(Wishes(False)).undone(prepare(Wishes(False))(rows)) is rows
+    np.testing.assert_allclose(prepare(Wishes(True)).undone(prepare(Wishes(True))(rows)), rows)
+    assert prepare(Wishes()).is_standardizing and not prepare(Wishes(why_not="so")).is_standardizing
+    assert prepare(Wishes(True))(rows.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet", ".xlsx"])
+@pytest.mark.parametrize("route", [[], ["--landmarks", "90", "--chunk-rows", "25"]], ids=["memory", "chunks"])
+def test_denoise_writes_the_whole_table_back_in_its_units(tmp_path, suffix, route):
+    path, output = save(FRAME, tmp_path / f"noisy{suffix}"), tmp_path / f"clean{suffix}"
+    said = done("denoise", path, output, *FIXED, *route)
+    assert "90 rows, 3 numeric columns (a … c), header yes, index 'id', 1 text column left out (city)" in said
+    assert "columns are standardised" in said and "2 other columns written back as they are: id, city" in said
+    clean = written(output)
+    assert list(clean.columns) == list(FRAME.columns)
+    assert clean["id"].tolist() == FRAME["id"].tolist() and clean["city"].tolist() == FRAME["city"].tolist()
+    np.testing.assert_allclose(clean[["a", "b", "c"]] / SCALES, denoised_scaled() / SCALES, atol=1e-5)
+    assert json.loads((tmp_path / "clean.json").read_text())["standardized"]
+
+
+def test_standardised_coordinates_do_not_depend_on_units(tmp_path):
+    save(FRAME, tmp_path / "one.csv")
+    save(FRAME.assign(a=FRAME["a"] * 1024), tmp_path / "two.csv")
+    for name in ("one", "two"):
+        done("embed", tmp_path / f"{name}.csv", tmp_path / f"{name}.npy", *FEW, "--chunk-rows", 16)
+    np.testing.assert_allclose(np.load(tmp_path / "one.npy"), np.load(tmp_path / "two.npy"), atol=1e-9)
+    done("embed", tmp_path / "one.csv", tmp_path / "raw.npy", *FEW, "--no-standardize")
+    assert not np.allclose(np.load(tmp_path / "raw.npy"), np.load(tmp_path / "one.npy"), atol=0.01)
+
+
+def test_columns_of_one_scale_arrays_and_given_widths_are_left_as_they_are(tmp_path):
+    save(pd.DataFrame(X, columns=["a", "b", "c"]), tmp_path / "alike.csv")
+    assert "standardised" not in done("embed", tmp_path / "alike.csv", tmp_path / "alike.npy", *FEW)
+    np.save(tmp_path / "array.npy", X * SCALES)
+    assert "standardised" not in done("embed", tmp_path / "array.npy", tmp_path / "plain.npy", *FEW)
+    save(FRAME, tmp_path / "table.csv")
+    assert "--gamma is a number" in done("embed", tmp_path / "table.csv", tmp_path / "o.npy", *FEW, "--gamma", "0.5")
+
+
+def test_saved_models_standardise_alike(tmp_path):
+    path, model = save(FRAME, tmp_path / "table.csv"), tmp_path / "model.safetensors"
+    done("embed", path, tmp_path / "out.csv", *FEW, "--save-model", model, "--keep", "city")
+    out = pd.read_csv(tmp_path / "out.csv")
+    assert list(out.columns)[:2] == ["id", "city"] and out["city"].tolist() == FRAME["city"].tolist()
+    values = out.iloc[:, 2:].to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(load(model).transform(FRAME[["a", "b", "c"]]), values, atol=1e-12)
+    some = save(FRAME.iloc[40:, ::-1].drop(columns="id"), tmp_path / "some.parquet")
+    done("embed", some, tmp_path / "some.npy", "--model", model)
+    np.testing.assert_allclose(np.load(tmp_path / "some.npy"), values[40:], atol=1e-12)
+
+
+@pytest.mark.parametrize("impute", ["mean", "median"])
+@pytest.mark.parametrize("route", [[], ["--landmarks", "90", "--chunk-rows", "25"]], ids=["memory", "chunks"])
+def test_missing_values_are_filled_in(tmp_path, impute, route):
+    holes = FRAME.copy()
+    holes.loc[[4, 50], "b"] = np.nan
+    filled = holes.assign(b=holes["b"].fillna(getattr(holes["b"], impute)()))
+    save(holes, tmp_path / "holes.csv"), save(filled, tmp_path / "filled.csv")
+    result = run("denoise", tmp_path / "holes.csv", tmp_path / "o.csv", *FIXED, *route)
+    assert result.exit_code == 1 and "row 5, column 'b'" in result.output and "--impute" in result.output
+    scaled = ["--standardize"]
+    said = done("denoise", tmp_path / "holes.csv", tmp_path / "a.csv", *FIXED, *route, *scaled, "--impute", impute)
+    assert f"2 missing values are filled in with the {impute}" in said
+    # The deviation of columns is that of known values.
+    scale = FRAME["b"].drop([4, 50]).std() / filled["b"].std()
+    done("denoise", tmp_path / "filled.csv", tmp_path / "b.csv", *FIXED, *route, *scaled)
+    a, b = (written(tmp_path / name)[["a", "b", "c"]].to_numpy() for name in ("a.csv", "b.csv"))
+    assert scale == pytest.approx(1, abs=0.02)
+    np.testing.assert_allclose(a / SCALES, b / SCALES, atol=0.02)
+
+
+@pytest.mark.parametrize("command", ["embed", "denoise"])
+def test_interrupted_runs_continue_with_the_same_preparation(tmp_path, monkeypatch, command):
+    holes = FRAME.copy()
+    holes.loc[[4, 50], "b"] = np.nan
+    path = save(holes, tmp_path / "table.csv")
+    options = [*(FEW if command == "embed" else [*FIXED, "--landmarks", "20"]), "--chunk-rows", 16, "--impute", "mean"]
+    done(command, path, tmp_path / "whole.csv", *options)
+    append, count = _partial.PartialOutput.append, iter(range(3))
+
+    def some(self, *arguments):
+        if next(count, None) is None:
+            raise KeyboardInterrupt
+        append(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_partial.PartialOutput, "append", some)
+        assert run(command, path, tmp_path / "out.csv", *options).exit_code == 130
+    changed = run(command, path, tmp_path / "out.csv", *options, "--no-standardize")
+    assert changed.exit_code == 3 and "--standardize was None, now False" in changed.output
+    assert "Continuing after row 48" in done(command, path, tmp_path / "out.csv", *options)
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_only_some_columns_can_be_denoised(tmp_path):
+    path = save(FRAME, tmp_path / "noisy.csv")
+    done("denoise", path, tmp_path / "clean.csv", *FIXED, "--columns", "a,b")
+    clean = written(tmp_path / "clean.csv")
+    np.testing.assert_allclose(clean["c"], FRAME["c"], rtol=1e-15)
+    assert not np.allclose(clean["a"], FRAME["a"])
+    done("denoise", path, tmp_path / "same.csv", *FIXED, "--exclude", "c")
+    assert (tmp_path / "same.csv").read_bytes() == (tmp_path / "clean.csv").read_bytes()
+
+
+def test_dialects_are_written_back(tmp_path):
+    path = tmp_path / "noisy.csv"
+    path.write_bytes(FRAME.to_csv(index=False, sep=";", decimal=",").encode("latin-1"))
+    done("denoise", path, tmp_path / "clean.csv", *FIXED)
+    clean = pd.read_csv(tmp_path / "clean.csv", sep=";", decimal=",", encoding="latin-1")
+    assert clean["city"].tolist() == FRAME["city"].tolist()
+    np.testing.assert_allclose(clean[["a", "b", "c"]] / SCALES, denoised_scaled() / SCALES, atol=1e-5)
+
+
+def test_noise_is_in_the_units_of_the_data(tmp_path):
+    path = save(FRAME, tmp_path / "table.csv")
+    said = done("denoise", path, tmp_path / "o.csv", *FIXED, "--noise", "0.1")
+    assert "left so, since --noise is in the units of the data" in said
+    result = run("denoise", path, tmp_path / "p.csv", *FIXED, "--noise", "0.1", "--standardize")
+    assert result.exit_code == 2 and "--noise" in result.output
+
+
+def test_one_income_column_does_not_hide_groups(tmp_path):
+    """Two groups that differ in two columns, next to one with a large scale."""
+    rng = np.random.default_rng(1)
+    group = np.repeat([0, 1], 60)
+    frame = pd.DataFrame(
+        {"age": rng.normal(30 + 25 * group, 4), "score": rng.normal(group, 0.1), "income": rng.normal(5e4, 2e4, 120)}
+    )
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    for name, option in (("auto", []), ("raw", ["--no-standardize"])):
+        done("embed", tmp_path / "people.csv", tmp_path / f"{name}.npy", *FEW, *option)
+    agreement = {}
+    for name in ("auto", "raw"):
+        first = np.load(tmp_path / f"{name}.npy")[:, 0]
+        right = np.mean((first > np.median(first)) == group)
+        agreement[name] = max(right, 1 - right)
+    assert agreement["auto"] > 0.95 and agreement["raw"] < 0.8
