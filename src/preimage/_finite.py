@@ -15,6 +15,9 @@ from preimage._typing import Array, Rows
 # more entries is faster, and is not finite if one of them is not; where it overflows by itself, the slow check decides.
 FEW_ENTRIES = 10_000
 
+# The logarithm of a probability of zero: that of the smallest number, so that sums of logarithms are numbers.
+LOG_OF_NOTHING = float(np.log(np.finfo(np.float64).tiny))
+
 REMEDY = "Scale the inputs (StandardScaler), choose a bounded kernel such as the Gaussian, a lower degree or gamma"
 
 # The public method that works at present, as "KernelPCA.transform", for messages of what it calls.
@@ -81,6 +84,12 @@ def finite_result(values: Array, rows: Rows = None, training: Array = None, who:
         f"{who or current_method()} gives numbers that are not finite, first for row {row}"
         f"{_size_of_row(rows, row, bad.shape, training)}. {_remedy(values)}"
     )
+
+
+def finite_log(probabilities: Array) -> Array:
+    """Logarithms of NumPy probabilities, at least `LOG_OF_NOTHING`."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(probabilities), LOG_OF_NOTHING)
 
 
 def refuse_overflowing_fit(name: str, values: Array, X: Rows = None) -> None:

@@ -98,7 +98,10 @@ def spectrum(
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
         raise ValueError(f"A Gram matrix has shape (n, n); got shape {gram.shape}.")
     if not np.isfinite(gram).all():
-        raise ValueError("The Gram matrix contains NaN or infinity.")
+        raise ValueError(
+            "The Gram matrix contains NaN or infinity: there are missing values in the data, or so large ones that "
+            "their inner products overflow. Impute or drop them, and scale the data."
+        )
     K = gram
     if centered:
         means = mean(gram, weights)

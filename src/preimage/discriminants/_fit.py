@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from preimage._finite import current_method
 from preimage._linalg import fix_signs
 from preimage._progress import stage
 from preimage._threads import run_parallel, run_several
@@ -265,7 +266,13 @@ def _left_out_scores(table: "KernelTable", ridges: Array) -> Array:
 
 def stratified_folds(codes: Array, n_folds: int) -> Folds:
     """At most `n_folds` folds; fewer where the smallest class has fewer rows."""
-    folds = StratifiedKFold(int(min(n_folds, max(2, np.bincount(codes).min()))))
+    counts = np.bincount(codes)
+    if counts.max() < 2:
+        raise ValueError(
+            f"{current_method()} chooses by cross-validation: some rows of a class judge, others are fitted to; "
+            f"none of the {counts.size} classes has more than one row. Give more rows, or parameters as numbers."
+        )
+    folds = StratifiedKFold(int(min(n_folds, max(2, counts.min()))))
     return list(folds.split(np.zeros((len(codes), 1)), codes))
 
 

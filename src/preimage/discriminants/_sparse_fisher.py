@@ -158,6 +158,8 @@ def _least_angles(gram: Array, products: Array, most: int) -> tuple[Array, Array
 def polished(noise: Array, contrast: Array, support: Array) -> Array:
     """The discriminant on the points of `support` without the shrinkage of the L1 penalty; zero elsewhere."""
     alpha = np.zeros(contrast.size)
+    if support.size == 0:
+        return alpha
     part = linalg.solve(noise[np.ix_(support, support)], contrast[support], assume_a="pos")
     alpha[support] = part / (contrast[support] @ part)
     return alpha
@@ -183,6 +185,10 @@ def sparse_paths(
     noise_within, means, between, first = problem.on_distinct_points(ridge)
     for c in [1] if n_classes == 2 else range(n_classes):
         rest = np.arange(n_classes) != c
+        if counts[c] == 0 or not counts[rest].any():  # a fold, or the beginning of a stream, without the class
+            nothing = np.zeros((first.size, 1))
+            yield SparseFisherPath(np.zeros(1), nothing, np.zeros(1, dtype=int)), noise_within, nothing[:, 0], first
+            continue
         contrast = means[c] - counts[rest] @ means[rest] / counts[rest].sum()
         noise = noise_within
         if n_classes > 2:  # differences between the other classes count as scatter within the rest

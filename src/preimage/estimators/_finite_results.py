@@ -18,6 +18,7 @@ QUERIES = (
     "decision_function",
     "predict",
     "predict_proba",
+    "predict_log_proba",
     "score_samples",
     "reconstruction_error",
     "denoise",
@@ -30,6 +31,10 @@ OTHERS = (
     "component_preimages",
     "component_images",
     "cluster_preimages",
+    "decompose",
+    "fit_path",
+    "path",
+    "sparse_path",
     "score",
 )
 
@@ -97,8 +102,7 @@ def _fitting(method: Callable[..., Any]) -> Callable[..., Any]:
             result = method(self, *arguments, **options)
             rows = arguments[0] if arguments else options.get("X")
             try:
-                for attribute, values in _fitted_numbers(self):
-                    refuse_overflowing_fit(attribute, values, rows)
+                _look_at_fit(self, rows)
             except ValueError:
                 self.__dict__.clear()  # a model of NaN must not answer questions: it is as it was before
                 self.__dict__.update(before)
@@ -116,7 +120,12 @@ def _unharmed(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tupl
 
 
 def _looked_at(estimator: Any, result: Any, rows: Rows, name: str) -> Any:
-    """The result of a method, of which the numbers are finite."""
+    """The result of a method, of which the numbers are finite; also several models."""
+    if isinstance(result, list):
+        for model in result:
+            if isinstance(model, FiniteResults):
+                _look_at_fit(model, rows)
+        return result
     values = getattr(result, "points", result)  # of a `PreimageResult`
     try:
         finite_result(values, who=name)
@@ -133,6 +142,12 @@ def _each_looked_at(estimator: Any, results: Iterator[Any], name: str) -> Iterat
         if result is done:
             return
         yield _looked_at(estimator, result, None, name)
+
+
+def _look_at_fit(model: Any, rows: Rows) -> None:
+    """Refuse a fitted model that has numbers that are not finite."""
+    for attribute, values in _fitted_numbers(model):
+        refuse_overflowing_fit(attribute, values, rows)
 
 
 def _fitted_numbers(estimator: Any) -> Iterator[tuple[str, Array]]:

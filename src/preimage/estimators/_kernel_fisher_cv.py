@@ -161,7 +161,7 @@ class KernelFisherDiscriminantCV(
 
     @reports_progress
     @within_n_jobs
-    def fit(self, X: Rows, y: Targets, sample_weight: Targets = None) -> "KernelFisherDiscriminantCV":
+    def fit(self, X: Rows, y: Targets = None, sample_weight: Targets = None) -> "KernelFisherDiscriminantCV":
         """Choose the parameters, and fit on all rows.
 
         Parameters

@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, in_double, in_precision, to_numpy
+from preimage._finite import finite_log
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import (
     Interval,
@@ -100,7 +101,7 @@ class PenalizedDiscriminant(
         self.n_components = n_components
         self.priors = priors
 
-    def fit(self, X: Rows, y: Targets, sample_weight: Targets = None) -> "PenalizedDiscriminant":
+    def fit(self, X: Rows, y: Targets = None, sample_weight: Targets = None) -> "PenalizedDiscriminant":
         """Find the variates of the classes.
 
         Parameters
@@ -177,9 +178,8 @@ class PenalizedDiscriminant(
         return self._rule.probabilities(to_numpy(self._decisions(X)))
 
     def predict_log_proba(self, X: Rows) -> Array:
-        """Logarithms of the probabilities."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        """Logarithms of the probabilities; that of zero is −708, the logarithm of the smallest number."""
+        return finite_log(self.predict_proba(X))
 
     def _with_ridge(
         self, alpha: float, decomposition: PenalizedFisher, classes: Array, codes: Array

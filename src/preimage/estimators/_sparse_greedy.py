@@ -89,7 +89,7 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
     """
 
     @reports_progress
-    def fit(self, X: Rows, y: Targets, sample_weight: Targets | None = None) -> Self:
+    def fit(self, X: Rows, y: Targets | None = None, sample_weight: Targets | None = None) -> Self:
         """Choose landmarks among the rows of X, and fit the coefficients to y.
 
         Parameters
@@ -162,7 +162,7 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
     """
 
     @reports_progress
-    def fit(self, X: Rows, y: Targets, sample_weight: Targets | None = None) -> Self:
+    def fit(self, X: Rows, y: Targets | None = None, sample_weight: Targets | None = None) -> Self:
         """Choose landmarks among the rows of X, and fit functions that tell the classes apart.
 
         Parameters

@@ -25,7 +25,7 @@ from preimage.estimators._preimages import points_of
 from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Subspace
-from preimage.kernels import squared_distance_percentile
+from preimage.kernels import resolve_gamma
 from preimage.model_selection._clipping import Clipping
 from preimage.model_selection._denoising_criteria import (
     AddedNoise,
@@ -432,8 +432,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
     def _gammas(self, X: Array) -> list[float]:
         if self.gammas is not None:
             return [float(gamma) for gamma in self.gammas]
-        median = squared_distance_percentile(X, 50)
-        return [1 / (width * median) for width in RELATIVE_WIDTHS]
+        gamma = resolve_gamma("median", X)
+        return [gamma / width for width in RELATIVE_WIDTHS]
 
     def _counts(self, X: Array) -> list[int]:
         most = X.shape[0] - 1

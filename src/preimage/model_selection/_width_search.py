@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import as_points, take_rows
+from preimage._finite import LOG_OF_NOTHING
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._threads import at_most
 from preimage._typing import Array, Rows, Seed, Targets
@@ -229,7 +230,7 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
         self.random_state = random_state
 
     @reports_progress
-    def fit(self, X: Rows, y: Targets, **fit_params: Any) -> "WidthSearch":
+    def fit(self, X: Rows, y: Targets = None, **fit_params: Any) -> "WidthSearch":
         """Find the width on X and y, and fit the estimator with it.
 
         Parameters
@@ -282,8 +283,8 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
 
     @available_if(_best_has("predict_log_proba"))
     def predict_log_proba(self, X: Rows) -> Array:
-        """As the best estimator's."""
-        return self._best().predict_log_proba(X)
+        """As the best estimator's; that of zero is −708, the logarithm of the smallest number."""
+        return np.maximum(self._best().predict_log_proba(X), LOG_OF_NOTHING)
 
     @available_if(_best_has("decision_function"))
     def decision_function(self, X: Rows) -> Array:

@@ -25,6 +25,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import in_precision, to_dense
+from preimage._finite import finite_log
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
@@ -393,9 +394,8 @@ class CompressedClassifier(ClassifierMixin, Compressed):
 
     @available_if(lambda self: self._output.has_probabilities)
     def predict_log_proba(self, X: Rows) -> np.ndarray:
-        """Logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        """Logarithms of `predict_proba`; that of zero is −708, the logarithm of the smallest number."""
+        return finite_log(self.predict_proba(X))
 
 
 class CompressedRegressor(RegressorMixin, Compressed):
