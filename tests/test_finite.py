@@ -172,3 +172,23 @@ def test_machines_of_unscaled_inputs_come_to_an_end():
         model = Renormalized(SVC(kernel="linear")).fit(rows, labels)
     assert np.isfinite(model.decision_function(rows + 1)).all()
     assert model.estimator_.max_iter == -1
+
+
+def test_logarithms_of_probabilities_are_numbers():
+    model = PenalizedDiscriminant().fit(X, Y)
+    found = model.predict_log_proba(1e100 * X[:3])
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(model.predict_proba(X)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [KernelFisherDiscriminantCV(), KernelFisherDiscriminant(sparsity="cv")])
+def test_classes_of_one_row_each_cannot_be_cross_validated(model):
+    with pytest.raises(ValueError, match=r"fit chooses by cross-validation.* more than one row"):
+        model.fit(X[:2], [0, 1])
+
+
+def test_a_fold_without_a_class_predicts_the_other():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's, of the class of one row
+        model = KernelFisherDiscriminantCV(sparsity=5).fit(X[:4], [0, 1, 1, 1])
+    assert np.isfinite(model.decision_function(X)).all()

@@ -16,7 +16,7 @@ def test_inflation_is_the_ratio_of_deviations():
 
 def test_inflation_of_constant_columns_is_one():
     assert inflation(np.zeros((4, 1)), np.ones((4, 1))) == 1
-    assert inflation(np.arange(4.0)[:, None], np.zeros((4, 1))) == np.inf
+    assert 1e12 < inflation(np.arange(4.0)[:, None], np.zeros((4, 1))) < np.inf
 
 
 def test_inflation_must_be_large_and_beyond_its_noise():

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import SVC
 
-from preimage import KernelPCA, Renormalized, inflation_report
+from preimage import KernelFisherDiscriminant, KernelPCA, Renormalized, inflation_report
 from preimage.calibration import TrainingSpan, linear_leave_one_out, renormalize, transfer_function
 from preimage.calibration._orthogonal import restore_lost_projection
 from preimage.exceptions import UnsupportedKernelError
@@ -345,3 +345,21 @@ def test_equal_rows_need_no_correction():
 def test_thresholds_are_for_classifiers():
     with pytest.raises(ValueError, match="is a transformer"):
         Renormalized(PCA(2), method="threshold").fit(WIDE)
+
+
+@pytest.mark.parametrize("estimator", [PCA(1), KernelPCA(1, gamma=1.0), SVC(), KernelFisherDiscriminant(gamma=1.0)])
+@pytest.mark.parametrize("labels", [lambda rows: np.arange(len(rows)) % 2, lambda rows: (rows[:, 0] > 0).astype(int)])
+def test_inflation_of_repeated_rows_is_a_number(estimator, labels):
+    rows = np.repeat([[-1.0, 0.5], [1.0, 0.5], [2.0, 1.0]], 5, axis=0)[:14]
+    model = Renormalized(estimator).fit(rows, labels(rows))
+    assert np.isfinite(model.inflation_).all()
+    decide = model.decision_function if hasattr(model, "predict") else model.transform
+    assert np.isfinite(decide(rows[:1] + 0.25)).all()
+
+
+def test_of_two_different_rows_leaving_out_one_leaves_copies_of_the_other():
+    rows = np.repeat([[-1.0, 0.5], [1.0, 0.5]], 6, axis=0)
+    for labels in (np.arange(12) % 2, np.arange(12) // 6):
+        assert np.isfinite(Renormalized(PCA(1)).fit(rows, labels).inflation_).all()
+    with pytest.raises(ValueError, match="no variance"):
+        Renormalized(KernelPCA(1, gamma=1.0)).fit(rows)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import label_binarize
 
 from preimage._typing import Array, Targets
@@ -147,19 +148,29 @@ def _decisions(
     """One column for two classes, else one per class; classes that the fold does not have get the lowest value."""
     n_columns = 1 if n_classes == 2 else n_classes
     present = np.unique(codes)
-    if len(present) == 1:  # nothing to fit: the one class that is left
-        return _as_columns(np.full(len(queries), present[0]), n_columns)
+    if len(present) == 1 or not np.ptp(scores, axis=0).any():  # nothing to go by: the class that most rows have
+        largest = np.bincount(codes, weights).argmax()
+        return _as_columns(np.full(len(queries), largest), n_columns)
     if weights is not None:
         # Classifiers without weights, such as linear discriminants, see rows as often as they weigh.
         counts = np.maximum(np.round(weights / weights.min()), 1).astype(int)
         rows = np.repeat(np.arange(len(codes)), counts if (counts < len(codes)).all() else 1)
         scores, codes = scores[rows], codes[rows]
-    model = clone(classifier).fit(scores, codes)
+    model = _fitted(classifier, scores, codes)
     if not hasattr(model, "decision_function") or len(present) < n_classes:
         return _as_columns(model.predict(queries), n_columns)
     values = np.asarray(model.decision_function(queries), dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     return values if values.shape[1] == n_columns else _as_columns(model.predict(queries), n_columns)
+
+
+def _fitted(classifier: Any, scores: Array, codes: Array) -> Any:
+    try:
+        return clone(classifier).fit(scores, codes)
+    except (IndexError, np.linalg.LinAlgError):
+        # scikit-learn's linear discriminants have no solution where scores are constant within each class. In the limit
+        # of a small variance the nearest class decides.
+        return KNeighborsClassifier(1).fit(scores, codes)
 
 
 def _as_columns(predicted: Array, n_columns: int) -> Array:

@@ -22,6 +22,9 @@ ROUNDING = 100 * float(np.finfo(float).eps)
 def inflation(train: Array, left_out: Array, weights: Array | None = None) -> Array:
     """Standard deviations of training values over those of left-out values, one per column; 1 for constant columns.
 
+    Left-out values that vary by rounding errors only, or not at all, count as if they varied by these: ratios are at
+    most about 1e13.
+
     Parameters
     ----------
     train, left_out : arrays of shape (n, q)
@@ -41,9 +44,9 @@ def inflation(train: Array, left_out: Array, weights: Array | None = None) -> Ar
     array([3.])
     """
     spread, left_spread = deviation(train, weights), deviation(left_out, weights)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = spread / left_spread
-    return np.where(spread > 0, ratio, 1.0)
+    varies = spread > 0
+    rounding = ROUNDING * np.max(np.abs(train), axis=0, initial=0.0)
+    return np.where(varies, spread, 1.0) / np.where(varies, np.maximum(left_spread, rounding), 1.0)
 
 
 def is_inflated(train: Array, left_out: Array, weights: Array | None = None) -> Array:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from preimage._finite import finite_result
 from preimage._typing import Array, Rows
 from preimage._warnings import warn_user
 from preimage.calibration import TrainingSpan, inflation, renormalize, transfer_function
@@ -126,7 +127,7 @@ class Orthogonal:
         """The correction for a model of `inputs`, which `steps` make of X, and the left-out values after it."""
         # Affine hulls: centred points lie in the linear span of the others, which would leave nothing outside.
         centered = inputs - inputs.mean(axis=0)
-        distances = left_out_distances(centered @ centered.T, affine=True)
+        distances = left_out_distances(finite_result(centered @ centered.T, inputs), affine=True)
         corrected = restore_lost_projection(left_out, constant, distances, gamma)
         return cls(steps, TrainingSpan(inputs, affine=True), gamma, constant), corrected
 
