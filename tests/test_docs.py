@@ -17,7 +17,7 @@ SOURCE = Path(preimage.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
 LABEL = re.compile(r"\(([A-Z]\d+[a-z]?)\)")
 # Pages whose code is a program of its own on any machine; those about clusters need one.
-RUNNABLE = ["guide.md", "extending.md", "../README.md"]
+RUNNABLE = ["guide.md", "extending.md", "shipping.md", "../README.md"]
 NOT_RUNNABLE = ["clusters.md"]
 
 

@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.svm import OneClassSVM
 
 from preimage._arrays import is_sparse
@@ -45,7 +46,7 @@ def check_loaded(value: Any) -> None:
 
 
 def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
-    """Ask an estimator of ours about a row of zeros, and raise ValueError if it cannot answer.
+    """Ask an estimator of ours, or a pipeline that ends in one, about a row of zeros: ValueError if it cannot answer.
 
     Arrays that fit together cannot all be compared one by one; a model whose parts do not fit fails here.
 
@@ -58,8 +59,7 @@ def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
         The arrays of the file.
     """
     d = getattr(model, "n_features_in_", None)
-    is_ours = type(model).__module__.startswith("preimage.") and hasattr(model, "fit")
-    if not is_ours or d is None or any(_takes_memory(part) or _takes_time(part) for part in parts):
+    if not _is_ours(model) or d is None or any(_takes_memory(part) or _takes_time(part) for part in parts):
         return
     methods = [name for name in ("predict", "decision_function", "predict_proba", "transform") if hasattr(model, name)]
     if d > MOST_COLUMNS_TRIED:
@@ -72,6 +72,11 @@ def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
                     getattr(model, name)(np.zeros((1, d)))
     except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
         raise ValueError(f"{type(model).__name__} of the file has parts that do not fit: {error}") from error
+
+
+def _is_ours(model: Any) -> bool:
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return type(last).__module__.startswith("preimage.") and hasattr(last, "fit")
 
 
 def _takes_memory(part: Any) -> bool:

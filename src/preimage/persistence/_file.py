@@ -119,6 +119,7 @@ def write(value: Any, path: str | os.PathLike) -> None:
 
 def read(path: str | os.PathLike) -> Any:
     """What `write` wrote; a ValueError that names the file for any other."""
+    path = os.fspath(path)  # numbers would be taken for open files
     try:
         check_is_file(path)
         with open(path, "rb") as file:

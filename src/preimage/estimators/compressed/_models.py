@@ -44,6 +44,7 @@ from preimage.estimators._bounded_fit import bounded_iterations
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
+from preimage.estimators.compressed._precision import in_final_precision
 from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
 from preimage.kernels import Precomputed
@@ -128,11 +129,11 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
             original.fit(X, y, **self._routed_to_fit(fit_params))
         folded = fold(original)
         folded.taken_in(folded.machine)  # which refuses what cannot become one machine
+        scaled = X
         for _, scaler in folded.front:
-            X = scaler.transform(X)
-        self._compress(folded, X, y)
+            scaled = scaler.transform(scaled)
         # Points are found on scaled inputs; scalers become part of the kernel once the machine is small.
-        self._adopt(replace(self.compression_, machine=folded.taken_in(self.machine_)))
+        self._compress(folded, scaled, y, unscaled=X)
         return self
 
     @property
@@ -225,8 +226,11 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         """The original, unfitted; not a copy, because every prediction asks for its tags."""
         return type(self)._default() if self.estimator is None else self.estimator
 
-    def _compress(self, folded: Folded, X: Rows | None, y: Targets | None) -> None:
-        """Make the machine of a fitted original small on the data X, y (which may be None), and adopt it."""
+    def _compress(self, folded: Folded, X: Rows | None, y: Targets | None, unscaled: Rows | None = None) -> None:
+        """Make the machine of a fitted original small on the data X, y (which may be None), and adopt it.
+
+        With `unscaled`, X before the scalers of the original, these become part of the machine.
+        """
         check_parameters(self)
         machine = folded.machine
         if machine.output.kind != self.kind:
@@ -256,10 +260,21 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
             shared=self.shared,
             rng=generator(self.random_state),
         )
-        small = _light(result.machine, self.dtype)
+        small = result.machine if unscaled is None else folded.taken_in(result.machine)
+        small = in_final_precision(small, self.dtype, self._usual_rows(small, machine, X, unscaled))
         # Steps that stay before the machine count on both sides.
         work_ratio = folded.work / (small.multiplications + folded.front_work)
         self._adopt(replace(result, machine=small, work_ratio=work_ratio))
+
+    def _usual_rows(
+        self, small: KernelMachine, original: KernelMachine, X: Rows | None, unscaled: Rows | None
+    ) -> Rows | None:
+        """Inputs like those that the model will get: the data, or else the points of the original."""
+        if unscaled is not None:
+            return None if self.dtype is None else check_points(self, unscaled, reset=True)
+        if X is not None or small.expansion.kernel.points_are_row_numbers:
+            return X
+        return original.expansion.points
 
     def _adopt(self, compression: Compression) -> None:
         self.compression_ = compression
@@ -615,19 +630,3 @@ def _labels(y: Targets | None, output: Any) -> np.ndarray | None:
                 f"{output.classes.tolist()[:20]}."
             )
     return y
-
-
-def _light(machine: KernelMachine, dtype: str | None) -> KernelMachine:
-    """The machine in its final precision, without what only the reduction needed."""
-    expansion, points = machine.expansion, None
-    if expansion.kernel.points_are_row_numbers:
-        points = expansion.points
-        expansion = Expansion(Precomputed(), points, expansion.coefficients)
-    change = lambda array: _final(array, dtype)
-    return replace(machine, expansion=expansion.converted(change, points), intercept=change(machine.intercept))
-
-
-def _final(array: Array, dtype: str | None) -> Array:
-    array = array if dtype is None else in_precision(array, np.dtype(dtype))
-    # Row-major where it can be: the order of additions, and so the last digits, depend on the layout.
-    return np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array

@@ -1,0 +1,75 @@
+"""Compressed machines in the precision that they keep."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from preimage._arrays import in_precision, itemsize, take_rows, to_numpy
+from preimage._typing import Array, Rows
+from preimage.feature_space import Expansion
+from preimage.kernels import Precomputed
+from preimage.machines import KernelMachine
+
+# How far a machine in single precision may be from the same in double, as a fraction of what its functions vary by.
+# Rounding takes a thousandth where coefficients are large; a tenth would change decisions that users count on.
+MOST_LOSS = 0.01
+# Rows on which the two are compared: precision that is lost is lost on most of them.
+N_ROWS = 256
+
+
+def in_final_precision(machine: KernelMachine, dtype: str | None, rows: Rows | None) -> KernelMachine:
+    """The machine in its final precision, without what only the reduction needed.
+
+    Parameters
+    ----------
+    machine : KernelMachine
+    dtype : {"float32", "float64"} or None
+        None keeps the one it has.
+    rows : array of shape (n, d) or None
+        Inputs of the kind that it will get, to see whether single precision has the digits for them.
+
+    Raises
+    ------
+    ValueError
+        If single precision has not.
+    """
+    expansion, points = machine.expansion, None
+    if expansion.kernel.points_are_row_numbers:
+        points = expansion.points
+        expansion = Expansion(Precomputed(), points, expansion.coefficients)
+    change = lambda array: _final(array, dtype)
+    with np.errstate(all="ignore"):  # numbers that single precision does not have are found below
+        small = replace(machine, expansion=expansion.converted(change, points), intercept=change(machine.intercept))
+    if dtype == "float32" and itemsize(machine.expansion.coefficients.dtype) == 8 and rows is not None:
+        _check_digits(machine, small, take_rows(rows, np.arange(min(N_ROWS, rows.shape[0]))))
+    return small
+
+
+def _check_digits(double: KernelMachine, single: KernelMachine, rows: Array) -> None:
+    with np.errstate(all="ignore"):
+        narrow = in_precision(rows, np.dtype(np.float32))
+        try:
+            expected = to_numpy(double(in_precision(rows, np.dtype(np.float64))))
+            found = to_numpy(single(narrow)).astype(np.float64)
+        except ValueError:  # of numbers beyond the range
+            expected = found = np.full((1, 1), np.nan)
+        loss = np.max(np.abs(found - expected), axis=0)
+        loss /= np.maximum(np.ptp(expected, axis=0), np.abs(expected).max(axis=0) * np.finfo(np.float32).eps)
+    if np.all(loss <= MOST_LOSS):
+        return
+    what = (
+        f"its functions change by {100 * np.max(loss):.2g} % of what they vary by"
+        if np.all(np.isfinite(loss))
+        else "its numbers are beyond 3.4e38, where single precision ends, or below 1e-38"
+    )
+    raise ValueError(
+        f"This machine cannot be compressed to dtype='float32': {what}. Leave dtype out for double precision, or fit "
+        "the original on inputs and targets of the size of one: StandardScaler and TransformedTargetRegressor scale "
+        "them."
+    )
+
+
+def _final(array: Array, dtype: str | None) -> Array:
+    array = array if dtype is None else in_precision(array, np.dtype(dtype))
+    # Row-major where it can be: the order of additions, and so the last digits, depend on the layout.
+    return np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array
