@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def test_older_spellings_still_work(table, tmp_path):
         (DataError("no rows"), 1, "Error: no rows"),
         (UsageError("two options"), 2, "Error: two options"),
         (FileError("no file"), 3, "Error: no file"),
-        (PermissionError(13, "Permission denied", "x.csv"), 3, "x.csv: Permission denied."),
+        (PermissionError(13, "Permission denied", "x.csv"), 3, "Error: x.csv: Permission denied."),
         (KeyboardInterrupt(), 130, "Interrupted; nothing was written."),
         (BrokenPipeError(), 141, ""),
         (MemoryError(), 1, "not enough memory"),
@@ -156,9 +157,23 @@ MAIN = "import sys; from preimage.cli import main; sys.argv = ['preimage', *sys.
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGPIPE to imitate")
 def test_a_reader_that_has_gone_ends_a_command_quietly():
-    command = [sys.executable, "-c", MAIN, "--help"]
+    command = [sys.executable, "-c", MAIN, "embed", "--help"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     child.stdout.close()
     assert child.stderr.read() == ""
     child.stderr.close()
     assert child.wait() == ExitCode.PIPE_CLOSED
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_odd_terminals_get_what_they_can_show():
+    """A full disk, a terminal without Greek, and closed streams."""
+    script = """
+        "$@" --version > /dev/full; echo $?
+        PYTHONIOENCODING=ascii:strict "$@" embed --help > /dev/null; echo $?
+        "$@" --version >&- ; echo $?
+    """
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", sys.executable, "-c", MAIN], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["3", "0", "0"] and done.stderr == "Error: No space left on device.\n"

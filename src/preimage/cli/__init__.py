@@ -3,12 +3,16 @@
 import os
 import signal
 import sys
+from io import TextIOWrapper
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line, or say what to install."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # terminals without γ or ± show ? instead
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill also removes temporary files
     try:
         from preimage.cli._app import app
@@ -37,12 +41,13 @@ def _fail(error: Exception) -> None:
 
 
 def _flush() -> None:
-    """Write what is left for a reader of our output, who may have gone."""
+    """Write what is left for a reader of our output, who may have gone, or whose disk may be full."""
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
         from preimage.cli._console import drop_output
         from preimage.cli._errors import ExitCode
 
         drop_output()
-        raise SystemExit(ExitCode.PIPE_CLOSED) from None
+        raise SystemExit(ExitCode.PIPE_CLOSED if isinstance(error, BrokenPipeError) else ExitCode.FILE) from None

@@ -73,8 +73,8 @@ def described(error: Exception) -> tuple[str, ExitCode]:
     if isinstance(error, CommandError):
         return "\n    ".join([f"Error: {text}", *error.program]), error.exit_code
     if isinstance(error, OSError):
-        named = error.filename is not None and error.strerror is not None
-        return f"Error: {os.fsdecode(error.filename)}: {error.strerror}." if named else f"Error: {text}", ExitCode.FILE
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"Error: {text if error.strerror is None else f'{where}{error.strerror}.'}", ExitCode.FILE
     if isinstance(error, MemoryError):
         what = "" if text == "MemoryError" else f"{text} "
         return f"Error: there is not enough memory. {what}{FOR_LESS_MEMORY}", ExitCode.NOT_POSSIBLE
@@ -91,7 +91,7 @@ def is_typers(error: Exception) -> bool:
 
 def drop_output() -> None:
     """Write what is left in buffers nowhere, so that the interpreter does not complain at its end."""
-    with suppress(OSError, ValueError):  # streams without a file, as in tests
+    with suppress(OSError, ValueError, AttributeError):  # streams without a file, as in tests
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

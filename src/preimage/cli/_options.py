@@ -130,8 +130,9 @@ Gamma = Annotated[
     Any,
     typer.Option(
         parser=gamma,
-        metavar="auto|median|scale|pN|NUMBER",
-        help="γ of the kernel, for the Gaussian exp(-γ|x-y|²); median, pN: 1 / median or percentile N of |x-y|².",
+        metavar="RULE|NUMBER",
+        help="γ of the kernel exp(-γ|x-y|²): a number, or a rule: auto, scale, median or pN (1 / median or percentile "
+        "N of |x-y|²).",
     ),
 ]
 Width = Annotated[Any, typer.Option("--width", parser=gamma_of_width, hidden=True, help="1/γ.")]
@@ -143,7 +144,7 @@ Landmarks = Annotated[
         help="Points that carry the model; auto: none up to 20,000 rows, else 1,000; none: exact, in memory.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of what is random.")]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is random.")]
 OutputFormat = Annotated[
     Any,
     typer.Option(parser=output_format, metavar="FORMAT", help="Format of the output, if its suffix does not say it."),

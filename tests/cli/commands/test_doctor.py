@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -75,3 +76,15 @@ def test_a_folder_that_is_no_folder_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "file" / "below"))
     text = run()
     assert "not a directory" in text and "NOT writable" in text
+
+
+def test_devices_are_named_with_their_memory(monkeypatch):
+    cuda = SimpleNamespace(
+        is_available=lambda: True,
+        device_count=lambda: 1,
+        get_device_name=lambda number: "A fast device",
+        mem_get_info=lambda number: (3 * 10**9, 8 * 10**9),
+    )
+    monkeypatch.setattr(_doctor.importlib.util, "find_spec", lambda name: object() if name == "torch" else None)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    assert "torch: A fast device, 3.0 of 8.0 GB free" in run()

@@ -52,7 +52,10 @@ def compress_command(
     ] = None,
     method: Annotated[
         Literal["auto", "distill", "refine", "construct", "select", "select_l1"],
-        typer.Option(help="distill: function values on the data; refine, construct: new points; select: a subset."),
+        typer.Option(
+            metavar="NAME",
+            help="auto; distill: values on the data; refine, construct: new points; select, select_l1: a subset.",
+        ),
     ] = "auto",
     float32: Annotated[bool, typer.Option("--float32", help="Single precision: half the size.")] = False,
     plot: _options.Plot = None,

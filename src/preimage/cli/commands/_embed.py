@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import typer
 
@@ -53,18 +53,20 @@ def embed_command(
     input: Annotated[Path, typer.Argument(metavar="INPUT", help=f"A table of any size: {SOURCE_FORMATS}.")],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Where the coordinates go: .npy, .csv or .parquet.")],
     components: _options.Components = "10",
-    kernel: Annotated[Kernel, typer.Option(help="Kernel.")] = "rbf",
+    kernel: Annotated[Kernel, typer.Option(metavar="NAME", help=f"One of {', '.join(get_args(Kernel))}.")] = "rbf",
     gamma: _options.Gamma = AUTO,
-    degree: Annotated[int, typer.Option(min=1, help="Degree of the polynomial kernel.")] = 3,
-    coef0: Annotated[float, typer.Option(help="Constant of the polynomial kernel.")] = 1.0,
+    degree: Annotated[int, typer.Option(min=1, metavar="N", help="Degree of the polynomial kernel.")] = 3,
+    coef0: Annotated[float, typer.Option(metavar="NUMBER", help="Constant of the polynomial kernel.")] = 1.0,
     landmarks: _options.Landmarks = "500",
-    method: Annotated[Method, typer.Option(help="How landmarks are chosen.")] = "auto",
+    method: Annotated[
+        Method, typer.Option(metavar="NAME", help=f"How landmarks are chosen: {', '.join(get_args(Method))}.")
+    ] = "auto",
     model: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Fit nothing: use a KernelPCA of --save-model or of its save(FILE)."),
     ] = None,
     save_model: Annotated[
-        Path | None, typer.Option(metavar="FILE.safetensors", help="Where the model goes; preimage.load reads it.")
+        Path | None, typer.Option(metavar="FILE", help="Where the model goes, .safetensors; preimage.load reads it.")
     ] = None,
     chunk_rows: _options.ChunkRows = None,
     resume: _options.Resume = True,

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from preimage._typing import Array
-from preimage.cli._console import DataError, one_line
+from preimage.cli._console import one_line
+from preimage.cli._errors import DataError, UsageError
 from preimage.cli.tables._files import Dataset
 from preimage.estimators import compress
 
@@ -35,7 +36,7 @@ def small_model(model: Any, data: Dataset | None, wish: Wish) -> tuple[Any, Arra
     """The model on few points, and its inputs and labels in the order that the model wants."""
     X, y = (None, None) if data is None else (_inputs(model, data), _labels(model, data))
     if X is None and wish.n_points is None and wish.tolerance is None:
-        raise DataError("Give --points N, or --data FILE on which to find the smallest number of points.")
+        raise UsageError("Give --points N, or --data FILE on which to find the smallest number of points.")
     try:
         with _without_name_warnings():
             small = compress(
