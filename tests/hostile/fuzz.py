@@ -4,8 +4,9 @@ Question: is there input on which the library answers with a number that is not 
 users, a warning of NumPy, no answer at all, or on which it changes what it was given?
 
 Set-up: workers draw descriptions of problems with Hypothesis, run them and judge every call (`hostile_judge.py`).
-Findings are grouped by cause; the first of each is made shorter. One line per cause is printed at the end, and one
-description is saved per cause, which `--replay` runs again.
+Findings are grouped by cause; the first of each is made shorter. One description per cause is printed at the end and
+saved in `examples.jsonl`; `--replay` runs it again. What is mended goes to `tests/hostile/examples.jsonl`, which the
+suite runs.
 
 Observe: "0 findings". Needs NumPy, SciPy, scikit-learn, hypothesis and the library; pandas where it is installed.
 """
@@ -60,11 +61,11 @@ def main():
 
 def _write(report, output):
     """All that is known so far, so that a run that is ended from outside leaves it."""
-    (output / "examples").mkdir(parents=True, exist_ok=True)
+    output.mkdir(parents=True, exist_ok=True)
     (output / "report.json").write_text(json.dumps(report, indent=1))
     (output / "failures.txt").write_text(_as_text(report))
-    for group in report["findings"]:
-        (output / "examples" / (_file_name(group["cause"]) + ".json")).write_text(json.dumps(group, indent=1) + "\n")
+    lines = [json.dumps({"cause": group["cause"], "problem": group["problem"]}) for group in report["findings"]]
+    (output / "examples.jsonl").write_text("".join(line + "\n" for line in lines))
 
 
 def _options():
@@ -73,8 +74,8 @@ def _options():
     parser.add_argument("--jobs", default="auto", help="worker processes; auto: one per core")
     parser.add_argument("--seed", type=int, help="default: the time")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="estimators or functions")
-    parser.add_argument("--output", default="fuzz", metavar="DIR", help="for report.json, failures.txt and examples")
-    parser.add_argument("--replay", metavar="FILE", help="run one saved example, or a description as JSON, and stop")
+    parser.add_argument("--output", default="fuzz", metavar="DIR", help="for report.json, failures.txt and examples.jsonl")
+    parser.add_argument("--replay", metavar="EXAMPLES", help="run a file of examples, or one description as JSON, and stop")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--current", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -84,14 +85,16 @@ def _replay(text):
     from hostile_problem import Problem
     from hostile_run import run
 
-    path = Path(text)
-    values = json.loads(path.read_text() if text.endswith(".json") else text)
-    problem = Problem.from_json(values.get("problem", values))
-    findings = run(problem)
-    print(problem)
-    for finding in findings:
-        print(f"\n{finding.kind} in {finding.call}: {finding.cause}\n{finding.message}")
-    return 1 if findings else 0
+    lines = [text] if text.startswith("{") else Path(text).read_text().splitlines()
+    total = 0
+    for values in map(json.loads, lines):
+        problem = Problem.from_json(values.get("problem", values))
+        findings = run(problem)
+        total += len(findings)
+        print(f"{len(findings)} findings: {problem}")
+        for finding in findings:
+            print(f"\n{finding.kind} in {finding.call}: {finding.cause}\n{finding.message}\n")
+    return 1 if total else 0
 
 
 def _work(options):
@@ -235,10 +238,6 @@ class Worker:
 
     def errors(self):
         return self.err.read_text(errors="replace")
-
-
-def _file_name(cause):
-    return re.sub(r"[^a-z0-9]+", "-", cause.lower()).strip("-")[:90]
 
 
 def _as_text(report):

@@ -68,6 +68,8 @@ def _csr_unsorted(values):
 def _csr_zeros(values):
     """CSR that stores every entry, zeros too, with 64-bit indices."""
     n, d = values.shape
+    if d == 0:
+        return sp.csr_array(values)
     indices, indptr = np.tile(np.arange(d, dtype=np.int64), n), np.arange(0, n * d + 1, d, dtype=np.int64)
     return sp.csr_array((values.ravel().copy(), indices, indptr), shape=(n, d))
 
@@ -77,11 +79,15 @@ def _frame(values):
 
 
 def _mixed_frame(values):
-    """Columns of different types: doubles, single precision, nullable."""
+    """Columns of different types: doubles, single precision, nullable; text and objects stay what they are."""
+    frame = _frame(values)
+    if values.dtype.kind not in "fiub":
+        return frame
     kinds = ["float64", "float32", "Float64"] if values.dtype.kind == "f" else [values.dtype, "Int64", "float64"]
-    with np.errstate(over="ignore"):
-        frame = _frame(values)
-        columns = {name: frame[name].astype(kinds[j % 3]) for j, name in enumerate(frame.columns)}
+    columns = {}
+    for j, name in enumerate(frame.columns):
+        single = kinds[j % 3] == "float32"
+        columns[name] = typed(values[:, j], "float32") if single else frame[name].astype(kinds[j % 3])
     return pd.DataFrame(columns)
 
 

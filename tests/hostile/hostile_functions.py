@@ -109,7 +109,7 @@ def _pairs(test):
 FUNCTIONS = {
     "preimage.compress": _compressed,
     "preimage.inflation_report": lambda i: preimage.inflation_report(i.option("estimator"), i.X, i.y, n_permutations=5),
-    "calibration.compare_decisions": lambda i: calibration.compare_decisions({"b": i.A[:, :1]}, -i.A[:, :1], i.y, i.w),
+    "calibration.compare_decisions": lambda i: calibration.compare_decisions({"b": i.A[:, 0]}, -i.A[:, 0], i.y, i.w),
     "calibration.dependence_test": lambda i: _pairs(calibration.dependence_test(i.A, 20, rng=0)),
     "calibration.inflation": lambda i: calibration.inflation(i.A, i.A[::-1] / 2, i.w),
     "calibration.leave_one_out": lambda i: calibration.leave_one_out(

@@ -167,6 +167,8 @@ def _of_traceback(tb):
 
 def kind_of_error(error, is_finite):
     """Empty for a refusal: an error that the library, or scikit-learn below it, raises on purpose and explains."""
+    if isinstance(error, MemoryError) and "max_memory" in str(error):  # the budget that the user gave
+        return ""
     if isinstance(error, np.linalg.LinAlgError) or not isinstance(error, CLEAR):
         return "raw error"
     last = traceback.extract_tb(error.__traceback__)[-1]

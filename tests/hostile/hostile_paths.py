@@ -5,7 +5,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent
-EXAMPLES = HERE / "examples"
+EXAMPLES = HERE / "examples.jsonl"
 
 for folder in (HERE, TESTS, TESTS / "net"):
     if str(folder) not in sys.path:

@@ -1,6 +1,7 @@
 """A short run of the fuzzer, the problems that it found before, and that it knows all there is to call."""
 
 import inspect
+import json
 import time
 
 import hostile_paths
@@ -27,10 +28,13 @@ def test_hostile_problems_end_in_a_finite_result_or_a_clear_error(first):
     assert not found, "\n\n".join(found)
 
 
-@pytest.mark.parametrize("path", sorted(hostile_paths.EXAMPLES.glob("*.json")), ids=lambda path: path.stem)
-def test_what_was_found_once_stays_mended(path):
-    findings = run(Problem.from_json(path.read_text()))
-    assert not findings, "\n\n".join(finding.cause for finding in findings)
+EXAMPLES = [json.loads(line) for line in hostile_paths.EXAMPLES.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[example["cause"] for example in EXAMPLES])
+def test_what_was_found_once_stays_mended(example):
+    findings = run(Problem.from_json(example["problem"]))
+    assert not findings, "\n\n".join(f"{finding.cause}\n{finding.message}" for finding in findings)
 
 
 def test_every_public_function_is_called_or_left_out_for_a_reason():
