@@ -74,8 +74,12 @@ def _options():
     parser.add_argument("--jobs", default="auto", help="worker processes; auto: one per core")
     parser.add_argument("--seed", type=int, help="default: the time")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="estimators or functions")
-    parser.add_argument("--output", default="fuzz", metavar="DIR", help="for report.json, failures.txt and examples.jsonl")
-    parser.add_argument("--replay", metavar="EXAMPLES", help="run a file of examples, or one description as JSON, and stop")
+    parser.add_argument(
+        "--output", default="fuzz", metavar="DIR", help="for report.json, failures.txt and examples.jsonl"
+    )
+    parser.add_argument(
+        "--replay", metavar="EXAMPLES", help="run a file of examples, or one description as JSON, and stop"
+    )
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--current", help=argparse.SUPPRESS)
     return parser.parse_args()
