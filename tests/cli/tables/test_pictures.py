@@ -1,5 +1,7 @@
 """Pictures come back in their kind, mode, depth and names; what cannot is refused with the file's name."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -312,3 +314,23 @@ def test_memory_is_counted_before_pixels_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(_pictures, "values_of", lambda image: pytest.fail("pixels were read"))
     with pytest.raises(FileError, match=r"4 pictures of 105 values; .* are free"):
         read_pictures(folder)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+@pytest.mark.parametrize(
+    ("kind", "suffix"),
+    [("RGB", ".png"), ("P see-through", ".png"), ("RGB", ".jpg"), ("I;16", ".tif"), ("F", ".tif"), ("1", ".tif")],
+)
+def test_mutilated_pictures_are_read_or_refused(tmp_path, kind, suffix):
+    rng = np.random.default_rng(0)
+    file = filled(tmp_path / "in", kind, suffix, count=1) / f"picture 0{suffix}"
+    whole = file.read_bytes()
+    for _ in range(40):
+        first, last = sorted(rng.integers(0, len(whole), size=2))
+        flipped = bytearray(whole)
+        flipped[first] = rng.integers(256)
+        file.write_bytes([whole[:first], whole[:first] + whole[last:], bytes(flipped)][rng.integers(3)])
+        with suppress(FileError):
+            values, pictures = read_pictures(file)
+            assert np.isfinite(values).all()
+            pictures.write_file(tmp_path / f"out{suffix}", values)
