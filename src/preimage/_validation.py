@@ -137,6 +137,8 @@ def check_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, 
         X = all_rows(type(estimator).__name__, X, getattr(estimator, "max_memory", None))
     if _is_plainly_right(X, min_samples) and _has_known_columns(estimator, X, reset):
         return X
+    if isinstance(X, (list, tuple)):
+        X = np.asarray(X)  # of which scikit-learn says better what is wrong, such as complex numbers
     with unwarned():  # numbers of more digits, or larger than any float64, are refused as infinite
         checked = validate_data(
             estimator,

@@ -143,3 +143,15 @@ def test_weights_are_repetitions(d, ridge):
     repeated = PenalizedFisher(np.repeat(X, times, axis=0)).directions(np.repeat(codes, times), 3, ridge)
     for mine, theirs in zip(PenalizedFisher(X, times.astype(float)).directions(codes, 3, ridge), repeated):
         np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-150, 1e150, 1e300])
+def test_data_of_any_size_have_the_same_variates(factor):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(30, 4)), np.arange(30) % 3
+    X[codes == 1] += 2
+    ratios, _, means = PenalizedFisher(X).directions(codes, 3, 0.0)
+    large_ratios, W, large_means = PenalizedFisher(factor * X).directions(codes, 3, 0.0)
+    np.testing.assert_allclose(large_ratios, ratios, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(large_means), np.abs(means), rtol=1e-9, atol=1e-9)
+    assert np.isfinite(W).all()

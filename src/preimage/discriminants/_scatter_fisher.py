@@ -77,8 +77,8 @@ class PointCoordinates:
 
         Kernel values have the error ε‖φ‖², whitened coordinates √m times as much over √λ, and λ ≥ 4 ε λ₁ ≥ 4 ε‖φ‖².
         """
-        size, unit = float(np.max(np.abs(np.diagonal(self.gram)))), epsilon(self.gram.dtype)
-        return self.weights.sum() * (unit * size) ** 2 if self.values is None else unit * size
+        size, unit = np.max(np.abs(np.diagonal(self.gram))), epsilon(self.gram.dtype)
+        return float(self.weights.sum() * (unit * size) ** 2 if self.values is None else unit * size)
 
     @property
     def factor(self) -> Array | None:
@@ -216,7 +216,7 @@ class ScatterFisher:
     @cached_property
     def _rounding(self) -> float:
         """What rounding errors of kernel values add to a scatter."""
-        return self.coordinates.rounding * self.moments.count * float(np.max(self.scale)) ** 2
+        return float(self.coordinates.rounding * self.moments.count * np.max(self.scale) ** 2)
 
     @property
     def _has_signal(self) -> bool:

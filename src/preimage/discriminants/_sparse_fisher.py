@@ -9,6 +9,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
+from preimage._finite import refuse_overflowing_fit
 from preimage._typing import Array
 from preimage._warnings import ignored_of_others, warn_user
 from preimage.discriminants._scatter_fisher import ScatterFisher
@@ -110,6 +111,8 @@ def sparse_fisher_path(noise: Array, contrast: Array, max_nonzero: int | None = 
     >>> path.n_nonzero, path.coefficients[:, 0]
     (array([1, 2]), array([0.5, 0. ]))
     """
+    for values in (noise, contrast):
+        refuse_overflowing_fit("scatter of kernel values", values)
     if contrast @ contrast <= (SAME**2) * np.trace(noise):
         raise ValueError(
             "Two classes have the same mean in feature space, so no sparse discriminant tells them apart. Another "

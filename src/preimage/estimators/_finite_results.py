@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import Any
 
@@ -126,7 +127,14 @@ def _looked_at(estimator: Any, result: Any, rows: Rows, name: str) -> Any:
             if isinstance(model, FiniteResults):
                 _look_at_fit(model, rows)
         return result
-    values = getattr(result, "points", result)  # of a `PreimageResult`
+    if hasattr(result, "points"):  # of a `PreimageResult`
+        values = result.points
+    elif is_dataclass(result):
+        for field in fields(result):
+            _looked_at(estimator, getattr(result, field.name), None, name)
+        return result
+    else:
+        values = result
     try:
         finite_result(values, who=name)
     except ValueError:  # what was fitted is looked for only now

@@ -27,6 +27,7 @@ from preimage._arrays import (
     to_dense,
     to_numpy,
 )
+from preimage._finite import finite_result
 from preimage._linalg import orthonormal_factor
 from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress
@@ -334,7 +335,7 @@ class KernelKMeans(
 
         distances = to_numpy(in_memory(self._map(smallest, X))).astype(np.float64)
         weights = self._weights(sample_weight, distances.shape[0])
-        return -float(weights @ distances**2)
+        return -float(weights @ finite_result(distances**2, X))
 
     def cluster_preimages(self) -> Array:
         r"""Inputs whose images are nearest to the centres, shape (n_clusters, d).

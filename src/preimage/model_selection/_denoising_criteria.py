@@ -61,7 +61,7 @@ class SteinEstimate(ErrorEstimate):
         self, noisy: Array, deviation: float, rng: np.random.Generator, variances: Array | None = None
     ) -> None:
         self.noisy = noisy
-        self.variance = deviation**2 if variances is None else float(np.mean(variances))
+        self.variance = float(np.square(deviation) if variances is None else np.mean(variances))
         self.weights = None if variances is None else from_numpy(variances / self.variance, noisy)
         self.probe = from_numpy(rng.choice([-1.0, 1.0], size=noisy.shape), noisy)
         # A finite difference of the size of the noise averages over kinks of the solver.

@@ -478,8 +478,10 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         error = columns["error"]
         if not np.isfinite(error).any():
             raise ValueError("No candidate has a finite error; does the noise function return finite values?")
+        # A candidate without a finite error is the worst.
+        error = columns["error"] = np.where(np.isfinite(error), error, np.finfo(np.float64).max)
         self.cv_results_ = {**columns, "mean_test_score": -error}
-        self.best_index_ = int(np.nanargmin(error))
+        self.best_index_ = int(np.argmin(error))
         self.best_error_ = float(error[self.best_index_])
         self.best_score_ = -self.best_error_
         self.best_params_ = self._params(self.best_index_)

@@ -394,6 +394,8 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
 def automatic_guard(y: Targets) -> LinearDiscriminantAnalysis | None:
     """A linear discriminant where y has classes that it can learn from most of their rows; else None."""
     y = None if y is None else np.asarray(y)
+    if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
+        return None  # missing values are no classes
     if y is None or y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
         return None
     counts = np.unique(y, return_counts=True)[1]
