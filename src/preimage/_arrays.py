@@ -74,6 +74,8 @@ def as_points(X: Rows) -> Array:
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if not array_api_compat.is_array_api_obj(X):
         X = np.asarray(X)
+    if "complex" in str(X.dtype):
+        raise ValueError(f"Kernels here take real numbers; got {X.dtype}. Pass real and imaginary parts as columns.")
     xp = array_namespace(X)
     with np.errstate(over="ignore"):  # numbers of more than double precision
         return xp.astype(X, floating_type(X), copy=False)

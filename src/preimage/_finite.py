@@ -1,15 +1,21 @@
 """Results that are not finite numbers: how they are noticed, and what is said about them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
+import array_api_compat
 import numpy as np
 from scipy.sparse.linalg import ArpackError
 
 from preimage._arrays import array_namespace, is_chunked, is_foreign, is_sparse, itemsize, to_numpy
 from preimage._typing import Array, Rows
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Entries up to which finite values are looked for one by one: below it the call costs more than the work. A sum over
 # more entries is faster, and is not finite if one of them is not; where it overflows by itself, the slow check decides.
@@ -20,8 +26,10 @@ LOG_OF_NOTHING = float(np.log(np.finfo(np.float64).tiny))
 
 REMEDY = "Scale the inputs (StandardScaler), choose a bounded kernel such as the Gaussian, a lower degree or gamma"
 
+# What is said of calculations that no public method or function has begun.
+NOBODY = "This calculation"
 # The public method that works at present, as "KernelPCA.transform", for messages of what it calls.
-_method: ContextVar[str] = ContextVar("method", default="This calculation")
+_method: ContextVar[str] = ContextVar("method", default=NOBODY)
 
 
 def current_method() -> str:
@@ -45,8 +53,52 @@ def working_method(name: str) -> Iterator[None]:
             f"{name} cannot decompose a matrix that the data lead to ({str(error).rstrip('.')}): its numbers overflow, "
             f"or differ by rounding errors only. {REMEDY}."
         ) from error
+    except ArithmeticError as error:  # of numbers that are no arrays: overflow, division by zero
+        raise ValueError(f"{name} leaves the range of floating numbers ({error}). {REMEDY}.") from error
     finally:
         _method.reset(token)
+
+
+def gives_finite_numbers(*may_be_infinite: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a public function answer with finite numbers, or with an error that says what to do; never with warnings.
+
+    `may_be_infinite` names the attributes of its result that are documented to be infinite or NaN. Called by another
+    public function or method, which looks at its own result, the function is left alone.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def answering(*arguments: P.args, **options: P.kwargs) -> R:
+            if _method.get() != NOBODY:
+                return function(*arguments, **options)
+            with working_method(function.__qualname__):
+                result = function(*arguments, **options)
+            if not all(is_finite(np.asarray(values)) for values in _numbers_in(result, may_be_infinite)):
+                raise ValueError(
+                    f"{function.__qualname__} gives numbers that are not finite: inputs, or values of the kernel, "
+                    f"leave the range of floating numbers. {REMEDY}."
+                )
+            return result
+
+        return answering
+
+    return decorate
+
+
+def _numbers_in(result: Any, may_be_infinite: tuple[str, ...]) -> Iterator[Array]:
+    """Floating numbers of a result: of an array, a number, a collection of them, or a value with such fields."""
+    is_array = is_sparse(result) or array_api_compat.is_array_api_obj(result)
+    if isinstance(result, float) or (is_array and _is_floating(result)):
+        yield to_numpy(result) if is_sparse(result) or is_foreign(result) else result
+    elif isinstance(result, (tuple, list)):
+        for part in result:
+            yield from _numbers_in(part, may_be_infinite)
+    elif isinstance(result, dict):
+        yield from _numbers_in(list(result.values()), may_be_infinite)
+    elif is_dataclass(result) and not isinstance(result, type):
+        for field in fields(result):
+            if field.name not in may_be_infinite:
+                yield from _numbers_in(getattr(result, field.name), may_be_infinite)
 
 
 def is_finite(values: Array) -> bool:

@@ -33,6 +33,7 @@ MAY_BE_INFINITE = {
     r"landmarks_?\.(residual_trace|residual_bound|standard_error)$": "NaN where no row estimates it",
     r"geometry.log_volume_element the result$": "minus infinity where volumes vanish",
     r"geometry.mercer_report .*margin$": "NaN where there is no margin to tell",
+    r"inflation_report the result\.dependence\.(information|p_values)$": "NaN on the diagonal",
     r"model_selection.fdr_threshold the result$": "infinite where nothing counts",
     r"model_selection.pr_curve the result\.(maps|map_reproducibility)": "NaN for maps that one value has not",
 }

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import norm, rankdata
 
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array
-from preimage.calibration._samples import deviation, quantiles
+from preimage.calibration._samples import check_masses, check_sample, deviation, quantiles
 
 # Bandwidth of smoothed recalls, in standard deviations times n^(−1/5): Silverman's rule for normal data. Ten times
 # larger would count every decision as half right.
@@ -77,6 +78,7 @@ def margins_of(values: Array, codes: Array) -> Array:
     return values[rows, codes] - others.max(axis=1)
 
 
+@gives_finite_numbers()
 def compare_decisions(
     candidates: dict[str, Array],
     baseline: Array,
@@ -121,8 +123,20 @@ def compare_decisions(
     True
     """
     check_scoring(scoring)
+    who = "compare_decisions"
+    codes = np.asarray(codes)
+    baseline = check_sample(who, "baseline", baseline, least=1)
+    candidates = {name: check_sample(who, name, margins) for name, margins in candidates.items()}
+    odd = [each.shape for each in (codes, *candidates.values()) if each.shape != baseline.shape]
+    if odd:
+        raise ValueError(f"{who} needs a class and margins for each of {baseline.size} rows; got shape {odd[0]}.")
+    masses = check_masses(who, weights, codes.size)
+    weights = np.ones(codes.size) if masses is None else masses
+    if not weights.all():  # rows that do not count
+        counted = weights > 0
+        baseline, codes, weights = baseline[counted], codes[counted], weights[counted]
+        candidates = {name: margins[counted] for name, margins in candidates.items()}
     present = np.unique(codes)
-    weights = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
     base, base_influence = _smoothed_score(baseline, codes, present, weights, scoring)
     out = {}
     for name, margins in candidates.items():

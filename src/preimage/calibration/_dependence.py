@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import xlogy
 
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array
 
 # Counts of this many permutations of one pair are held at once: a few MB for a thousand rows.
@@ -42,6 +43,7 @@ class DependenceTest:
         return f"DependenceTest({self.n_rejected} of {self.n_pairs} pairs rejected at level {self.level:g})"
 
 
+@gives_finite_numbers("information", "p_values")
 def dependence_test(
     scores: Array,
     n_permutations: int = 1000,
@@ -112,6 +114,7 @@ def dependence_test(
 
 def _equal_width_codes(column: Array, bins: int) -> Array:
     """The bin of each value, bins of equal width from the smallest to the largest."""
+    column = column / 4 if np.abs(column).max() > np.finfo(float).max / 4 else column  # their span would overflow
     low, span = column.min(), np.ptp(column)
     if not span > 0:
         return np.zeros(len(column), dtype=np.intp)

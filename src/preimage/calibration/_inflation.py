@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array
-from preimage.calibration._samples import count, deviation, mean
+from preimage.calibration._samples import check_masses, check_table, count, deviation, mean
 
 # Inflation counts from this factor on, and beyond this many of its standard errors: one in forty components without
 # inflation would pass the second test alone.
@@ -19,6 +20,7 @@ STEADY_ERRORS = 3.0
 ROUNDING = 100 * float(np.finfo(float).eps)
 
 
+@gives_finite_numbers()
 def inflation(train: Array, left_out: Array, weights: Array | None = None) -> Array:
     """Standard deviations of training values over those of left-out values, one per column; 1 for constant columns.
 
@@ -43,6 +45,13 @@ def inflation(train: Array, left_out: Array, weights: Array | None = None) -> Ar
     >>> inflation(3 * values, values)
     array([3.])
     """
+    train, left_out = check_table("inflation", "train", train), check_table("inflation", "left_out", left_out)
+    if train.shape != left_out.shape:
+        raise ValueError(
+            f"inflation compares the same values in two models; `train` has shape {train.shape}, `left_out` has shape "
+            f"{left_out.shape}."
+        )
+    weights = check_masses("inflation", weights, len(train))
     spread, left_spread = deviation(train, weights), deviation(left_out, weights)
     varies = spread > 0
     rounding = ROUNDING * np.max(np.abs(train), axis=0, initial=0.0)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from preimage._arrays import to_dense
+from preimage._arrays import as_points, in_double, to_dense
+from preimage._finite import gives_finite_numbers
 from preimage._linalg import match, matched, numerical_rank, rank_tolerance
 from preimage._typing import Array, Rows
 from preimage.calibration._downdate import Downdate
@@ -62,6 +63,7 @@ class LeaveOneOut:
         return self._folds.scores(n)
 
 
+@gives_finite_numbers()
 def leave_one_out(
     gram: Array,
     n_components: int | None = None,
@@ -133,6 +135,7 @@ def leave_one_out(
     return _from_spectrum(values, vectors, n_components, centered, method, weights)
 
 
+@gives_finite_numbers()
 def linear_leave_one_out(
     X: Rows, n_components: int | None = None, *, centered: bool = True, method: str = "exact"
 ) -> LeaveOneOut:
@@ -150,12 +153,18 @@ def linear_leave_one_out(
     LeaveOneOut
     """
     _check(method, n_components)
-    X = np.asarray(to_dense(X), dtype=np.float64)
+    X = in_double(to_dense(as_points(X)))
     if X.ndim != 2 or len(X) < 3:
         raise ValueError(f"linear_leave_one_out needs 3 rows at least, in an array of shape (n, d); got {X.shape}.")
     if not np.isfinite(X).all():
         raise ValueError("linear_leave_one_out needs finite numbers; X contains NaN or infinity.")
     size = float(np.linalg.norm(X))  # of what was subtracted too: its rounding errors are no axis
+    largest = float(np.abs(X).max(initial=0.0))
+    if largest and not np.finfo(float).tiny < largest * largest < size * size * 2 < np.inf:
+        raise ValueError(
+            f"linear_leave_one_out squares its numbers, and the square of its largest entry, {largest:.3g}, leaves "
+            "the range of floating numbers. Divide X by that entry; scores are divided by it as well."
+        )
     X = X - X.mean(axis=0) if centered else X
     if method == "refit":
         return leave_one_out(X @ X.T, n_components, centered=centered, method=method)

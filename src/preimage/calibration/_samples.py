@@ -26,6 +26,31 @@ def check_pairs(caller: str, x: Array, y: Array) -> tuple[Array, Array]:
     return x, y
 
 
+def check_table(caller: str, name: str, values: Array, least: int = 1) -> Array:
+    """Values as a float64 array of two dimensions: finite, with at least `least` rows."""
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 2 or len(values) < least:
+        raise ValueError(
+            f"{caller} needs `{name}` of shape (n, q) with {least} row(s) at least; got shape {values.shape}."
+        )
+    if not np.isfinite(values).all():
+        raise ValueError(f"{caller} needs finite numbers; `{name}` has NaN or infinity.")
+    return values
+
+
+def check_masses(caller: str, weights: Array | None, n: int) -> Array | None:
+    """Weights of n values, or None: finite, none of them negative, not all zero."""
+    if weights is None:
+        return None
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(
+            f"{caller} needs {n} weights, one per value: finite, none negative, not all zero; got an array of shape "
+            f"{weights.shape}."
+        )
+    return weights
+
+
 def mean(values: Array, weights: Array | None = None) -> Array:
     """Means of columns, shape (q,), or of a sample."""
     return np.mean(values, axis=0) if weights is None else weights @ values / weights.sum()

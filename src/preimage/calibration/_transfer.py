@@ -6,8 +6,9 @@ from scipy.linalg import qr
 from scipy.optimize import lsq_linear
 from sklearn.isotonic import isotonic_regression
 
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array
-from preimage.calibration._samples import check_pairs, check_sample, deviation, matched_by_rank, mean
+from preimage.calibration._samples import check_masses, check_pairs, check_sample, deviation, matched_by_rank, mean
 
 # Weight of second differences relative to data. Knots without data near them lie on a line between their neighbours;
 # where data decide, the square of this weight is far below their noise.
@@ -48,14 +49,16 @@ class IncreasingMap:
                 f"{knots.tolist()!r} and values {values.tolist()!r}."
             )
         if slope is None:
-            slope = 1.0 if knots.size == 1 else (values[-1] - values[0]) / (knots[-1] - knots[0])
-        if not slope >= 0:
-            raise ValueError(f"IncreasingMap needs a slope that is not negative; got {slope!r}.")
+            with np.errstate(over="ignore", invalid="ignore"):
+                slope = 1.0 if knots.size == 1 else (values[-1] - values[0]) / (knots[-1] - knots[0])
+        if not 0 <= slope < np.inf:
+            raise ValueError(f"IncreasingMap needs a slope that is finite and not negative; got {slope!r}.")
         self.knots = knots
         self.values = values
         self.smooth = bool(smooth)
         self.slope = float(slope)
 
+    @gives_finite_numbers()
     def __call__(self, x: Array) -> Array:
         """Values at x, of the shape of x."""
         x = np.asarray(x, dtype=np.float64)
@@ -190,6 +193,7 @@ def fit_affine(x: Array, y: Array, x_weights: Array | None = None, y_weights: Ar
 KINDS = ("pchip", "isotonic", "affine")
 
 
+@gives_finite_numbers()
 def transfer_function(
     train: Array, left_out: Array, kind: str = "pchip", n_knots: int = 10, weights: Array | None = None
 ) -> IncreasingMap:
@@ -230,6 +234,9 @@ def transfer_function(
     >>> bool(abs(restore(0.3) - 1.5) < 1e-6)
     True
     """
+    if weights is not None:
+        size = len(check_sample("transfer_function", "train", train, least=1))
+        weights = check_masses("transfer_function", weights, size)
     if kind == "affine":
         return fit_affine(left_out, train, weights, weights)
     target = specify_histogram(train, left_out) if weights is None else matched_by_rank(train, left_out, weights)
@@ -293,6 +300,7 @@ def specify_histogram(train: Array, test: Array) -> Array:
     return (quantiles[first] + excess / sizes)[group]
 
 
+@gives_finite_numbers()
 def renormalize(train: Array, test: Array) -> Array:
     """Histogram specification, coordinate by coordinate.
 

@@ -164,12 +164,13 @@ def geodesic(
             rtol=tol,
             atol=tol * (ZERO_COORDINATE + np.abs(start).max()),
         )
-    ended = path.status == 0
-    stuck = f"the integration came no further than time {path.t[-1]:.4g}, to a singular point perhaps: {path.message}"
+    states = np.reshape(path.y, (2 * d, -1))  # a list without any state if the first step fails
+    ended, reached = path.status == 0, path.t[-1] if len(path.t) else 0.0
+    stuck = f"the integration came no further than time {reached:.4g}, to a singular point perhaps: {path.message}"
     return Geodesic(
-        times=restore(path.t),
-        points=restore(path.y[:d].T),
-        velocities=restore(path.y[d:].T),
+        times=restore(np.asarray(path.t)),
+        points=restore(states[:d].T),
+        velocities=restore(states[d:].T),
         speed=speed,
         converged=ended,
         reason="the end of the path was reached" if ended else stuck,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from preimage._arrays import as_points, from_numpy, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array, Rows
 from preimage._validation import Interval, check_parameters
 from preimage.invariances._transformation import Amount, Transformation, check_amount, check_rows
@@ -106,6 +107,7 @@ class Warp(Transformation):
     def velocity(self, u: Array, v: Array) -> tuple[Array, Array]:
         """The derivative of `flow` at t = 0."""
 
+    @gives_finite_numbers()
     def apply(self, X: Rows, t: Amount) -> Array:
         """The images moved by t pixels, as rows: along the tangent, or warped when `exact`."""
         check_parameters(self)
@@ -115,6 +117,7 @@ class Warp(Transformation):
         amounts = np.asarray(check_amount(self, t, len(images)))[..., None, None]
         return as_rows(sampled(images, *self._flow(amounts)), X)
 
+    @gives_finite_numbers()
     def tangents(self, X: Rows) -> Array:
         """The tangents τ(x), shape (n, d): derivatives of smoothed images, or of spline warps when `exact`."""
         check_parameters(self)
@@ -300,9 +303,11 @@ class Thicken(Transformation):
         self.image_shape = image_shape
         self.smoothing = smoothing
 
+    @gives_finite_numbers()
     def apply(self, X: Rows, t: Amount) -> Array:
         return moved_along(self, X, t, self.tangents(X))
 
+    @gives_finite_numbers()
     def tangents(self, X: Rows) -> Array:
         check_parameters(self)
         du, dv = derivatives(as_images(self, X, self.image_shape), self.smoothing)

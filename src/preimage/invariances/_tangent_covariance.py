@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, concat_rows, from_numpy, in_double, to_dense
+from preimage._finite import gives_finite_numbers
 from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
 from preimage._validation import Interval, StrOptions, check_parameters
@@ -75,6 +76,7 @@ class TangentCovariance(BaseEstimator):
         self.step = step
         self.method = method
 
+    @gives_finite_numbers()
     def tangent_factor(self, kernel: Kernel, points: Array, X: Array) -> Array:
         """G with T = G Gᵀ on the expansion points, shape (m, n · number of transformations).
 
@@ -90,6 +92,7 @@ class TangentCovariance(BaseEstimator):
         changes = self._changes(kernel, in_double(points))
         return (concat_rows(*changes(X)) / float(np.sqrt(X.shape[0] * len(as_transformations(self))))).T
 
+    @gives_finite_numbers()
     def tangent_moment(self, kernel: Kernel, points: Array, X: Array, sample_weight: np.ndarray | None = None) -> Array:
         """T = G Gᵀ on the expansion points, shape (m, m), without ever holding G; parameters as `tangent_factor`.
 
@@ -97,6 +100,7 @@ class TangentCovariance(BaseEstimator):
         """
         return self._moment(self._changes(kernel, in_double(points)), X, sample_weight)
 
+    @gives_finite_numbers()
     def moment_of(self, vectors: Expansion, X: Array, sample_weight: np.ndarray | None = None) -> Array:
         """⟨vᵢ, T vⱼ⟩ for the vectors of an `Expansion`, shape (k, k).
 

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array, Rows
 from preimage._validation import Interval, check_parameters
 from preimage.invariances._images import (
@@ -50,6 +51,7 @@ class TimeShift(Transformation):
         self.smoothing = smoothing
         self.exact = exact
 
+    @gives_finite_numbers()
     def apply(self, X: Rows, t: Amount) -> Array:
         check_parameters(self)
         if not self.exact:
@@ -57,6 +59,7 @@ class TimeShift(Transformation):
         signals = self._signals(X)
         return as_rows(_delayed(signals, check_amount(self, t, len(signals))), X)
 
+    @gives_finite_numbers()
     def tangents(self, X: Rows) -> Array:
         check_parameters(self)
         signals = self._signals(X)

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 
 from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import check_parameters
 from preimage.invariances._transformation import Transformation, as_transformations
@@ -54,6 +55,7 @@ class VirtualExamples(BaseEstimator):
         self.amounts = amounts
         self.keep_original = keep_original
 
+    @gives_finite_numbers()
     def augment(self, X: Rows, y: Targets | None = None) -> Any:
         """The rows of X and their virtual examples, with labels.
 

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from preimage._arrays import array_namespace, is_sparse, itemsize, take_rows, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._rows import cut
 from preimage._threads import run_parallel
 from preimage._typing import Array
@@ -125,6 +126,7 @@ def is_class_rule(gamma: Gamma) -> bool:
     return isinstance(gamma, str) and gamma in CLASS_RULES
 
 
+@gives_finite_numbers()
 def squared_distance_percentile(X: Array, percentile: float) -> float:
     """A percentile of ‖xᵢ − xⱼ‖² over pairs i < j of distinct points, from at most 2,000 rows.
 

@@ -90,7 +90,8 @@ class CallableKernel(Kernel):
         kernel = type(self)(**{**self.get_params(deep=False), "takes": takes})
         rows = take_rows(X, np.linspace(0, X.shape[0] - 1, min(SYMMETRY_ROWS, X.shape[0])).astype(int))
         values = to_numpy(kernel(rows))
-        differences = np.abs(values - values.T)
+        with np.errstate(invalid="ignore", over="ignore"):  # functions may overflow
+            differences = np.abs(values - values.T)
         if np.max(differences, initial=0.0) > _noise(values):
             i, j = np.unravel_index(np.argmax(differences), differences.shape)
             raise ValueError(

@@ -18,7 +18,7 @@ def candidates_needed(fraction: float = 0.05, confidence: float = 0.95) -> int:
     """
     _require_fraction("fraction", fraction)
     _require_fraction("confidence", confidence)
-    return math.ceil(math.log(1 - confidence) / math.log(1 - fraction))
+    return math.ceil(math.log1p(-confidence) / math.log1p(-fraction))
 
 
 def sampling_deviation(n_rows: int, n_sampled: int, spread: float, confidence: float = 0.95) -> float:

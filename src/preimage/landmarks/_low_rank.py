@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from preimage._arrays import array_namespace, as_points, device_kwargs, is_foreign, to_numpy
+from preimage._finite import gives_finite_numbers, is_finite
 from preimage._typing import Array, Rows
 
 
@@ -49,6 +50,11 @@ class LowRankPlusDiagonal:
         stacked = xp.concat([self.factor / self._roots[:, None], identity], axis=0)
         Q, R = xp.linalg.qr(stacked)
         self._Q = Q[:n, :]
+        if not is_finite(self._Q):
+            raise ValueError(
+                "D + GGᵀ cannot be factorised: entries of G over roots of D leave the range of numbers. Divide "
+                "G by a constant and D by its square."
+            )
         self._log_determinant = float(xp.sum(xp.log(xp.abs(xp.linalg.diagonal(R)))))
 
     @property
@@ -59,11 +65,13 @@ class LowRankPlusDiagonal:
     def dtype(self) -> Any:
         return self.factor.dtype
 
+    @gives_finite_numbers()
     def __matmul__(self, v: Array) -> Array:
         """(D + GGᵀ)v for a vector or the columns of a matrix."""
         D = self.diagonal if v.ndim == 1 else self.diagonal[:, None]
         return D * v + self.factor @ (self.factor.T @ v)
 
+    @gives_finite_numbers()
     def solve(self, v: Array) -> Array:
         """(D + GGᵀ)⁻¹v for a vector of shape (n,) or the columns of an array of shape (n, k)."""
         v = self._checked_sides(v)
@@ -75,6 +83,7 @@ class LowRankPlusDiagonal:
         lengths = lambda r: xp.sum(r * r, axis=0)
         return xp.where(lengths(v - self @ refined) < lengths(residual), refined, x)
 
+    @gives_finite_numbers()
     def logdet(self) -> float:
         """log det(D + GGᵀ)."""
         xp = array_namespace(self.diagonal)
@@ -105,6 +114,7 @@ class LowRankPlusDiagonal:
         return v
 
 
+@gives_finite_numbers()
 def lowrank_plus_diagonal(factor: Rows, diagonal: Any) -> LowRankPlusDiagonal:
     r"""Factorise :math:`D + G G^\top` for solves, products and its determinant.
 
@@ -136,6 +146,7 @@ def lowrank_plus_diagonal(factor: Rows, diagonal: Any) -> LowRankPlusDiagonal:
     return LowRankPlusDiagonal(factor, diagonal)
 
 
+@gives_finite_numbers()
 def preconditioner(factor: Rows, mu: float) -> LinearOperator:
     r"""An approximate inverse of K + µI for conjugate gradients, :math:`P^{-1} = (G G^\top + \mu I)^{-1}`.
 

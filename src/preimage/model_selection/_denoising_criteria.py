@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from preimage._arrays import array_namespace, as_points, concat_rows, from_numpy, to_dense, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import generator
 
@@ -153,12 +154,14 @@ class DenoisingScorer:
         self.noise = noise
         self.random_state = random_state
 
+    @gives_finite_numbers()
     def __call__(self, estimator: Any, X: Rows, y: Targets = None) -> float:
         rng = generator(self.random_state)
         X = to_dense(as_points(X))
         return -mean_square(estimator.denoise(add_noise(X, self.noise, rng)) - X)
 
 
+@gives_finite_numbers()
 def add_noise(X: Rows, noise: Any, rng: np.random.Generator) -> Array:
     """X with Gaussian noise of a given deviation, or with the noise of a function `noise(X, rng)`."""
     X = to_dense(as_points(X))
@@ -167,6 +170,7 @@ def add_noise(X: Rows, noise: Any, rng: np.random.Generator) -> Array:
     return as_points(noise(array_namespace(X).asarray(X, copy=True), rng))  # a copy: the function may work in place
 
 
+@gives_finite_numbers()
 def estimate_noise(X: Rows) -> float:
     """Standard deviation of independent noise of equal size in all columns, from the floor of the PCA spectrum.
 
@@ -175,7 +179,7 @@ def estimate_noise(X: Rows) -> float:
     the noise (Marchenko and Pastur) are noise. Signal in every direction makes the estimate too large. Needs more rows
     than columns.
     """
-    X = to_numpy(X).astype(float)
+    X = np.asarray(to_numpy(X), dtype=float)
     X = X[
         :, X.std(axis=0) > 1e-12 * max(float(np.abs(X).max(initial=0)), np.finfo(float).tiny)
     ]  # constants tell nothing

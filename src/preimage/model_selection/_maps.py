@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from sklearn.utils.validation import check_array
 
 from preimage._arrays import to_dense
+from preimage._finite import gives_finite_numbers
 from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
 from preimage.discriminants import LinearRule
@@ -109,6 +110,7 @@ OUTPUTS = ("auto", "decision", "log_proba")
 Link: TypeAlias = Callable[[Array], Iterator[Array]]
 
 
+@gives_finite_numbers()
 def sensitivity_map(estimator: Any, X: Rows, *, output: str = "auto") -> Array:
     r"""The mean over samples of the squared derivatives of a classifier with respect to each variable.
 

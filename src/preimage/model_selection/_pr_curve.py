@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.model_selection._split_half import SplitHalf, distance_to_perfect
@@ -93,6 +94,7 @@ class SplitHalfCurve:
         return f"{self.param_name} = {value}: {self.best}; nearest points {self.nearest_distance.mean():.3f}"
 
 
+@gives_finite_numbers("maps", "map_reproducibility")
 def pr_curve(
     estimator: Any,
     X: Rows,

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
+from preimage._finite import gives_finite_numbers
 from preimage._linalg import match, matched
 from preimage._typing import Array
 
@@ -10,6 +11,7 @@ from preimage._typing import Array
 SMALLEST_NOISE = float(np.sqrt(np.finfo(float).eps))
 
 
+@gives_finite_numbers()
 def map_correlation(first: Array, second: Array) -> float:
     """Pearson's correlation of two maps; zero where one of them is constant, and has nothing to reproduce.
 
@@ -28,6 +30,7 @@ def map_correlation(first: Array, second: Array) -> float:
     return float(np.clip(1 - np.mean((first - second) ** 2) / 2, -1, 1))
 
 
+@gives_finite_numbers()
 def reproducible_map(first: Array, second: Array) -> Array:
     r"""The pattern that two maps share, in units of the noise in which they differ: rSPI(Z).
 
@@ -125,6 +128,7 @@ def _standardized(values: Array) -> Array:
     return values / values.std()
 
 
+@gives_finite_numbers()
 def align_maps(maps: Array, reference: Array) -> Array:
     """Permute and flip maps to match those of a reference.
 
@@ -151,6 +155,8 @@ def align_maps(maps: Array, reference: Array) -> Array:
     True
     """
     maps, reference = (np.atleast_2d(np.asarray(values, dtype=np.float64)) for values in (maps, reference))
+    if not (np.isfinite(maps).all() and np.isfinite(reference).all()):
+        raise ValueError("align_maps needs maps of finite values; got NaN or infinity.")
     if maps.shape[1] != reference.shape[1]:
         raise ValueError(
             f"align_maps compares maps of the same variables; got {maps.shape[1]} and {reference.shape[1]} columns."
@@ -159,6 +165,8 @@ def align_maps(maps: Array, reference: Array) -> Array:
 
 
 def _unit_rows(maps: Array) -> Array:
+    sizes = np.abs(maps).max(axis=1, keepdims=True, initial=0.0)
+    maps = maps / np.where(sizes > 0, sizes, 1.0)  # squares of the largest and smallest numbers would not be finite
     centered = maps - maps.mean(axis=1, keepdims=True)
     lengths = np.linalg.norm(centered, axis=1, keepdims=True)
     return np.divide(centered, lengths, out=np.zeros_like(centered), where=lengths > 0)

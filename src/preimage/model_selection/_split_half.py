@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import generator
 from preimage.model_selection._reproducible_map import fdr_threshold
@@ -75,6 +76,7 @@ class SplitHalf:
         )
 
 
+@gives_finite_numbers()
 def split_half(
     estimator: Any,
     X: Rows,
@@ -208,6 +210,7 @@ class SplitHalfNull:
         return f"p = {p:.3f}, r = {r:.3f} on average over {len(self.prediction)} permutations of labels"
 
 
+@gives_finite_numbers()
 def split_half_null(
     estimator: Any,
     X: Rows,
@@ -306,6 +309,7 @@ def permuted_labels(y: Array, groups: Array, rng: np.random.Generator, blocks: T
     return labels[codes]
 
 
+@gives_finite_numbers()
 def paired_permutation_test(
     first: Array, second: Array, *, n_permutations: int = 9999, random_state: Seed = 0
 ) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array, Rows
 
 
@@ -31,6 +32,7 @@ class TemporalComponents:
         return self.courses[:, first:] @ self.maps[first:]
 
 
+@gives_finite_numbers()
 def molgedey_schuster(X: Rows, n_components: int = 10, lag: int = 1) -> TemporalComponents:
     """Independent components in time by their autocorrelations, after Molgedey and Schuster.
 
@@ -66,6 +68,8 @@ def molgedey_schuster(X: Rows, n_components: int = 10, lag: int = 1) -> Temporal
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or not 1 <= lag < X.shape[0]:
         raise ValueError(f"molgedey_schuster needs more rows than the lag {lag}, in time; got shape {X.shape}.")
+    if not np.isfinite(np.linalg.norm(X)):
+        raise ValueError("molgedey_schuster needs finite scans whose squares are finite, too; divide X by a constant.")
     mean = X.mean(axis=0)
     U, s, Vt = np.linalg.svd(X - mean, full_matrices=False)
     # LAPACK's usual bound on the rounding error of singular values; smaller ones are noise of the arithmetic.
@@ -82,6 +86,7 @@ def molgedey_schuster(X: Rows, n_components: int = 10, lag: int = 1) -> Temporal
     return TemporalComponents(mean, white @ rotation, maps, values[order])
 
 
+@gives_finite_numbers()
 def noise_of_scans(X: Rows, n_components: int = 10, n_dropped: int = 3) -> Array:
     """Noise like that of real scans: what remains of them without the components of strongest autocorrelation.
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, device_kwargs, take_rows, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._linalg import orthonormal_factor, rank_tolerance, require_semidefinite
 from preimage._memory import memory_budget
 from preimage._typing import Array
@@ -24,11 +25,17 @@ WELL_CONDITIONED = 1e-8
 GRAM_COPIES = 4
 
 
+@gives_finite_numbers()
 def project(target: Expansion, points: Array) -> Expansion:
     """The vectors of span{φ(zⱼ)} nearest to those of `target`: K^z β = K^zx α  (R2).
 
     Where images of the points are linearly dependent up to rounding, the coefficients are the shortest of the best.
     """
+    if points.shape[0] == 0 or points.shape[1:] != target.points.shape[1:]:
+        raise ValueError(
+            f"project needs points like those of the target, rows of shape {tuple(target.points.shape[1:])}, at least "
+            f"one; got an array of shape {tuple(points.shape)}."
+        )
     values = target(points)
     return Expansion(target.kernel, points, solve_gram(Gram(target.kernel, points).dense(), values))
 
@@ -74,6 +81,7 @@ def squared_error(target: Expansion, reduced: Expansion) -> float:
     return max(0.0, float(xp.sum(target.squared_norms()) - 2 * cross + xp.sum(reduced.squared_norms())))
 
 
+@gives_finite_numbers()
 def relative_error(target: Expansion, reduced: Expansion) -> float:
     """Σ_c ‖Ψ_c − Ψ′_c‖² / Σ_c ‖Ψ_c‖²; zero for a target of length zero."""
     xp = array_namespace(target.coefficients)

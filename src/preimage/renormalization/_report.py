@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length
 
+from preimage._finite import gives_finite_numbers
 from preimage._progress import progress_bar
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import count_rows, generator, require_on_host
@@ -252,6 +254,7 @@ class InflationReport:
         return notes
 
 
+@gives_finite_numbers("information", "p_values", "dependence")
 def inflation_report(
     estimator: Any,
     X: Rows,
@@ -326,6 +329,7 @@ def inflation_report(
     check_correctable("inflation_report", estimator, y)
     rng = generator(random_state)
     X = X if hasattr(X, "shape") else np.asarray(X)
+    check_consistent_length(X, y, sample_weight, groups)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights is not None and (weights.shape != (count_rows(X),) or not (weights > 0).all()):
         raise ValueError(f"inflation_report needs {count_rows(X)} positive weights; leave out rows of weight zero.")

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, concat_rows, from_numpy, take_rows, to_dense, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._progress import stage
 from preimage._rows import map_rows
 from preimage._typing import Array
@@ -151,7 +152,7 @@ def values_at(target: Expansion, Z: Array) -> Array:
     return map_rows(paired, range(Z.shape[0]), device_of=Z)
 
 
-@unwarned()
+@gives_finite_numbers()
 def objective_at(target: Expansion, Z: Array) -> Array:
     """ρⱼ(zⱼ) = ‖φ(zⱼ) − ψⱼ‖², the j-th row of Z against the j-th vector of `target`, shape (q,)."""
     return target.kernel.diagonal(Z) - 2 * values_at(target, Z) + target.squared_norms()

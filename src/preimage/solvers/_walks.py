@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from preimage._arrays import array_namespace, concat_rows, epsilon, from_numpy, take_rows, to_dense, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel, Scaled, Sum
@@ -64,6 +65,7 @@ def as_linear_functions(vectors: Expansion) -> Expansion:
     return Expansion(kernel, to_dense(vectors.points) - from_numpy(origin, vectors.coefficients), vectors.coefficients)
 
 
+@gives_finite_numbers()
 def free_length_preimages(vectors: Expansion, solver: TargetSolver | None = None) -> tuple[Array, Array, Array]:
     """Inputs z and factors β that minimise ‖Ψ − βφ(z)‖² for each vector Ψ, of either sign  (P3).
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from preimage._arrays import array_namespace, from_numpy, is_host, take_rows, to_numpy
+from preimage._arrays import array_namespace, as_points, from_numpy, is_host, take_rows, to_numpy
+from preimage._finite import gives_finite_numbers, is_finite
 from preimage._progress import stage
 from preimage._rows import HOST_COLUMNS, HOST_ROWS, block_shape, cut, for_blocks
 from preimage._threads import available_threads
@@ -174,6 +175,9 @@ class ClassPairs:
         self.gammas = np.asarray(gammas, dtype=float)
         if self.gammas.ndim != 1 or not self.gammas.size or not np.all(np.isfinite(self.gammas) & (self.gammas > 0)):
             raise ValueError(f"Widths must be positive finite numbers, at least one; got {gammas!r}.")
+        X = as_points(X)
+        if X.ndim != 2 or not is_finite(X):
+            raise ValueError(f"Class means need finite points, in an array of shape (n, d); got shape {X.shape}.")
         self.classes, codes, self.counts = np.unique(np.asarray(y), return_inverse=True, return_counts=True)
         if codes.size != X.shape[0]:
             raise ValueError(f"There are {X.shape[0]} points but {codes.size} labels; each point needs one.")
@@ -345,6 +349,7 @@ class ClassPairs:
         return np.broadcast_to(at_zero[:, None], (self.gammas.size, self.counts.size))
 
 
+@gives_finite_numbers()
 def class_gram(X: Array, y: Targets, gammas: ArrayLike, kernel: Kernel | None = None) -> ClassGram:
     """Inner products of class means in feature space for several widths: `ClassPairs(X, y, gammas, kernel).gram()`."""
     return ClassPairs(X, y, gammas, kernel).gram()

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import type_of_target
 
 from preimage._arrays import as_points, is_foreign, take_rows, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import generator
 from preimage._warnings import unwarned, warn_user
@@ -53,7 +54,7 @@ class WidthCurves:
     balls: list[Ball] | None = None
 
 
-@unwarned()
+@gives_finite_numbers()
 def class_width(
     X: Rows,
     y: Targets,

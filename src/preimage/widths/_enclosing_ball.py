@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, solve
 
 from preimage._arrays import as_points, in_double, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._linalg import require_semidefinite
 from preimage._typing import Array, Rows
 from preimage._warnings import unwarned
@@ -80,7 +81,7 @@ def center_distances(G: np.ndarray, p: np.ndarray) -> np.ndarray:
     return p @ product + np.diagonal(G) - 2 * product
 
 
-@unwarned()
+@gives_finite_numbers()
 def enclosing_ball(kernel: Kernel, X: Rows, tol: float = 1e-12, max_iter: int = 100_000) -> Ball:
     r"""The smallest ball in feature space around the images of the rows of X.
 
