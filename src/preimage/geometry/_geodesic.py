@@ -6,7 +6,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from preimage._arrays import to_numpy
-from preimage._finite import finite_result, working_method
+from preimage._finite import finite_result, gives_finite_numbers, working_method
 from preimage._typing import Array, Rows
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
@@ -97,7 +97,7 @@ class Geodesic:
         return self.speed * float(self.times[-1])
 
 
-@working_method("geodesic")
+@gives_finite_numbers()
 def geodesic(
     kernel: Kernel, x: Rows, velocity: Rows, *, time: float = 1.0, n_points: int = 101, tol: float = 1e-9
 ) -> Geodesic:
@@ -177,7 +177,7 @@ def geodesic(
     )
 
 
-@working_method("arc_length")
+@gives_finite_numbers()
 def arc_length(kernel: Kernel, points: Rows) -> float:
     r"""The length in feature space of the path through `points`, :math:`\int \sqrt{\dot x^\top g(x)\,\dot x}\,dt`.
 
