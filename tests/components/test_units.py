@@ -55,3 +55,12 @@ def _projected(rows):
     mean = X.mean(axis=0)
     axes = np.linalg.svd(X - mean)[2][:2]
     return mean + (rows - mean) @ axes.T @ axes
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_distances_that_are_no_kernel_scale_too(solver):
+    D = -np.abs(X[:, :1] - X[:, 0])
+    plain = KernelPCA(2, kernel="precomputed", eigensolver=solver).fit(D)
+    model = KernelPCA(2, kernel="precomputed", eigensolver=solver).fit(1e200 * D)
+    assert np.isfinite(model.eigen_result_.residuals).all()
+    np.testing.assert_allclose(model.transform(1e200 * D) / 1e100, plain.transform(D), atol=1e-9)

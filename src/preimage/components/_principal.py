@@ -170,7 +170,7 @@ def principal_subspace(
     With positive `weights` of the points, shape (n,), the result is that of points repeated so often.
     """
     require_finite(gram.diagonal() * gram.shape[0], gram.kernel)
-    in_range = unit_of(gram.diagonal())
+    in_range = unit_of(gram)
     if in_range != 1:
         found = principal_subspace(in_units(gram, in_range), wanted, rng, weights=weights, options=options)
         return found.in_units_of(gram, in_range)

@@ -203,6 +203,11 @@ class _Search:
     def result(self) -> tuple[Array, np.ndarray, np.ndarray]:
         """Directions as columns, their multipliers, and whether labels have decided the sign of each."""
         xp = array_namespace(self.scatter)
+        if not self.found:
+            raise ValueError(
+                "The rows have no variance in the span of their landmarks beyond rounding: the kernel cannot tell them "
+                "apart. Scale the data, or choose another gamma, for instance gamma='median'."
+            )
         return xp.concat(self.found, axis=1), np.array(self.multipliers), np.array(self.has_sign)
 
     def _add_supervised(self, target: Array) -> Array:

@@ -127,18 +127,22 @@ def _looked_at(estimator: Any, result: Any, rows: Rows, name: str) -> Any:
             if isinstance(model, FiniteResults):
                 _look_at_fit(model, rows)
         return result
-    if hasattr(result, "points"):  # of a `PreimageResult`
-        values = result.points
+    if hasattr(result, "objective"):  # of a `PreimageResult`: squared distances may overflow where points do not
+        parts = [result.points, result.objective]
+    elif hasattr(result, "points"):
+        parts = [result.points]
     elif is_dataclass(result):
         for field in fields(result):
             _looked_at(estimator, getattr(result, field.name), None, name)
         return result
     else:
-        values = result
+        parts = [result]
     try:
-        finite_result(values, who=name)
+        for values in parts:
+            finite_result(values, who=name)
     except ValueError:  # what was fitted is looked for only now
-        finite_result(values, rows, _training_points(estimator), name)
+        for values in parts:
+            finite_result(values, rows, _training_points(estimator), name)
     return result
 
 

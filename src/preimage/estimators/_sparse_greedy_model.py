@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import take_rows, to_numpy
+from preimage._finite import finite_result, working_method
 from preimage._progress import ReportsProgress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_model_inputs, check_parameters, check_weights, generator
@@ -112,11 +113,18 @@ class SparseGreedyModel(ReportsProgress, FiniteResults, Saved, BaseEstimator, AB
         check_is_fitted(self)
         if (X is None) != (y is None):
             raise ValueError("`path` takes test inputs and their targets together, or neither.")
-        test_error = None if X is None else self._test_errors(X, to_numpy(y) if hasattr(y, "shape") else np.asarray(y))
+        with working_method(f"{type(self).__name__}.path"):
+            return self._path(X, y)
+
+    def _path(self, X: Rows | None, y: Targets | None) -> SparseGreedyPath:
+        test_error = None
+        if X is not None:
+            test_error = finite_result(self._test_errors(X, to_numpy(y) if hasattr(y, "shape") else np.asarray(y)))
+        train_error = finite_result(self._regression.ridge.errors())
         m = len(self.landmarks_)
         trace = self.landmarks_.trace
         residual = self.landmarks_.residuals_path / trace if trace > 0 else np.zeros(m)
-        return SparseGreedyPath(np.arange(1, m + 1), residual, self._regression.ridge.errors(), test_error)
+        return SparseGreedyPath(np.arange(1, m + 1), residual, train_error, test_error)
 
     def staged_predict(self, X: Rows) -> Iterator[Array]:
         """Predictions on the first 1, 2, …, m landmarks, as a fit on only these would make them, one after another."""

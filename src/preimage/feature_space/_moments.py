@@ -231,8 +231,8 @@ class KernelMoments:
         xp = array_namespace(sums.values.mean)
         if not bool(xp.all(xp.isfinite(sums.values.mean + xp.linalg.diagonal(sums.values.scatter)))):
             raise ValueError(
-                "Input X contains NaN or infinity, or values so large that the kernel or sums of its squares overflow. "
-                "Impute or drop such rows, and scale the data."
+                f"Values of the kernel {kernel!r}, or sums of their squares, are beyond the range of numbers on these "
+                "data. Scale the data, for instance with StandardScaler, or choose another kernel or gamma."
             )
         if 0 < float(xp.max(xp.linalg.diagonal(sums.values.scatter))) < SMALLEST_SQUARES:
             raise ValueError(

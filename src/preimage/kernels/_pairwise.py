@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_torch_array
 from scipy.spatial.distance import cdist, pdist
+from sklearn import config_context
 from sklearn.metrics.pairwise import additive_chi2_kernel, manhattan_distances
 
 from preimage._arrays import (
@@ -346,7 +347,7 @@ def _far_distances(X: Array, Y: Array) -> Array:
 
     They are those of rows divided by the largest entry of all, which lose what is small compared with it.
     """
-    scale = max(_largest(X), _largest(Y), 1.0)
+    scale = float(np.max([_largest(X), _largest(Y), 1.0]))  # NaN where one is
     if not scale < np.inf:  # rows that are not finite stay so
         return np.full((X.shape[0], Y.shape[0]), np.nan)
     s = SquaredDistance().blocks(X / scale, Y / scale)(slice(None), slice(None))
@@ -406,7 +407,9 @@ def _set_diagonal(s: Array, rows: slice, columns: slice, n: int, value: float) -
 
 def _manhattan(X: Array, Y: Array) -> Array:
     if is_sparse(X) or is_sparse(Y):
-        return manhattan_distances(_with_short_indices(X), _with_short_indices(Y)).astype(X.dtype, copy=False)
+        with config_context(assume_finite=True):  # inputs have been checked, and solvers throw away what overflows
+            found = manhattan_distances(_with_short_indices(X), _with_short_indices(Y))
+        return found.astype(X.dtype, copy=False)
     xp = array_namespace(X, Y)
     if xp.__name__.endswith("numpy"):
         return cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
@@ -435,7 +438,8 @@ def _chi_squared(X: Array, Y: Array) -> Array:
     xp = array_namespace(X, Y)
     if xp.__name__.endswith("numpy"):
         X, Y = (np.require(points, requirements="W") for points in (X, Y))  # a copy of what is read-only
-        return -additive_chi2_kernel(X, Y).astype(X.dtype, copy=False)
+        with config_context(assume_finite=True):
+            return -additive_chi2_kernel(X, Y).astype(X.dtype, copy=False)
     parts = None
     for f in range(X.shape[1]):
         total, difference = X[:, f, None] + Y[None, :, f], X[:, f, None] - Y[None, :, f]

@@ -13,6 +13,7 @@ from preimage._arrays import array_namespace, on_device, take_rows, to_numpy
 from preimage._progress import stage
 from preimage._typing import Array, Rows, Seed
 from preimage._validation import Interval, check_parameters, generator
+from preimage._warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._growing_span import FIRST_CAPACITY
@@ -142,6 +143,7 @@ class LandmarkSelector(BaseEstimator, ABC):
             `Proposal` can also give the rule that chooses among them.
         """
 
+    @unwarned()
     def select(
         self,
         kernel: Kernel,
@@ -189,6 +191,7 @@ class LandmarkSelector(BaseEstimator, ABC):
         chosen = self._result(span, view, X, with_factor)
         return replace(chosen, points=to_numpy(chosen.points)) if moves else chosen
 
+    @unwarned()
     def select_more(self, kernel: Kernel, X: Rows, points: Array, *, rng: np.random.Generator | None = None) -> Array:
         """Rows of X to add to the landmarks `points`, as `propose` chooses them.
 

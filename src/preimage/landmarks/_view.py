@@ -128,7 +128,10 @@ def _points(rows: Array, kernel: Kernel) -> Array:
         return rows
     rows = as_points(rows)
     if isinstance(rows, np.ndarray) and not np.all(np.isfinite(rows)):
-        raise ValueError("Input X contains NaN or infinity. Landmarks need finite values: impute or drop such rows.")
+        raise ValueError(
+            "Rows among which landmarks are chosen, those of X or transformed copies of them, have entries that are "
+            "NaN or infinite. Impute or drop such rows, or scale the data."
+        )
     return rows
 
 
@@ -139,6 +142,7 @@ def _diagonal_sums(kernel: Kernel, X: Array) -> tuple[float, float]:
         sums = _DiagonalSums(X.shape[0] * value, value, value)
     else:
         sums = sum_rows(lambda rows: _DiagonalSums.of(kernel, _points(rows, kernel)), X, rows=DIAGONAL_ROWS)
+    require_finite(np.asarray([sums.total]), kernel)
     if sums.smallest < 0:
         raise UnsupportedKernelError(
             f"Landmarks need a positive semidefinite kernel; {kernel!r} has k(x, x) = {sums.smallest:.3g} < 0. "

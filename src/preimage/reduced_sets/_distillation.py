@@ -14,7 +14,7 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
-from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, solve_ridge
+from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, finite_reduction, solve_ridge
 from preimage.solvers._gradient import minimize_set
 
 # Ridge of the least squares problem, relative to its mean diagonal: points may coincide. Normal equations have squared
@@ -101,6 +101,7 @@ class Distill(Reducer):
         self.max_iter = max_iter
         self.tol = tol
 
+    @finite_reduction
     def reduce(
         self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
     ) -> Reduction:

@@ -10,7 +10,7 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion
 from preimage.reduced_sets._penalized_problem import PenalizedProblem
-from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, project
+from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, finite_reduction, project
 from preimage.solvers import Reason
 
 
@@ -67,6 +67,7 @@ class SelectL1(Reducer):
         self.tol = tol
         self.max_iter = max_iter
 
+    @finite_reduction
     def reduce(
         self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
     ) -> Reduction:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, device_kwargs, take_rows, to_numpy
-from preimage._finite import gives_finite_numbers
+from preimage._finite import finite_result, gives_finite_numbers, working_method
 from preimage._linalg import orthonormal_factor, rank_tolerance, require_semidefinite
 from preimage._memory import memory_budget
 from preimage._typing import Array
@@ -141,6 +144,20 @@ class Reduction:
     n_iter: int = 0
 
 
+def finite_reduction(reduce: Callable[..., Reduction]) -> Callable[..., Reduction]:
+    """A method `reduce` whose result is finite, or refused."""
+
+    @wraps(reduce)
+    def reduced(self: Reducer, target: Expansion, n_points: int, **options: Any) -> Reduction:
+        with working_method(f"{type(self).__name__}.reduce"):
+            found = reduce(self, target, n_points, **options)
+            finite_result(found.expansion.coefficients)
+            finite_result(found.expansion.points)
+            return found
+
+    return reduced
+
+
 class Reducer(BaseEstimator, ABC):
     """Replaces the vectors of an expansion by vectors on fewer shared points.
 
@@ -184,6 +201,7 @@ class NestedReducer(Reducer):
     def order(self, target: Expansion, n_points: int) -> Array:
         """At least `n_points` points, best first; fewer where fewer make no error."""
 
+    @finite_reduction
     def reduce(
         self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
     ) -> Reduction:

@@ -10,7 +10,15 @@ from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
-from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, project, solve_ridge, squared_error
+from preimage.reduced_sets._reducer import (
+    Reducer,
+    Reduction,
+    check_n_points,
+    finite_reduction,
+    project,
+    solve_ridge,
+    squared_error,
+)
 from preimage.solvers import Reason
 from preimage.solvers._gradient import minimize_set
 
@@ -59,6 +67,7 @@ class Refine(Reducer):
         self.max_iter = max_iter
         self.tol = tol
 
+    @finite_reduction
     def reduce(
         self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
     ) -> Reduction:

@@ -117,8 +117,8 @@ def _inverse(gram: np.ndarray) -> np.ndarray:
     if not np.all(np.isfinite(gram)):
         raise ValueError("Select needs finite kernel values; some are NaN or infinite. Check the points of the target.")
     n = gram.shape[0]
-    jitter = JITTER * (gram.trace() / n or 1.0)
-    while True:
+    jitter = max(JITTER * (gram.trace() / n or 1.0), np.finfo(float).tiny)
+    while jitter < np.inf:
         # LAPACK's pair for symmetric matrices: half the work of a general inverse.
         factor, failed = lapack.dpotrf(gram + jitter * np.eye(n), lower=1)
         if failed:
@@ -126,6 +126,7 @@ def _inverse(gram: np.ndarray) -> np.ndarray:
             continue
         lower = np.tril(lapack.dpotri(factor, lower=1)[0])
         return lower + np.tril(lower, -1).T
+    raise ValueError("Select cannot invert the kernel matrix of the points: its values overflow. Scale the data.")
 
 
 def _remove_by_eigenvectors(gram: np.ndarray, coefficients: np.ndarray) -> np.ndarray:

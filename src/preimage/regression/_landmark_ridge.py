@@ -335,7 +335,8 @@ class LandmarkRidge:
         device = self.expansion.coefficients
         along = self.stages(X) - from_numpy(self.ridge.offsets, device)  # (q, m)
         steps = from_numpy(self.ridge.steps, device)
-        values = 0 * along[:, :1] + from_numpy(self.ridge.constant, device)
+        constant = from_numpy(self.ridge.constant, device)
+        values = array_namespace(along).zeros((along.shape[0], 1), dtype=along.dtype, **device_kwargs(along)) + constant
         for p in range(along.shape[1]):
             values = values + along[:, p : p + 1] * steps[p : p + 1, :]
             yield values

@@ -6,6 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from preimage._arrays import array_namespace, as_points, from_numpy, in_double, take_rows, to_dense, to_numpy
+from preimage._finite import is_finite
 from preimage._memory import largest_square
 from preimage._progress import stage
 from preimage._typing import Array
@@ -106,6 +107,11 @@ class LearnedMap(Preimage):
         kernel, ridge = self._choose(subspace, rows, Y, X)
         mean = X.mean(axis=0) if self.center else np.zeros(X.shape[1])
         weights = ridge_weights(kernel, Y, X - mean, ridge)
+        if not (is_finite(weights) and is_finite(mean)):
+            raise ValueError(
+                f"LearnedMap finds no finite map from coordinates to inputs: these reach {np.abs(X).max():.3g}, and "
+                "sums of them or values of its kernel overflow. Scale the data, for instance with StandardScaler."
+            )
         move = lambda array: from_numpy(array, like, dtype=array_namespace(like).float64)
         return CoordinateMap(kernel, move(Y), move(weights), move(mean), ridge)
 

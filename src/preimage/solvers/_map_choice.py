@@ -190,7 +190,7 @@ def _rotated(X: np.ndarray) -> np.ndarray:
 
 def _is_principal(subspace: Subspace, coordinates: np.ndarray) -> bool:
     """Whether coordinates are those of kernel PCA: uncorrelated, of falling variance, of a semidefinite kernel."""
-    if not subspace.frame.kernel.is_positive_semidefinite or subspace.signature is not None:
+    if not subspace.frame.kernel.is_positive_semidefinite or subspace.signature is not None or len(coordinates) < 2:
         return False
     covariance = np.atleast_2d(np.cov(coordinates, rowvar=False))
     variances = np.diagonal(covariance)

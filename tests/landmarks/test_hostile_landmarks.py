@@ -7,7 +7,7 @@ import pytest
 
 from preimage import EmpiricalKernelMap, KernelPCA, SparseGreedyRegressor
 from preimage.feature_space import GrowingSpan, Proposal
-from preimage.kernels import Gaussian, Linear, Polynomial, Sigmoid
+from preimage.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
 from preimage.landmarks import AutoLandmarks, KMeans, PivotedCholesky, RandomlyPivotedCholesky, SparseGreedy, Uniform
 
 X = np.random.default_rng(0).normal(size=(30, 3))
@@ -47,3 +47,21 @@ def test_proposals_in_vain_are_offered_no_more():
 def test_whitened_maps_say_that_values_overflow(scale):
     with pytest.raises(ValueError, match="Scale the data"):
         EmpiricalKernelMap(kernel=Polynomial(3), whiten=True).fit(scale * X)
+
+
+@pytest.mark.parametrize("kernel", [Cosine(), Linear()], ids=repr)
+def test_a_kernel_that_vanishes_predicts_the_mean_at_every_stage(kernel):
+    model = SparseGreedyRegressor(kernel=kernel).fit(np.zeros((5, 2)), np.ones((5, 2)))
+    assert list(model.staged_predict(np.ones((3, 2)))) == []
+    np.testing.assert_array_equal(model.predict(np.ones((3, 2))), 1)
+
+
+def test_traces_that_overflow_are_refused():
+    with pytest.raises(ValueError, match="Scale the data"):
+        SparseGreedyRegressor(kernel="precomputed").fit(np.full((4, 4), 1e308), np.arange(4.0))
+
+
+def test_errors_of_huge_targets_are_refused():
+    model = SparseGreedyRegressor().fit(X, 1e300 * X[:, 0])
+    with pytest.raises(ValueError, match=r"SparseGreedyRegressor\.path"):
+        model.path()
