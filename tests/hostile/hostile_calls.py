@@ -137,7 +137,7 @@ def run_estimator(problem):
             return findings
     where = not_finite_attributes(model)
     if where:
-        findings.append(Finding("not finite", f"not finite: {problem.name}.{where}", route, f"{where} is not finite"))
+        findings.append(Finding("not finite", f"not finite: {where}", route, f"{where} is not finite"))
     for name in problem.methods:
         if not hasattr(model, name):
             continue

@@ -22,14 +22,16 @@ from preimage.exceptions import UnsupportedKernelError
 LIMIT = 20.0
 # A refusal names who, what and why; that takes more characters than this.
 SHORTEST_MESSAGE = 20
-# Errors that say what is wrong to somebody who has not read the source, if they are raised on purpose.
-CLEAR = (ValueError, TypeError, UnsupportedKernelError)
+# Errors that say what is wrong to somebody who has not read the source, if they are raised on purpose. AttributeError
+# is how scikit-learn says that a fitted model lacks a method.
+CLEAR = (ValueError, TypeError, UnsupportedKernelError, AttributeError)
 # What scikit-learn says of NaN and infinity in its input. About finite input it is wrong, whoever called it.
 SAYS_NOT_FINITE = re.compile(r"Input.* contains (NaN|infinity)|contains NaN or infinity")
 # Numbers that are documented not to be finite: patterns of where they are found, each with its reason.
 MAY_BE_INFINITE = {
     r"compression_?\.error$": "NaN for kernels without a norm",
     r"cv_results_\['training_error'\]$": "NaN for numbers of components at which it is not estimated",
+    r"DenoisingSearch.cv_results_\['(error|mean_test_score)'\]$": "candidates that overflow are never chosen",
     r"landmarks_?\.(residual_trace|residual_bound|standard_error)$": "NaN where no row estimates it",
     r"geometry.log_volume_element the result$": "minus infinity where volumes vanish",
     r"geometry.mercer_report .*margin$": "NaN where there is no margin to tell",
@@ -38,8 +40,12 @@ MAY_BE_INFINITE = {
     r"model_selection.pr_curve the result\.(maps|map_reproducibility)": "NaN for maps that one value has not",
 }
 _MAY_BE_INFINITE = re.compile("|".join(MAY_BE_INFINITE))
-# What the checks of scikit-learn say of text, in its own words from NumPy: everybody has met it.
-CONVENTIONAL = ("could not convert string to float", "Unable to convert array of bytes/strings")
+# What the checks of scikit-learn say of text and complex numbers, in its own words from NumPy: everybody has met it.
+CONVENTIONAL = (
+    "could not convert string to float",
+    "Unable to convert array of bytes/strings",
+    "float() argument must be a string or a real number, not 'complex'",
+)
 
 
 class Hang(BaseException):
@@ -106,7 +112,7 @@ def _place(frames):
             text = linecache.getline(file, line).strip()
             before = f"{ELSEWHERE}, called at " if theirs else ""
             return f"{before}{path.rsplit('/preimage/', 1)[1]}:{line} in {function}: {text}"
-        theirs = path.endswith("/sklearn/base.py") and function == "wrapper"
+        theirs = "/sklearn/" in path and function in ("wrapper", "fit", "fit_transform", "fit_predict")
     return "outside of the library"
 
 
@@ -226,4 +232,5 @@ def vars_of(value):
 def not_finite_attributes(model):
     """The same for what a fit stored: attributes that end in an underscore."""
     learned = {name: value for name, value in vars_of(model).items() if name.endswith("_") and name[0] != "_"}
-    return next(filter(None, (not_finite(value, name) for name, value in learned.items())), "")
+    owner = type(model).__name__
+    return next(filter(None, (not_finite(value, f"{owner}.{name}") for name, value in learned.items())), "")

@@ -220,6 +220,8 @@ class Case:
                     gram(rng, rows, rows),
                     gram(rng, queries[:, : rows.shape[1]], rows[:, : queries.shape[1]]),
                 )
+                if self.is_finite:
+                    rows, queries = np.nan_to_num(rows), np.nan_to_num(queries)
             self.values = scaled(rows, problem.scale)
             absolute = problem.queries in ("1e150", "1e300", "largest")
             self.query_values = queries if absolute and not self.is_gram else scaled(queries, problem.scale)

@@ -98,3 +98,9 @@ def test_all_arrays_are_taken_chosen_and_joined_alike(xp):
     assert rows(first.where(first.numbers * (3 - first.numbers) == 0, second)) == [0, 5, 6, 3]
     assert rows(Outer.join([first, second])) == [0, 1, 2, 3, 4, 5, 6, 7]
     assert Outer.join([first]) is first
+
+
+def test_objectives_within_the_range_of_numbers_are_finite():
+    result = direct_result(np.zeros((3, 1)), np.array([1.0, np.inf, np.nan])).within_range()
+    assert result.objective[0] == 1.0
+    assert np.all(result.objective[1:] == np.finfo(float).max)

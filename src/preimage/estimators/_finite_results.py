@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from preimage._arrays import canonical, is_sparse
 from preimage._finite import finite_result, refuse_overflowing_fit, working_method
 from preimage._typing import Array, Rows
+from preimage.solvers import PreimageResult
 
 FITS = ("fit", "partial_fit", "fit_transform", "fit_predict")
 # Those of inputs, of coordinates, and of the model alone.
@@ -127,22 +128,18 @@ def _looked_at(estimator: Any, result: Any, rows: Rows, name: str) -> Any:
             if isinstance(model, FiniteResults):
                 _look_at_fit(model, rows)
         return result
-    if hasattr(result, "objective"):  # of a `PreimageResult`: squared distances may overflow where points do not
-        parts = [result.points, result.objective]
-    elif hasattr(result, "points"):
-        parts = [result.points]
-    elif is_dataclass(result):
+    if isinstance(result, PreimageResult):  # squared distances may overflow where points do not
+        _looked_at(estimator, result.points, rows, name)
+        return result.within_range()
+    if is_dataclass(result) and not hasattr(result, "points"):
         for field in fields(result):
             _looked_at(estimator, getattr(result, field.name), None, name)
         return result
-    else:
-        parts = [result]
+    values = getattr(result, "points", result)
     try:
-        for values in parts:
-            finite_result(values, who=name)
+        finite_result(values, who=name)
     except ValueError:  # what was fitted is looked for only now
-        for values in parts:
-            finite_result(values, rows, _training_points(estimator), name)
+        finite_result(values, rows, _training_points(estimator), name)
     return result
 
 

@@ -104,7 +104,8 @@ class PreimageResult(Batched):
     points : array of shape (q, d)
         The pre-images z.
     objective : array of shape (q,)
-        ρ(z) = ‖φ(z) − Ψ‖² plus the penalty of the solver.
+        ρ(z) = ‖φ(z) − Ψ‖² plus the penalty of the solver. Results of estimators have the largest number instead of one
+        that is beyond it.
     n_iter : integer array of shape (q,)
         Iterations of each problem, in NumPy.
     converged : boolean array of shape (q,)
@@ -125,6 +126,15 @@ class PreimageResult(Batched):
         order = np.arange(size)
         order[rows] = size + np.arange(len(rows))
         return self.join([self, other]).take(order)
+
+    def within_range(self) -> Self:
+        """This result with finite objectives: the largest number where they are beyond it, or were not found."""
+        xp = array_namespace(self.objective)
+        is_number = xp.isfinite(self.objective)
+        if bool(xp.all(is_number)):
+            return self
+        largest = xp.full_like(self.objective, float(xp.finfo(self.objective.dtype).max))
+        return replace(self, objective=xp.where(is_number, self.objective, largest))
 
     def better_of(self, other: Self) -> Self:
         """Problem by problem, the result with the smaller objective."""
