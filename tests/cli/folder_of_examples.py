@@ -25,10 +25,14 @@ def make_files(folder):
         header = f"a,b,c,{label}"
         np.savetxt(folder / f"{name}.csv", np.column_stack([X, y]), delimiter=",", header=header, comments="")
     np.savez(folder / "scans.npz", X=RNG.normal(size=(24, 50)), y=np.arange(24) % 2, run=np.arange(24) // 6)
-    (folder / "noisy_pictures").mkdir()
-    for number in range(12):
-        Image.fromarray(RNG.integers(0, 256, size=(4, 5), dtype=np.uint8)).save(
-            folder / "noisy_pictures" / f"{number:02}.png"
-        )
+    pictures = [Image.fromarray(RNG.integers(0, 256, size=(4, 5), dtype=np.uint8)) for _ in range(12)]
+    for name in ("noisy_pictures", "folder_to_learn_from"):
+        (folder / name).mkdir()
+        for number, picture in enumerate(pictures):
+            picture.save(folder / name / f"{number:02}.png")
+    pictures[0].save(folder / "one.png")
+    # Pillow keeps settings of PNG files in a picture that was written as one.
+    first, *others = [picture.copy() for picture in pictures]
+    first.save(folder / "stack.tif", save_all=True, append_images=others)
     skops.dump(SVC(gamma=1).fit(X, y), folder / "model.skops")
     KernelPCA(2).fit(X).save(folder / "model.safetensors")

@@ -73,6 +73,29 @@ def test_a_figure_is_drawn(table, tmp_path):
     assert (tmp_path / "figure.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_columns_are_prepared_as_in_other_commands(tmp_path):
+    """Words are left out, holes filled in, and a column of large numbers does not rule the others."""
+    values = X[:, :20].copy()
+    values[:, 3] *= 1e6
+    rows = ["patient,diagnosis," + ",".join(f"g{k}" for k in range(20))]
+    for k, row in enumerate(values):
+        cells = ["" if (k, place) == (5, 7) else f"{value:.17g}" for place, value in enumerate(row)]
+        rows.append(",".join([f"p{k}", "ill" if Y[k] else "well", *cells]))
+    (tmp_path / "patients.csv").write_text("\n".join(rows) + "\n")
+    refused = run(tmp_path / "patients.csv", "--label", "diagnosis")
+    assert refused.exit_code == 1 and "--impute" in refused.output
+    options = ["--label", "diagnosis", "--impute", "mean", "--output", tmp_path / "report.json"]
+    result = run(tmp_path / "patients.csv", *options)
+    assert result.exit_code == 0 and "standardised" in result.stderr and "patient" in result.stderr
+    values[5, 7] = np.delete(values[:, 7], 5).mean()
+    scaled = (values - values.mean(axis=0)) / np.where(
+        np.arange(20) == 7, np.delete(values[:, 7], 5).std(), values.std(axis=0)
+    )
+    expected = inflation_report(KernelPCA(5, gamma="median", random_state=0), scaled, Y)
+    found = [value["ratio"] for value in json.loads((tmp_path / "report.json").read_text())["values"]]
+    np.testing.assert_allclose(found, expected.ratios, rtol=1e-6)
+
+
 def test_mistakes_are_named(table, tmp_path):
     np.savetxt(tmp_path / "one.csv", X[:1, :5], delimiter=",", header="a,b,c,d,e", comments="")
     np.savetxt(tmp_path / "many.csv", X[:, :5], delimiter=",", header="a,b,c,d,e", comments="")

@@ -29,7 +29,7 @@ from preimage.cli.runs._denoise import (
     why_not_to_standardize,
 )
 from preimage.cli.runs._partial import remains
-from preimage.cli.runs._preparation import ColumnMoments, Preparation, Wishes
+from preimage.cli.runs._preparation import prepared_for
 from preimage.cli.tables._files import Dataset, read, write
 from preimage.cli.tables._formats import FORMATS, format_of, stem_of
 from preimage.cli.tables._frames import FRAMES
@@ -234,22 +234,10 @@ def _in_memory(inputs: Inputs, outputs: Outputs, request: Request, quiet: bool) 
     if data.scans is not None and inputs.mask is None:
         _warn_of_voxels(data.scans, inputs.outside)
     _tell_about(data.source, outputs, speaker(quiet))
-    preparation = _preparation(train, inputs.table, request, speaker(quiet))
+    preparation = prepared_for(train, inputs.table, speaker(quiet), why_not_to_standardize(request))
     report, points = denoise_rows(train.values, data.values, request, preparation)
     before = preparation.undone(preparation(data.values))  # with missing values filled in
     return Outcome(report, data.with_values(before), data.with_values(points))
-
-
-def _preparation(train: Dataset, table: TableOptions, request: Request, tell: Any) -> Preparation:
-    """What is done to rows before a model sees them."""
-    is_table = train.source is not None
-    wishes = Wishes(
-        table.standardize if is_table or table.standardize is not None else False,
-        table.impute,
-        why_not_to_standardize(request),
-    )
-    labels = train.source.labels if train.source is not None else [str(n + 1) for n in range(train.values.shape[1])]
-    return Preparation.of(wishes, ColumnMoments.of(train.values), train.values, labels, tell)
 
 
 def _tell_about(source: Source | None, outputs: Outputs, tell: Any) -> None:

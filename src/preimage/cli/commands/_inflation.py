@@ -32,7 +32,7 @@ EXAMPLES = (
 )
 
 
-@takes_tables(without=("keep", "standardize", "impute"))
+@takes_tables(without=("keep",))
 def inflation_command(
     input: Annotated[Path, typer.Argument(metavar="DATA", help=f"One sample per row: {FORMATS}.")],
     label: Annotated[
@@ -75,9 +75,7 @@ def inflation_command(
         kind = None if output is None else chosen_format(output_format, REPORT_FORMATS, lambda: _format(output))
         check_figure(plot)
         outputs = check_outputs({"--output": output, "--plot": plot}, (input,), force)
-        samples = read_samples(input, array, label, group, table)
-        if samples.understood is not None:
-            speaker(quiet)(samples.understood)
+        samples = read_samples(input, array, label, group, table, speaker(quiet))
         question = Question(estimator, components, gamma, None if landmarks == "none" else landmarks, seed)
         report = report_on(samples, question)
         if output is not None and kind is not None:

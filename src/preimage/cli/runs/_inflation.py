@@ -15,6 +15,7 @@ import preimage
 from preimage._typing import Array
 from preimage.cli._errors import DataError
 from preimage.cli._options import AUTO
+from preimage.cli.runs._preparation import prepared_for
 from preimage.cli.tables._files import read
 from preimage.cli.tables._formats import TABLES, format_of
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
@@ -42,7 +43,6 @@ class Samples:
     X: Array
     y: Array | None = None
     groups: Array | None = None
-    understood: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,21 @@ class Question:
 
 
 def read_samples(
-    path: Path, array: str | None, label: str | None, group: str | None, options: TableOptions = DEFAULTS
+    path: Path,
+    array: str | None,
+    label: str | None,
+    group: str | None,
+    options: TableOptions = DEFAULTS,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> Samples:
-    """The rows of a file with their classes and groups; the columns of these are no values."""
+    """The rows of a file with their classes and groups, the columns of which are no values.
+
+    Missing values are filled in, and columns standardised, as in other commands; `tell` takes what was understood.
+    """
     if group is not None and format_of(path) in TABLES:
         options = replace(options, exclude=(*(options.exclude or ()), group))
     data = read(path, array, label, options=options)
-    X, groups = data.values, None
+    groups = None
     if group is not None:
         if data.source is not None:
             groups = data.source.labels_of(group)
@@ -89,10 +97,10 @@ def read_samples(
             groups = np.asarray(data.others[group])
         else:
             raise DataError(f"{path} has no column {group!r} for groups.")
-    understood = None if data.source is None else data.source.described()
-    samples = Samples(path, X, data.labels, groups, understood)
-    _check(samples, label, group)
-    return samples
+    if data.source is not None:
+        tell(data.source.described())
+    _check(Samples(path, data.values, data.labels, groups), label, group)
+    return Samples(path, prepared_for(data, options, tell)(data.values), data.labels, groups)
 
 
 def report_on(samples: Samples, question: Question) -> InflationReport:

@@ -9,7 +9,9 @@ from sklearn.preprocessing import StandardScaler
 
 from preimage._typing import Array
 from preimage.cli._errors import DataError
+from preimage.cli.tables._files import Dataset
 from preimage.cli.tables._sources import Source
+from preimage.cli.tables._table_options import TableOptions
 
 # Columns are standardised where the largest of their deviations is more than so many times the smallest: the kernel
 # would see little but that column.
@@ -77,6 +79,17 @@ def wishes_for(source: Source, why_not: str = "") -> Wishes:
     """What the options of a table say; arrays are not standardised unless the user says so."""
     said = source.options
     return Wishes(False if said.standardize is None and source.is_array else said.standardize, said.impute, why_not)
+
+
+def prepared_for(
+    data: Dataset, table: TableOptions, tell: Callable[[str], None] = lambda text: None, why_not: str = ""
+) -> "Preparation":
+    """What rows in memory need; arrays and pictures are not standardised unless the user says so."""
+    is_table = data.source is not None
+    standardize = table.standardize if is_table or table.standardize is not None else False
+    labels = data.source.labels if data.source is not None else [str(n + 1) for n in range(data.values.shape[1])]
+    wishes = Wishes(standardize, table.impute, why_not)
+    return Preparation.of(wishes, ColumnMoments.of(data.values), data.values, labels, tell)
 
 
 @dataclass(frozen=True)
