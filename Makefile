@@ -24,6 +24,7 @@ check: $(INSTALLED)
 
 # Hostile input for everything public; FUZZ_ARGS="--minutes 5 --only KernelPCA" for less.
 fuzz: $(INSTALLED)
+	$(BIN)/python tests/hostile/mutilations.py 10000
 	$(BIN)/python tests/hostile/fuzz.py --minutes 60 --jobs auto $(FUZZ_ARGS)
 
 bench: $(INSTALLED)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -137,3 +138,31 @@ def test_files_are_loaded_by_name_only(tmp_path):
             load(path)
     preimage.save(KernelPCA(2, gamma=0.5).fit(X), tmp_path / "model.any suffix")
     assert load(str(tmp_path / "model.any suffix")).gamma == 0.5
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1.0, 1e160, 1e300])
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_scores_are_numbers_for_targets_of_any_unit_and_few_rows(n, factor):
+    original = KernelRidge(kernel="rbf").fit(X, Y)
+    small = compress(original, 6, X=X[:n], y=Y[:n] * factor, method="select")
+    assert np.all(np.isfinite(small.scores_)) and np.max(small.scores_) <= 1
+
+
+def test_support_vector_machines_without_a_width_are_refused():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        original = SVR(kernel="sigmoid").fit(X * 1e-155, Y)
+    with pytest.raises(ValueError, match=r"gamma=inf.*StandardScaler"):
+        compress(original, 3)
+
+
+def test_scalers_whose_squares_are_no_numbers_are_refused():
+    model = CompressedRegressor(make_pipeline(StandardScaler(), SVR()), 3)
+    with pytest.raises(ValueError, match=r"divides columns by .* another unit"):
+        model.fit(X * 1e-160, Y)
+
+
+def test_models_without_preimages_do_not_offer_them():
+    indefinite = compress(TheirKernelPCA(2, kernel="sigmoid", gamma=1.0).fit(X), 6, X=X)
+    assert not any(hasattr(indefinite, name) for name in ("denoise", "inverse_transform", "find_preimages"))
+    assert hasattr(compress(KernelPCA(2).fit(X), 6, method="select"), "denoise")

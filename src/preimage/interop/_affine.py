@@ -97,6 +97,11 @@ def on_unscaled_inputs(machine: KernelMachine, scaler: Any) -> KernelMachine | N
     scale = _positive_diagonal(affine.matrix)
     if scale is None:
         return None
+    if not np.all(np.isfinite(scale**2)) or not np.all(scale**2 > 0):
+        raise ValueError(
+            f"{type(scaler).__name__} divides columns by {1 / np.max(scale):.3g} to {1 / np.min(scale):.3g}, whose "
+            "squares are no numbers: it cannot become part of the kernel. Give the inputs in another unit."
+        )
     # x·s + t = (x − c)s with c = −t/s.
     center = -affine.shift / scale
     kernel: Kernel = ScaledInputs(expansion.kernel, scale**2)

@@ -36,6 +36,11 @@ def kernel_of_svm(kernel: Any, *, gamma: float, degree: float, coef0: float) -> 
     A function there takes two matrices and returns the matrix of values, dense or sparse.
     """
     if isinstance(kernel, str):
+        if kernel in ("rbf", "poly", "sigmoid") and not np.isfinite(gamma):
+            raise ValueError(
+                f"The support vector machine has gamma={gamma}: the variance of its inputs is too small for "
+                "gamma='scale'. Scale the inputs (StandardScaler) and fit it again."
+            )
         return Precomputed() if kernel == "precomputed" else _named(kernel, gamma, degree, coef0)
     return _given(kernel) or CallableKernel(_matrix_of_values, {"function": kernel}, takes="matrices")
 

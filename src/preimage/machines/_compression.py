@@ -26,6 +26,8 @@ RESOLUTION = 0.05
 FIRST_SIZE = 4
 # Scores are counts over counts: a drop of exactly the tolerance passes in spite of rounding errors.
 ROUNDING = 1e-12
+# Squares of smaller numbers, and of numbers larger than one over this, leave the range of double precision.
+SMALLEST_UNIT = 1e-150
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,14 @@ class _Judge:
             return float(accuracy_score(self.truth, predicted))
         # As `score` of regressors; coordinates count by their variance.
         average = "uniform_average" if self.output.kind == "regressor" else "variance_weighted"
-        return float(r2_score(self.truth, predicted, multioutput=average))
+        if predicted.shape[0] < 2:  # there is no variance; as of constant targets, all or nothing is explained
+            return float(np.array_equal(self.truth, predicted))
+        truth, largest = to_numpy(self.truth), float(np.max(np.abs(self.truth)))
+        # The same in any unit; sums of squares of such numbers are none.
+        if not SMALLEST_UNIT <= largest <= 1 / SMALLEST_UNIT and largest > 0:
+            truth, predicted = truth / largest, predicted / largest
+        score = float(r2_score(truth, predicted, multioutput=average))
+        return score if np.isfinite(score) else -float(np.finfo(np.float64).max)  # farther off than numbers can say
 
     def _recall(self, values: Array) -> float:
         """Mean over the classes that the original predicts of how many of them the machine predicts as well."""

@@ -473,6 +473,16 @@ class CompressedDetector(OutlierMixin, Compressed):
         return self._output.predict(self._values(X))
 
 
+def _has_preimages(model: Any) -> bool:
+    """Whether the mean, which pre-images need, is among the functions of a fitted model."""
+    if hasattr(model, "compression_") and len(model.expansion_) == model._output.n_components:
+        raise AttributeError(
+            "This model has no pre-images: only KernelPCA with a definite kernel and inputs of its own has them. "
+            "`transform` works."
+        )
+    return True
+
+
 class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compressed):
     """Kernel PCA on few points: coordinates, and pre-images of them.
 
@@ -528,23 +538,21 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         """Coordinates, shape (q, n_components)."""
         return self._output.predict(self._values(X))
 
+    @available_if(_has_preimages)
     def inverse_transform(self, Y: Array) -> Array:
         """Inputs whose images are nearest to the points of feature space with coordinates Y."""
         return points_of(self.find_preimages(Y))
 
+    @available_if(_has_preimages)
     def denoise(self, X: Rows) -> Array:
         """Project X on the principal subspace and go back to input space, starting at X."""
         Y = self.transform(X)
         return points_of(self.find_preimages(Y, start=X))
 
+    @available_if(_has_preimages)
     def find_preimages(self, Y: Array, start: Rows | None = None) -> PreimageResult:
         """The full result of the pre-image solver, as of `KernelPCA`."""
         expansion, k = self.expansion_, self._output.n_components
-        if len(expansion) == k:
-            raise AttributeError(
-                "This model has no pre-images: only KernelPCA with a definite kernel and inputs of its own has them. "
-                "`transform` works."
-            )
         solver = as_preimage(self.preimage).for_vectors(expansion.kernel)
         if not isinstance(solver, TargetSolver):
             raise TypeError(
