@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage._validation import (
     ASYMMETRY,
@@ -211,3 +212,12 @@ class TestSeeds:
     def test_a_generator_goes_on(self):
         rng = np.random.default_rng(0)
         assert generator(rng) is rng
+
+
+def test_masked_entries_are_missing_values():
+    """scikit-learn takes the numbers behind a mask."""
+    X = np.ma.masked_less(np.random.default_rng(0).normal(size=(20, 3)), 0)
+    with pytest.raises(ValueError, match="masked entries, which are missing values"):
+        KernelPCA(2).fit(X)
+    whole = np.ma.masked_array(np.asarray(X), False)
+    np.testing.assert_array_equal(KernelPCA(2).fit(whole).eigenvalues_, KernelPCA(2).fit(np.asarray(X)).eigenvalues_)

@@ -72,13 +72,20 @@ def as_points(X: Rows) -> Array:
     if is_sparse(X):
         X = canonical(X)
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    if not array_api_compat.is_array_api_obj(X):
+    if is_masked(X):
+        raise ValueError("Masked entries are missing values, which kernels here do not take; fill them, or drop rows.")
+    if isinstance(X, np.ma.MaskedArray) or not array_api_compat.is_array_api_obj(X):
         X = np.asarray(X)
-    if "complex" in str(X.dtype):
+    if X.dtype.kind == "c" if isinstance(X, np.ndarray) else "complex" in str(X.dtype):
         raise ValueError(f"Kernels here take real numbers; got {X.dtype}. Pass real and imaginary parts as columns.")
     xp = array_namespace(X)
     with np.errstate(over="ignore"):  # numbers of more than double precision
         return xp.astype(X, floating_type(X), copy=False)
+
+
+def is_masked(X: Any) -> bool:
+    """Whether X is an array of NumPy with entries behind a mask, which are missing."""
+    return isinstance(X, np.ma.MaskedArray) and bool(np.ma.is_masked(X))
 
 
 def canonical(X: Array) -> Array:

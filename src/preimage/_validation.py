@@ -25,6 +25,7 @@ from preimage._arrays import (
     in_memory,
     is_chunked,
     is_foreign,
+    is_masked,
     is_sparse,
     itemsize,
     known_rows,
@@ -137,6 +138,8 @@ def check_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, 
         X = all_rows(type(estimator).__name__, X, getattr(estimator, "max_memory", None))
     if _is_plainly_right(X, min_samples) and _has_known_columns(estimator, X, reset):
         return X
+    if is_masked(X):  # scikit-learn would take what is behind the mask for numbers
+        raise ValueError(f"{type(estimator).__name__} got masked entries, which are missing values: fill or drop them.")
     if isinstance(X, (list, tuple)):
         X = np.asarray(X)  # of which scikit-learn says better what is wrong, such as complex numbers
     with unwarned():  # numbers of more digits, or larger than any float64, are refused as infinite

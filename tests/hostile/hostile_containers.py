@@ -186,6 +186,8 @@ def fingerprint(value):
             return value.shape, pickle.dumps((value.rows.tolist(), value.data.tolist()))
         names = ("data", "indices", "indptr", "row", "col", "offsets")
         return value.shape, [fingerprint(getattr(value, name)) for name in names if hasattr(value, name)]
-    if pd is not None and isinstance(value, (pd.DataFrame, pd.Series)):
-        return pickle.dumps(value)
+    if pd is not None and isinstance(value, pd.Series):
+        return value.name, str(value.dtype), pickle.dumps(value.tolist()), value.index.tolist()
+    if pd is not None and isinstance(value, pd.DataFrame):  # the pickle of a frame has caches that reading fills
+        return [fingerprint(value.iloc[:, place]) for place in range(value.shape[1])]
     return pickle.dumps(value)

@@ -99,8 +99,8 @@ def spectrum(
         raise ValueError(f"A Gram matrix has shape (n, n); got shape {gram.shape}.")
     if not np.isfinite(gram).all():
         raise ValueError(
-            "The Gram matrix contains NaN or infinity: there are missing values in the data, or so large ones that "
-            "their inner products overflow. Impute or drop them, and scale the data."
+            "The Gram matrix has entries that are not finite: there are missing values in the data, or so large ones "
+            "that their inner products overflow. Impute or drop them, and scale the data."
         )
     K = gram
     if centered:

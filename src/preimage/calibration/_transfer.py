@@ -120,6 +120,11 @@ def fit_increasing(x: Array, y: Array, n_knots: int = 10, weights: Array | None 
     roots = np.ones(len(x)) if weights is None else np.sqrt(weights)
     design = np.concatenate([roots[:, None] * hats, curvature]) @ steps
     target = np.concatenate([roots * (y - low) / size, np.zeros(len(curvature))])
+    if not (np.isfinite(design).all() and np.isfinite(target).all()):
+        raise ValueError(
+            f"Values from {x.min():.3g} to {x.max():.3g}, and from {low:.3g} to {low + size:.3g}, are too near to each "
+            "other, or too far apart, to be divided; multiply them by a constant."
+        )
     Q, R = qr(design, mode="economic")
     least = np.r_[-np.inf, np.zeros(n_knots - 1)]
     solution = lsq_linear(R, Q.T @ target, bounds=(least, np.inf), method="bvls", max_iter=100 * n_knots).x

@@ -96,6 +96,7 @@ class LowRankPlusDiagonal:
         # An approximate inverse needs no refinement.
         return LinearOperator(self.shape, matvec=self._apply, matmat=self._apply, rmatvec=self._apply, dtype=self.dtype)
 
+    @gives_finite_numbers()
     def _apply(self, v: Array) -> np.ndarray:
         return self._project(np.asarray(v))
 

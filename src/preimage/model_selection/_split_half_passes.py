@@ -102,7 +102,8 @@ class Design:
                 "Split halves need `groups`, the run or subject of each row: rows of one run are alike, and halves "
                 "that share runs predict each other too well. For independent samples pass np.arange(len(X))."
             )
-        X = check_array(to_numpy(X) if is_foreign(X) else X, dtype=[np.float64, np.float32])  # halves are on the host
+        X = to_numpy(X) if is_foreign(X) else np.asarray(X) if isinstance(X, (list, tuple)) else X
+        X = check_array(X, dtype=[np.float64, np.float32])  # halves are on the host
         y, groups = column_or_1d(y), check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
         groups = column_or_1d(groups)
         check_consistent_length(X, y, groups)
