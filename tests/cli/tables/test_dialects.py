@@ -65,6 +65,7 @@ def with_column(name, cells, place=0, rows=X, header=NAMES, **options):
     )
 
 
+PLANTS = [f"plant {number}" for number in range(12)]
 LETTERS = ["ab", "cd", "ef"] * 4
 WHOLE = np.round(X)
 NUMBERED = [str(place) for place in range(len(X))]
@@ -254,6 +255,28 @@ CASES = {
         refused="--delimiter ,",
         cure=TableOptions(delimiter=","),
         values=np.array([[1, 5], [2, 50], [3, 7], [4, 10]]),
+        names=None,
+    ),
+    "words with blanks between tabs": Case(
+        with_column(
+            "plant name",
+            [f"plant {day}" for day in range(12)],
+            3,
+            header=["sepal length (cm)", "b c", "d"],
+            delimiter="\t",
+        ).encode(),
+        ".txt",
+        names=["sepal length (cm)", "b c", "d"],
+        text=("plant name",),
+    ),
+    "words with blanks and decimal commas": Case(
+        with_column("plant", [f"plant {day}" for day in range(12)], 0, delimiter=";", write=comma).encode(),
+        text=("plant",),
+    ),
+    "a name with the delimiter in it": Case(
+        PLAIN.replace("alpha", "length, cm").encode(),
+        refused="--skip 1 --no-header",
+        cure=TableOptions(skip=1, header=False),
         names=None,
     ),
     # headers

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from preimage.cli._errors import FileError
 from preimage.cli.tables._encodings import check_encoding, guess_encoding, open_bytes, unified
+from preimage.cli.tables._formats import inner_suffix
 from preimage.cli.tables._headers import has_units, is_header
 from preimage.cli.tables._lines import comment_pattern, lines_of, whole_lines, without_last
 from preimage.cli.tables._numbers import MISSING, NumberFormat
@@ -24,6 +25,7 @@ from preimage.cli.tables._table_options import TableOptions
 # Bytes and lines at the beginning of a file from which everything is guessed, and the most bytes where lines are long.
 FEWEST_BYTES, FEWEST_LINES, MOST_BYTES = 2**17, 20, 2**24
 COMMENTS = ("#", "%")
+SUFFIXES = {".tsv": "\t", ".tab": "\t"}
 # Words for delimiters that are hard to type.
 DELIMITER_WORDS = {"tab": "\t", "\\t": "\t", "space": " ", "blank": " ", "blanks": " ", "comma": ",", "semicolon": ";"}
 
@@ -102,11 +104,13 @@ def read_beginning(path: Path, options: TableOptions) -> Beginning:
         lines.pop()  # it may be cut off
     if not any(line.strip() for line in lines):
         raise FileError("it is empty.")
-    return understand(lines, is_whole, options, encoding)
+    return understand(lines, is_whole, options, encoding, inner_suffix(path))
 
 
-def understand(lines: list[str], is_whole: bool, options: TableOptions, encoding: str = "utf-8") -> Beginning:
-    """What the first lines of a table say about it."""
+def understand(
+    lines: list[str], is_whole: bool, options: TableOptions, encoding: str = "utf-8", suffix: str = ""
+) -> Beginning:
+    """What the first lines of a table say about it; the suffix of its name may say what separates values."""
     skipped, hint = _skipped(lines, options)
     body = lines[skipped:]
     comment = _comment(body)
@@ -119,7 +123,7 @@ def understand(lines: list[str], is_whole: bool, options: TableOptions, encoding
     if not plain:
         raise FileError("it has no lines but comments.")
     shown = [line for _, line in plain]
-    delimiter = _given_delimiter(options) or hint or guess_delimiter(shown, quote)
+    delimiter = _given_delimiter(options) or hint or guess_delimiter(shown, quote, SUFFIXES.get(suffix, ""))
     if is_whole:
         blocks = whole_lines(iter(["".join(shown).encode()]))
         shown = lines_of(b"".join(without_last(blocks, options.skip_footer, delimiter)).decode())
@@ -128,11 +132,24 @@ def understand(lines: list[str], is_whole: bool, options: TableOptions, encoding
         raise FileError("it is empty.")
     table = Table.of([cells for _, cells in numbered[:LINES]])
     dialect = Dialect(encoding, delimiter, quote, comment, NumberFormat(), options.skip_footer, options.skip_ragged)
+    above = 0
     if options.skip is None and table.first:
-        numbered = numbered[table.first - _has_short_header(numbered, table, delimiter, options) :]
-    return _with_names(
-        _Draft(dialect, numbered, table.width, is_whole, options), _commented_names(body, dialect, table)
-    )
+        above = table.first - _has_short_header(numbered, table, delimiter, options)
+    draft = _Draft(dialect, numbered[above:], table.width, is_whole, options)
+    found = _with_names(draft, _commented_names(body, dialect, table))
+    if above and found.names is None and options.header is None:
+        _check_preamble(numbered[above - 1], numbered[above], table)
+    return found
+
+
+def _check_preamble(last: tuple[int, list[str]], first: tuple[int, list[str]], table: Table) -> None:
+    """Refuse a table without names right below a line that may have them, although it has another number."""
+    if len(last[1]) > 1 and first[0] == last[0] + 1:
+        raise FileError(
+            f"line {last[0] + 1} has {len(last[1])} values, and {table.width} are below it: names, of which some are "
+            f"missing or hold the delimiter? Correct that line, or read the rows without names: --skip {first[0]} "
+            "--no-header"
+        )
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     kinds = [numbers.kind(column) for column in columns]
     if first[0].strip() == "" and all(cell.strip() for cell in first[1:]) and _can_name_rows(columns[0]):
         return True
+    if _are_numbers_above_words(first, kinds, numbers):
+        return True
     judged = [place for place, kind in enumerate(kinds) if kind in (Kind.NUMBER, Kind.TRUTH, Kind.MIXED)]
     if not judged:
         return True
@@ -50,6 +52,14 @@ def is_header(first: Sequence[str], rows: Rows, numbers: NumberFormat) -> bool |
     return answer
 
 
+def _are_numbers_above_words(first: Sequence[str], kinds: Sequence[Kind], numbers: NumberFormat) -> bool:
+    """Whether there are distinct numbers in the first line, some of them above columns of words."""
+    cells = [cell.strip() for cell in first if cell.strip()]
+    above_words = [cell for cell, kind in zip(first, kinds) if kind in (Kind.TEXT, Kind.TRUTH)]
+    are_numbers = all(map(numbers.is_number, cells)) and any(map(numbers.is_number, above_words))
+    return are_numbers and len(set(cells)) == len(cells)
+
+
 def _can_name_rows(column: Sequence[str]) -> bool:
     return all(cell.strip() for cell in column) and len(set(column)) == len(column)
 
@@ -61,6 +71,8 @@ def _numbers_are_names(
     names = np.array([numbers.value(first[place]) for place in places])
     values = np.array([[_value(cell, numbers) for cell in columns[place]] for place in places]).T
     increases = bool(np.all(np.diff(names) > 0))
+    if len(names) == 1 and len(first) == 1:
+        return None if names[0] == 0 else False  # pandas calls a column without a name 0
     if len(np.unique(names)) < len(names) or np.any(np.all(values == names, axis=1)):
         return False  # names are distinct, and no row repeats them
     has_other_type = [is_whole(first[place]) and not any(is_whole(cell) for cell in columns[place]) for place in places]

@@ -76,7 +76,9 @@ def without_last(blocks: Iterator[bytes], count: int | None, delimiter: str) -> 
     Lines of delimiters alone are empty: spreadsheets leave such. With None, a last line that looks like a total is
     refused.
     """
-    empty = re.compile(rb"[\s\"" + re.escape(delimiter.encode()) + rb"]*")
+    mark = re.escape(delimiter.encode())
+    # Two quotes alone are a missing value of a table with one column.
+    empty = re.compile(rb"\s*|[\s\"]*" + mark + rb"[\s\"" + mark + rb"]*")
     held = b""
     for block in blocks:
         block = held + block

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from preimage.cli._errors import FileError
 from preimage.cli.tables._lines import lines_of, single_blanks
-from preimage.cli.tables._numbers import MISSING, THOUSANDS, NumberFormat
+from preimage.cli.tables._numbers import MISSING, THOUSANDS, NumberFormat, counts_rows
 
 # In the order of preference where two fit equally well. A blank stands for any run of blanks and tabs.
 DELIMITERS = ("\t", ";", ",", "|", " ")
 # Lines by which delimiters are judged: enough to tell them apart, few enough to try all of them.
 LINES = 200
+# The fraction of lines, or of values, that leaves little doubt.
+MOSTLY = 0.9
 _DOT, _COMMA = NumberFormat("."), NumberFormat(",")
 _GROUPED = [NumberFormat(*marks) for marks in ((".", ","), (",", "."), (".", "'"), (",", " "))]
 # A mark between digits, or at the beginning of a number.
@@ -81,25 +83,53 @@ def _first_regular(counts: list[int], width: int) -> int:
     return 0
 
 
-def guess_delimiter(lines: list[str], quote: str = '"') -> str:
-    """What separates the values of these lines, without comments; a comma where there is one value per line."""
-    found = {}
-    for delimiter in DELIMITERS:
-        rows = cells_of(lines[:LINES], delimiter, quote)
-        if rows:
-            found[delimiter] = Table.of(rows)
+def guess_delimiter(lines: list[str], quote: str = '"', expected: str = "") -> str:
+    """What separates the values of these lines, without comments; a comma where there is one value per line.
+
+    `expected` is what the name of the file says: it is taken wherever it divides lines at all. Blanks are for files
+    with nothing else: they also stand in names and words.
+    """
+    rows = {delimiter: cells_of(lines[:LINES], delimiter, quote) for delimiter in DELIMITERS}
+    found = {delimiter: Table.of(cells) for delimiter, cells in rows.items() if cells}
     tables = {mark: table for mark, table in found.items() if table.width > 1 and table.regular > 0.5}
     alone = Table.of([[line.rstrip("\n")] for line in lines[:LINES]])
     if not tables:
         return ","
+    if expected in tables:
+        return expected
+    if " " in tables and any(_beats_blanks(mark, tables) for mark in tables):
+        tables.pop(" ")
     # Regular lines of numbers: the number of lines counts least, since lines of text may come before the table.
     score = lambda mark: (round(tables[mark].regular, 1), tables[mark].numeric, -DELIMITERS.index(mark))
-    best = max(tables, key=score)
+    # Commas also separate decimals, and stand in words; tabs, semicolons and bars do so less.
+    strong = [mark for mark in tables if mark not in ", " and _is_strong(tables[mark], rows[mark])]
+    best = max(strong or tables, key=score)
     if best == "," and tables[","].width == 2 and alone.numeric > 0.99:
         _check_two_columns(cells_of(lines[:LINES], ",", quote))
         if len(cells_of(lines[:1], ",", quote)[0]) == 1 and not _are_row_numbers(lines, quote):
             return ";"  # one name, and one number with a decimal comma per line
     return best
+
+
+def _is_strong(table: Table, rows: list[list[str]]) -> bool:
+    """Whether lines are regular and hold numbers, and no column has commas everywhere that are no decimal commas."""
+    if table.regular < MOSTLY or not table.numeric:
+        return False
+    columns = list(zip(*(row for row in rows[table.first + 1 :] if len(row) == table.width)))
+    with_commas = [[cell for cell in column if "," in cell] for column in columns]
+    undivided = [
+        len(cells) >= MOSTLY * len(column) and not any(_COMMA.is_number(cell) or _is_grouped(cell) for cell in cells)
+        for column, cells in zip(columns, with_commas)
+    ]
+    return not any(undivided)
+
+
+def _beats_blanks(mark: str, tables: dict[str, Table]) -> bool:
+    """Whether a delimiter divides lines regularly; a comma also separates decimals, between blanks."""
+    blanks, table = tables[" "], tables[mark]
+    if mark == " " or table.regular < MOSTLY:
+        return False
+    return mark != "," or table.numeric >= blanks.numeric or blanks.numeric < MOSTLY
 
 
 def _are_row_numbers(lines: list[str], quote: str) -> bool:
@@ -109,8 +139,11 @@ def _are_row_numbers(lines: list[str], quote: str) -> bool:
 
 
 def _check_two_columns(rows: list[list[str]]) -> None:
-    """Refuse pairs of whole numbers that are decimal numbers as well."""
-    if len(rows[0]) == 2 and any(len(row) == 2 and re.fullmatch(r"0\d+", row[1]) for row in rows):
+    """Refuse pairs of whole numbers without names that are decimal numbers as well, unless the first ones count."""
+    pairs = [row for row in rows if len(row) == 2]
+    could_be_one = len(rows[0]) == 2 and all(_COMMA.is_number(",".join(pair)) for pair in pairs)
+    have_zeros = any(re.match(r"0\d", second) for _, second in pairs)  # decimals begin with zeros, numbers do not
+    if could_be_one and (have_zeros or not counts_rows([first for first, _ in pairs])):
         raise FileError(
             f"{','.join(rows[0])!r} may be two numbers, or one with a decimal comma. Say --delimiter , for two, or "
             "--delimiter ';' --decimal , for one."
