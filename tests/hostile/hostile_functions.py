@@ -122,7 +122,7 @@ FUNCTIONS = {
     "calibration.svm_leave_one_out": lambda i: calibration.svm_leave_one_out(*i.machine()),
     "calibration.transfer_function": lambda i: calibration.transfer_function(
         i.A[:, 0], i.A[::-1, 0] / 2, i.option("kind", "pchip"), weights=i.w
-    )(i.B[:, 0]),
+    )(i.B.ravel()),
     "geometry.arc_length": lambda i: geometry.arc_length(i.kernel(), i.A),
     "geometry.christoffel_symbols": lambda i: geometry.christoffel_symbols(i.kernel(), i.A),
     "geometry.geodesic": lambda i: geometry.geodesic(i.kernel(), i.A[0], i.A[-1], n_points=5, tol=1e-4),
