@@ -140,6 +140,11 @@ def check_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, 
         return X
     if is_masked(X):  # scikit-learn would take what is behind the mask for numbers
         raise ValueError(f"{type(estimator).__name__} got masked entries, which are missing values: fill or drop them.")
+    if getattr(X, "shape", (1, 1))[1:] == (0,):  # scikit-learn's checks of frames fail on them
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required by "
+            f"{type(estimator).__name__}."
+        )
     if isinstance(X, (list, tuple)):
         X = np.asarray(X)  # of which scikit-learn says better what is wrong, such as complex numbers
     with unwarned():  # numbers of more digits, or larger than any float64, are refused as infinite

@@ -165,8 +165,8 @@ def coordinate_lloyd(data: CoordinatePass, starts: Array, max_iter: int = 300, t
             sums = data.sum(partial(_Sums.of, centers))
             if not np.all(np.isfinite(sums.costs)):
                 raise ValueError(
-                    "Input X contains NaN or infinity, or values so large that the kernel overflows. Impute or drop "
-                    "such rows, and scale the data."
+                    "Distances in feature space are not finite: values of X are so large that the kernel overflows "
+                    "(scale the data), or, in lazy data, NaN or infinite (impute or drop such rows)."
                 )
             for number, run in enumerate(active):
                 run.step(sums, number)

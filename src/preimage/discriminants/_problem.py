@@ -152,8 +152,8 @@ class ClassScatters:
         )
         if not np.all(np.isfinite(moments.means)):
             raise ValueError(
-                "Input X contains NaN or infinity, or values so large that the kernel overflows. Impute or drop such "
-                "rows, and scale the data."
+                "Means of kernel values are not finite: values of X are so large that the kernel overflows (scale the "
+                "data), or, in lazy data, NaN or infinite (impute or drop such rows)."
             )
         return cls(points, coordinates, moments, tangent_moment(data, points, options, coordinates))
 

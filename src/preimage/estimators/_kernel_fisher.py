@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import from_numpy, in_precision, to_numpy
+from preimage._finite import refuse_overflowing_fit
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._threads import on_own_threads
 from preimage._typing import Array, Rows, Seed, Targets
@@ -433,6 +434,7 @@ class KernelFisherDiscriminant(
     ) -> "KernelFisherDiscriminant":
         """Solve the problem and keep the solution; `results` are those of a search for the number of coefficients."""
         result = fit_discriminants(problem, float(self.alpha), options, data.codes, data.weights)
+        refuse_overflowing_fit("the rule that decides", result.rule.weights)
         self.sparsity_, self.sparsity_results_ = options.sparsity, results
         self.kernel_, self.classes_, self.landmarks_ = data.kernel, data.classes, landmarks
         expansion = coefficients_on(data.kernel, points, result.coefficients)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, concat_rows, is_host, is_lazy, itemsize, take_rows, to_numpy
+from preimage._finite import finite_result
 from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress, stage
 from preimage._rows import cut, for_blocks
@@ -376,7 +377,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
 
         def fit(each: tuple[float, Array, int, Array]) -> _Denoiser:
             gamma, rows, count, queries = each
-            subspace = KernelPCA(count, gamma=gamma).fit(rows).subspace_
+            # Rows to which noise was added may overflow in single precision.
+            subspace = KernelPCA(count, gamma=gamma).fit(finite_result(rows)).subspace_
             return _Denoiser(subspace, queries, subspace.coordinates(queries))
 
         at_once = max(1, memory_budget(None, X) // (GRAM_COPIES * X.shape[0] ** 2 * itemsize(X.dtype)))

@@ -298,6 +298,11 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
         y = column_or_1d(y, warn=True) if _is_classifier(self) else y
         X = X if hasattr(X, "shape") else np.asarray(X)  # lists of rows
         weights = _checked_weights(sample_weight, count_rows(X))
+        for name, each in (("y", y), ("groups", groups)):
+            if each is not None and count_rows(each) != count_rows(X):
+                raise ValueError(
+                    f"Renormalized got {count_rows(X)} rows of X but {count_rows(each)} of {name}; each row needs one."
+                )
         cv = self.cv
         if weights is not None and not weights.all():
             X, y, weights, groups, cv = self._without_rows_of_weight_zero(X, y, weights, groups)
