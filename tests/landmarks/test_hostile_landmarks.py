@@ -4,10 +4,12 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from preimage import EmpiricalKernelMap, KernelPCA, SparseGreedyRegressor
+from preimage._arrays import to_numpy
 from preimage.feature_space import GrowingSpan, Proposal
-from preimage.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
+from preimage.kernels import Constant, Cosine, Gaussian, Linear, Polynomial, Sigmoid
 from preimage.landmarks import AutoLandmarks, KMeans, PivotedCholesky, RandomlyPivotedCholesky, SparseGreedy, Uniform
 
 X = np.random.default_rng(0).normal(size=(30, 3))
@@ -65,3 +67,11 @@ def test_errors_of_huge_targets_are_refused():
     model = SparseGreedyRegressor().fit(X, 1e300 * X[:, 0])
     with pytest.raises(ValueError, match=r"SparseGreedyRegressor\.path"):
         model.path()
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("scale", [1e-200, 1e20, 1e160, 1e307])
+def test_centres_of_clusters_scale_with_the_rows(scale, make):
+    plain = KMeans(5).select(Constant(1.0) + Gaussian(1e-300), make(X), judged=False)
+    found = KMeans(5).select(Constant(1.0) + Gaussian(1e-300), make(scale * X), judged=False)
+    np.testing.assert_allclose(to_numpy(found.points)[0] / scale, to_numpy(plain.points)[0], rtol=1e-6)

@@ -61,6 +61,9 @@ def christoffel(kernel: Kernel, X: np.ndarray, g: np.ndarray) -> np.ndarray:
     return np.linalg.solve(g, lowered.reshape(n, d, d * d)).reshape(n, d, d, d)
 
 
+# Evaluations of the connection after which a path ends where it is: several hundred steps. Paths of kernels whose
+# curvature is large everywhere would take hours; usual ones take some hundred evaluations.
+MOST_EVALUATIONS = 10_000
 # Absolute tolerance of the integration, relative to the size of the starting point: coordinates that are zero need one.
 ZERO_COORDINATE = 1e-3
 # Nodes of Gauss' rule on each straight piece of a path: exact where the speed is a polynomial of degree seven along it.
@@ -147,11 +150,20 @@ def geodesic(
     # The speed ‖ẋ‖_g is constant along a geodesic, so that of the start is the speed of the path.
     speed = float(np.sqrt(velocity @ g[0] @ velocity))
 
-    def motion(_: float, state: np.ndarray) -> np.ndarray:
+    n_evaluations, last = 0, np.inf
+
+    def motion(at: float, state: np.ndarray) -> np.ndarray:
+        nonlocal n_evaluations, last
+        n_evaluations += 1
+        last = min(last, at) if n_evaluations > MOST_EVALUATIONS else last
         here, along = state[None, :d], state[d:]
         symbols = christoffel(kernel, here, metric(kernel, here))[0]
         return np.concatenate([along, -np.einsum("cab,a,b->c", symbols, along, along)])
 
+    def exhausted(at: float, _: np.ndarray) -> float:
+        return min(last, 2 * time) - at
+
+    exhausted.terminal = True  # type: ignore[attr-defined]  # how the integrator is told
     times = np.linspace(0.0, time, n_points)
     # Near a singular point the symbols overflow; the integrator then fails, which `reason` reports without warnings.
     with np.errstate(all="ignore"):
@@ -163,6 +175,7 @@ def geodesic(
             t_eval=times,
             rtol=tol,
             atol=tol * (ZERO_COORDINATE + np.abs(start).max()),
+            events=exhausted,
         )
     states = np.reshape(path.y, (2 * d, -1))  # a list without any state if the first step fails
     ended, reached = path.status == 0, path.t[-1] if len(path.t) else 0.0

@@ -164,6 +164,7 @@ class Kernel(BaseEstimator, ABC):
 
     # Parameters that data decide: `data_parameters` names them, and everything below follows from that.
 
+    @unwarned()
     def resolve(self, X: Array) -> Self:
         """The same kernel with every parameter that depends on data fixed to its value on X."""
         check_parameters(self)

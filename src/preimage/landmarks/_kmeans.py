@@ -1,6 +1,7 @@
 """Landmarks as centres of clusters."""
 
 from collections.abc import Iterator
+from math import frexp
 from numbers import Integral
 
 import numpy as np
@@ -24,6 +25,8 @@ RANDOM = 3 / 4
 ROUND = 8
 # Rows that are assigned to centres together: their distances to a thousand centres stay in the cache.
 TILE = 512
+# Largest entry, and the reciprocal of the smallest largest one, whose squares are numbers of single precision.
+MODERATE = 1e15
 
 
 class KMeans(LandmarkSelector):
@@ -106,13 +109,26 @@ class KMeans(LandmarkSelector):
 def _centers(rows: Array, number: int, max_iter: int, rng: np.random.Generator) -> Array:
     """Means of clusters of the rows, where the rows are."""
     X = rows if is_sparse(rows) else to_numpy(rows)
+    unit = _unit(X)
+    X = X if unit == 1 else X.astype(np.float64) / unit
     single = _in_single(X)
     start = _start(single, number, rng)
     labels, counts = _lloyd(single, start, max_iter)
     centers = _sums(X.astype(np.float64, copy=False), labels, start.size) / np.maximum(counts, 1)[:, None]
     if (counts == 0).any():  # a cluster that lost all its rows keeps the one it began with
         centers[counts == 0] = to_numpy(X[start[counts == 0]])
+    centers *= unit
     return type(rows)(centers.astype(rows.dtype)) if is_sparse(rows) else from_numpy(centers, rows)
+
+
+def _unit(X: Array) -> float:
+    """One, or a power of two of the size of the largest entry where squares of it would overflow in single precision.
+
+    Division by a power of two is exact.
+    """
+    values = X.data if is_sparse(X) else X
+    largest = float(np.max(np.abs(values), initial=0.0))
+    return 1.0 if not largest or 1 / MODERATE < largest < MODERATE else 2.0 ** (frexp(largest)[1] - 1)
 
 
 def _lloyd(X: Array, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, np.ndarray]:
