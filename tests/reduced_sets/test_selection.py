@@ -147,3 +147,11 @@ def test_inverse_of_nothing_is_finite():
 def test_unknown_rules_are_refused(rng):
     with pytest.raises(ValueError, match="rule"):
         Select("best").reduce(random_target(rng), 3)
+
+
+@pytest.mark.parametrize("rule", ["removal", "eigenvectors"])
+@pytest.mark.parametrize("unit", [2.0**900, 2.0**-900])
+def test_the_unit_of_the_coefficients_does_not_matter(rule, unit, rng):
+    points, coefficients = rng.normal(size=(9, 2)), rng.normal(size=(9, 2))
+    order = Select(rule).order(Expansion(Gaussian(0.3), points, coefficients), 9)
+    assert_array_equal(Select(rule).order(Expansion(Gaussian(0.3), points, unit * coefficients), 9), order)

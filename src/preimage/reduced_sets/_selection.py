@@ -64,6 +64,8 @@ class Select(NestedReducer):
             return take_rows(target.points, _forward_order(target, n_points))
         gram = held_gram(target, "Select", "Select('forward') and Construct() need little memory.")
         coefficients = to_numpy(target.coefficients).astype(float)
+        # Costs are squares, which overflow where coefficients do not; a power of two changes none of their digits.
+        coefficients = np.ldexp(coefficients, -np.frexp(np.abs(coefficients).max(initial=0.0))[1])
         remove = _remove if self.rule == "removal" else _remove_by_eigenvectors
         with small_matrices(gram.shape[0]):
             removed = remove(gram, coefficients)
