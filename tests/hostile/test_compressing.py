@@ -72,6 +72,13 @@ def test_digits_that_a_scaler_brings_are_kept_or_refused():
         make("float32").fit(1e8 + X, Y)
 
 
+def test_points_beyond_single_precision_are_refused_where_the_kernel_saturates():
+    huge = np.where(np.arange(40)[:, None] == 3, 1e60, X)
+    original = KernelPCA(2, kernel=preimage.kernels.Sigmoid(1.0, -0.5)).fit(huge)
+    with pytest.raises(ValueError, match="dtype='float32'"):
+        compress(original, 40, X=huge, dtype="float32", method="select")
+
+
 def test_more_points_than_there_are_keep_them_all():
     for n in (len(SVM.support_), len(SVM.support_) + 1, 10**9):
         small = compress(SVM, n)

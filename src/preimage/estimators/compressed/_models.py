@@ -1,6 +1,8 @@
 """Kernel machines on few points, with the interface of the originals."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -125,7 +127,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         if not type(last).__module__.startswith("preimage."):  # which would take tensors for arrays, or fail
             require_on_host(type(self).__name__, X)
         original = clone(template)
-        with bounded_iterations(original, count_rows(X)):
+        with bounded_iterations(original, count_rows(X)), _libsvm_in_words(self, last):
             original.fit(X, y, **self._routed_to_fit(fit_params))
         folded = fold(original)
         folded.taken_in(folded.machine)  # which refuses what cannot become one machine
@@ -622,6 +624,21 @@ def _require_two_weighted_classes(model: "Compressed", y: Targets | None, sample
             f"{type(model).__name__} needs examples of two classes with a positive sample_weight; got "
             f"{present.size} class ({present.tolist()})."
         )
+
+
+@contextmanager
+def _libsvm_in_words(model: "Compressed", original: Any) -> Iterator[None]:
+    """Messages of libsvm are bytes, such as b'gamma < 0': say whose they are, and what helps."""
+    try:
+        yield
+    except ValueError as error:
+        said = error.args[0] if error.args else None
+        if not isinstance(said, bytes):
+            raise
+        raise ValueError(
+            f"{type(model).__name__} could not fit {type(original).__name__}: libsvm says {said.decode()!r}. Inputs "
+            "that differ by rounding errors only may get a negative variance; scale them, or give gamma as a number."
+        ) from error
 
 
 def _labels(y: Targets | None, output: Any) -> np.ndarray | None:

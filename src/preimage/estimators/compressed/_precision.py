@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from preimage._arrays import in_precision, itemsize, take_rows, to_numpy
+from preimage._arrays import in_precision, is_sparse, itemsize, take_rows, to_numpy
 from preimage._typing import Array, Rows
 from preimage.feature_space import Expansion
 from preimage.kernels import Precomputed
@@ -40,12 +40,23 @@ def in_final_precision(machine: KernelMachine, dtype: str | None, rows: Rows | N
     change = lambda array: _final(array, dtype)
     with np.errstate(all="ignore"):  # numbers that single precision does not have are found below
         small = replace(machine, expansion=expansion.converted(change, points), intercept=change(machine.intercept))
-    if dtype == "float32" and itemsize(machine.expansion.coefficients.dtype) == 8 and rows is not None:
-        _check_digits(machine, small, take_rows(rows, np.arange(min(N_ROWS, rows.shape[0]))))
+    if dtype == "float32" and itemsize(machine.expansion.coefficients.dtype) == 8:
+        # Kernels that saturate have finite values at points that are not.
+        loss = np.full(1, np.nan if _overflows(small) else 0.0)
+        if rows is not None and np.all(np.isfinite(loss)):
+            loss = _loss(machine, small, take_rows(rows, np.arange(min(N_ROWS, rows.shape[0]))))
+        _refuse_loss(loss)
     return small
 
 
-def _check_digits(double: KernelMachine, single: KernelMachine, rows: Array) -> None:
+def _overflows(machine: KernelMachine) -> bool:
+    points = machine.expansion.points
+    parts = (points.data if is_sparse(points) else points, machine.expansion.coefficients, machine.intercept)
+    return not all(np.all(np.isfinite(to_numpy(part))) for part in parts)
+
+
+def _loss(double: KernelMachine, single: KernelMachine, rows: Array) -> np.ndarray:
+    """How far each function is off at some row, as a fraction of what it varies by; NaN beyond the range of numbers."""
     with np.errstate(all="ignore"):
         narrow = in_precision(rows, np.dtype(np.float32))
         try:
@@ -54,7 +65,10 @@ def _check_digits(double: KernelMachine, single: KernelMachine, rows: Array) -> 
         except ValueError:  # of numbers beyond the range
             expected = found = np.full((1, 1), np.nan)
         loss = np.max(np.abs(found - expected), axis=0)
-        loss /= np.maximum(np.ptp(expected, axis=0), np.abs(expected).max(axis=0) * np.finfo(np.float32).eps)
+        return loss / np.maximum(np.ptp(expected, axis=0), np.abs(expected).max(axis=0) * np.finfo(np.float32).eps)
+
+
+def _refuse_loss(loss: np.ndarray) -> None:
     if np.all(loss <= MOST_LOSS):
         return
     what = (
