@@ -120,12 +120,6 @@ def test_models_of_single_precision_refuse_what_they_cannot_hold():
         model.transform(np.full((1, 3), 1e200))
 
 
-def test_coordinates_whose_distances_overflow_are_refused():
-    model = KernelPCA(2).fit(BASE)
-    with pytest.raises(ValueError, match="not finite"):
-        model.find_preimages(np.full((1, 2), 1e300))
-
-
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
 def test_rows_that_are_not_finite_stay_so(make):
     X = BASE.copy()

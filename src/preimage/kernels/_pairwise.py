@@ -32,6 +32,8 @@ SAMPLE = 512
 # the error of a short distance that is too much. Kernel values of short distances are those that differ from each
 # other; with an error of a hundredth the smallest eigenvalues of Gram matrices would change.
 SHORT_SAMPLE, SHORT_PERCENTILE, LARGEST_ERROR = 100, 5, 1e-3
+# Half a unit in the last place of the largest number, and half of that again, by bytes per number.
+LARGEST_SHIFT = {size: float(limits.max * limits.eps / 4) for size, limits in ((8, np.finfo("d")), (4, np.finfo("f")))}
 
 
 class PairwiseQuantity(ABC):
@@ -289,9 +291,10 @@ def _within_shifts(origin: Array) -> Array:
 
     Half a unit in the last place of the largest number is lost when it is added to that number.
     """
-    xp = array_namespace(origin)
-    limits = np.finfo(np.float32 if itemsize(origin.dtype) == 4 else np.float64)
-    return xp.where(xp.abs(origin) < float(limits.max) * float(limits.eps) / 4, origin, xp.zeros_like(origin))
+    xp, largest = array_namespace(origin), LARGEST_SHIFT[itemsize(origin.dtype)]
+    if isinstance(origin, np.ndarray) and -largest < origin.min() and origin.max() < largest:  # the usual case
+        return origin
+    return xp.where(xp.abs(origin) < largest, origin, xp.zeros_like(origin))
 
 
 def _rounding_shows(sample: Array, norms: Array) -> bool:

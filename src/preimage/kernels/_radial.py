@@ -220,7 +220,7 @@ class Matern(ProfileKernel):
     def _scaled_distance(self, s: Array) -> Array:
         r = array_namespace(s).sqrt(4 * self.nu * in_range_of(self.gamma, s) * s)
         if isinstance(r, np.ndarray):
-            return np.minimum(r, VANISHED, out=r)
+            return r if r.size and r.max() <= VANISHED else np.minimum(r, VANISHED, out=r)  # the usual case is faster
         return array_namespace(r).clip(r, max=VANISHED) if hasattr(r, "dtype") else r
 
     def _polynomial(self, r: Array) -> Array:
