@@ -211,6 +211,7 @@ def _read_table(path: Path, labels: str | None, options: TableOptions) -> Datase
     chunks = list(source.chunks(CHUNK_ROWS, with_missing=True))
     values = np.concatenate(chunks) if chunks else np.empty((0, source.n_columns))
     found = None if labels is None else _flat(path, labels, source.labels_of(labels))
+    source = replace(source, n_rows=len(values), is_estimate=False)
     return Dataset(values, columns=source.names, labels=found, source=source)
 
 

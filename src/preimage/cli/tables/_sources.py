@@ -21,7 +21,7 @@ from preimage.cli.tables._layout import Columns, Layout
 from preimage.cli.tables._numbers import Kind, NumberFormat, counts_rows, is_whole
 from preimage.cli.tables._optional import need
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
-from preimage.cli.tables._texts import line_of, text_columns, text_matrices
+from preimage.cli.tables._texts import line_of, lines_of_rows, text_columns, text_matrices
 
 SOURCE_FORMATS = "CSV, TSV, TXT (also .gz, .zst), Excel (.xlsx), NumPy (.npy) or Parquet (.parquet)"
 # A chunk is a few megabytes, and no more rows than this, so that bars move and little is lost in an interruption.
@@ -30,6 +30,8 @@ CHUNK_ROWS, CHUNK_BYTES = 2**15, 2**23
 FEWEST_CHUNK_ROWS = 64
 # Pages of Parquet are read through a buffer of this size, so that a file with one large row group needs no more memory.
 PARQUET_BUFFER = 2**20
+# Lines of files up to this size are counted, which takes a tenth of a second; of larger ones they are estimated.
+COUNTED_BYTES = 2**24
 # Bytes of text per byte of a compressed file, about: for bars, and for whether it fits into memory.
 COMPRESSION = 4
 
@@ -258,9 +260,17 @@ def _text_source(path: Path, options: TableOptions, label: str | None) -> Source
     dialect, first_line = beginning.dialect, beginning.first_line
     read = lambda places: text_columns(path, dialect, first_line, beginning.width, places)
     where = partial(line_of, first_line=first_line, dialect=dialect)
-    n_rows = len(beginning.rows) if beginning.is_whole else _estimated_rows(path, beginning)
+    is_counted = beginning.is_whole or path.stat().st_size <= COUNTED_BYTES
+    if beginning.is_whole:
+        n_rows = len(beginning.rows)
+    elif is_counted:
+        n_rows = sum(block.count(b"\n") for block in lines_of_rows(path, dialect, first_line))
+    else:
+        n_rows = _estimated_rows(path, beginning)
+    # A value between quotes may go over several lines.
+    has_long_rows = any("\n" in cell for row in beginning.rows for cell in row)
     source = _of_texts(path, layout, n_rows, read, dialect.numbers, where)
-    return replace(source, is_estimate=not beginning.is_whole)
+    return replace(source, is_estimate=not beginning.is_whole and (has_long_rows or not is_counted))
 
 
 def _excel_source(path: Path, options: TableOptions, label: str | None) -> Source:
