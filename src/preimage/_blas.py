@@ -15,32 +15,38 @@ class _Limits:
     """The limits on the number of BLAS threads that are in force at present.
 
     The number of threads is global to the process. The first who sets a limit records what it was, the smallest of the
-    present limits holds, and the last to lift a limit restores the number, in whatever order threads come and go.
+    present limits holds, and the last to lift a limit restores the number, in whatever order threads come and go. A
+    number that somebody else has set meanwhile (threadpoolctl in another thread) stays.
+
+    Every limit has a key, so that it can be lifted twice: Ctrl-C may come at any call, also at the one that lifts it.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.counts: list[int] = []
+        self.counts: dict[object, int] = {}
         self.before: list[tuple[Any, int]] = []
+        self.applied: list[int] = []  # numbers that hold at present for the libraries of `before`
 
-    def enter(self, count: int) -> None:
+    def enter(self, key: object, count: int) -> None:
         with self.lock:
             if not self.counts:
                 self.before = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).shared]
-            self.counts.append(count)
+                self.applied = [threads for _, threads in self.before]
+            self.counts[key] = count
             self._apply()
 
-    def leave(self, count: int) -> None:
+    def leave(self, key: object) -> None:
         with self.lock:
-            if count in self.counts:  # it is not in a process that was forked inside the limit
-                self.counts.remove(count)
-                self._apply()
+            if key in self.counts:  # it is not in a process that was forked inside the limit
+                self._apply(without=key)
+                del self.counts[key]
 
     def exchange(self, count: int, other: int) -> None:
         """Replace a limit that is in force by another one."""
         with self.lock:
-            if count in self.counts:
-                self.counts[self.counts.index(count)] = other
+            key = next((key for key, present in self.counts.items() if present == count), None)
+            if key is not None:
+                self.counts[key] = other
                 self._apply()
 
     def unlimited(self) -> int:
@@ -53,16 +59,19 @@ class _Limits:
     def forget(self) -> None:
         """Start again in a forked child: threads of the parent will never release the lock or lift a limit there."""
         limited = bool(self.counts)
-        self.lock, self.counts = threading.Lock(), []
+        self.lock, self.counts = threading.Lock(), {}
         if limited:
             self._apply()
 
-    def _apply(self) -> None:
-        smallest = min(self.counts, default=None)
-        for library, threads in self.before:
-            wanted = threads if smallest is None else min(threads, smallest)
-            if library.get_num_threads() != wanted:  # asking is ten times faster than setting
+    def _apply(self, without: object = None) -> None:
+        smallest = min((count for key, count in self.counts.items() if key is not without), default=None)
+        for place, (library, threads) in enumerate(self.before):
+            wanted, present = threads if smallest is None else min(threads, smallest), library.get_num_threads()
+            if smallest is None and present != self.applied[place]:
+                continue
+            if present != wanted:  # asking is ten times faster than setting
                 _set(library, wanted)
+            self.applied[place] = wanted
 
 
 _limits = _Limits()
@@ -82,15 +91,19 @@ def blas_threads() -> int:
 @contextlib.contextmanager
 def blas_limit(count: int) -> Iterator[None]:
     """Limit BLAS to `count` threads inside a `with` statement, in the whole process."""
-    own = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).own]
-    _limits.enter(count)
+    own, key = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).own], object()
     try:
+        _limits.enter(key, count)
         limit_own_threads(count)
         yield
     finally:
-        _limits.leave(count)
-        for library, threads in own:
-            _set(library, threads)
+        try:
+            _limits.leave(key)
+        finally:
+            if key in _limits.counts:  # Ctrl-C came in the line above
+                _limits.leave(key)
+            for library, threads in own:
+                _set(library, threads)
 
 
 @contextlib.contextmanager

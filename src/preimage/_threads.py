@@ -57,8 +57,8 @@ def run_parallel(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
 
     def work_inside(item: Any) -> Any:
         outer = _caller.threads
-        _caller.threads, _caller.allowed = inner, allowed
         try:
+            _caller.threads, _caller.allowed = inner, allowed
             return work(item)
         finally:
             _caller.threads = outer
@@ -126,8 +126,8 @@ def _on_threads(n_jobs: int | None) -> Iterator[None]:
         _caller.allowed = count
     if n_jobs is not None:
         count = min(count, n_jobs if n_jobs > 0 else max(1, allowed_cores() + 1 + n_jobs))
-    _caller.threads = count
     try:
+        _caller.threads = count
         with blas_limit(1) if outer is None else contextlib.nullcontext():
             yield
     finally:

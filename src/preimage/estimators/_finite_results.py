@@ -100,16 +100,17 @@ def _fitting(method: Callable[..., Any]) -> Callable[..., Any]:
         name = f"{type(self).__name__}.{method.__name__}"
         arguments, options = _unharmed(arguments, options)
         before = dict(vars(self))
-        with working_method(name):
-            result = method(self, *arguments, **options)
-            rows = arguments[0] if arguments else options.get("X")
-            try:
+        try:
+            with working_method(name):
+                result = method(self, *arguments, **options)
+                rows = arguments[0] if arguments else options.get("X")
                 _look_at_fit(self, rows)
-            except ValueError:
-                self.__dict__.clear()  # a model of NaN must not answer questions: it is as it was before
-                self.__dict__.update(before)
-                raise
-            return result if result is self else _looked_at(self, result, rows, name)
+                return result if result is self else _looked_at(self, result, rows, name)
+        except BaseException:
+            # A model of NaN, or one that Ctrl-C stopped between two attributes, must not answer questions: it is as it
+            # was before. In one step, which no second Ctrl-C divides.
+            self.__dict__ = before
+            raise
 
     return fitting
 
