@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ COMMANDS = {
     "denoise, Parquet": ["denoise", "out.parquet", "--components", "4", "--gamma", "median", "--penalty", "0.1"],
     "denoise, NumPy": ["denoise", "out.npy", "--components", "4", "--gamma", "median", "--penalty", "0.1"],
 }
-OF_DENOISE = ["--landmarks", "100", "--no-plot"]
+OF_DENOISE = ["--landmarks", "50", "--no-plot"]
 # What a summary says about the run and not about the result.
 PASSING = {"seconds", "output"}
 
@@ -51,19 +52,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--kills", type=int, default=50, help="of all commands together")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     print(describe_machine(), flush=True)
-    counts = {"kills": 0, "identical": 0, "left over": 0}
+    counts = {"kills": 0, "continued": 0, "identical": 0, "left over": 0}
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "rows.npy"
         np.save(source, rng.normal(size=(options.rows, COLUMNS)).round(4))
         print(f"{'command':18s} {'whole':>7s} {'kills':>6s} {'continued':>10s} {'identical':>10s} {'left over':>10s}")
         for number, name in enumerate(COMMANDS):
             share = len(range(number, options.kills, len(COMMANDS)))
-            for key, value in tried(name, source, Path(folder), share, rng).items():
+            for key, value in tried(name, source, Path(folder), share, options).items():
                 counts[key] += value
     print(f"{counts['identical']} of {counts['kills']} runs ended as if nothing had happened.")
     if options.record:
@@ -71,32 +73,41 @@ def main():
     return 0 if counts["identical"] == counts["kills"] and not counts["left over"] else 1
 
 
-def tried(name, source, folder, kills, rng):
+def tried(name, source, folder, kills, options):
     """Kill a command so many times and continue it, and count how that ended."""
     whole = folder / f"{name}, whole"
     started = time.perf_counter()
     finish(start(name, source, whole))
-    seconds = time.perf_counter() - started
-    expected, done, continued, identical, left = outputs(whole), 0, 0, 0, 0
-    while done < kills:
-        target = folder / f"{name}, {done}"
+    seconds, expected = time.perf_counter() - started, outputs(whole)
+
+    def trial(number):
+        """Whether rows were there already, whether all outputs are the same in the end, and what else is there."""
+        target = folder / f"{name}, {number}"
+        killed_at_random(name, source, target, seconds, np.random.default_rng([options.seed, number]))
+        continued = "Continuing after row" in finish(start(name, source, target))
+        found = outputs(target)
+        remove(target)
+        same = all(found.get(file) == contents for file, contents in expected.items())
+        return continued, same, len(set(found) - set(expected))
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        ended = list(pool.map(trial, range(kills)))
+    continued, identical, left = (sum(column) for column in zip(*ended, strict=True)) if ended else (0, 0, 0)
+    print(f"{name:18s} {seconds:5.1f} s {kills:6d} {continued:10d} {identical:10d} {left:10d}", flush=True)
+    return {"kills": kills, "continued": continued, "identical": identical, "left over": left}
+
+
+def killed_at_random(name, source, target, seconds, rng):
+    while True:
         process = start(name, source, target)
         try:
             process.wait(rng.uniform(0, seconds))
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
         process.communicate()
-        if process.returncode != -signal.SIGKILL:
-            remove(target)
-            continue
-        done += 1
-        continued += "Continuing after row" in finish(start(name, source, target))
-        found = outputs(target)
-        identical += all(found.get(file) == contents for file, contents in expected.items())
-        left += len(set(found) - set(expected))
-        remove(target)
-    print(f"{name:18s} {seconds:5.1f} s {done:6d} {continued:10d} {identical:10d} {left:10d}", flush=True)
-    return {"kills": done, "identical": identical, "left over": left}
+        if process.returncode == -signal.SIGKILL:
+            return
+        remove(target)  # it has ended before
 
 
 def start(name, source, target):
