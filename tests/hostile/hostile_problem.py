@@ -244,7 +244,7 @@ class Case:
 
     def _target(self, rng, rows):
         y = TARGETS[self.problem.target](rng, rows)
-        if self.problem.target_scale and isinstance(y, np.ndarray) and y.dtype.kind in "fi":
+        if self.problem.target_scale and isinstance(y, np.ndarray) and y.dtype.kind == "f":
             y = scaled(y.astype(float), self.problem.target_scale)
         return y
 

@@ -9,6 +9,7 @@ from hostile_containers import CONTAINERS, DENSE, SPARSE, TYPES
 from hostile_functions import FUNCTIONS
 from hostile_problem import ALL_TWISTS, GRAMS, LARGEST_SCALE, QUERIES, TARGETS, WEIGHTS, Problem
 from hypothesis import strategies as st
+from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from preimage.eigensolvers._names import EIGENSOLVER_NAMES
@@ -281,6 +282,7 @@ SCALES = st.one_of(
     st.integers(-LARGEST_SCALE, LARGEST_SCALE),
     st.sampled_from([-320, -308, -162, -155, -38, 38, 100, 150, 154, 155, 200, 300, 308]),
 )
+LABELS = {"classes", "two classes", "text", "objects", "booleans", "signs", "list", "lonely class"}
 USUAL_TARGETS = ["classes", "two classes", "numbers", "text"]
 
 
@@ -358,11 +360,18 @@ def problems(draw, names=()):
     return draw(function_problems(name) if name in FUNCTIONS else estimator_problems(name))
 
 
+def _targets_of(cls):
+    """Targets of the kind that an estimator takes."""
+    return ["numbers", "constant", "columns"] if issubclass(cls, RegressorMixin) else sorted(LABELS)
+
+
 @st.composite
 def estimator_problems(draw, name):
     cls = ESTIMATORS[name]
     methods = [each for each in methods_of(cls) if each not in ("fit", "partial_fit")]
     fields = draw(data())
+    if draw(st.integers(0, 3)):  # mostly targets that the estimator can learn, so that more than its checks is tried
+        fields = {**fields, "target": draw(st.sampled_from(_targets_of(cls)))}
     return Problem(
         name,
         params=draw(_parameters(cls)),
