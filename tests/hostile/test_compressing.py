@@ -173,3 +173,18 @@ def test_models_without_preimages_do_not_offer_them():
     indefinite = compress(TheirKernelPCA(2, kernel="sigmoid", gamma=1.0).fit(X), 6, X=X)
     assert not any(hasattr(indefinite, name) for name in ("denoise", "inverse_transform", "find_preimages"))
     assert hasattr(compress(KernelPCA(2).fit(X), 6, method="select"), "denoise")
+
+
+@pytest.mark.parametrize("targets", [np.zeros(40), np.c_[Y, np.zeros(40)], np.full(40, 3.0)], ids=["0", "y and 0", "3"])
+@pytest.mark.parametrize("original", [KernelRidge(kernel="rbf"), SVR()], ids=["ridge", "SVR"])
+def test_constant_functions_need_no_more_digits_than_single_precision_has(original, targets):
+    if targets.ndim == 2 and isinstance(original, SVR):
+        return
+    single, double = (CompressedRegressor(original, dtype=dtype).fit(X, targets) for dtype in ("float32", None))
+    np.testing.assert_allclose(single.predict(X), double.predict(X), atol=1e-4)
+
+
+def test_one_row_of_data_is_enough_to_look_at_single_precision():
+    original = KernelRidge(kernel="rbf").fit(X, Y)
+    single, double = (compress(original, 10, X=X[:1], dtype=dtype, method="select") for dtype in ("float32", None))
+    np.testing.assert_allclose(single.predict(X), double.predict(X), atol=1e-4)
