@@ -1,6 +1,7 @@
 """Results that are not finite: what is noticed, and what is said."""
 
 import warnings
+from functools import partialmethod
 
 import numpy as np
 import pytest
@@ -192,3 +193,31 @@ def test_a_fold_without_a_class_predicts_the_other():
         warnings.simplefilter("ignore", UserWarning)  # scikit-learn's, of the class of one row
         model = KernelFisherDiscriminantCV(sparsity=5).fit(X[:4], [0, 1, 1, 1])
     assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_methods_of_classes_that_users_make_of_ours_are_their_own():
+    class Theirs(KernelPCA):
+        predict = partialmethod(KernelPCA.transform)
+
+        @property
+        def decompose(self):
+            return lambda X: X
+
+        @staticmethod
+        def navigate(X):
+            return X
+
+        def fit(self, X, y=None):
+            super().fit(X)
+            self.found_ = np.array([np.nan, np.inf])
+            return self
+
+        def score_samples(self, X):
+            return np.full(len(X), -np.inf)
+
+    model = Theirs(2).fit(X)
+    np.testing.assert_array_equal(model.predict(X), model.transform(X))
+    assert model.decompose(1) == model.navigate(1) == 1
+    assert np.isinf(model.score_samples(X)).all()
+    with pytest.raises(ValueError, match=r"Theirs\.transform"):
+        Theirs(2, kernel=Exponential(1.0)).fit(X).transform(1e5 * X)

@@ -63,8 +63,12 @@ class FiniteResults:
 
 
 def _is_left_alone(method: Any) -> bool:
-    """Whether a method was wrapped in a base class, or is one of scikit-learn's, which call ours."""
-    return hasattr(method, "_gives_finite_results") or method.__module__.startswith("sklearn.")
+    """Whether a method was wrapped in a base class, or is not of this package.
+
+    scikit-learn's methods and those of users' own classes call ours; what else they give, and how, is their affair.
+    """
+    is_ours = (getattr(method, "__module__", None) or "").startswith("preimage.")
+    return not is_ours or hasattr(method, "_gives_finite_results")
 
 
 def _wrapped(method: Any, wrap: Callable[[Any], Any]) -> Any:
