@@ -183,5 +183,14 @@ def test_more_points_know_what_the_span_of_the_first_knows(rng):
 @pytest.mark.parametrize("bad", [np.nan, 1e200])
 def test_values_that_are_not_finite_are_refused(X, bad):
     X[33, 1] = bad
-    with pytest.raises(ValueError, match="NaN or infinity"):
+    with pytest.raises(ValueError, match="beyond the range of numbers"):
         KernelMoments.of(Linear() ** 2, X[:7], X)
+
+
+def test_points_far_from_all_rows_are_no_matter_of_units(rng):
+    # Squares of these kernel values, e^(−340) and so on, are near the smallest numbers; k(x, x) is one.
+    X = 9.2 + 1e-3 * rng.normal(size=(60, 4))
+    moments = KernelMoments.of(Gaussian(1.0), 1e-2 * rng.normal(size=(5, 4)), X)
+    assert moments.trace == 60 and np.all(moments.values.mean < 1e-140)
+    with pytest.raises(ValueError, match="squares are beyond the range"):
+        KernelMoments.of(Linear(), 1e-75 * X[:5], 1e-75 * X)
