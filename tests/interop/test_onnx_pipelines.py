@@ -229,3 +229,14 @@ def test_rows_to_compare_on_have_the_columns_of_the_model():
 
 def test_the_top_level_name_is_the_same():
     assert preimage.to_onnx is preimage.interop.to_onnx
+
+
+def test_columns_of_a_frame_are_found_by_their_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    columns = ColumnTransformer([("1", StandardScaler(), ["d", "a"]), ("2", MinMaxScaler(), ["b"])])
+    model = make_pipeline(columns, SVC()).fit(frame, NAMES)
+    queries = pandas.DataFrame(QUERIES, columns=frame.columns)
+    found = run(to_onnx(model))
+    np.testing.assert_allclose(found["decision"], model.decision_function(queries), atol=2e-5)
+    np.testing.assert_array_equal(run(to_onnx(model, X=queries))["label"], model.predict(queries))

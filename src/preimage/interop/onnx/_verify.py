@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from preimage._arrays import to_dense, to_numpy
-from preimage._typing import Array
+from preimage._typing import Array, Rows
 from preimage._warnings import ignored_of_others
 from preimage.machines import KernelMachine
 from preimage.machines.outputs import Output
@@ -66,8 +66,8 @@ def check_graph(
     """
     wide = rows.astype(np.float64)
     with np.errstate(all="ignore"), ignored_of_others(Warning):
-        F = machine(_through(front, wide))
-        expected = _answers_of(model, wide) or {}
+        F = machine(_through(front, _named_as_in_fit(front, wide)))
+        expected = _answers_of(model, _named_as_in_fit(front, wide))
     scale = max(1.0, 0.01 * float(np.max(np.abs(F), initial=0.0)))
     moves = tolerance * scale * np.random.default_rng(0).choice([-1.0, 1.0], size=(N_MOVES, *F.shape))
     found = run_graph(proto, rows)
@@ -90,13 +90,25 @@ def run_graph(proto: Any, rows: np.ndarray) -> dict[str, np.ndarray]:
     return dict(zip(names, session.run(names, {"X": rows})))
 
 
-def _through(front: list[tuple[str, Any]], X: Array) -> Array:
+def _named_as_in_fit(front: list[tuple[str, Any]], X: np.ndarray) -> Rows:
+    """X with the names of columns that the first step was fitted to, by which it may choose columns."""
+    names = getattr(front[0][1], "feature_names_in_", None) if front else None
+    if names is None:
+        return X
+    try:
+        import pandas
+    except ImportError:  # names of another kind of frame
+        return X
+    return pandas.DataFrame(X, columns=names)
+
+
+def _through(front: list[tuple[str, Any]], X: Rows) -> Array:
     for _, step in front:
         X = step.transform(X)
     return to_numpy(to_dense(X))
 
 
-def _answers_of(model: Any, X: np.ndarray) -> dict[str, np.ndarray]:
+def _answers_of(model: Any, X: Rows) -> dict[str, np.ndarray]:
     """What the methods of a model say, by the names of outputs; nothing of machines, which have none."""
     answers = {}
     for name, method in _METHODS.items():
