@@ -228,8 +228,7 @@ class Case:
             self.X = contained(self.values, problem.dtype, problem.container)
             self.Z = contained(self.query_values, problem.dtype, problem.query_container or problem.container)
             self.query_y = self._answers(len(queries))
-        self.rng = rng
-        self.params = {name: self.meaning(value) for name, value in problem.params.items()}
+            self.params = {name: self.meaning(value) for name, value in problem.params.items()}
 
     @property
     def is_gram(self):
