@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from preimage.cli import _options
-from preimage.cli.tables._table_options import NO_INDEX, TableOptions
+from preimage.cli.tables._table_options import NO_COMMENT, NO_INDEX, TableOptions
 
 PANEL = "Tables (guessed from the file where not given)"
 
@@ -66,6 +66,12 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     ),
     "missing": (
         Annotated[Any, _option(parser=_names, metavar="A,B,...", help="More marks of missing values.")],
+        None,
+    ),
+    "comment": (
+        Annotated[
+            str | None, _option(metavar=f"SIGN|{NO_COMMENT}", help="What begins lines to leave out, such as # or %.")
+        ],
         None,
     ),
     "skip": (Annotated[int | None, _option(min=0, metavar="N", help="Lines before the table.")], None),

@@ -1,5 +1,6 @@
 """Columns of all scales, missing values, and columns that only pass through: in memory, in chunks, and after a stop."""
 
+import csv
 import json
 import warnings
 
@@ -216,3 +217,45 @@ def test_one_income_column_does_not_hide_groups(tmp_path):
         right = np.mean((first > np.median(first)) == group)
         agreement[name] = max(right, 1 - right)
     assert agreement["auto"] > 0.95 and agreement["raw"] < 0.8
+
+
+@pytest.mark.parametrize("route", [[], ["--landmarks", "20", "--chunk-rows", "30"]])
+def test_training_columns_are_found_by_their_names(tmp_path, route):
+    data, out, others = save(FRAME, tmp_path / "x.csv"), tmp_path / "out.csv", tmp_path / "others.csv"
+    done("denoise", data, out, *FIXED, *route, "--fit", save(FRAME, tmp_path / "same.csv"))
+    expected = out.read_text()
+    save(FRAME.assign(extra=1.5)[["c", "extra", "b", "city", "a"]], others)
+    done("denoise", data, out, *FIXED, *route, "--fit", others, "--force")
+    assert out.read_text() == expected
+    save(FRAME.rename(columns={"b": "other"}), others)
+    result = run("denoise", data, out, *FIXED, *route, "--fit", others, "--force")
+    assert result.exit_code == 1 and "has no column 'b'" in " ".join(result.output.split())
+
+
+def test_empty_texts_between_blanks_are_written_back(tmp_path):
+    path, out = tmp_path / "x.txt", tmp_path / "out.txt"
+    FRAME.assign(city=["", "x y"] * 45).to_csv(path, sep=" ", index=False, quoting=csv.QUOTE_NONNUMERIC)
+    done("denoise", path, out, *FIXED)
+    back = pd.read_csv(out, sep=" ", keep_default_na=False)
+    assert back.city.tolist() == ["", "x y"] * 45 and back.id.tolist() == FRAME.id.tolist()
+
+
+def test_all_levels_of_an_index_are_no_values(tmp_path):
+    FRAME.assign(visit=RNG.integers(3, size=90)).set_index(["id", "visit"]).to_parquet(tmp_path / "x.parquet")
+    assert "3 numeric columns (a … c)" in done("embed", tmp_path / "x.parquet", tmp_path / "out.csv", *FEW)
+
+
+def test_texts_do_not_become_formulas(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl", reason="Excel files need openpyxl")
+    out = tmp_path / "out.xlsx"
+    done("denoise", save(FRAME.assign(city="=1+1"), tmp_path / "x.csv"), out, *FIXED)
+    cells = list(openpyxl.load_workbook(out).active["E"])[1:]
+    assert {(cell.value, cell.data_type) for cell in cells} == {("=1+1", "s")}
+
+
+def test_numbers_that_may_name_rows_are_pointed_out(tmp_path):
+    frame = FRAME.rename(columns={"id": "patient_id"}).assign(patient_id=RNG.permutation(90) * 7)
+    told = done("embed", save(frame, tmp_path / "x.csv"), tmp_path / "out.csv", *FEW)
+    assert "'patient_id' taken as values (--index patient_id if it names rows)" in told
+    told = done("embed", tmp_path / "x.csv", tmp_path / "out.csv", *FEW, "--index", "patient_id", "--force")
+    assert "taken as values" not in told

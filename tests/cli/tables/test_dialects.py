@@ -343,6 +343,20 @@ CASES = {
     "units in brackets, some missing": Case(text_of([["[nm]", "", "[counts]"], *X], "\t").encode(), ".txt"),
     "comments": Case(f"# made by a machine\n# on a day\n{PLAIN}# the end\n".encode()),
     "comments between rows": Case(PLAIN.replace("\n", "\n# lamp changed\n", 5).encode()),
+    "rows that begin like comments": Case(
+        with_column("tag", ["a", "#1", *LETTERS[2:]]).encode(),
+        refused="--comment none",
+        cure=TableOptions(comment="none"),
+        text=("tag",),
+    ),
+    "rows that somebody took out": Case(
+        PLAIN.replace("\n", "\n#1,2,3\n", 2).replace("#1,2,3\n", "", 1).encode(),
+        refused="--comment '#'",
+        cure=TableOptions(comment="#"),
+    ),
+    "numbers that do not count rows, but go on": Case(
+        with_column("id", [str(1001 + row) for row in range(12)]).encode(), index="id"
+    ),
     "names in a comment, as NumPy writes them": Case(
         f"# alpha beta gamma\n{text_of(X, ' ', header=None)}".encode(), ".txt"
     ),

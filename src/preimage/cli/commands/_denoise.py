@@ -37,7 +37,7 @@ from preimage.cli.tables._identity import unchanged
 from preimage.cli.tables._layout import listed
 from preimage.cli.tables._nifti import slice_pictures
 from preimage.cli.tables._pictures import check_one_file, numbered_pictures
-from preimage.cli.tables._sources import Source, open_source
+from preimage.cli.tables._sources import Source, open_source, options_like
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
@@ -266,7 +266,7 @@ def _in_chunks(
     if outputs.kind not in (".npy", *FRAMES):
         raise FileError(f"{outputs.data}: large files are written as .csv, .npy or .parquet.")
     source = open_source(inputs.data, inputs.table)
-    train = source if inputs.training_data is None else open_source(inputs.training_data, inputs.table)
+    train = source if inputs.training_data is None else _open_training(inputs.training_data, source, inputs.table)
     _tell_about(source, outputs, speaker(quiet))
     denoise_file(
         source,
@@ -282,12 +282,17 @@ def _in_chunks(
     )
 
 
+def _open_training(path: Path, source: Source, table: TableOptions) -> Source:
+    return open_source(path, options_like(source, path, table))
+
+
 def _read_training(inputs: Inputs, data: Dataset) -> Dataset:
     """Training data; scans with the voxels of the data, also where their mask was found by intensities."""
     assert inputs.training_data is not None
     of_scans = data.scans is not None and format_of(inputs.training_data) == ".nii"
     mask = data.scans.mask_image if data.scans is not None and of_scans else inputs.mask
-    return read(inputs.training_data, inputs.array, mask=mask, options=inputs.table)
+    options = options_like(data.source, inputs.training_data, inputs.table)
+    return read(inputs.training_data, inputs.array, mask=mask, options=options)
 
 
 def _writable(data: Dataset, train: Dataset, inputs: Inputs, outputs: Outputs) -> Dataset:

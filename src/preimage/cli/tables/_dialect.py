@@ -20,7 +20,7 @@ from preimage.cli.tables._separators import (
     guess_number_format,
     numbered_cells,
 )
-from preimage.cli.tables._table_options import TableOptions
+from preimage.cli.tables._table_options import NO_COMMENT, TableOptions
 
 # Bytes and lines at the beginning of a file from which everything is guessed, and the most bytes where lines are long.
 FEWEST_BYTES, FEWEST_LINES, MOST_BYTES = 2**17, 20, 2**24
@@ -46,6 +46,8 @@ class Dialect:
     skip_footer : int or None
         Lines after the table; None for none, and a last line that looks like a total is refused.
     skip_ragged : bool
+    is_comment_given : bool
+        Whether the user said what begins comments.
     """
 
     encoding: str = "utf-8"
@@ -55,6 +57,7 @@ class Dialect:
     numbers: NumberFormat = field(default_factory=NumberFormat)
     skip_footer: int | None = None
     skip_ragged: bool = False
+    is_comment_given: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ def understand(
     """What the first lines of a table say about it; the suffix of its name may say what separates values."""
     skipped, hint = _skipped(lines, options)
     body = lines[skipped:]
-    comment = _comment(body)
+    comment = _comment(body) if options.comment is None else "" if options.comment == NO_COMMENT else options.comment
     quote = "'" if _has_single_quotes(body) else '"'
     plain = [
         (skipped + place, line)
@@ -132,6 +135,7 @@ def understand(
         raise FileError("it is empty.")
     table = Table.of([cells for _, cells in numbered[:LINES]])
     dialect = Dialect(encoding, delimiter, quote, comment, NumberFormat(), options.skip_footer, options.skip_ragged)
+    dialect = replace(dialect, is_comment_given=options.comment is not None)
     above = 0
     if options.skip is None and table.first:
         above = table.first - _has_short_header(numbered, table, delimiter, options)

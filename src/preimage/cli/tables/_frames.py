@@ -1,6 +1,7 @@
 """Results written next to columns of the table that they come from: text, Parquet and Excel."""
 
 import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,7 +57,8 @@ class Frame:
     def of_whole(cls, source: Source) -> "Frame":
         """All columns of a table, those with values replaced by the result."""
         layout = source.layout
-        values = [layout.taken.index(place) if place in layout.taken else None for place in range(len(layout.labels))]
+        column = {place: number for number, place in enumerate(layout.taken)}
+        values = [column.get(place) for place in range(len(layout.labels))]
         names = None if layout.names is None else list(layout.names)
         units = None if layout.units is None else list(layout.units)
         return cls(names, values, source, list(layout.untouched), units)
@@ -132,7 +134,9 @@ class _Style:
     def quoted(self, texts: Any) -> Any:
         """Texts between quotes where they need them."""
         compute = need("pyarrow.compute", "Tables")
-        special = compute.match_substring_regex(texts, rf'["\n\r{"," if self.delimiter == "," else self.delimiter}]')
+        # Between blanks, which stand for tabs too, nothing at all would be no value.
+        marks = r"[ \t]|^$" if self.delimiter == " " else re.escape(self.delimiter)
+        special = compute.match_substring_regex(texts, rf'["\n\r]|{marks}')
         if not compute.any(special).as_py():
             return texts
         doubled = compute.replace_substring(texts, '"', '""')
@@ -228,6 +232,17 @@ def _write_excel(path: Path, matrices: Iterator[Array], frame: Frame, output: Pa
     typed = _Types(frame)
     for batch in frame.batches(matrices):
         for row in zip(*(column.to_pylist() for column in typed(batch))):
-            sheet.append(row)
+            sheet.append([_no_formula(sheet, value) for value in row])
     with open(path, "wb") as file:
         book.save(file)
+
+
+def _no_formula(sheet: Any, value: Any) -> Any:
+    """A text that begins as formulas do stays a text."""
+    if not (isinstance(value, str) and value.startswith("=")):
+        return value
+    from openpyxl.cell import WriteOnlyCell
+
+    cell = WriteOnlyCell(sheet, value)
+    cell.data_type = "s"
+    return cell

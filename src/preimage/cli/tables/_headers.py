@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from preimage.cli._errors import FileError
-from preimage.cli.tables._numbers import Kind, NumberFormat, counts_rows, is_whole
+from preimage.cli.tables._numbers import Kind, NumberFormat, counts_on, counts_rows, is_whole
 
 # Names of a first column that is an index where it counts rows; pandas gives the one with a number.
 INDEX_NAMES = re.compile(
@@ -14,6 +14,8 @@ INDEX_NAMES = re.compile(
     r"(?:id|index|idx|no|nr|num|number|names?)|row|obs",
     re.I,
 )
+# Names of columns that may well name what rows are about, wherever they are.
+ID_NAMES = re.compile(r"(?:.+[ _.-])?(?i:id|index|idx|no|nr|number)|.*[a-z]I[dD]")
 # Rows of a table without a header from which on a first column is known to count them.
 FEWEST_TO_COUNT = 5
 # So many numbers increase by chance in one of 720 rows.
@@ -136,4 +138,9 @@ def index_place(names: Sequence[str] | None, rows: Rows, kinds: Sequence[Kind]) 
                 "--index none if it holds values."
             )
         return 0
-    return 0 if INDEX_NAMES.fullmatch(names[0].strip()) and counts_rows(column) else None
+    return 0 if INDEX_NAMES.fullmatch(names[0].strip()) and counts_on(column) else None
+
+
+def may_name_rows(name: str, column: Sequence[str]) -> bool:
+    """Whether a column of numbers has the name of an index, and other whole numbers in every row."""
+    return ID_NAMES.fullmatch(name) is not None and all(map(is_whole, column)) and len(set(column)) == len(column) > 2

@@ -1,5 +1,6 @@
 """What the columns of a table are for: values to work on, an index, columns that are kept, and others."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,8 @@ class Layout:
         Of a text file.
     units : tuple of str or None
         The line below the header.
+    doubtful : tuple of int
+        Places of columns that may name rows; they are values unless the user says so.
     """
 
     labels: tuple[str, ...]
@@ -48,6 +51,7 @@ class Layout:
     empty: tuple[int, ...] = ()
     dialect: Dialect | None = None
     units: tuple[str, ...] | None = None
+    doubtful: tuple[int, ...] = ()
 
     @property
     def taken_labels(self) -> list[str]:
@@ -61,7 +65,8 @@ class Layout:
     @property
     def untouched(self) -> tuple[int, ...]:
         """Places of all columns that `denoise` writes back as they were."""
-        return tuple(place for place in range(len(self.labels)) if place not in self.taken)
+        taken = set(self.taken)
+        return tuple(place for place in range(len(self.labels)) if place not in taken)
 
     def find(self, name: str) -> int:
         """The place of a column."""
@@ -80,6 +85,8 @@ class Layout:
             left = [self.labels[place] for place in places if place not in self.kept]
             if left:
                 parts.append(f"{_number(left, what)} left out ({listed(left)})")
+        for name in [self.labels[place] for place in self.doubtful if place in self.taken]:
+            parts.append(f"{name!r} taken as values (--index {name} if it names rows)")
         if self.units is not None:
             parts.append("a line of units below the header")
         return ", ".join(parts) + self._dialect_text()
@@ -132,7 +139,8 @@ class Columns:
     def layout(self, options: TableOptions, label: str | None = None, **fields: Any) -> Layout:
         """What every column is for, by its kind and what the user said; `label` holds classes, and no values."""
         labels = self._labels()
-        find = lambda name: _place(name, labels, self.names is not None)
+        known = {name: place for place, name in reversed(list(enumerate(labels)))}
+        find = lambda name: known[name] if name in known else _place(name, labels, self.names is not None)
         index = self.index if options.index is None else None if options.index == NO_INDEX else find(options.index)
         kept = tuple(find(name) for name in options.keep or () if find(name) != index)
         left_out = {find(name) for name in options.exclude or ()} | (set() if label is None else {find(label)})
@@ -147,7 +155,7 @@ class Columns:
             free = [p for p in free if p not in self.counters]
             text = tuple(place for place in free if self.kinds[place] is Kind.TEXT)
             empty = tuple(place for place in free if self.kinds[place] is Kind.EMPTY)
-            taken = tuple(place for place in free if place not in text and place not in empty)
+            taken = tuple(place for place in free if self.kinds[place] not in (Kind.TEXT, Kind.EMPTY))
             empty = tuple(place for place in empty if self.names is None or self.names[place])
         self._check_names(labels, (*taken, *kept))
         _check_mixed(labels, taken, self)
@@ -163,9 +171,8 @@ class Columns:
         ]
 
     def _check_names(self, labels: list[str], used: tuple[int, ...]) -> None:
-        doubled = [labels[place] for place in used if labels.count(labels[place]) > 1]
-        if len(set(used)) < len(used):
-            doubled = [labels[place] for place in used if used.count(place) > 1]
+        by_name, by_place = Counter(labels), Counter(used)
+        doubled = [labels[place] for place in used if by_name[labels[place]] > 1 or by_place[place] > 1]
         if doubled:
             raise DataError(f"column {doubled[0]!r} occurs twice. Rename one, or read it with --skip 1 --no-header.")
 

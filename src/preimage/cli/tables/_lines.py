@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from preimage.cli._errors import FileError
@@ -43,12 +43,18 @@ def without_first(blocks: Iterator[bytes], count: int) -> Iterator[bytes]:
             yield block[place:]
 
 
-def without_comments(blocks: Iterator[bytes], comment: str) -> Iterator[bytes]:
-    """Blocks of whole lines without those that begin with `comment`."""
+def without_comments(
+    blocks: Iterator[bytes], comment: str, check: Callable[[str], None] = lambda line: None
+) -> Iterator[bytes]:
+    """Blocks of whole lines without those that begin with `comment`, each of which `check` sees, and may refuse."""
     mark = comment.encode()
     lines = re.compile(comment_pattern(comment).encode() + rb".*\n", re.M)
     for block in blocks:
-        yield lines.sub(b"", block) if mark in block else block
+        if mark in block:
+            for line in lines.findall(block):
+                check(line.decode(errors="replace"))
+            block = lines.sub(b"", block)
+        yield block
 
 
 def comment_pattern(comment: str) -> str:

@@ -98,6 +98,14 @@ def is_whole(text: str) -> bool:
     return text.strip().lstrip("+-").isdigit()
 
 
+def counts_on(texts: list[str]) -> bool:
+    """Whether a column counts from any whole number on: 1001, 1002, 1003, ..."""
+    texts = [text.strip() for text in texts]
+    if not texts or not texts[0].isdecimal():
+        return False
+    return all(text == str(row) for row, text in enumerate(texts, int(texts[0])))
+
+
 def counts_rows(texts: list[str]) -> bool:
     """Whether a column counts 0, 1, 2, ... or 1, 2, 3, ..."""
     texts = [text.strip() for text in texts]

@@ -14,13 +14,13 @@ from preimage.cli._errors import CommandError, DataError, FileError
 from preimage.cli.tables._dialect import Beginning, read_beginning, understand
 from preimage.cli.tables._encodings import compression_of
 from preimage.cli.tables._excel import read_sheet
-from preimage.cli.tables._formats import format_of
-from preimage.cli.tables._headers import INDEX_NAMES, index_place
+from preimage.cli.tables._formats import TABLES, format_of
+from preimage.cli.tables._headers import INDEX_NAMES, index_place, may_name_rows
 from preimage.cli.tables._identity import identity_of
 from preimage.cli.tables._layout import Columns, Layout
 from preimage.cli.tables._numbers import Kind, NumberFormat, counts_rows, is_whole
 from preimage.cli.tables._optional import need
-from preimage.cli.tables._table_options import DEFAULTS, TableOptions
+from preimage.cli.tables._table_options import DEFAULTS, NO_INDEX, TableOptions
 from preimage.cli.tables._texts import line_of, lines_of_rows, text_columns, text_matrices
 
 SOURCE_FORMATS = "CSV, TSV, TXT (also .gz, .zst), Excel (.xlsx), NumPy (.npy) or Parquet (.parquet)"
@@ -191,6 +191,19 @@ def open_source(path: Path, options: TableOptions = DEFAULTS, label: str | None 
     return source
 
 
+def options_like(source: Source | None, path: Path, options: TableOptions) -> TableOptions:
+    """Options that take from the table in `path` the columns of `source`, by their names where both have names.
+
+    Two tables may have the same columns in another order, and one of them further columns.
+    """
+    if source is None or source.names is None or format_of(path) not in TABLES:
+        return options
+    plain = replace(options, columns=None, exclude=None, keep=None, index=NO_INDEX)
+    if open_source(path, plain).names is None:
+        return options
+    return replace(plain, columns=tuple(source.labels))
+
+
 def exceeds(path: Path, n_bytes: int) -> bool:
     """Whether the rows of a file that `open_source` can read would take more memory than this."""
     try:
@@ -250,8 +263,9 @@ def _layout_of_texts(beginning: Beginning, options: TableOptions, label: str | N
         if names is not None and names[place].startswith("Unnamed: ") and rows and counts_rows(by_column[place])
     )
     columns = Columns(names, kinds, index, odd, counters)
+    doubtful = tuple(p for p in range(width) if names is not None and may_name_rows(names[p], by_column[p]))
     units = None if beginning.units is None else tuple(beginning.units)
-    return columns.layout(options, label, dialect=beginning.dialect, units=units)
+    return columns.layout(options, label, dialect=beginning.dialect, units=units, doubtful=doubtful)
 
 
 def _text_source(path: Path, options: TableOptions, label: str | None) -> Source:
@@ -342,8 +356,8 @@ def _parquet_source(path: Path, options: TableOptions, label: str | None) -> Sou
     file = _open_parquet(path)
     schema, names = file.schema_arrow, list(file.schema_arrow.names)
     kinds = [_kind_of_type(schema.field(place).type) for place in range(len(names))]
-    index = _parquet_index(path, schema, names) if options.index is None else None
-    layout = Columns(names, kinds, index).layout(options, label)
+    index = _parquet_index(path, schema, names) if options.index is None else []
+    layout = Columns(names, kinds, index[0] if index else None, counters=tuple(index[1:])).layout(options, label)
     sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
     firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(int)  # first row of every group, and the number of rows
     picked = [names[place] for place in layout.taken]
@@ -377,19 +391,19 @@ def _kind_of_type(kind: Any) -> Kind:
     return Kind.NUMBER if is_number else Kind.TEXT
 
 
-def _parquet_index(path: Path, schema: Any, names: list[str]) -> int | None:
-    """The column that pandas says is the index, or a first one that has the name of one and counts rows."""
+def _parquet_index(path: Path, schema: Any, names: list[str]) -> list[int]:
+    """Columns that pandas says are the index, or a first one that has the name of one and counts rows."""
     about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
     found = [name for name in about.get("index_columns", []) if isinstance(name, str) and name in names]
     if found:
-        return names.index(found[0])
+        return [names.index(name) for name in found]
     if len(names) > 1 and INDEX_NAMES.fullmatch(names[0]):
         texts: list[str] = []
         for batch in _open_parquet(path).iter_batches(CHUNK_ROWS, columns=names[:1]):
             texts = [str(value) for value in batch.column(0).to_pylist()]
             break
-        return 0 if texts and counts_rows(texts) else None
-    return None
+        return [0] if texts and counts_rows(texts) else []
+    return []
 
 
 def _open_parquet(path: Path) -> Any:

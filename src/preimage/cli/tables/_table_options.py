@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 # The word that says that no column is an index.
 NO_INDEX = "none"
+# And that no line is a comment.
+NO_COMMENT = "none"
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class TableOptions:
         The column that names rows, or "none".
     missing : tuple of str
         Further marks of missing values.
+    comment : str or None
+        What begins lines to leave out, or "none".
     skip, skip_footer : int or None
         Lines before and after the table.
     skip_ragged : bool
@@ -44,6 +48,7 @@ class TableOptions:
     header: bool | None = None
     index: str | None = None
     missing: tuple[str, ...] = ()
+    comment: str | None = None
     skip: int | None = None
     skip_footer: int | None = None
     skip_ragged: bool = False

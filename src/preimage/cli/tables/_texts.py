@@ -14,6 +14,7 @@ from preimage.cli.tables._encodings import decoded, raw_blocks
 from preimage.cli.tables._lines import Stream, single_blanks, whole_lines, without_comments, without_first, without_last
 from preimage.cli.tables._numbers import TRUTHS, Kind, NumberFormat
 from preimage.cli.tables._optional import need
+from preimage.cli.tables._separators import cells_of
 
 # Bytes that are parsed together.
 PARSED = 2**20
@@ -39,7 +40,7 @@ def text_columns(path: Path, dialect: Dialect, first_line: int, width: int, plac
     names = [str(place) for place in range(width)]
     picked = list(dict.fromkeys(names[place] for place in places))
     ragged = _Ragged(first_line, dialect)
-    file = io.BufferedReader(Stream(lines_of_rows(path, dialect, first_line)), PARSED)
+    file = io.BufferedReader(Stream(lines_of_rows(path, dialect, first_line, width)), PARSED)
     try:
         reader = csv.open_csv(
             file,
@@ -70,14 +71,25 @@ def text_columns(path: Path, dialect: Dialect, first_line: int, width: int, plac
         raise FileError(" ".join(str(error).split())) from error
 
 
-def lines_of_rows(path: Path, dialect: Dialect, first_line: int) -> Iterator[bytes]:
-    """The lines of the rows of a file, as the parser wants them."""
+def lines_of_rows(path: Path, dialect: Dialect, first_line: int, width: int = 0) -> Iterator[bytes]:
+    """The lines of the rows of a file, as the parser wants them; comments that may be rows of `width` are refused."""
     blocks = without_first(whole_lines(decoded(raw_blocks(path), dialect.encoding)), first_line)
     if dialect.comment:
-        blocks = without_comments(blocks, dialect.comment)
+        blocks = without_comments(blocks, dialect.comment, lambda line: _check_comment(line, dialect, width))
     if dialect.delimiter == " ":
         blocks = single_blanks(blocks)
     return without_last(blocks, dialect.skip_footer, dialect.delimiter)
+
+
+def _check_comment(line: str, dialect: Dialect, width: int) -> None:
+    """Refuse a line that begins like a comment, unless the user said that it is one, and has the values of a row."""
+    cells, numbers = cells_of([line], dialect.delimiter, dialect.quote)[0], dialect.numbers
+    others = cells[1:] or [cells[0].strip().removeprefix(dialect.comment)]
+    if len(cells) == width and not dialect.is_comment_given and any(map(numbers.is_number, others)):
+        raise FileError(
+            f"the line {line.strip()[:60]!r} may be a comment, or a row. Say --comment '{dialect.comment}' to leave "
+            "such lines out, or --comment none to take them."
+        )
 
 
 def _parsed_at_once(width: int) -> int:
