@@ -4,6 +4,7 @@ import json
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -53,6 +54,7 @@ from preimage.machines import (
     Regression,
 )
 from preimage.persistence._file import from_bytes, to_bytes
+from preimage.persistence._safetensors import MOST_VALUES
 
 safetensors = pytest.importorskip("safetensors.numpy", reason="files are compared with those of the library")
 
@@ -654,3 +656,19 @@ def test_what_scikit_learn_imports_is_no_model(name):
     data = to_bytes(machine())
     with pytest.raises(ValueError, match="does not store"):
         from_bytes(changed(data, KERNEL, {"class": name, "state": {}}))
+
+
+@pytest.mark.parametrize("room", [30, 9, 8, 7, 6, 5])
+def test_what_is_written_can_be_read_however_many_names_it_has(room):
+    names = ["a"] * (MOST_VALUES - room)
+    data = None
+    with suppress(ValueError):  # too many for a file
+        data = to_bytes(names)
+    assert from_bytes(data) == names if data is not None else room < 10
+
+
+def test_arrays_of_text_that_could_not_be_read_are_not_written():
+    texts = np.array(["a" * 2**12] + ["b"] * 2**12)
+    with pytest.raises(ValueError, match=r"4097 texts.*dtype=object"):
+        to_bytes({"texts": texts})
+    assert from_bytes(to_bytes({"texts": texts.astype(object)}))["texts"][1] == "b"

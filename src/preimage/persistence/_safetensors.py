@@ -39,11 +39,6 @@ MOST_BYTES, MOST_AXES = 100_000_000, 32
 
 def parts_of_file(text: str, arrays: dict[str, np.ndarray]) -> list[Any]:
     """The buffers of a file, to be written one after another: a JSON document and arrays by name."""
-    if count_values(text.encode()) > MOST_VALUES:
-        raise ValueError(
-            f"The model has more than {MOST_VALUES} names or numbers outside of arrays, too many for a file. Fit it on "
-            "an array: a frame brings the name of every column along."
-        )
     header: dict[str, Any] = {"__metadata__": {ENTRY: text, CHECKSUM: checksum(text, arrays)}}
     # Wide numbers first, so that all of them are aligned.
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
@@ -55,6 +50,11 @@ def parts_of_file(text: str, arrays: dict[str, np.ndarray]) -> list[Any]:
         begin = end
     encoded = json.dumps(header, separators=(",", ":")).encode()
     encoded += b" " * (-len(encoded) % 8)
+    if count_values(encoded) > MOST_VALUES or len(encoded) > MOST_BYTES:  # which could not be read again
+        raise ValueError(
+            f"The model has more than {MOST_VALUES} names or numbers outside of arrays, or {MOST_BYTES} letters of "
+            "them, too many for a file. Fit it on an array: a frame brings the name of every column along."
+        )
     return [len(encoded).to_bytes(8, "little"), encoded, *(arrays[name].reshape(-1).data for name in order)]
 
 

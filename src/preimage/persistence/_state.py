@@ -131,6 +131,7 @@ class Encoder:
             kind = "strings" if all(isinstance(each, str) for each in value.flat) else "objects"
             if value.dtype.kind == "O" or kind == "strings":
                 items = [self.encode(each, f"{path}.{i}", depth + 1) for i, each in enumerate(value.flat)]
+                _check_length(f"`{path}`", items if value.dtype.kind == "U" else [])
                 return {kind: items, "shape": list(value.shape), "type": value.dtype.kind}
         return self.tensors.put(path, value)
 
@@ -218,9 +219,7 @@ class Decoder:
             raise ValueError(f"An array of text or objects in the file does not fit its shape {shape!r:.60}.")
         if (key == "strings" or item["type"] == "U") and not all(isinstance(each, str) for each in items):
             raise ValueError(f"An array of text in the file has other items: {items!r:.100}.")
-        longest = max(map(len, items), default=0) if item["type"] == "U" else 0
-        if 4 * longest * len(items) > MOST_TEXT:
-            raise ValueError(f"{len(items)} texts of the file would take {longest} letters each.")
+        _check_length("An array of text in the file", items if item["type"] == "U" else [])
         # np.array(items) would turn items that are sequences into further axes.
         array = np.empty(len(items), dtype=object)
         array[:] = items
@@ -432,6 +431,16 @@ def _number(value: Any) -> Any:
 def _misfit(name: str, wanted: set[str], state: dict[str, Any]) -> ValueError:
     found = ", ".join(sorted(state))[:200] or "none"
     return ValueError(f"{name} has the fields {', '.join(sorted(wanted)) or 'none'}; the file has {found}.")
+
+
+def _check_length(who: str, texts: list[str]) -> None:
+    """Refuse to write, or to read, texts of which the longest one would make the array of all of them too large."""
+    longest = max(map(len, texts), default=0)
+    if 4 * longest * len(texts) > MOST_TEXT:
+        raise ValueError(
+            f"{who} has {len(texts)} texts, and each would take the {longest} letters of the longest one. Arrays of "
+            "dtype=object do not."
+        )
 
 
 def _refusal(value: Any, path: str) -> TypeError:
