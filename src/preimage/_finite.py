@@ -13,6 +13,7 @@ from scipy.sparse.linalg import ArpackError
 
 from preimage._arrays import array_namespace, is_chunked, is_foreign, is_sparse, itemsize, to_numpy
 from preimage._typing import Array, Rows
+from preimage._warnings import unwarned
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,7 +47,7 @@ def working_method(name: str) -> Iterator[None]:
     """
     token = _method.set(name)
     try:
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        with unwarned():
             yield
     except (np.linalg.LinAlgError, ArpackError) as error:
         raise ValueError(

@@ -13,7 +13,7 @@ from preimage._memory import limited_memory
 from preimage._progress import progress_bar
 from preimage._typing import Array, Rows
 from preimage._validation import check_coordinate_shape, check_coordinates, require_in_memory
-from preimage._warnings import unwarned, warn_user
+from preimage._warnings import warn_user
 from preimage.estimators._kernel_input import check_queries, map_queries
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Subspace
@@ -169,7 +169,7 @@ class PreimageMixin:
     def _working(self) -> Iterator[None]:
         """Report progress if the model is `verbose`, and keep temporary arrays within its `max_memory`."""
         limit, array = getattr(self, "max_memory", None), self.subspace_.frame.coefficients
-        with progress_bar(getattr(self, "verbose", False)), limited_memory(limit, array), unwarned():
+        with progress_bar(getattr(self, "verbose", False)), limited_memory(limit, array):
             yield
 
     def _require_inputs(self) -> None:
