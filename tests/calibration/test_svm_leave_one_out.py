@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from preimage.calibration import svm_leave_one_out
+from preimage.calibration._svm_leave_one_out import REFIT_TOLERANCE, _refitted
 
 
 def machine(K, signs, costs):
@@ -250,3 +251,15 @@ def test_the_only_row_of_a_class_keeps_its_decision():
     assert np.isfinite(result.values).all()
     with pytest.raises(ValueError, match="NaN"):
         svm_leave_one_out(K, signs, coefficients, costs, np.full(12, np.nan))
+
+
+def test_refits_that_take_many_iterations_are_not_cut_short():
+    """Standardised inputs, a tenth of the labels wrong, and C = 30: 1e5 iterations, and a solution like any other."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 30)) @ rng.normal(size=(30, 30))
+    X, costs, rows = (X - X.mean(axis=0)) / X.std(axis=0), np.full(100, 30.0), np.array([3])
+    signs = np.where(X[:, 0] + X[:, 1] > 0, 1.0, -1.0) * np.where(rng.random(100) < 0.1, -1.0, 1.0)
+    K, others = X @ X.T, np.delete(np.arange(100), rows)
+    exact = SVC(kernel="precomputed", C=30.0, tol=REFIT_TOLERANCE).fit(K[np.ix_(others, others)], signs[others])
+    assert exact.n_iter_[0] > 50_000
+    np.testing.assert_allclose(_refitted(K, signs, costs, rows), exact.decision_function(K[:, others]), atol=1e-4)

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from preimage._progress import stage
 from preimage._threads import at_most, available_threads, on_own_threads, run_parallel
 from preimage._typing import Array
-from preimage._warnings import ignored_of_others
 from preimage.calibration._samples import check_sample
 from preimage.calibration._svm_path import BOUND, FREE, REMOVED, ZERO, SVMMachine, SVMProblem, follow
 
@@ -32,9 +30,10 @@ MOST_STEPS = 300
 # Tolerance of libsvm where it has to fit a machine: a thousand times below its default, because results are compared
 # with exact ones.
 REFIT_TOLERANCE = 1e-6
-# Iterations after which such a refit stops, and for each row: ten times what machines of scaled inputs take. Where
-# kernel values are so large that the tolerance is below their rounding errors, libsvm would not stop at all.
-REFIT_ITERATIONS, ITERATIONS_PER_ROW = 20_000, 100
+# Iterations after which such a refit stops, and for each row; scikit-learn warns then. Machines of scaled inputs with a
+# large C take up to a hundred thousand at this tolerance, and with a tenth of the limit the decisions of some would be
+# wrong. Where kernel values are so large that the tolerance is below their rounding errors, libsvm would never stop.
+REFIT_ITERATIONS, ITERATIONS_PER_ROW = 1_000_000, 100
 # Machines that are followed together, one block for each thread within these limits. An operation on fewer takes no
 # longer than Python takes to call it, and threads would wait for each other; more need a few arrays of this many rows
 # of length n, 4 MB each for 2,000 rows, that do not fit into caches.
@@ -280,6 +279,5 @@ def _refitted(K: Array, signs: Array, costs: Array, rows: Array) -> Array:
     others = np.setdiff1d(np.flatnonzero(costs > 0), rows)
     most = max(REFIT_ITERATIONS, ITERATIONS_PER_ROW * len(others))
     machine = SVC(kernel="precomputed", C=1.0, tol=REFIT_TOLERANCE, cache_size=500, max_iter=most)
-    with ignored_of_others(ConvergenceWarning):  # what was found by then is the best that is known
-        machine.fit(K[np.ix_(others, others)], signs[others], sample_weight=costs[others])
+    machine.fit(K[np.ix_(others, others)], signs[others], sample_weight=costs[others])
     return machine.decision_function(K[:, others])
