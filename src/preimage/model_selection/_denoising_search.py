@@ -200,8 +200,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
     best_index_ : int
         Number of the best candidate in `cv_results_`.
     cv_results_ : dict of arrays
-        "gamma", "n_components", "penalty", "error" and "mean_test_score", minus the error, of every candidate (NaN or
-        infinite for one whose pre-images or errors are beyond the range of numbers, which is never chosen); and
+        "gamma", "n_components", "penalty", "error" and "mean_test_score", minus the error, of every candidate (the
+        largest number for one whose pre-images or errors are beyond the range of numbers, which is never chosen); and
         "training_error", the estimated error on rows of the training set in a model of all rows, where it was
         estimated: for components up to a twelfth of the rows. NaN elsewhere.
     training_params_ : dict
