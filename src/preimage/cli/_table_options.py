@@ -35,7 +35,10 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "index": (
         Annotated[
             str | None,
-            _option(metavar=f"COLUMN|{NO_INDEX}", help="The column that names rows: written back, never a value."),
+            _option(
+                metavar=f"COLUMN|{NO_INDEX}",
+                help="The column that names rows: never a value, and kept in outputs.",
+            ),
         ],
         None,
     ),

@@ -116,3 +116,11 @@ def test_mistakes_are_named(table, tmp_path):
         result = run(*arguments, "--quiet")
         assert result.exit_code == code and message in result.output, (arguments, result.output)
         assert len(result.output.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("mark", "options"), [("NA", []), ("", []), ("unknown", ["--missing", "unknown"])])
+def test_missing_classes_are_no_class(tmp_path, mark, options):
+    lines = [f"{mark if row == 7 else 'ab'[row % 2]},{a},{b}" for row, (a, b) in enumerate(X[:, :2])]
+    (tmp_path / "x.csv").write_text("\n".join(["diagnosis,gene1,gene2", *lines]) + "\n")
+    result = run(tmp_path / "x.csv", "--label", "diagnosis", *options)
+    assert result.exit_code == 1 and "missing" in result.output

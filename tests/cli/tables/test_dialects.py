@@ -192,6 +192,14 @@ CASES = {
         refused="--exclude part",
         cure=TableOptions(exclude=("part",)),
     ),
+    **{
+        f"numbers like {form.format(1.5)}": Case(
+            with_column("part", [form.format(value) for value in X[:, 0] ** 2], 3).encode(),
+            refused="--exclude part",
+            cure=TableOptions(exclude=("part",)),
+        )
+        for form in ("{:.2f}D+02", "({:.2f})", "\N{MINUS SIGN}{:.2f}")
+    },
     # encodings
     "Latin-1": Case(
         text_of(X, ";", header=["Höhe", "Länge", "Größe"]).encode("latin-1"), names=["Höhe", "Länge", "Größe"]

@@ -51,7 +51,9 @@ EXAMPLES = (
 def embed_command(
     context: typer.Context,
     input: Annotated[Path, typer.Argument(metavar="INPUT", help=f"A table of any size: {SOURCE_FORMATS}.")],
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Where the coordinates go: .npy, .csv or .parquet.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUTPUT", help="The coordinates: .npy, .csv, .tsv, .parquet or .xlsx.")
+    ],
     components: _options.Components = "10",
     kernel: Annotated[Kernel, typer.Option(metavar="NAME", help=f"One of {', '.join(get_args(Kernel))}.")] = "rbf",
     gamma: _options.Gamma = AUTO,
@@ -126,7 +128,7 @@ def _table_format(output: Path) -> str:
     kind = format_of(output)
     if kind not in TABLES:
         what = "no suffix" if kind == "folder" else f"the suffix {kind}"
-        raise FileError(f"{output} has {what}; coordinates are written as .npy, .csv or .parquet.")
+        raise FileError(f"{output} has {what}; coordinates are written as .npy, .csv, .tsv, .parquet or .xlsx.")
     return kind
 
 

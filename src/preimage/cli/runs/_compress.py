@@ -94,10 +94,11 @@ def size_row(before: Path, after: Path) -> tuple[str, str, str, str]:
 def _inputs(model: Any, data: Dataset) -> Array:
     names = getattr(model, "feature_names_in_", None)
     if names is not None and data.columns is not None:
-        missing = [str(name) for name in names if name not in data.columns]
+        places = {name: place for place, name in enumerate(data.columns)}
+        missing = [str(name) for name in names if name not in places]
         if missing:
             raise DataError(f"The model needs columns that the data lack: {', '.join(missing)[:200]}.")
-        return data.values[:, [data.columns.index(name) for name in names]]
+        return data.values[:, [places[name] for name in names]]
     expected = getattr(model, "n_features_in_", data.values.shape[1])
     if data.values.shape[1] != expected:
         raise DataError(

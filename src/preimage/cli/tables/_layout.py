@@ -202,7 +202,7 @@ def _check_mixed(labels: list[str], taken: tuple[int, ...], columns: Columns) ->
             )
         if columns.kinds[place] is Kind.SIGNED:
             raise DataError(
-                f"column {name!r} has numbers with signs, such as {odd!r}. Remove the signs, or leave the column out: "
+                f"column {name!r} has numbers written like {odd!r}. Write plain numbers, or leave the column out: "
                 f"--exclude {name}"
             )
 

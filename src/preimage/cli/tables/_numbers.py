@@ -14,8 +14,14 @@ MISSING = (
 TRUTHS = {"true": 1.0, "false": 0.0}
 # Between groups of three digits.
 THOUSANDS = (",", ".", " ", "'", "’", "\u00a0", "\u202f")
-# Numbers with a sign of money, percent or degrees: a person would read them, and the sign says how.
-WITH_SIGN = re.compile(r"[$€£¥]\s?[-+]?\d[\d.,' ]*|[-+]?\d[\d.,' ]*\s?[%‰°$€£¥]")
+# Of these, what stands for a missing class too; "-" and "None" may well be classes.
+MISSING_WORDS = frozenset({"", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NAN", "NaT", "NULL", "null", "#N/A", "#NA"})
+# Numbers that a person would read, and no program without being told how: with a sign of money, percent or degrees,
+# with Fortran's exponents, the minus of printers, or between brackets, as accountants write negative ones.
+WITH_SIGN = re.compile(
+    r"[$€£¥]\s?[-+]?\d[\d.,' ]*|[-+]?\d[\d.,' ]*\s?[%‰°$€£¥]"
+    r"|[-+]?\d*\.\d*[dD][-+]?\d+|[−–]\s?\d[\d.,' ]*|\([$€£¥]?\d[\d.,' ]*\)"
+)
 
 
 class Kind(Enum):
@@ -25,7 +31,7 @@ class Kind(Enum):
     TRUTH = "true or false"
     TEXT = "text"
     MIXED = "numbers and other words"
-    SIGNED = "numbers with signs of money or percent"
+    SIGNED = "numbers with signs of money or percent, or in another notation"
     EMPTY = "nothing"
 
 

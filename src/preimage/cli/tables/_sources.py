@@ -18,7 +18,7 @@ from preimage.cli.tables._formats import TABLES, format_of
 from preimage.cli.tables._headers import INDEX_NAMES, index_place, may_name_rows
 from preimage.cli.tables._identity import identity_of
 from preimage.cli.tables._layout import Columns, Layout
-from preimage.cli.tables._numbers import Kind, NumberFormat, counts_rows, is_whole
+from preimage.cli.tables._numbers import MISSING_WORDS, Kind, NumberFormat, counts_rows, is_whole
 from preimage.cli.tables._optional import need
 from preimage.cli.tables._table_options import DEFAULTS, NO_INDEX, TableOptions
 from preimage.cli.tables._texts import line_of, lines_of_rows, text_columns, text_matrices
@@ -119,7 +119,8 @@ class Source:
             if all(map(is_whole, found)):
                 return np.array([int(text) for text in found])
             return np.array([numbers.value(text) if numbers.is_number(text) else np.nan for text in found])
-        missing = any(text is None or (isinstance(text, str) and not text.strip()) for text in found)
+        marks = MISSING_WORDS.union(self.options.missing)
+        missing = any(text is None or (isinstance(text, str) and text.strip() in marks) for text in found)
         return np.full(len(found), np.nan) if missing else np.asarray(found)
 
     def identity(self) -> dict[str, Any]:
