@@ -367,6 +367,8 @@ def match(overlaps: Array) -> tuple[Array, Array]:
     if p < q:
         overlaps = np.concatenate([overlaps, np.zeros((n, q - p, q))], axis=1)
     sizes = np.abs(overlaps)
+    if not np.isfinite(sizes).all():
+        raise ValueError("Axes of two models cannot be compared: their inner products overflow. Scale the inputs.")
     order = sizes.argmax(axis=1)  # the best of each column, and the best assignment where no two want the same axis
     wanted = np.sort(order, axis=1)
     for row in np.flatnonzero((wanted[:, 1:] == wanted[:, :-1]).any(axis=1)):

@@ -136,7 +136,7 @@ GRAMS = {
     "negative": lambda rng, A, B: -A @ B.T,
     "indefinite": lambda rng, A, B: np.sin(3 * (A @ B.T)),
     "identity": lambda rng, A, B: np.all(A[:, None] == B[None], axis=2).astype(float),
-    "rank one": lambda rng, A, B: np.outer(A[:, 0], B[:, 0]),
+    "rank one": lambda rng, A, B: np.outer(A[:, :1].sum(axis=1), B[:, :1].sum(axis=1)),
     "distances": lambda rng, A, B: np.sqrt(np.sum((A[:, None] - B[None]) ** 2, axis=2)),
     "asymmetric": lambda rng, A, B: A @ np.roll(B, 1, axis=0).T,
 }

@@ -232,6 +232,8 @@ def _exact_machine(
     if not np.any(states == FREE):
         # The intercept is an interval: at its end a row is free, with its coefficient at a bound.
         able = np.flatnonzero(((states == ZERO) & (signs > 0)) | ((states == BOUND) & (signs < 0)))
+        if not able.size:
+            return None
         states[able[np.argmin(np.abs(margins[able] - 1))]] = FREE
     try:
         return _by_pivots(problem, states) or _by_path(problem, states, alpha, margins)

@@ -50,7 +50,10 @@ def fit_logistic(values: Array, is_second: Array, weights: Array) -> tuple[float
         solution = solution + step * min(1.0, LONGEST_STEP / max(np.abs(step).max(), np.finfo(float).tiny))
         if np.abs(step).max() < STEP_TOLERANCE:
             break
-    return solution[0] / spread, solution[1] - solution[0] * center / spread
+    # Values that differ by less than the smallest numbers are as good as equal: no slope is larger than the largest.
+    with np.errstate(over="ignore"):
+        slope = float(np.clip(solution[0] / spread, -np.finfo(float).max, np.finfo(float).max))
+    return slope, solution[1] - solution[0] * center / spread
 
 
 def class_weights(is_second: Array, weights: Array, scoring: str) -> Array:

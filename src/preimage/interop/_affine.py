@@ -11,6 +11,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from preimage._arrays import is_sparse, to_dense, to_numpy
 from preimage._typing import Array
+from preimage._warnings import unwarned
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel, ProfileKernel, ScaledInputs, ShiftedInputs
 from preimage.machines import KernelMachine
@@ -97,14 +98,16 @@ def on_unscaled_inputs(machine: KernelMachine, scaler: Any) -> KernelMachine | N
     scale = _positive_diagonal(affine.matrix)
     if scale is None:
         return None
-    if not np.all(np.isfinite(scale**2)) or not np.all(scale**2 > 0):
+    with unwarned():
+        squared = scale**2
+    if not np.all(np.isfinite(squared)) or not np.all(squared > 0):
         raise ValueError(
             f"{type(scaler).__name__} divides columns by {1 / np.max(scale):.3g} to {1 / np.min(scale):.3g}, whose "
             "squares are no numbers: it cannot become part of the kernel. Give the inputs in another unit."
         )
     # x·s + t = (x − c)s with c = −t/s.
     center = -affine.shift / scale
-    kernel: Kernel = ScaledInputs(expansion.kernel, scale**2)
+    kernel: Kernel = ScaledInputs(expansion.kernel, squared)
     # A kernel of distances does not change when both arguments are shifted.
     if np.any(center) and not (isinstance(expansion.kernel, ProfileKernel) and expansion.kernel.is_radial):
         kernel = ShiftedInputs(kernel, center)

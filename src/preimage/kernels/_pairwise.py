@@ -281,6 +281,8 @@ def distance_rounding(n_features: int, dtype: Any) -> float:
 def _medians(sample: Array) -> Array:
     """The median of every column, the upper one of two."""
     middle = sample.shape[0] // 2
+    if sample.shape[0] == 0:  # zeros
+        return array_namespace(sample).sum(sample, axis=0)
     if isinstance(sample, np.ndarray):
         return np.partition(sample, middle, axis=0)[middle, :]
     return array_namespace(sample).sort(sample, axis=0)[middle, :]

@@ -179,7 +179,7 @@ def estimate_noise(X: Rows) -> float:
     the noise (Marchenko and Pastur) are noise. Signal in every direction makes the estimate too large. Needs more rows
     than columns.
     """
-    X = np.asarray(to_numpy(X), dtype=float)
+    X = np.asarray(to_numpy(as_points(X)), dtype=float)
     X = X[
         :, X.std(axis=0) > 1e-12 * max(float(np.abs(X).max(initial=0)), np.finfo(float).tiny)
     ]  # constants tell nothing

@@ -40,7 +40,8 @@ def project(target: Expansion, points: Array) -> Expansion:
             f"one; got an array of shape {tuple(points.shape)}."
         )
     values = target(points)
-    return Expansion(target.kernel, points, solve_gram(Gram(target.kernel, points).dense(), values))
+    coefficients = solve_gram(Gram(target.kernel, points).dense(), values)
+    return Expansion(target.kernel, points, finite_result(coefficients, points))
 
 
 def solve_gram(K: Array, values: Array) -> Array:

@@ -164,6 +164,11 @@ class Ridge:
         self.alpha = alpha
         root = np.sqrt(max(alpha, rounding_alpha(features, feature_means, count)))
         Q, U = np.linalg.qr(np.vstack([features, root * np.eye(m)]))
+        if not np.isfinite(U).all():
+            raise ValueError(
+                "Least squares on landmarks overflow: kernel values, or alpha, are too large for their squares. Scale "
+                "the kernel."
+            )
         self.directions = solve_triangular(U, np.eye(m))
         self.steps = Q[:m].T @ targets
         self.offsets = feature_means @ self.directions
@@ -305,7 +310,7 @@ class LandmarkRidge:
         if not isinstance(alpha, float):
             # The grid is relative to the largest squared singular value, so it does not depend on the scale of the
             # kernel.
-            alphas = LOO_GRID * problem.spectrum[0][0] ** 2 if isinstance(alpha, str) else alpha
+            alphas = LOO_GRID * problem.spectrum[0].max(initial=0.0) ** 2 if isinstance(alpha, str) else alpha
             # A second pass over the data: leave-one-out residuals need the leverages, which are known when the factor
             # is.
             errors = _over_blocks(

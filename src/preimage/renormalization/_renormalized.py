@@ -224,7 +224,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
     def transform(self, X: Rows) -> Array:
         """Corrected scores of X; rows of the training set keep theirs."""
         check_is_fitted(self)
-        X = all_rows("Renormalized", X, None)
+        X = self._queries(X)
         scores = self.estimator_.transform(X)
         return self._corrected(scores, X)
 
@@ -260,7 +260,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
     def decision_function(self, X: Rows) -> Array:
         """Corrected decision values of X, of the shape that the estimator gives them."""
         check_is_fitted(self)
-        X = all_rows("Renormalized", X, None)
+        X = self._queries(X)
         return self._corrected(self.estimator_.decision_function(X), X)
 
     @available_if(_is_classifier)
@@ -288,6 +288,13 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
     def score(self, X: Rows, y: Targets, sample_weight: Targets = None) -> float:
         """Fraction of X whose class is predicted right."""
         return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+
+    def _queries(self, X: Rows) -> Rows:
+        """Rows for the fitted estimator, in memory; a table without columns is no table for anybody."""
+        X = all_rows("Renormalized", X, None)
+        if getattr(X, "ndim", 0) == 2 and X.shape[1] == 0:
+            raise ValueError("Renormalized got rows without columns; it needs those that it was fitted to.")
+        return X
 
     def _fit(self, X: Rows, y: Targets, sample_weight: Targets, groups: Targets) -> None:
         check_parameters(self)
