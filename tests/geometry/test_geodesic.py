@@ -62,6 +62,13 @@ def test_a_path_into_a_singular_point_says_so():
     np.testing.assert_allclose(path.points[:, 0], np.sqrt(1 - 2 * path.times), rtol=1e-5, atol=1e-4)
 
 
+def test_paths_that_cannot_begin_end_at_their_start():
+    """The connection there is beyond all numbers: one point, and a reason, at once."""
+    path = geodesic(Polynomial(2, 7e80, 0.0), [2e13, 1e13], [2e13, 1e13])
+    assert not path.converged and "no further than time 0" in path.reason
+    assert path.times.tolist() == [0.0] and path.points.tolist() == [[2e13, 1e13]] and path.length == 0.0
+
+
 def test_lengths_of_curves():
     """(xy)² of one input: the length from a to b is b² − a²; a path and its refinement are equally long."""
     kernel = Polynomial(2, coef0=0.0)

@@ -64,8 +64,12 @@ def christoffel(kernel: Kernel, X: np.ndarray, g: np.ndarray) -> np.ndarray:
 # Evaluations of the connection after which a path ends where it is: several hundred steps. Paths of kernels whose
 # curvature is large everywhere would take hours; usual ones take some hundred evaluations.
 MOST_EVALUATIONS = 10_000
+# The same for kernels without a closed form of the connection: each evaluation takes milliseconds.
+MOST_SLOW_EVALUATIONS = 2_000
 # Absolute tolerance of the integration, relative to the size of the starting point: coordinates that are zero need one.
 ZERO_COORDINATE = 1e-3
+# The first step where the path cannot begin: a few of them are the least that the integrator takes at time zero.
+SHORTEST_STEP = 1e-322
 # Nodes of Gauss' rule on each straight piece of a path: exact where the speed is a polynomial of degree seven along it.
 GAUSS_NODES = 4
 
@@ -150,12 +154,13 @@ def geodesic(
     # The speed ‖ẋ‖_g is constant along a geodesic, so that of the start is the speed of the path.
     speed = float(np.sqrt(velocity @ g[0] @ velocity))
 
-    n_evaluations, last = 0, np.inf
+    is_closed = is_radial(kernel) or dot_product_geometry(kernel, points) is not None
+    most, n_evaluations, last = MOST_EVALUATIONS if is_closed else MOST_SLOW_EVALUATIONS, 0, np.inf
 
     def motion(at: float, state: np.ndarray) -> np.ndarray:
         nonlocal n_evaluations, last
         n_evaluations += 1
-        last = min(last, at) if n_evaluations > MOST_EVALUATIONS else last
+        last = min(last, at) if n_evaluations > most else last
         here, along = state[None, :d], state[d:]
         symbols = christoffel(kernel, here, metric(kernel, here))[0]
         return np.concatenate([along, -np.einsum("cab,a,b->c", symbols, along, along)])
@@ -164,24 +169,31 @@ def geodesic(
         return min(last, 2 * time) - at
 
     exhausted.terminal = True  # type: ignore[attr-defined]  # how the integrator is told
-    times = np.linspace(0.0, time, n_points)
+    times, begin = np.linspace(0.0, time, n_points), np.concatenate([start, velocity])
     # Near a singular point the symbols overflow; the integrator then fails, which `reason` reports without warnings.
     with np.errstate(all="ignore"):
+        # The integrator takes its first step from the derivative; if that is no number, it would shorten NaN for ever.
+        # A step too short to shorten fails at once.
+        can_begin = np.isfinite(motion(0.0, begin)).all()
         path = solve_ivp(
             motion,
             (0.0, time),
-            np.concatenate([start, velocity]),
+            begin,
+            first_step=None if can_begin else min(SHORTEST_STEP, time),
             method="DOP853",
             t_eval=times,
             rtol=tol,
             atol=tol * (ZERO_COORDINATE + np.abs(start).max()),
             events=exhausted,
         )
-    states = np.reshape(path.y, (2 * d, -1))  # a list without any state if the first step fails
-    ended, reached = path.status == 0, path.t[-1] if len(path.t) else 0.0
+    if len(path.t):
+        passed, states = np.asarray(path.t), path.y
+    else:  # the first step failed
+        passed, states = np.zeros(1), begin[:, None]
+    ended, reached = path.status == 0, passed[-1]
     stuck = f"the integration came no further than time {reached:.4g}, to a singular point perhaps: {path.message}"
     return Geodesic(
-        times=restore(np.asarray(path.t)),
+        times=restore(passed),
         points=restore(states[:d].T),
         velocities=restore(states[d:].T),
         speed=speed,

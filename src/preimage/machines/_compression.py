@@ -123,7 +123,9 @@ def compress_machine(
     else:
         is_nested = shared and isinstance(reducer, NestedReducer)
         accepts = lambda candidate: judge.accepts(candidate.machine, tolerance)
-        found = _smallest(make, accepts, size, 0.0 if is_nested else RESOLUTION) or replace(
+        # Points of their own for every function: with more than this for each there would be more than the machine has.
+        largest = size if shared else size // len(machine.expansion)
+        found = _smallest(make, accepts, largest, 0.0 if is_nested else RESOLUTION) or replace(
             whole, reduction=replace(whole.reduction, reason=Reason.NOTHING_SMALLER)
         )
     return judge.compared(found, size)
@@ -283,6 +285,8 @@ def _smallest(
     make: Callable[[int], _Candidate], accepts: Callable[[_Candidate], bool], largest: int, resolution: float
 ) -> _Candidate | None:
     """The smallest acceptable candidate, by doubling and bisection; None where not even the largest is."""
+    if largest == 0:
+        return None
     with stage("Sizes tried") as advance:
 
         def tried(size: int) -> tuple[_Candidate, bool]:

@@ -259,6 +259,14 @@ def test_own_points_for_each_function(digits, digit_svc):
     assert all(np.count_nonzero(column) <= 5 for column in small.expansion_.coefficients.T)
 
 
+def test_points_for_each_function_are_never_more_than_the_machine_has():
+    """Thirty components with points of their own: nothing smaller is as good, and the search ends there."""
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    small = CompressedTransformer(KernelPCA(None, gamma=0.3), shared=False, tolerance=1e-6).fit(X)
+    assert small.n_points_ == small.n_original_points_ == 30
+    np.testing.assert_allclose(small.transform(X), KernelPCA(None, gamma=0.3).fit_transform(X), atol=1e-7)
+
+
 def test_pipelines_and_searches(digits):
     X, y, Z, _t = digits
     pipeline = make_pipeline(StandardScaler(), SVC(C=5)).fit(X, y)
