@@ -24,6 +24,7 @@ def _without_a_screen():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs_and_draws(path, capsys):
+    plt.close("all")  # those of other tests
     # One thread: matrices of examples are small, and threads that wait for each other are slow on a busy machine.
     with threadpool_limits(1), warnings.catch_warnings():
         for ours in (ConvergenceWarning, IndefiniteKernelWarning, RankWarning):

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import array_api_compat
 import numpy as np
-from scipy.sparse.linalg import ArpackError
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence
 
 from preimage._arrays import array_namespace, is_chunked, is_foreign, is_sparse, itemsize, to_numpy
 from preimage._typing import Array, Rows
@@ -49,6 +49,8 @@ def working_method(name: str) -> Iterator[None]:
     try:
         with unwarned():
             yield
+    except ArpackNoConvergence:  # which says what to do
+        raise
     except (np.linalg.LinAlgError, ArpackError) as error:
         raise ValueError(
             f"{name} cannot decompose a matrix that the data lead to ({str(error).rstrip('.')}): its numbers overflow, "

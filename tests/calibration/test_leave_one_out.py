@@ -184,7 +184,7 @@ def test_more_components_than_there_are_give_those_there_are():
         ((np.eye(4), 0), "at least 1; got 0"),
         ((np.eye(2), 1), "3 points at least; got 2"),
         ((np.ones((3, 4)), 1), r"shape \(n, n\); got shape \(3, 4\)"),
-        ((np.full((3, 3), np.nan), 1), "NaN or infinity"),
+        ((np.full((3, 3), np.nan), 1), "not finite"),
     ],
 )
 def test_bad_gram_matrices_are_refused(arguments, message):
