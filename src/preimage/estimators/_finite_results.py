@@ -132,6 +132,8 @@ def _looked_at(estimator: Any, result: Any, rows: Rows, name: str) -> Any:
         for model in result:
             if isinstance(model, FiniteResults):
                 _look_at_fit(model, rows)
+            elif is_dataclass(model):
+                _looked_at(estimator, model, rows, name)
         return result
     if isinstance(result, PreimageResult):  # squared distances may overflow where points do not
         _looked_at(estimator, result.points, rows, name)
@@ -169,6 +171,9 @@ def _fitted_numbers(estimator: Any) -> Iterator[tuple[str, Array]]:
     for name, value in vars(estimator).items():
         if not name.endswith("_") or name.startswith("_") or name in estimator._unbounded_attributes:
             continue
+        for part in ("points", "residuals"):  # of landmarks and eigensolvers
+            if hasattr(found := getattr(value, part, None), "dtype"):
+                yield f"{name}.{part}", found
         value = getattr(value, "frame", value)
         value = getattr(value, "coefficients", value)
         if hasattr(value, "dtype"):
