@@ -155,10 +155,16 @@ FUNCTIONS = {
     "model_selection.pr_curve": lambda i: model_selection.pr_curve(
         preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), param_range=[1e-3, 1e3], n_splits=2
     ),
+    "model_selection.reference_components": lambda i: model_selection.reference_components(
+        preimage.KernelPCA(2).fit(i.A), i.A, i.w
+    ),
     "model_selection.reproducible_map": lambda i: model_selection.reproducible_map(i.A[0], i.A[-1]),
     "model_selection.sensitivity_map": lambda i: model_selection.sensitivity_map(i.fitted(), i.A),
     "model_selection.split_half": lambda i: model_selection.split_half(
         preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), n_splits=2
+    ),
+    "model_selection.split_half_denoising": lambda i: model_selection.split_half_denoising(
+        preimage.KernelPCA(1), i.X, i.groups(), n_splits=2
     ),
     "model_selection.split_half_null": lambda i: model_selection.split_half_null(
         preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), n_splits=2, n_permutations=2

@@ -38,6 +38,7 @@ from preimage._warnings import warn_user
 from preimage.components import LandmarkModel, PrincipalSubspace, principal_subspace
 from preimage.eigensolvers import EigenOptions, Eigensolver
 from preimage.estimators._chunked_fit import gathered, is_for_workers
+from preimage.estimators._component_choice import ComponentChoice
 from preimage.estimators._cross_fit import FOLDS, cross_fitted, needs_folds
 from preimage.estimators._drop_in import SKLEARN_SOLVERS, DropIn
 from preimage.estimators._finite_results import FiniteResults
@@ -67,6 +68,7 @@ def _knows_new_points(estimator: Any) -> bool:
 
 class KernelPCA(
     DropIn,
+    ComponentChoice,
     ComponentPictures,
     ReportsProgress,
     ClassNamePrefixFeaturesOutMixin,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, epsilon, in_double, is_host
+from preimage._arrays import array_namespace, device_kwargs, epsilon, in_double, is_host, take_rows
 from preimage._linalg import (
     eigh_descending,
     low_rank_eigenpairs,
@@ -122,6 +122,17 @@ class Subspace:
             offset=cut(self.offset),
             origin_squared_norm=self.origin_squared_norm,
             signature=cut(self.signature),
+        )
+
+    def take(self, numbers: np.ndarray) -> Subspace:
+        """The subspace of the vectors of the frame with the given NumPy indices, with the same origin."""
+        chosen = lambda array: None if array is None else take_rows(array, numbers)
+        return Subspace(
+            self.frame.take(numbers),
+            self.origin,
+            offset=chosen(self.offset),
+            origin_squared_norm=self.origin_squared_norm,
+            signature=chosen(self.signature),
         )
 
     def converted(self, change: Callable[[Array], Array], points: Array) -> Subspace:

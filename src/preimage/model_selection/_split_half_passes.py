@@ -48,6 +48,30 @@ class Candidates:
         return (model if self.name is None else model.set_params(**{self.name: value})).fit(X, y)
 
 
+def checked_rows(X: Rows, groups: Targets) -> tuple[Array, Array]:
+    """Rows on the host, where halves are, and the unit of each."""
+    if groups is None:
+        raise ValueError(
+            "Split halves need `groups`, the run or subject of each row: rows of one run are alike, and halves that "
+            "share runs predict each other too well. For independent samples pass np.arange(len(X))."
+        )
+    X = to_numpy(X) if is_foreign(X) else np.asarray(X) if isinstance(X, (list, tuple)) else X
+    X = check_array(X, dtype=[np.float64, np.float32])
+    groups = column_or_1d(check_array(groups, ensure_2d=False, dtype=None, input_name="groups"))
+    check_consistent_length(X, groups)
+    return X, groups
+
+
+def drawn_halves(
+    groups: Array, labels: Array | None, n_splits: int | str, random_state: Seed
+) -> tuple[Array, Array, Array]:
+    """`half_splits`, with the number checked."""
+    if n_splits != "all" and not (isinstance(n_splits, Integral) and n_splits >= 1):
+        raise ValueError(f"`n_splits` is a number from 1 on, or 'all'; got {n_splits!r}.")
+    number = n_splits if isinstance(n_splits, str) else int(n_splits)
+    return half_splits(groups, labels, number, generator(random_state))
+
+
 @dataclass(frozen=True)
 class Design:
     """Checked data, splits, and how maps are taken; the same for all labels and candidates.
@@ -97,22 +121,11 @@ class Design:
         random_state: Seed = 0,
     ) -> "Design":
         """Check the data and options of `split_half`, and draw the splits."""
-        if groups is None:
-            raise ValueError(
-                "Split halves need `groups`, the run or subject of each row: rows of one run are alike, and halves "
-                "that share runs predict each other too well. For independent samples pass np.arange(len(X))."
-            )
-        X = to_numpy(X) if is_foreign(X) else np.asarray(X) if isinstance(X, (list, tuple)) else X
-        X = check_array(X, dtype=[np.float64, np.float32])  # halves are on the host
-        y, groups = column_or_1d(y), check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
-        groups = column_or_1d(groups)
-        check_consistent_length(X, y, groups)
-        if n_splits != "all" and not (isinstance(n_splits, Integral) and n_splits >= 1):
-            raise ValueError(f"`n_splits` is a number from 1 on, or 'all'; got {n_splits!r}.")
-        labels = None if is_regressor(estimator) or not _is_discrete(y) else y
-        names, codes, halves = half_splits(
-            groups, labels, n_splits if isinstance(n_splits, str) else int(n_splits), generator(random_state)
-        )
+        X, groups = checked_rows(X, groups)
+        y = column_or_1d(y)
+        check_consistent_length(X, y)
+        labels = None if is_regressor(estimator) or not is_discrete(y) else y
+        names, codes, halves = drawn_halves(groups, labels, n_splits, random_state)
         denoise = _denoising(denoiser)
         if shared_basis and denoiser is not None:
             X, denoise = denoise(X, X), _denoising(None)
@@ -275,23 +288,23 @@ def _denoising(denoiser: Any) -> Denoise:
     if denoiser is None:
         return lambda train, X: X
     if hasattr(denoiser, "fit"):
-        return lambda train, X: _same_shape(_denoised(clone(denoiser).fit(train), X), X, denoiser)
+        return lambda train, X: same_shape(denoised_by(clone(denoiser).fit(train), X), X, denoiser)
     if callable(denoiser):
-        return lambda train, X: _same_shape(denoiser(train, X), X, denoiser)
+        return lambda train, X: same_shape(denoiser(train, X), X, denoiser)
     raise TypeError(
         f"`denoiser` is an estimator with `denoise`, or `transform` and `inverse_transform`, or a function "
         f"(training rows, rows) → denoised rows; got {denoiser!r}."
     )
 
 
-def _denoised(model: Any, X: Array) -> Array:
+def denoised_by(model: Any, X: Array) -> Array:
     if hasattr(model, "denoise"):
         return model.denoise(X)
     coordinates = model.transform(X)
     return model.inverse_transform(coordinates) if hasattr(model, "inverse_transform") else coordinates
 
 
-def _same_shape(found: Any, X: Array, denoiser: Any) -> Array:
+def same_shape(found: Any, X: Array, denoiser: Any) -> Array:
     found = np.asarray(found)
     if found.shape != X.shape:
         raise ValueError(
@@ -301,5 +314,5 @@ def _same_shape(found: Any, X: Array, denoiser: Any) -> Array:
     return found
 
 
-def _is_discrete(y: Array) -> bool:
+def is_discrete(y: Array) -> bool:
     return y.dtype.kind != "f" or bool(np.all(y == np.round(y)))

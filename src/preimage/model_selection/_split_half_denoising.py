@@ -1,0 +1,195 @@
+"""How alike rows look after denoising by models of different halves of the data."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import check_scoring
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+
+from preimage._finite import gives_finite_numbers
+from preimage._progress import progress_bar, stage
+from preimage._typing import Array, Rows, Seed, Targets
+from preimage.model_selection._reference_components import MIN_CORRELATION, reference_components
+from preimage.model_selection._reproducible_map import map_correlation
+from preimage.model_selection._split_half_passes import checked_rows, denoised_by, drawn_halves, is_discrete, same_shape
+
+
+@dataclass(frozen=True)
+class SplitHalfDenoising:
+    """How alike the halves of the data denoise the same rows.
+
+    Attributes
+    ----------
+    correlations : array of shape (n_splits, n)
+        For each row, the correlation of its two denoised versions, over the variables; zero where one is constant.
+    density : array of shape (n_splits,)
+        The fraction of denoised entries that are not zero: one, but for sparse pre-images.
+    prediction : array of shape (n_splits,), or None
+        The mean score of the two estimators of the halves, each on the other half as its own denoiser shows it.
+    error : array of shape (n_splits,), or None
+        Mean squared difference of denoised rows to `target`.
+    groups : array of shape (m,)
+        The units that were split.
+    halves : boolean array of shape (n_splits, m)
+        Which of them were in the first half.
+    """
+
+    correlations: Array = field(repr=False)
+    density: Array
+    prediction: Array | None
+    error: Array | None
+    groups: Array = field(repr=False)
+    halves: Array = field(repr=False)
+
+    @property
+    def reproducibility(self) -> Array:
+        """The mean correlation of each split, shape (n_splits,)."""
+        return self.correlations.mean(axis=1)
+
+    def reproducibility_of(self, rows: Array) -> Array:
+        """The mean correlation of some rows, given by numbers or truth values: active scans alone, for instance."""
+        return self.correlations[:, rows].mean(axis=1)
+
+    def __str__(self) -> str:
+        parts = [f"r = {self.reproducibility.mean():.3f}", f"density = {self.density.mean():.3f}"]
+        parts += [] if self.prediction is None else [f"p = {self.prediction.mean():.3f}"]
+        parts += [] if self.error is None else [f"error = {self.error.mean():.3g}"]
+        return f"{', '.join(parts)} ({len(self.density)} splits of {len(self.groups)} groups)"
+
+
+@gives_finite_numbers()
+def split_half_denoising(
+    denoiser: Any,
+    X: Rows,
+    groups: Targets,
+    *,
+    reference: Targets = None,
+    min_correlation: float = MIN_CORRELATION,
+    estimator: Any = None,
+    y: Targets = None,
+    scoring: Any = None,
+    target: Rows = None,
+    n_splits: int | str = 20,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+    random_state: Seed = 0,
+) -> SplitHalfDenoising:
+    r"""Reproducibility of denoised rows, or of their sparse pre-images, between halves of the data.
+
+    A denoiser is fitted to each half of the groups, and each denoises all rows. For a row x with the two versions z and
+    z′ the reproducibility is their correlation over the d variables [1]_,
+
+    .. math:: r(x) = \mathrm{corr}(z_1 \dots z_d,\ z'_1 \dots z'_d).
+
+    Unlike `split_half`, which compares maps of classifiers, it needs no labels, and it says for which rows a denoised
+    picture can be trusted.
+
+    Parameters
+    ----------
+    denoiser : estimator
+        With `denoise`, such as `KernelPCA` with any pre-image solver, or with `transform` and `inverse_transform`,
+        such as PCA.
+    X : array of shape (n, d)
+    groups : array of shape (n,)
+        Run or subject of each row, which stays whole.
+    reference : array of shape (n,), optional
+        Each half keeps the components that follow it (`reference_components`); needs a `KernelPCA`. It is used as
+        labels are, so that prediction of the same labels is too good on the half itself, not on the other.
+    min_correlation : float in [0, 1), default=0.2
+        For `reference`.
+    estimator : classifier or regressor, optional
+        Fitted to the denoised rows of each half and judged on the other; needs `y`.
+    y : array of shape (n,), optional
+        Labels. With them, all classes occur in both halves.
+    scoring : str, callable or None, default=None
+        As in scikit-learn.
+    target : array of shape (n, d), optional
+        Rows without noise, where they are known.
+    n_splits, n_jobs, verbose, random_state
+        As in `split_half`.
+
+    Returns
+    -------
+    SplitHalfDenoising
+
+    References
+    ----------
+    .. [1] T. J. Abrahamsen, L. K. Hansen, "Sparse non-linear denoising: generalization performance and pattern
+       reproducibility in functional MRI", Pattern Recognition Letters 32, 2011.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.datasets import make_scans
+    >>> from preimage.model_selection import split_half_denoising
+    >>> scans = make_scans(n_runs=4, n_times=24, size=12, random_state=0)
+    >>> found = split_half_denoising(KernelPCA(5), scans.X, scans.run)
+    >>> found.correlations.shape, bool(found.reproducibility.mean() > 0.5)
+    ((3, 96), True)
+    """
+    X, groups = checked_rows(X, groups)
+    if estimator is not None and y is None:
+        raise ValueError("split_half_denoising needs labels `y` for its estimator to learn and to be judged by.")
+    labels = None if y is None else column_or_1d(y)
+    course = None if reference is None else column_or_1d(reference)
+    clean = None if target is None else same_shape(check_array(target, dtype=np.float64), X, "target")
+    check_consistent_length(X, labels, course)
+    discrete = labels if labels is not None and is_discrete(labels) else None
+    names, codes, halves = drawn_halves(groups, discrete, n_splits, random_state)
+    study = _Study(denoiser, X, course, min_correlation, estimator, labels, scoring, clean)
+    splits = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(study.split)(half[codes]) for half in halves)
+    found = []
+    with progress_bar(verbose), stage("Denoising by split halves", len(halves)) as advance:
+        for split in splits:
+            found.append(split)
+            advance()
+    correlations, density, prediction, error = zip(*found)
+    optional = lambda values: None if values[0] is None else np.array(values)
+    return SplitHalfDenoising(
+        np.stack(correlations), np.array(density), optional(prediction), optional(error), names, halves
+    )
+
+
+@dataclass(frozen=True)
+class _Study:
+    """Checked data and what is done with a split of them."""
+
+    denoiser: Any
+    X: Array
+    reference: Array | None
+    min_correlation: float
+    estimator: Any
+    y: Array | None
+    scoring: Any
+    target: Array | None
+
+    def split(self, first: Array) -> tuple[Array, float, float | None, float | None]:
+        """Correlations of the rows, density, score and error of one split; `first` marks the rows of one half."""
+        halves = (first, ~first)
+        denoised = [self._denoised(rows) for rows in halves]
+        density = float(np.mean([np.mean(Z != 0) for Z in denoised]))
+        score = None
+        if self.estimator is not None:
+            score = float(np.mean([self._score(Z, rows) for Z, rows in zip(denoised, halves)]))
+        error = None
+        if self.target is not None:
+            error = float(np.mean([np.mean((Z - self.target) ** 2) for Z in denoised]))
+        correlations = np.array([map_correlation(one, other) for one, other in zip(*denoised)])
+        return correlations, density, score, error
+
+    def _denoised(self, rows: Array) -> Array:
+        model = clone(self.denoiser).fit(self.X[rows])
+        if self.reference is not None:
+            chosen = reference_components(
+                model, self.X[rows], self.reference[rows], min_correlation=self.min_correlation
+            )
+            model = model.with_components(chosen)
+        return same_shape(denoised_by(model, self.X), self.X, self.denoiser)
+
+    def _score(self, Z: Array, rows: Array) -> float:
+        assert self.y is not None  # an estimator comes with labels
+        model = clone(self.estimator).fit(Z[rows], self.y[rows])
+        return check_scoring(model, self.scoring)(model, Z[~rows], self.y[~rows])
