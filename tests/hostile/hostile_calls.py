@@ -57,6 +57,7 @@ ARGUMENTS = {
     "sample_weight": lambda case, model: case.query_weights,
     "groups": lambda case, model: np.arange(case.problem.n) // 2,
     "n_components": lambda case, model: 1,
+    "components": lambda case, model: [model.n_components_ - 1],
     "start": lambda case, model: case.Z,
     "diagonal": lambda case, model: np.ones(len(case.query_values)),
     "cross_fit": lambda case, model: 2,

@@ -100,9 +100,7 @@ def test_all_components_in_their_order_are_the_model():
     model = KernelPCA(5).fit(X)
     np.testing.assert_array_equal(model.with_components(range(5)).denoise(X), model.denoise(X))
     mask = np.array([True, False, True, False, False])
-    np.testing.assert_array_equal(
-        model.with_components(mask).transform(X), model.with_components([0, 2]).transform(X)
-    )
+    np.testing.assert_array_equal(model.with_components(mask).transform(X), model.with_components([0, 2]).transform(X))
 
 
 @pytest.mark.parametrize("wrong", [[], [0, 0], [5], [-1], [0.5], 2, [[0]], [False] * 5, [True] * 4])
