@@ -8,8 +8,8 @@ scans, 1 % of the voxels over active scans, dense ones over scans at rest; activ
 
 Set-up, synthetic: eight runs of 60 scans, 16 × 16, a pattern for each state at a ratio of signal to noise of 2.66, five
 components. Set-up, real: the scans of faces and houses of subject 1 of Haxby's object recognition (577 voxels, 12 runs;
-a linear trend removed, voxels standardised within runs), and of 30 components those whose correlation with faces against
-houses is above 0.2 in the half. Faces stand for the active state; the paper's own scans are not public. Kernel
+a linear trend removed, voxels standardised within runs), and of 30 components those that have a correlation above 0.2
+with faces against houses in the half. Faces stand for the active state; the paper's own scans are not public. Kernel
 exp(−‖x − y‖²/c), c a percentile of the squared distances between scans. The classifier is logistic regression on the
 denoised scans of one half, judged on the other half.
 
@@ -28,7 +28,6 @@ from pathlib import Path
 import numpy as np
 from scipy.signal import detrend
 from scipy.spatial.distance import pdist
-from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -102,23 +101,20 @@ def solvers(d):
 
 def synthetic_rows(scans, options):
     common = {"estimator": CLASSIFIER, "y": scans.y, "target": scans.signal}
-    yield from rows_of(PCA(N_COMPONENTS), N_COMPONENTS, scans.X, scans.run, scans.y == 1, common, options)
+    yield from rows_of(N_COMPONENTS, scans.X, scans.run, scans.y == 1, common, options)
 
 
 def haxby_rows(options):
     X, y, run = faces_and_houses()
     common = {"estimator": CLASSIFIER, "y": y}
-    yield from rows_of(None, N_CANDIDATES, X, run, y == 1, {**common, "reference": y}, options)
+    yield from rows_of(N_CANDIDATES, X, run, y == 1, {**common, "reference": y}, options)
 
 
-def rows_of(linear, n_components, X, run, active, settings, options):
-    """Name of the width and of the way back, and the result, one by one."""
+def rows_of(n_components, X, run, active, settings, options):
+    """Name of the width and of the way back, the result, and which rows are active, one by one."""
     settings = {**settings, "n_splits": options.splits, "n_jobs": options.n_jobs}
-    if linear is None:
-        model = KernelPCA(n_components, kernel="linear", preimage="exact")
-        yield "linear PCA", "dense", split_half_denoising(model, X, run, **settings), active
-    else:
-        yield "linear PCA", "dense", split_half_denoising(linear, X, run, **settings), active
+    linear = KernelPCA(n_components, kernel="linear", preimage="exact")
+    yield "linear PCA", "dense", split_half_denoising(linear, X, run, **settings), active
     distances = pdist(X, "sqeuclidean")
     for percentile in PERCENTILES:
         gamma = 1 / np.percentile(distances, percentile)

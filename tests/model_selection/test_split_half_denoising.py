@@ -68,7 +68,7 @@ def test_components_that_follow_the_reference_are_chosen_and_no_others(rng):
 
 def test_references_that_nothing_follows_are_refused():
     model = KernelPCA(3).fit(X)
-    with pytest.raises(ValueError, match="No component of KernelPCA has a correlation above 0.99.*the largest is"):
+    with pytest.raises(ValueError, match=r"No component of KernelPCA has a correlation above 0\.99.*the largest is"):
         reference_components(model, X, Y, min_correlation=0.99)
     with pytest.raises(ValueError, match="needs a reference that varies"):
         reference_components(model, X, np.ones(len(X)))

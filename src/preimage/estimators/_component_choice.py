@@ -80,7 +80,7 @@ def _numbers(components: Array, count: int) -> np.ndarray:
     is_list = given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu"
     if not is_list or given.min() < 0 or given.max() >= count or np.unique(given).size < given.size:
         raise ValueError(
-            f"KernelPCA.with_components needs numbers of components, each once, from 0 to {count - 1}, or {count} truth values of "
-            f"which one or more are true; got {components!r}."
+            f"KernelPCA.with_components needs numbers of components, each once, from 0 to {count - 1}, or {count} "
+            f"truth values of which one or more are true; got {components!r}."
         )
     return given.astype(np.intp)
