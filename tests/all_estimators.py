@@ -59,6 +59,7 @@ MODELS = {
         CalibratedClassifierCV(SVC(), method="isotonic", ensemble=False).fit(X, Y), 8, X=X
     ),
     "EmpiricalKernelMap": lambda: EmpiricalKernelMap(whiten=True).fit(X),
+    "map whitened by data": lambda: EmpiricalKernelMap(points=X[:20], whiten="data").fit(X),
     "KernelFisherDiscriminant": lambda: KernelFisherDiscriminant().fit(X, Y),
     "Fisher with landmarks": lambda: KernelFisherDiscriminant(landmarks=20, random_state=0).fit(X, Y),
     "sparse Fisher": lambda: KernelFisherDiscriminant(sparsity=5).fit(X, TWO),

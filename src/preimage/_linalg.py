@@ -101,6 +101,7 @@ def require_semidefinite(kernel: Any, gram: Array, who: str, advice: str, dtype:
     """
     if kernel.is_positive_semidefinite:
         return
+    kernel.require_symmetry(who)
     with large_decomposition(gram.shape[0]):
         values = array_namespace(gram).linalg.eigvalsh(gram)
     if not is_semidefinite(values, gram.dtype if dtype is None else dtype):
@@ -264,6 +265,14 @@ def orthogonalize(
         # noise that lies in the basis.
         floor = 0.5
     return W
+
+
+def triangular_factor(A: Array) -> Array:
+    """R of A = QR with orthonormal columns of Q; as many rows as A, or as columns if these are fewer."""
+    if isinstance(A, np.ndarray):
+        with large_decomposition(min(A.shape)):
+            return np.linalg.qr(A, mode="r")
+    return array_namespace(A).linalg.qr(A, mode="reduced")[1]
 
 
 def squares(Y: Array) -> Array:

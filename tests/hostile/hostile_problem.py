@@ -278,6 +278,11 @@ def _product(X, Y):
         return X @ Y.T
 
 
+def _directed(x, y):
+    with np.errstate(all="ignore"):
+        return float(np.dot(x, y) + x[0])
+
+
 def _public(module):
     return {name: getattr(module, name) for name in module.__all__}
 
@@ -300,4 +305,5 @@ _NAMES = {
     **_public(preimage),
     "dot": _dot,
     "product": _product,
+    "directed": _directed,
 }

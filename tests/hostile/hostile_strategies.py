@@ -65,6 +65,7 @@ def leaves():
         ),
         st.builds(lambda g, c: f"Sigmoid({g}, {c})", powers().map(repr), st.sampled_from([0.0, 1.0, -0.5, 1e3])),
         st.sampled_from(["CallableKernel(dot)", "CallableKernel(product, takes='matrices')"]),
+        st.just("CallableKernel(directed, symmetric=False)"),
     )
 
 

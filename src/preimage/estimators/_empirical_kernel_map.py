@@ -2,14 +2,15 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, own_copy
+from preimage._arrays import array_namespace, from_numpy, own_copy, to_dense
 from preimage._threads import on_own_threads
 from preimage._typing import Array, Rows, Targets
-from preimage._validation import check_model_inputs, check_parameters, check_points
+from preimage._validation import StrOptions, check_model_inputs, check_parameters, check_points
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
@@ -18,6 +19,7 @@ from preimage.estimators._kernel_input import (
     with_kernel_tags,
 )
 from preimage.feature_space import Expansion, Gram, empirical_map
+from preimage.kernels import Precomputed
 from preimage.machines import Coordinates, KernelMachine
 from preimage.persistence import Saved
 
@@ -34,14 +36,21 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
     :math:`K_+ = \sum_{\lambda_i > 0} \lambda_i u_i u_i^\top`, the nearest positive semidefinite matrix; `fit` warns
     and says how much is left out. The plain map keeps the values as they are.
 
+    Similarities that are not symmetric, and different sets on both sides, are whitened by the data, ``whiten="data"``:
+    with the values F = k(X, Z) of training rows X and points Z the features are :math:`((F^\top F)^+)^{1/4}` times the
+    kernel values, and inner products of training rows are :math:`(F F^\top)^{1/2}` [1]_. F may be any matrix; where it
+    is symmetric, its negative eigenvalues count by their modulus.
+
     Parameters
     ----------
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`.
     points : array of shape (m, d) or None, default=None
         The points z; None takes the training set.
-    whiten : bool, default=False
-        Whether to multiply by the inverse root of the Gram matrix of the points.
+    whiten : bool or "data", default=False
+        Whether to multiply by the inverse root of the Gram matrix of the points; "data" multiplies by the inverse fourth
+        root of :math:`F^\top F`, F the values between training rows and points. The kernel may then have a direction,
+        ``CallableKernel(function, symmetric=False)``, and a precomputed matrix may have any shape: F itself.
 
     Attributes
     ----------
@@ -49,6 +58,11 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         The features as vectors of feature space.
     kernel_ : Kernel
         The kernel with its parameters fixed.
+
+    References
+    ----------
+    .. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Transactions on Neural
+       Networks 10, 1999, section II-C.
 
     Examples
     --------
@@ -58,12 +72,22 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
     >>> features = EmpiricalKernelMap(gamma=0.5, whiten=True).fit(X)
     >>> np.allclose(features.transform(X) @ features.transform(X).T, features.kernel_(X))
     True
+
+    A similarity of queries and documents, in which the two are not treated alike:
+
+    >>> from preimage.kernels import CallableKernel
+    >>> recall = CallableKernel(lambda x, z: np.minimum(x, z).sum() / z.sum(), symmetric=False)
+    >>> queries, documents = np.abs(X), np.abs(X[:5])
+    >>> features = EmpiricalKernelMap(recall, points=documents, whiten="data").fit(queries)
+    >>> F, S = recall(queries, documents), features.transform(queries)
+    >>> np.allclose(S @ S.T @ S @ S.T, F @ F.T)
+    True
     """
 
     _parameter_constraints = {
         **KERNEL_CONSTRAINTS,
         "points": ["array-like", "sparse matrix", object],
-        "whiten": ["boolean"],
+        "whiten": ["boolean", StrOptions({"data"})],
     }
 
     def __init__(
@@ -75,7 +99,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
         points: Rows = None,
-        whiten: bool = False,
+        whiten: bool | str = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -100,10 +124,23 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         check_parameters(self)
         if is_precomputed(self.kernel) and self.points is not None:
             raise ValueError("A precomputed kernel knows the training points only; leave `points` out.")
-        self.kernel_, X = kernel_and_inputs(self, X, y)
+        by_data = isinstance(self.whiten, str)
+        if by_data and is_precomputed(self.kernel):
+            self.expansion_: Expansion = self._of_values(X)
+            return self
+        self.kernel_, X = kernel_and_inputs(self, X, y, symmetric=self.whiten is True)
         points = X if self.points is None else own_copy(check_points(self, self.points, reset=False), self.points)
-        self.expansion_: Expansion = empirical_map(self.kernel_, self.kernel_.inputs(points), whiten=self.whiten)
+        points, against = self.kernel_.inputs(points), X if by_data else None
+        self.expansion_ = empirical_map(self.kernel_, points, whiten=bool(self.whiten), against=against)
         return self
+
+    def _of_values(self, X: Rows) -> Expansion:
+        """The map of a matrix of values between rows and points, of any shape: points are numbers of its columns."""
+        values = to_dense(check_points(self, X, reset=True))
+        self.kernel_ = Precomputed()
+        xp = array_namespace(values)
+        columns = from_numpy(np.arange(values.shape[1])[:, None], values, dtype=xp.int64)
+        return empirical_map(self.kernel_, columns, whiten=True, against=values)
 
     def transform(self, X: Rows) -> Array:
         """The kernel features of X, shape (q, m)."""

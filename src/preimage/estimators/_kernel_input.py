@@ -76,6 +76,7 @@ def kernel_and_inputs(
     sample_weight: Targets | None = None,
     centered: bool = False,
     copy: bool = True,
+    symmetric: bool = True,
 ) -> tuple[Kernel, Array]:
     """The kernel of `estimator` resolved on X, and X, validated, which the model may keep.
 
@@ -96,9 +97,11 @@ def kernel_and_inputs(
         Whether the method centres in feature space: only the centred form of a precomputed matrix need be symmetric.
     copy : bool, default=True
         Whether X must be copied; otherwise the model may keep the caller's array.
+    symmetric : bool, default=True
+        Whether a kernel with a direction is refused.
     """
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
-    kernel = named_kernel(estimator)
+    kernel = named_kernel(estimator, symmetric=symmetric)
     # A precomputed matrix is n × n: checked, but not copied.
     if kernel.points_are_row_numbers:
         checked = check_gram(estimator, checked, centered=centered)
@@ -186,10 +189,13 @@ def without_origin(kernel: Kernel) -> Kernel:
     return without_origin(kernel.kernel) * kernel.factor if isinstance(kernel, Scaled) else kernel
 
 
-def named_kernel(estimator: Any) -> Kernel:
-    """The kernel that the parameters of `estimator` describe."""
+def named_kernel(estimator: Any, *, symmetric: bool = True) -> Kernel:
+    """The kernel that the parameters of `estimator` describe; one with a direction is refused if it must be symmetric."""
     names = ("gamma", "degree", "coef0", "kernel_params")
-    return as_kernel(estimator.kernel, **{name: getattr(estimator, name) for name in names})
+    kernel = as_kernel(estimator.kernel, **{name: getattr(estimator, name) for name in names})
+    if symmetric:
+        kernel.require_symmetry(type(estimator).__name__)
+    return kernel
 
 
 def is_precomputed(kernel: Any) -> bool:

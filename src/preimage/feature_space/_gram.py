@@ -80,6 +80,8 @@ class Gram:
         values: Array = None,
         multiply: Callable[[Array], Array] | None = None,
     ) -> None:
+        if Y is None:  # one triangle is computed, and mirrored
+            kernel.require_symmetry("A Gram matrix")
         self.kernel = kernel
         self.X = X
         self.Y = Y

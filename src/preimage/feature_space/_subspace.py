@@ -1,4 +1,4 @@
-"""Subspaces of feature space, with coordinates in them, and the empirical kernel map."""
+"""Subspaces of feature space, with coordinates in them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,6 @@ from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram, require_finite
 from preimage.kernels import Kernel
-
-# Matrices of the size of the kernel matrix that whitening holds at once: the matrix, its eigenvectors and work space of
-# LAPACK, and the result.
-WHITENING_MATRICES = 5
 
 
 class Subspace:
@@ -235,57 +231,3 @@ class Subspace:
         xp = array_namespace(frame.coefficients)
         both = Expansion(frame.kernel, frame.points, xp.concat([frame.coefficients, origin.coefficients], axis=1))(X)
         return both[:, :-1], both[:, -1]
-
-
-def empirical_map(kernel: Kernel, points: Array, *, whiten: bool = False) -> Expansion:
-    """The `Expansion` with values (k(z₁, x), …, k(z_m, x)) (K15), or (K⁺)^½ times that when whitened (K17).
-
-    Of an indefinite K the whitened map has the positive part alone, and an `IndefiniteKernelWarning` says so.
-    """
-    gram = Gram(kernel, points)
-    if not whiten:
-        return Expansion(kernel, points, _identity(points.shape[0], gram.dtype, points))
-    advice = "Give `points`, some of the rows: a thousand, for instance."
-    require_square_matrices("A whitened map", points.shape[0], WHITENING_MATRICES, points, advice)
-    matrix = gram.dense()
-    require_finite(matrix, kernel)
-    values, vectors = _positive_eigenpairs(kernel, matrix)
-    # Leaving out eigenvalues below τλ₁ costs τλ₁ in inner products; keeping them costs ελ₁/√τ, because features along
-    # them are kernel values, with rounding errors ελ₁, divided by √(τλ₁). Both are least together at τ = ε^(2/3).
-    rank = numerical_rank(values, points.shape[0], tolerance=epsilon(values.dtype) ** (2 / 3))
-    # A product of a matrix with its own transpose, which costs half of one with another.
-    scaled = vectors[:, :rank] / values[:rank] ** 0.25
-    return Expansion(kernel, points, product(scaled, scaled.T))
-
-
-def _identity(n: int, dtype: Any, like: Array) -> Array:
-    """The identity matrix; of NumPy a view of 2n − 1 numbers, which nobody may change."""
-    if not is_host(like):
-        return array_namespace(like).eye(n, dtype=dtype, **device_kwargs(like))
-    row = np.zeros(2 * n - 1, dtype)
-    row[n - 1] = 1
-    step = row.itemsize
-    return np.lib.stride_tricks.as_strided(row[n - 1 :], (n, n), (-step, step), writeable=False)
-
-
-def _positive_eigenpairs(kernel: Kernel, gram: Array) -> tuple[Array, Array]:
-    """Eigenvalues, descending, and eigenvectors; a warning says how much of an indefinite matrix they are not."""
-    found = low_rank_eigenpairs(gram) if kernel.is_positive_semidefinite else None
-    values, vectors = eigh_descending(gram) if found is None else found
-    _warn_of_negative(kernel, values)
-    return values, vectors
-
-
-def _warn_of_negative(kernel: Kernel, values: Array) -> None:
-    xp = array_namespace(values)
-    sizes = xp.abs(values)
-    negative = values < -semidefinite_tolerance(values.dtype) * xp.max(sizes)
-    count = int(xp.sum(xp.astype(negative, xp.int64)))
-    if count:
-        fraction = float(xp.sum(xp.where(negative, sizes, xp.zeros_like(sizes)))) / float(xp.sum(sizes))
-        warn_user(
-            f"{kernel!r} has {count} negative eigenvalues on the {values.shape[0]} points, {fraction:.1%} of the sum "
-            "of moduli. Whitened features have inner products equal to the positive part of K; the negative part is "
-            "lost. Iterated(kernel) is a positive semidefinite alternative, whiten=False keeps all values.",
-            IndefiniteKernelWarning,
-        )

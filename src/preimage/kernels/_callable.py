@@ -25,7 +25,7 @@ class CallableKernel(Kernel):
     """A kernel given as a function, of two rows or of two matrices.
 
     The function must be symmetric, k(x, y) = k(y, x). `resolve`, hence every fit, tries it on pairs of a few rows
-    and refuses one that is not.
+    and refuses one that is not, unless ``symmetric=False`` says that it is meant to have a direction.
 
     Parameters
     ----------
@@ -42,6 +42,9 @@ class CallableKernel(Kernel):
         What `function` is called with. "auto" tries it on a few rows: it takes matrices if it answers different
         numbers of rows and columns with a matrix whose entries are its values for these rows one by one, and rows
         otherwise. A function with different values for rows and for matrices is refused.
+    symmetric : bool, default=True
+        Say False of a similarity with a direction, ``function(x, z)`` for an input x and a point z. It has no feature
+        space: `EmpiricalKernelMap` makes features of its values, everything else refuses it.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class CallableKernel(Kernel):
         "gradient_function": [callable, None],
         "positive_semidefinite": ["boolean"],
         "takes": [StrOptions({"auto", "rows", "matrices"})],
+        "symmetric": ["boolean"],
     }
 
     def __init__(
@@ -67,16 +71,22 @@ class CallableKernel(Kernel):
         gradient_function: Callable[[Array, Array, Array], Array] | None = None,
         positive_semidefinite: bool = False,
         takes: str = "auto",
+        symmetric: bool = True,
     ) -> None:
         self.function = function
         self.parameters = parameters
         self.gradient_function = gradient_function
         self.positive_semidefinite = positive_semidefinite
         self.takes = takes
+        self.symmetric = symmetric
 
     @property
     def is_positive_semidefinite(self) -> bool:
-        return self.positive_semidefinite
+        return self.positive_semidefinite and self.symmetric
+
+    @property
+    def is_symmetric(self) -> bool:
+        return self.symmetric
 
     @property
     def has_gradient(self) -> bool:
@@ -84,22 +94,12 @@ class CallableKernel(Kernel):
 
     @unwarned()
     def resolve(self, X: Array) -> Self:
-        """The kernel that knows what its function takes; ValueError if that is not symmetric on rows of X."""
+        """The kernel that knows what its function takes; ValueError if it is not as symmetric as it should be."""
         check_parameters(self)
         takes = self._found_takes(X, X) if self.takes == "auto" else self.takes
         kernel = type(self)(**{**self.get_params(deep=False), "takes": takes})
-        rows = take_rows(X, np.linspace(0, X.shape[0] - 1, min(SYMMETRY_ROWS, X.shape[0])).astype(int))
-        values = to_numpy(kernel(rows))
-        with np.errstate(invalid="ignore", over="ignore"):  # functions may overflow
-            differences = np.abs(values - values.T)
-        if np.max(differences, initial=0.0) > _noise(values):
-            i, j = np.unravel_index(np.argmax(differences), differences.shape)
-            raise ValueError(
-                f"A kernel is symmetric, but {self.function!r} gives k(x, y) = {values[i, j]:.6g} and k(y, x) = "
-                f"{values[j, i]:.6g} for two rows of the data. Pass a symmetric function, for instance "
-                "(k(x, y) + k(y, x)) / 2; of a similarity that is meant to have a direction, use the values "
-                "k(x, z) with some points z as features."
-            )
+        if kernel.symmetric:
+            kernel._require_symmetric_values(X)
         return kernel
 
     def blocks(self, X: Array, Y: Array) -> Block:
@@ -128,6 +128,20 @@ class CallableKernel(Kernel):
             self.gradient(row, row, xp.ones((1, 1), dtype=Z.dtype)) for row in (Z[i : i + 1] for i in range(len(Z)))
         ]
         return 2 * xp.concat(rows, axis=0)
+
+    def _require_symmetric_values(self, X: Array) -> None:
+        rows = take_rows(X, np.linspace(0, X.shape[0] - 1, min(SYMMETRY_ROWS, X.shape[0])).astype(int))
+        values = to_numpy(self(rows))
+        with np.errstate(invalid="ignore", over="ignore"):  # functions may overflow
+            differences = np.abs(values - values.T)
+        if np.max(differences, initial=0.0) > _noise(values):
+            i, j = np.unravel_index(np.argmax(differences), differences.shape)
+            raise ValueError(
+                f"A kernel is symmetric, but {self.function!r} gives k(x, y) = {values[i, j]:.6g} and k(y, x) = "
+                f"{values[j, i]:.6g} for two rows of the data. Pass a symmetric function, for instance "
+                "(k(x, y) + k(y, x)) / 2; a similarity that is meant to have a direction gives features: "
+                "EmpiricalKernelMap(CallableKernel(function, symmetric=False), whiten='data')."
+            )
 
     def _value(self, x: Array, y: Array) -> Any:
         return self.function(x, y, **(self.parameters or {}))

@@ -53,6 +53,10 @@ class _Pair(Kernel):
         return self.left.is_positive_semidefinite and self.right.is_positive_semidefinite
 
     @property
+    def is_symmetric(self) -> bool:
+        return self.left.is_symmetric and self.right.is_symmetric
+
+    @property
     def has_gradient(self) -> bool:
         return self.left.has_gradient and self.right.has_gradient
 

@@ -74,6 +74,9 @@ class Kernel(BaseEstimator, ABC):
     #: Whether k is positive semidefinite on all inputs. False means "no, or not known".
     is_positive_semidefinite: Any = False
 
+    #: Whether k(x, y) = k(y, x). A similarity with a direction has no feature space; its values can be features.
+    is_symmetric: Any = True
+
     #: The distance, in SciPy's words, whose percentiles rules for `gamma` take.
     metric = "sqeuclidean"
 
@@ -248,6 +251,14 @@ class Kernel(BaseEstimator, ABC):
                 "`gradient_function=`. For pre-images, preimage='learned' and 'auto' need no gradient."
             )
 
+    def require_symmetry(self, who: str) -> None:
+        """Raise unless the kernel is symmetric; `who` needs it."""
+        if not self.is_symmetric:
+            raise UnsupportedKernelError(
+                f"{who} needs a symmetric kernel; {self!r} has a direction, k(x, y) ≠ k(y, x). Its values can be "
+                "features: EmpiricalKernelMap(kernel, whiten='data') gives those to any linear method."
+            )
+
     def recentered(self, origin: Array) -> "Kernel":
         """A kernel with the same inner products of differences φ(x) − φ(y), evaluated about `origin`.
 
@@ -313,6 +324,10 @@ class OfOneKernel(Kernel):
     @property
     def is_positive_semidefinite(self) -> bool:
         return self.kernel.is_positive_semidefinite
+
+    @property
+    def is_symmetric(self) -> bool:
+        return self.kernel.is_symmetric
 
     @property
     def has_gradient(self) -> bool:
