@@ -48,9 +48,9 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
     points : array of shape (m, d) or None, default=None
         The points z; None takes the training set.
     whiten : bool or "data", default=False
-        Whether to multiply by the inverse root of the Gram matrix of the points; "data" multiplies by the inverse fourth
-        root of :math:`F^\top F`, F the values between training rows and points. The kernel may then have a direction,
-        ``CallableKernel(function, symmetric=False)``, and a precomputed matrix may have any shape: F itself.
+        Whether to multiply by the inverse root of the Gram matrix of the points. "data" multiplies by the inverse
+        fourth root of :math:`F^\top F`, F the values between training rows and points. The kernel may then have a
+        direction, ``CallableKernel(function, symmetric=False)``, and a precomputed matrix any shape: it is F itself.
 
     Attributes
     ----------

@@ -190,7 +190,7 @@ def without_origin(kernel: Kernel) -> Kernel:
 
 
 def named_kernel(estimator: Any, *, symmetric: bool = True) -> Kernel:
-    """The kernel that the parameters of `estimator` describe; one with a direction is refused if it must be symmetric."""
+    """The kernel that the parameters of `estimator` describe; if it must be symmetric, one that is not is refused."""
     names = ("gamma", "degree", "coef0", "kernel_params")
     kernel = as_kernel(estimator.kernel, **{name: getattr(estimator, name) for name in names})
     if symmetric:

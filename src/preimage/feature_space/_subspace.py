@@ -6,24 +6,15 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from preimage._arrays import array_namespace, device_kwargs, epsilon, in_double, is_host, take_rows
+from preimage._arrays import array_namespace, in_double, take_rows
 from preimage._linalg import (
-    eigh_descending,
-    low_rank_eigenpairs,
-    numerical_rank,
     require_semidefinite,
     require_variance,
-    semidefinite_tolerance,
     whitening_factor,
 )
-from preimage._memory import require_square_matrices
-from preimage._products import product
 from preimage._progress import stage
 from preimage._typing import Array
-from preimage._warnings import unwarned, warn_user
-from preimage.exceptions import IndefiniteKernelWarning
+from preimage._warnings import unwarned
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram, require_finite
 from preimage.kernels import Kernel
