@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from preimage._arrays import array_namespace, in_double, take_rows
 from preimage._linalg import (
     require_semidefinite,
