@@ -28,6 +28,7 @@ from preimage import (
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
     compress,
 )
 from preimage.kernels import Gaussian, Linear
@@ -79,6 +80,7 @@ MODELS = {
     "SemiSupervisedKernelPCA": lambda: SemiSupervisedKernelPCA(3).fit(X, Y),
     "SparseGreedyClassifier": lambda: SparseGreedyClassifier().fit(X, Y),
     "SparseGreedyRegressor": lambda: SparseGreedyRegressor().fit(X, Y),
+    "SparseKernelFeatureAnalysis": lambda: SparseKernelFeatureAnalysis(9).fit(X),
     "DenoisingSearch": lambda: DenoisingSearch(n_components=[2, 3]).fit(X),
     "WidthSearch": lambda: WidthSearch().fit(X, Y),
 }

@@ -35,6 +35,7 @@ from preimage import (
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
 )
 from preimage.kernels import Gaussian, Iterated
 from preimage.landmarks import KMeans, PivotedCholesky, SparseGreedy
@@ -186,6 +187,11 @@ ROUTES = {
         ("transform", *INVERSE),
     ),
     "SparseGreedyClassifier": (lambda: SparseGreedyClassifier(gamma=GAMMA), (X, CLASSES), ("predict",)),
+    "SparseKernelFeatureAnalysis": (
+        lambda: SparseKernelFeatureAnalysis(50, gamma=GAMMA),
+        (X,),
+        ("transform",),
+    ),
     "SparseGreedyRegressor": (lambda: SparseGreedyRegressor(gamma=GAMMA), (X, TARGETS), ("predict",)),
     "CompressedClassifier": (lambda: CompressedClassifier(SVC(gamma=GAMMA), 3), (X, COIN), ("predict",)),
     "CompressedRegressor": (lambda: CompressedRegressor(SVR(gamma=GAMMA), 3), (X, TARGETS), ("predict",)),

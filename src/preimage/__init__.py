@@ -16,6 +16,7 @@ from preimage.estimators import (
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
     compress,
 )
 from preimage.interop import to_onnx
@@ -40,6 +41,7 @@ __all__ = [
     "SemiSupervisedKernelPCA",
     "SparseGreedyClassifier",
     "SparseGreedyRegressor",
+    "SparseKernelFeatureAnalysis",
     "__version__",
     "compress",
     "inflation_report",

@@ -16,6 +16,7 @@ from preimage import (
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
 )
 from preimage._arrays import is_foreign, to_numpy
 
@@ -28,6 +29,7 @@ ESTIMATORS = [
     KernelFisherDiscriminantCV(gammas=[0.5]),
     KernelKMeans(3, gamma=0.5, random_state=0),
     SparseGreedyRegressor(10, gamma=0.5, random_state=0),
+    SparseKernelFeatureAnalysis(10, gamma=0.5),
     SparseGreedyClassifier(10, gamma=0.5, random_state=0),
     EmpiricalKernelMap(gamma=0.5, whiten=True),
 ]

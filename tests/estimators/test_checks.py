@@ -14,6 +14,7 @@ from preimage import (
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
 )
 from preimage.kernels import Gaussian, Linear, Warped
 from preimage.landmarks import RandomlyPivotedCholesky
@@ -68,6 +69,8 @@ ESTIMATORS = [
     SparseGreedyRegressor(kernel="linear", fit_intercept=False),
     # One candidate: leaving a row out is not the same as leaving one of its repetitions out.
     SparseGreedyRegressor(RandomlyPivotedCholesky(200), alpha=np.array([0.1])),
+    SparseKernelFeatureAnalysis(),
+    SparseKernelFeatureAnalysis(5, criterion="kurtosis", norm="l2", center=False, n_candidates=None),
     SparseGreedyClassifier(),
     SparseGreedyClassifier("rpcholesky", alpha=[0.01]),
 ]

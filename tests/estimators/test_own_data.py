@@ -15,6 +15,7 @@ from preimage import (
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
 )
 from preimage.kernels import Gaussian, Iterated, Linear, MappedInputs, Warped
 
@@ -37,6 +38,7 @@ ESTIMATORS = [
     KernelKMeans(3, landmarks=15, random_state=0),
     SparseGreedyRegressor(10),
     SparseGreedyClassifier(10),
+    SparseKernelFeatureAnalysis(10),
     EmpiricalKernelMap(),
     EmpiricalKernelMap(whiten=True),
 ]

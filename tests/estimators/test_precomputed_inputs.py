@@ -15,6 +15,7 @@ from preimage import (
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
 )
 from preimage.kernels import Gaussian
 
@@ -29,6 +30,7 @@ ESTIMATORS = [
     KernelKMeans(3, kernel="precomputed", landmarks=15, random_state=0),
     SparseGreedyRegressor(10, kernel="precomputed"),
     SparseGreedyClassifier(10, kernel="precomputed"),
+    SparseKernelFeatureAnalysis(10, kernel="precomputed"),
     EmpiricalKernelMap("precomputed"),
     EmpiricalKernelMap("precomputed", whiten=True),
 ]

@@ -93,7 +93,15 @@ KERNELS = st.one_of(
     st.just("precomputed"),
 )
 
-SELECTORS = ["Uniform", "KMeans", "PivotedCholesky", "RandomlyPivotedCholesky", "SparseGreedy", "AutoLandmarks"]
+SELECTORS = [
+    "FeatureAnalysis",
+    "Uniform",
+    "KMeans",
+    "PivotedCholesky",
+    "RandomlyPivotedCholesky",
+    "SparseGreedy",
+    "AutoLandmarks",
+]
 LANDMARKS = st.one_of(
     st.sampled_from([None, 1, 2, 3, 5, 10, *LANDMARK_NAMES]),
     st.builds(
@@ -102,7 +110,13 @@ LANDMARKS = st.one_of(
         st.sampled_from([None, 1, 3, 10]),
         st.sampled_from([None, 0.1, 1e-12, 0.0]),
     ),
-    st.sampled_from(["=SparseGreedy(5, space='column')", "=SparseGreedy(5, rule='residual')"]),
+    st.sampled_from(
+        [
+            "=SparseGreedy(5, space='column')",
+            "=SparseGreedy(5, rule='residual')",
+            "=SparseGreedy(5, rule='column', rearrange=True)",
+        ]
+    ),
 )
 PENALTY = st.sampled_from([0.0, 1e-3, 1.0, 1e200])
 PREIMAGES = st.one_of(
@@ -322,6 +336,7 @@ OPTIONS = {
     "calibration.leave_one_out": {"n_components": st.sampled_from([None, 1, 2]), "method": LEAVE_ONE_OUT},
     "calibration.linear_leave_one_out": {"n_components": st.sampled_from([None, 1, 2]), "method": LEAVE_ONE_OUT},
     "calibration.transfer_function": {"kind": st.sampled_from(["pchip", "isotonic", "affine"])},
+    "landmarks.landmark_coefficients": {"space": st.sampled_from(["function", "column"])},
     "widths.class_width": {"rule": st.sampled_from(CLASS_RULES)},
     "kernels.resolve_gamma": {"gamma": WIDTHS},
 }

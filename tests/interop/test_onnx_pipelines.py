@@ -40,6 +40,7 @@ from preimage import (
     OrientedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
     compress,
     to_onnx,
 )
@@ -107,6 +108,7 @@ MACHINES = {
     "map and ridge": (make_pipeline(EmpiricalKernelMap(gamma=0.3), Ridge()), Y),
     "KernelPCA": (KernelPCA(3, gamma=0.3), None),
     "OrientedKernelPCA": (OrientedKernelPCA(3, gamma=0.3), None),
+    "SparseKernelFeatureAnalysis": (SparseKernelFeatureAnalysis(9, gamma=0.3), None),
     "Fisher": (KernelFisherDiscriminant(gamma=0.3), NAMES),
     "sparse greedy": (SparseGreedyClassifier(gamma=0.3), NAMES),
     "sparse greedy regression": (SparseGreedyRegressor(gamma=0.3), Y),

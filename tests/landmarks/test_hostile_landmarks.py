@@ -10,10 +10,18 @@ from preimage import EmpiricalKernelMap, KernelPCA, SparseGreedyRegressor
 from preimage._arrays import to_numpy
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.kernels import Constant, Cosine, Gaussian, Linear, Polynomial, Sigmoid
-from preimage.landmarks import AutoLandmarks, KMeans, PivotedCholesky, RandomlyPivotedCholesky, SparseGreedy, Uniform
+from preimage.landmarks import (
+    AutoLandmarks,
+    FeatureAnalysis,
+    KMeans,
+    PivotedCholesky,
+    RandomlyPivotedCholesky,
+    SparseGreedy,
+    Uniform,
+)
 
 X = np.random.default_rng(0).normal(size=(30, 3))
-SELECTORS = [AutoLandmarks, KMeans, PivotedCholesky, RandomlyPivotedCholesky, SparseGreedy, Uniform]
+SELECTORS = [AutoLandmarks, FeatureAnalysis, KMeans, PivotedCholesky, RandomlyPivotedCholesky, SparseGreedy, Uniform]
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

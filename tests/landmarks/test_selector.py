@@ -13,6 +13,7 @@ from preimage.kernels import Gaussian, Linear, Multiquadric, Polynomial, Precomp
 from preimage.landmarks import (
     LANDMARK_NAMES,
     AutoLandmarks,
+    FeatureAnalysis,
     KMeans,
     Landmarks,
     PivotedCholesky,
@@ -31,10 +32,12 @@ SELECTORS = [
     RandomlyPivotedCholesky(),
     RandomlyPivotedCholesky(method="block", block_size=4),
     RandomlyPivotedCholesky(method="plain"),
+    FeatureAnalysis(),
     SparseGreedy(),
     SparseGreedy(n_candidates=5, block_size=2),
     SparseGreedy(n_candidates=5, block_size=1),
     SparseGreedy(rule="residual", n_candidates=5),
+    SparseGreedy(rule="column", rearrange=True),
     SparseGreedy(space="column", n_candidates=5, block_size=3),
     SparseGreedy(space="column", rule="residual", block_size=1),
 ]

@@ -20,6 +20,7 @@ from preimage import (
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
 )
 from preimage.model_selection import DenoisingSearch, WidthSearch
 
@@ -47,6 +48,7 @@ ON_CHUNKS = {
     "EmpiricalKernelMap": (EmpiricalKernelMap(gamma=0.3), False),
     "SparseGreedyRegressor": (SparseGreedyRegressor(gamma=0.3, random_state=0), True),
     "SparseGreedyClassifier": (SparseGreedyClassifier(gamma=0.3, random_state=0), True),
+    "SparseKernelFeatureAnalysis, by landmarks": (SparseKernelFeatureAnalysis(9, gamma=0.3), False),
     "PenalizedDiscriminant": (PenalizedDiscriminant(), True),
     "Renormalized": (Renormalized(KernelPCA(2, gamma=0.3)), False),
     "Renormalized, classifier": (Renormalized(SVC(gamma=0.3)), True),

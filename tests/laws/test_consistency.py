@@ -29,6 +29,7 @@ from preimage import (
     SemiSupervisedKernelPCA,
     SparseGreedyClassifier,
     SparseGreedyRegressor,
+    SparseKernelFeatureAnalysis,
 )
 from preimage._arrays import to_numpy
 from preimage.landmarks import Uniform
@@ -84,6 +85,11 @@ CASES = [
     case("KernelKMeans", KernelKMeans(3, gamma=0.3, random_state=0), "order"),
     case("SparseGreedyRegressor", SparseGreedyRegressor(15, gamma=0.3), "order"),
     case("SparseGreedyClassifier", SparseGreedyClassifier(15, gamma=0.3), "order"),
+    case(
+        "SparseKernelFeatureAnalysis",
+        SparseKernelFeatureAnalysis(9, gamma=0.3, n_candidates=None),
+        "weights",
+    ),
     case("Renormalized SVC", Renormalized(SVC(gamma=0.3)), "torch", "order", float32=0.05),
     case("Renormalized KernelPCA", Renormalized(KernelPCA(3, gamma=0.3)), "torch", "order", float32=0.05),
     # Points found by descent from a start by distances: equal up to where descents stop.

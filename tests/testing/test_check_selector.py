@@ -8,6 +8,7 @@ import pytest
 from preimage.kernels import Gaussian, Laplacian, Matern, Polynomial
 from preimage.landmarks import (
     AutoLandmarks,
+    FeatureAnalysis,
     KMeans,
     LandmarkSelector,
     PivotedCholesky,
@@ -28,11 +29,18 @@ SELECTORS = [
     (RandomlyPivotedCholesky(), Laplacian(0.2)),
     (RandomlyPivotedCholesky(method="block", block_size=4), None),
     (RandomlyPivotedCholesky(method="plain"), None),
+    (FeatureAnalysis(), None),
+    (FeatureAnalysis(criterion="kurtosis", n_candidates=None), Polynomial(3)),
+    (FeatureAnalysis(norm="l2", center=False, n_candidates=5), Laplacian(0.2)),
     (SparseGreedy(), None),
     (SparseGreedy(), Polynomial(3)),
     (SparseGreedy(n_candidates=5, block_size=2), Laplacian(0.2)),
     (SparseGreedy(n_candidates=5, block_size=1), None),
     (SparseGreedy(rule="residual", n_candidates=5), None),
+    (SparseGreedy(rule="column", n_candidates=5), Laplacian(0.2)),
+    (SparseGreedy(rule="column", n_candidates=5, block_size=1), None),
+    (SparseGreedy(rearrange=True), None),
+    (SparseGreedy(n_candidates=2, block_size=1, rearrange=True), Polynomial(3)),
     (SparseGreedy(space="column", n_candidates=5, block_size=3), None),
     (SparseGreedy(space="column", rule="residual", block_size=1), None),
 ]

@@ -1,5 +1,6 @@
-"""Subspaces of feature space: principal, oriented and semi-supervised components."""
+"""Subspaces of feature space: principal, oriented and semi-supervised components, and features on few points."""
 
+from preimage.components._feature_analysis import KernelFeatures, kernel_features
 from preimage.components._landmark_principal import LandmarkModel, landmark_subspace, select_landmarks
 from preimage.components._oriented import (
     Noise,

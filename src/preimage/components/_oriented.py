@@ -189,8 +189,9 @@ def oriented_features(
 
 def _coordinates_in(space: Subspace) -> Callable[[Array], Array]:
     """Coordinates of rows in double precision, with the points of the frame prepared once."""
-    values, factor = space.frame.kernel.against(space.frame.points), space.frame.coefficients
-    return lambda rows: values(in_double(rows)) @ factor
+    kernel, factor = space.frame.kernel, space.frame.coefficients
+    values = kernel.against(space.frame.points)
+    return lambda rows: values(rows if kernel.points_are_row_numbers else in_double(rows)) @ factor
 
 
 def _root(covariance: Array) -> Array:

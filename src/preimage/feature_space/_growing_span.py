@@ -210,8 +210,12 @@ class GrowingSpan:
 
     def rounding_errors(self, numbers: np.ndarray) -> np.ndarray:
         """How far rounding may have moved the squared residuals of some rows  (G18)."""
-        t = self.coefficients.T @ self._along(numbers)
+        t = self.expansion_coefficients(numbers)
         return self.floor[numbers] + self._factor.floor @ (t * t)
+
+    def expansion_coefficients(self, numbers: np.ndarray) -> np.ndarray:
+        """Columns of T = W⁻¹Cᵀ (G2), in NumPy, shape (m, len(numbers)): projections of rows on the pivots."""
+        return self.coefficients.T @ self._along(numbers)
 
     def residual_block(self, numbers: np.ndarray) -> np.ndarray:
         """Residual inner products among few rows, in NumPy; corrects the residuals of these rows on the way."""

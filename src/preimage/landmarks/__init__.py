@@ -2,6 +2,8 @@
 
 from preimage.landmarks._auto_landmarks import LANDMARK_NAMES, AutoLandmarks, as_landmarks
 from preimage.landmarks._bounds import candidates_needed, sampling_deviation
+from preimage.landmarks._coefficients import landmark_coefficients
+from preimage.landmarks._feature_analysis import FeatureAnalysis
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._low_rank import LowRankPlusDiagonal, lowrank_plus_diagonal, preconditioner
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky
@@ -11,6 +13,7 @@ from preimage.landmarks._uniform import Uniform
 
 __all__ = [
     "AutoLandmarks",
+    "FeatureAnalysis",
     "KMeans",
     "LandmarkSelector",
     "Landmarks",
@@ -19,6 +22,7 @@ __all__ = [
     "SparseGreedy",
     "Uniform",
     "candidates_needed",
+    "landmark_coefficients",
     "lowrank_plus_diagonal",
     "preconditioner",
     "sampling_deviation",

@@ -20,6 +20,7 @@ from preimage.kernels import (
     SquaredDistance,
     Sum,
 )
+from preimage.landmarks._feature_analysis import FeatureAnalysis
 from preimage.landmarks._kmeans import KMeans
 from preimage.landmarks._pivoted_cholesky import PivotedCholesky, RandomlyPivotedCholesky
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
@@ -189,6 +190,7 @@ _NAMED: dict[str, type[LandmarkSelector]] = {
     "pivoted_cholesky": PivotedCholesky,
     "rpcholesky": RandomlyPivotedCholesky,
     "sparse_greedy": SparseGreedy,
+    "feature_analysis": FeatureAnalysis,
 }
 
 LANDMARK_NAMES = tuple(_NAMED)

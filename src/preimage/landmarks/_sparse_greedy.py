@@ -20,7 +20,10 @@ from preimage.feature_space._elimination import (
     is_significant,
     longest_of_best,
 )
+from preimage.kernels import Kernel
+from preimage.landmarks._rearrangement import rearranged
 from preimage.landmarks._selector import COMMON_CONSTRAINTS, LandmarkSelector
+from preimage.landmarks._view import View
 
 # A gain is divided by the residual of its candidate, and is trusted where that is so many times its rounding error.
 # Where it is for no candidate, the farthest row is taken, which lowers the errors of all others most. With a thousand,
@@ -56,15 +59,21 @@ class SparseGreedy(LandmarkSelector):
         Fresh candidates per landmark; the number of rows or more considers all.
     space : {"function", "column"}, default="function"
         The space in which residuals are measured. Column space needs whole kernel columns of all candidates.
-    rule : {"gain", "residual"}, default="gain"
+    rule : {"gain", "residual", "column"}, default="gain"
         "residual" takes the candidate with the largest :math:`R_{ii}` (G8), or :math:`\|r_i\|^2` (G7) in column space,
-        which with all candidates is pivoted Cholesky of K, or its QR factorisation with column pivoting.
+        which with all candidates is pivoted Cholesky of K, or its QR factorisation with column pivoting. "column" takes
+        the one whose column of the residual is the longest, :math:`\|R e_i\|^2` (G7), in either space.
     block_size : int, default=8
         Landmarks chosen from one set of candidates.
     sample_size : int or None, default=5000
         With more rows than this, landmarks are chosen in a sample of so many (at least ten times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows.
     random_state : int, RandomState or None, default=0
+    rearrange : bool, default=False
+        Whether the landmarks are put into the order of their gains at the end, when all of them are candidates: late
+        random candidates can be far better than those before them. The span, and what it leaves, stay the same; the
+        first p of them leave less of the trace for almost every p. With `tol`, those that are no longer needed are
+        dropped.
 
     References
     ----------
@@ -84,8 +93,9 @@ class SparseGreedy(LandmarkSelector):
         **COMMON_CONSTRAINTS,
         "n_candidates": [Interval(Integral, 1, None, closed="left")],
         "space": [StrOptions({"function", "column"})],
-        "rule": [StrOptions({"gain", "residual"})],
+        "rule": [StrOptions({"gain", "residual", "column"})],
         "block_size": [Interval(Integral, 1, None, closed="left")],
+        "rearrange": ["boolean"],
     }
 
     def __init__(
@@ -98,6 +108,7 @@ class SparseGreedy(LandmarkSelector):
         block_size: int = 8,
         sample_size: int | None = 5_000,
         random_state: Seed = 0,
+        rearrange: bool = False,
     ) -> None:
         self.n_landmarks = n_landmarks
         self.tol = tol
@@ -107,6 +118,7 @@ class SparseGreedy(LandmarkSelector):
         self.block_size = block_size
         self.sample_size = sample_size
         self.random_state = random_state
+        self.rearrange = rearrange
 
     def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
         numbers, _ = span.open_rows()
@@ -117,13 +129,19 @@ class SparseGreedy(LandmarkSelector):
         sure = drawn[is_significant(span.residuals[drawn], floor)]
         if sure.size and self.space == "column":
             proposal = self._by_columns(span, sure, numbers.size)
-        elif sure.size and self.block_size == 1 and self.rule == "gain":
-            proposal = _by_exact_gain(span, sure)
+        elif sure.size and self.block_size == 1 and self.rule != "residual":
+            proposal = _by_exact_gain(span, sure, self.rule == "gain")
         elif sure.size:
             proposal = Proposal(drawn, self._choice(numbers.size), floor=floor)
         else:
             proposal = span.farthest()
         return replace(proposal, most=self.block_size)
+
+    def _span(self, kernel: Kernel, view: View, rng: np.random.Generator) -> tuple[GrowingSpan, View]:
+        span, view = super()._span(kernel, view, rng)
+        if self.rearrange and len(span) > 1:
+            span = rearranged(span, lambda: view.span(kernel, len(span)), self._goal(view.trace))
+        return span, view
 
     def _by_columns(self, span: GrowingSpan, candidates: np.ndarray, n_open: int) -> Proposal:
         """The best candidates with columns of the kernel matrix as vectors  (G6)."""
@@ -140,8 +158,10 @@ class SparseGreedy(LandmarkSelector):
         return Proposal(candidates[best]) if best else span.farthest()
 
     def _choice(self, n_open: int) -> Rule:
-        if self.rule == "residual":
+        if self.rule == "residual" or (self.rule == "column" and self.space == "column"):
             return by_largest()
+        if self.rule == "column":
+            return by_largest(partial(squared_lengths, represented=n_open))
         is_sampled = n_open > self.n_candidates * self.block_size
         return by_largest(partial(trace_gain, represented=n_open), tie=SAMPLED_TIE if is_sampled else TIE)
 
@@ -152,17 +172,28 @@ def trace_gain(residuals: BlockResiduals, represented: int) -> np.ndarray:
     The candidates are a sample of `represented` rows: the term R_ii of the sum that belongs to the candidate itself is
     known, and the others are scaled up.
     """
-    diagonal, size = residuals.diagonal / residuals.unit, residuals.diagonal.size
-    scale = 1.0 if size < 2 else (represented - 1) / (size - 1)
+    diagonal, scale = residuals.diagonal / residuals.unit, _others_scale(residuals, represented)
     return diagonal + scale * (residuals.squares - diagonal * diagonal) / np.where(diagonal > 0, diagonal, np.inf)
 
 
-def _by_exact_gain(span: GrowingSpan, candidates: np.ndarray) -> Proposal:
-    """The candidate with the largest gain over all rows  (G5)."""
+def squared_lengths(residuals: BlockResiduals, represented: int) -> np.ndarray:
+    """Estimated squared length ‖Re_i‖² of the residual column of each candidate  (G7); units and sample as above."""
+    diagonal, scale = residuals.diagonal / residuals.unit, _others_scale(residuals, represented)
+    return diagonal * diagonal + scale * (residuals.squares - diagonal * diagonal)
+
+
+def _others_scale(residuals: BlockResiduals, represented: int) -> float:
+    """How many rows each of the other candidates stands for."""
+    size = residuals.diagonal.size
+    return 1.0 if size < 2 else (represented - 1) / (size - 1)
+
+
+def _by_exact_gain(span: GrowingSpan, candidates: np.ndarray, is_relative: bool) -> Proposal:
+    """The candidate with the largest gain over all rows (G5), or with the longest residual column (G7)."""
     columns = span.residual_columns(candidates)
     # In units of the largest k(x, x), whose square could overflow.
     squares = to_numpy((columns / span.largest) ** 2 @ from_numpy(span.weights, columns))
     diagonal = span.residuals[candidates] / span.largest
-    best = longest_of_best(squares / diagonal, diagonal)
+    best = longest_of_best(squares / diagonal if is_relative else squares, diagonal)
     chosen = candidates[best : best + 1]
     return Proposal(chosen, block=span.residuals[chosen][:, None], columns=columns[best : best + 1, :])
