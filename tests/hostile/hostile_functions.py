@@ -150,6 +150,7 @@ FUNCTIONS = {
     "landmarks.sampling_deviation": lambda i: landmarks.sampling_deviation(len(i.A) + 1, len(i.A), float(i.A[0, 0])),
     "model_selection.add_noise": lambda i: model_selection.add_noise(i.A, abs(float(i.A[0, 0])), i.rng),
     "model_selection.align_maps": lambda i: model_selection.align_maps(i.A, i.A[::-1]),
+    "model_selection.capacity_report": lambda i: model_selection.capacity_report(i.fitted(), i.A, i.y, scale=0.5),
     "model_selection.estimate_noise": lambda i: model_selection.estimate_noise(i.X),
     "model_selection.fdr_threshold": lambda i: model_selection.fdr_threshold(i.A.ravel()),
     "model_selection.paired_permutation_test": lambda i: model_selection.paired_permutation_test(
@@ -183,6 +184,7 @@ FUNCTIONS = {
     "widths.class_gram": lambda i: widths.class_gram(i.X, i.y, [1e-3, 1.0, 1e3], i.option("kernel")),
     "widths.class_width": lambda i: widths.class_width(i.X, i.y, i.option("rule", "enclosing_ball")),
     "widths.enclosing_ball": lambda i: widths.enclosing_ball(i.kernel(), i.A, max_iter=1000),
+    "widths.enclosing_box": lambda i: widths.enclosing_box(i.kernel(), i.A),
     "widths.with_class_widths": lambda i: widths.with_class_widths(i.option("kernel", kernels.Gaussian()), i.A, i.y),
     # Not functions, but used like one.
     "invariances.TangentCovariance": lambda i: invariances.TangentCovariance([invariances.TimeShift()]).tangent_factor(

@@ -332,6 +332,7 @@ OPTIONS = {
     "preimage.compress": {"estimator": st.one_of(CLASSIFIERS, REGRESSORS), "method": REDUCERS},
     "preimage.inflation_report": {"estimator": PCA_TEXTS},
     "interop.machine_of": {"estimator": st.one_of(CLASSIFIERS, REGRESSORS, PCA_TEXTS)},
+    "model_selection.capacity_report": {"estimator": st.one_of(CLASSIFIERS, REGRESSORS, FISHERS)},
     "model_selection.sensitivity_map": {"estimator": st.one_of(CLASSIFIERS, FISHERS)},
     "calibration.leave_one_out": {"n_components": st.sampled_from([None, 1, 2]), "method": LEAVE_ONE_OUT},
     "calibration.linear_leave_one_out": {"n_components": st.sampled_from([None, 1, 2]), "method": LEAVE_ONE_OUT},

@@ -1,5 +1,6 @@
 """Model selection and evaluation."""
 
+from preimage.model_selection._capacity import CapacityReport, capacity_report
 from preimage.model_selection._denoising_criteria import DenoisingScorer, add_noise, estimate_noise
 from preimage.model_selection._denoising_search import DenoisingSearch
 from preimage.model_selection._maps import WeightMaps, sensitivity_map, weight_maps
@@ -22,6 +23,7 @@ __all__ = [
     "WidthSearch",
     "add_noise",
     "align_maps",
+    "capacity_report",
     "estimate_noise",
     "fdr_threshold",
     "paired_permutation_test",
