@@ -9,12 +9,17 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from preimage import KernelPCA
+from preimage._arrays import to_numpy
+from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import (
     AdditiveChi2,
+    Constant,
     Cosine,
     Gaussian,
     Laplacian,
     Linear,
+    Matern,
+    Multiquadric,
     Polynomial,
     Precomputed,
     Product,
@@ -88,9 +93,81 @@ def test_only_positive_integer_powers(exponent):
         Gaussian() ** exponent
 
 
-def test_only_kernels_are_added():
-    with pytest.raises(TypeError, match="combines a kernel with another kernel"):
-        Gaussian() + 3
+def test_only_kernels_and_numbers_are_added():
+    with pytest.raises(TypeError, match="combines a kernel with another kernel or a number"):
+        Gaussian() + "3"
+
+
+@pytest.mark.parametrize("number", [3, 0.5, np.float64(2.0), np.int64(4), -1.5])
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Linear(), Polynomial(2), Laplacian(0.2), Cosine()], ids=repr)
+def test_numbers_are_added_from_both_sides_and_divide(kernel, number, rng):
+    X, Y = rng.normal(size=(6, 3)), rng.normal(size=(4, 3))
+    assert_allclose((kernel + number)(X, Y), kernel(X, Y) + float(number))
+    assert_allclose((number + kernel)(X, Y), kernel(X, Y) + float(number))
+    assert_allclose((kernel / number)(X, Y), kernel(X, Y) / float(number))
+    assert isinstance(kernel + number, ProfileKernel) == isinstance(kernel, ProfileKernel)
+    if isinstance(kernel, ProfileKernel):
+        assert (kernel + number).pairwise == (Constant(1.0) * kernel).pairwise == kernel.pairwise
+
+
+def test_zero_adds_nothing():
+    kernel = Gaussian(0.3)
+    assert kernel + 0 is kernel and 0.0 + kernel is kernel
+
+
+@pytest.mark.parametrize("divisor", [0, 0.0, -0.0, 1e-320])
+def test_division_by_zero_is_refused(divisor):
+    with pytest.raises(ValueError, match="whose inverse is finite"):
+        Gaussian() / divisor
+
+
+@pytest.mark.parametrize("divisor", [Linear(), "2", None])
+def test_only_numbers_divide(divisor):
+    with pytest.raises(TypeError, match="divides a kernel by a number"):
+        Gaussian() / divisor
+
+
+@pytest.mark.parametrize("kernel", [Linear() + 1.0, Polynomial(1) + 2.0, 3 * (Linear() + 1.0)], ids=repr)
+def test_linear_kernels_with_constants_are_linear_far_from_the_origin(kernel, rng):
+    """Rounding of inner products of rows at 1e8 would hide the data; a constant must not keep them from being moved."""
+    X = rng.normal(size=(40, 3))
+    near, far = KernelPCA(2, kernel=kernel).fit(X), KernelPCA(2, kernel=kernel).fit(X + 1e8)
+    assert_allclose(far.eigenvalues_, near.eigenvalues_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(0.3) + 1.0,
+        Gaussian(0.3) / 4,
+        Gaussian(0.3) * RationalQuadratic(0.2),
+        Gaussian(0.3) + RationalQuadratic(0.2),
+        Gaussian(0.1) ** 4,
+        (Gaussian(0.1) + Matern(0.2)) ** 2,
+        Matern(0.4, 2.5),
+        Multiquadric(0.3) + 5,
+        Constant(2.0) * RationalQuadratic(0.3),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_inverse_profiles_of_combinations_undo_them(kernel, dtype, xp):
+    s = np.concatenate([[0.0], np.geomspace(1e-2, 20.0, 30)]).astype(dtype)
+    values = kernel.profile(xp.asarray(s))
+    # An error ε of a value is one of ε/f′ of its argument.
+    errors = np.abs(to_numpy(kernel.inverse_profile(values)).astype(float) - s)
+    slopes = np.abs(np.asarray(kernel.profile_derivative(s.astype(float))))
+    assert (errors <= 8 * np.finfo(dtype).eps * (np.abs(to_numpy(values)) / slopes + s)).all()
+
+
+def test_inverse_profiles_say_where_there_is_none():
+    for kernel in (Linear() ** 2, Polynomial(2) + Linear(), Constant(1.0), Multiquadric() ** 2):
+        assert not kernel.has_inverse_profile
+        with pytest.raises(UnsupportedKernelError):
+            kernel.inverse_profile(np.ones(2))
+    assert not (0 * Gaussian()).has_inverse_profile
+    below = (Gaussian(0.3) * RationalQuadratic(0.2)).inverse_profile(np.array([-0.5, 2.0]))
+    assert np.isnan(below[0]) and below[1] == 0
 
 
 LEAVES = st.sampled_from([Linear(), Polynomial(2), Gaussian(0.3), RationalQuadratic(0.5), Laplacian(0.2), Cosine()])
@@ -100,6 +177,7 @@ KERNELS = st.recursive(
         st.builds(lambda a, b: a + b, inner, inner),
         st.builds(lambda a, b: a * b, inner, inner),
         st.builds(lambda a, f: f * a, inner, st.floats(0.1, 2.0)),
+        st.builds(lambda a, c: a + c, inner, st.floats(0.1, 2.0)),
     ),
     max_leaves=4,
 )

@@ -1,5 +1,6 @@
 """Sums, products, multiples and powers of kernels, and constants; profiles of one quantity stay profiles."""
 
+from math import isfinite
 from numbers import Integral, Real
 
 import numpy as np
@@ -7,13 +8,17 @@ import numpy as np
 from preimage._arrays import array_namespace, integer_power
 from preimage._typing import Array, Block
 from preimage._validation import Interval
+from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._kernel import Kernel, OfOneKernel
 from preimage.kernels._pairwise import ManhattanDistance, PairwiseQuantity, SquaredDistance
 from preimage.kernels._profile import ProfileKernel, power_derivatives, product_derivatives
 
 
-def add(left: Kernel, right: Kernel) -> Kernel:
-    """k + k′: features of both, side by side."""
+def add(left: Kernel, right: Kernel | float) -> Kernel:
+    """k + k′: features of both, side by side; or k + c, a number as another feature √c."""
+    if isinstance(right, Real):
+        # Zero is what Python's sum of a list begins with.
+        return left if right == 0 else add(left, Constant(float(right)))
     if not isinstance(right, Kernel):
         raise _not_a_kernel(right, "+")
     _require_combinable(left, right)
@@ -29,6 +34,15 @@ def multiply(kernel: Kernel, other: Kernel | float) -> Kernel:
     if not isinstance(other, Kernel):
         raise _not_a_kernel(other, "*")
     return ProfileProduct(kernel, other) if _share_quantity(kernel, other) else Product(kernel, other)
+
+
+def divide(kernel: Kernel, divisor: float) -> Kernel:
+    """k/a for a number a."""
+    if not isinstance(divisor, Real):
+        raise TypeError(f"'/' divides a kernel by a number; got {divisor!r}.")
+    if divisor == 0 or not isfinite(1 / float(divisor)):
+        raise ValueError(f"A kernel can be divided by a number whose inverse is finite; got {divisor!r}.")
+    return multiply(kernel, 1 / float(divisor))
 
 
 def power(kernel: Kernel, exponent: int) -> Kernel:
@@ -62,7 +76,18 @@ class _Pair(Kernel):
 
     @property
     def pairwise(self) -> PairwiseQuantity:
-        return self.left.pairwise
+        # A constant is a profile of any quantity.
+        return self.right.pairwise if type(self.left) is Constant else self.left.pairwise
+
+    @property
+    def constant(self) -> float | None:
+        """The value of the part that is a constant, if one is."""
+        return next((part.value for part in (self.left, self.right) if type(part) is Constant), None)
+
+    @property
+    def other(self) -> Kernel:
+        """The part that is not a constant, or the first of two."""
+        return self.right if type(self.left) is Constant else self.left
 
 
 class _OfTwoTerms(_Pair):
@@ -215,6 +240,13 @@ class ProfileSum(_OfTwoTerms, ProfileKernel):
         pairs = zip(self.left.profile_derivatives(s, order), self.right.profile_derivatives(s, order), strict=True)
         return [left + right for left, right in pairs]
 
+    @property
+    def has_inverse_profile(self) -> bool:
+        return self._falls if self.constant is None else self.other.has_inverse_profile
+
+    def inverse_profile(self, v: Array) -> Array:
+        return super().inverse_profile(v) if self.constant is None else self.other.inverse_profile(v - self.constant)
+
 
 class ProfileProduct(_Pair, ProfileKernel):
     """The product of two profiles of one pairwise quantity, itself a profile of it."""
@@ -229,6 +261,15 @@ class ProfileProduct(_Pair, ProfileKernel):
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return product_derivatives(self.left.profile_derivatives(s, order), self.right.profile_derivatives(s, order))
 
+    @property
+    def has_inverse_profile(self) -> bool:
+        if self.constant is None:
+            return self._falls
+        return self.constant != 0 and self.other.has_inverse_profile
+
+    def inverse_profile(self, v: Array) -> Array:
+        return super().inverse_profile(v) if self.constant is None else self.other.inverse_profile(v / self.constant)
+
 
 class ScaledProfile(_Multiple, ProfileKernel):
     """A multiple of a profile."""
@@ -241,6 +282,10 @@ class ScaledProfile(_Multiple, ProfileKernel):
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return [self.factor * derivative for derivative in self.kernel.profile_derivatives(s, order)]
+
+    @property
+    def has_inverse_profile(self) -> bool:
+        return self.factor != 0 and self.kernel.has_inverse_profile
 
     def inverse_profile(self, v: Array) -> Array:
         return self.kernel.inverse_profile(v / self.factor)
@@ -258,12 +303,27 @@ class ProfilePower(_IntegerPower, ProfileKernel):
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return power_derivatives(self.kernel.profile_derivatives(s, order), self.exponent)
 
+    @property
+    def has_inverse_profile(self) -> bool:
+        return self._has_root and self.kernel.has_inverse_profile
+
+    def inverse_profile(self, v: Array) -> Array:
+        if not self._has_root:
+            return super().inverse_profile(v)
+        xp = array_namespace(v)
+        return self.kernel.inverse_profile(xp.sign(v) * xp.abs(v) ** (1 / self.exponent))
+
+    @property
+    def _has_root(self) -> bool:
+        """Whether f^d gives f: for odd d, and where f is known not to be negative."""
+        return self.exponent % 2 == 1 or self._falls
+
 
 class Constant(ProfileKernel):
     """k(x, y) = c: one feature √c, the same for all inputs; added to another kernel it is a bias.
 
-    A constant is a profile of any quantity; here of the squared distance, so that radial kernels plus a constant stay
-    radial.
+    A constant is a profile of any quantity: with another profile it makes a profile of the quantity of that one. Numbers
+    become constants, ``Linear() + 1.0`` is ``Linear() + Constant(1.0)``.
 
     Parameters
     ----------
@@ -272,6 +332,8 @@ class Constant(ProfileKernel):
     """
 
     pairwise = SquaredDistance()
+    is_bilinear = True
+    has_inverse_profile = False
     _parameter_constraints = {"value": [Interval(Real, None, None, closed="neither")]}
 
     def __init__(self, value: float = 1.0) -> None:
@@ -290,6 +352,12 @@ class Constant(ProfileKernel):
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return [self.profile(s)] + order * [self.profile_derivative(s)]
 
+    def inverse_profile(self, v: Array) -> Array:
+        raise UnsupportedKernelError(f"{self!r} is the same for all inputs: its value does not tell them apart.")
+
+    def recentered(self, origin: Array) -> Kernel:
+        return self  # there is nothing to shift
+
 
 def _power_derivative(values: Array, exponent: int) -> Array:
     return exponent * integer_power(values, exponent - 1) if exponent > 1 else 1.0 + 0 * values
@@ -303,7 +371,9 @@ def _is_stationary(kernel: Kernel) -> bool:
 
 
 def _share_quantity(left: Kernel, right: Kernel) -> bool:
-    return isinstance(left, ProfileKernel) and isinstance(right, ProfileKernel) and left.pairwise == right.pairwise
+    if not (isinstance(left, ProfileKernel) and isinstance(right, ProfileKernel)):
+        return False
+    return left.pairwise == right.pairwise or Constant in (type(left), type(right))
 
 
 def _require_combinable(*kernels: object) -> None:
@@ -312,4 +382,4 @@ def _require_combinable(*kernels: object) -> None:
 
 
 def _not_a_kernel(value: object, operator: str) -> TypeError:
-    return TypeError(f"'{operator}' combines a kernel with another kernel; got {value!r}.")
+    return TypeError(f"'{operator}' combines a kernel with another kernel or a number; got {value!r}.")

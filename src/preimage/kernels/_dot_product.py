@@ -91,8 +91,12 @@ class Polynomial(ProfileKernel):
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         return affine_power_derivatives(in_range_of(self.gamma, s) * s + self.coef0, self.gamma, self.degree, order)
 
+    @property
+    def has_inverse_profile(self) -> bool:
+        return self.degree % 2 == 1
+
     def inverse_profile(self, v: Array) -> Array:
-        if self.degree % 2 == 0:
+        if not self.has_inverse_profile:
             return super().inverse_profile(v)
         xp = array_namespace(v)
         return (xp.sign(v) * xp.abs(v) ** (1 / self.degree) - self.coef0) / self.gamma

@@ -65,8 +65,9 @@ class Kernel(BaseEstimator, ABC):
 
     A kernel is a value: parameters in, never changed afterwards. Parameters that depend on data (`gamma="median"`)
     become numbers in a new kernel, `kernel.resolve(X)`; rules that look at class means (`gamma="enclosing_ball"`) need
-    labels and come first, `preimage.widths.with_class_widths(kernel, X, y)`. Kernels combine with ``+``, ``*``, scalar
-    factors and integer powers; parameters of the parts are reached as `left__gamma`, `kernel__gamma` and so on.
+    labels and come first, `preimage.widths.with_class_widths(kernel, X, y)`. Kernels combine with ``+``, ``*`` and integer
+    powers, and with numbers, ``0.5 * kernel + 1`` or ``kernel / 2``; parameters of the parts are reached as
+    `left__gamma`, `kernel__gamma` and so on.
     """
 
     _parameter_constraints: dict = {}
@@ -295,13 +296,12 @@ class Kernel(BaseEstimator, ABC):
         half = N_CHAR_MAX // 2
         return text if len(text) <= N_CHAR_MAX else f"{text[:half]}...{text[-half:]}"
 
-    def __add__(self, other: "Kernel") -> "Kernel":
+    def __add__(self, other: "Kernel | float") -> "Kernel":
         from preimage.kernels._combinations import add
 
         return add(self, other)
 
-    def __radd__(self, other: int) -> "Kernel":
-        return self if isinstance(other, int) and other == 0 else NotImplemented  # so that sum([...]) works
+    __radd__ = __add__  # a sum of a list of kernels begins with zero
 
     def __mul__(self, other: "Kernel | float") -> "Kernel":
         from preimage.kernels._combinations import multiply
@@ -309,6 +309,11 @@ class Kernel(BaseEstimator, ABC):
         return multiply(self, other)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> "Kernel":
+        from preimage.kernels._combinations import divide
+
+        return divide(self, divisor)
 
     def __pow__(self, exponent: int) -> "Kernel":
         from preimage.kernels._combinations import power

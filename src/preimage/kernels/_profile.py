@@ -12,6 +12,7 @@ from preimage._arrays import array_namespace, integer_power
 from preimage._typing import Array, Block, BlockWriter, Evaluator, Values, ValueWriter
 from preimage._warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels._inversion import invert_monotone
 from preimage.kernels._kernel import EVERYTHING, Kernel
 from preimage.kernels._pairwise import PairwiseQuantity, SquaredDistance
 from preimage.kernels._shortcuts import drop_outdated, is_outdated
@@ -29,8 +30,8 @@ class ProfileKernel(Kernel):
     def __init_subclass__(cls, **options: Any) -> None:
         """Drop what a parent class knows about its profile where a class has another profile."""
         super().__init_subclass__(**options)
-        shortcuts = "apply_profile", "profile_with_derivative", "profile_derivatives", "inverse_profile"
-        drop_outdated(cls, ProfileKernel, shortcuts, "profile")
+        shortcuts = "apply_profile", "profile_with_derivative", "profile_derivatives"
+        drop_outdated(cls, ProfileKernel, (*shortcuts, "inverse_profile", "has_inverse_profile"), "profile")
         if is_outdated(cls, "is_bilinear", "profile") and issubclass(_definer(cls, "is_bilinear"), ProfileKernel):
             cls.is_bilinear = False
         if is_outdated(cls, "profile_derivative", "profile"):
@@ -67,11 +68,28 @@ class ProfileKernel(Kernel):
         return list(self.profile_with_derivative(s))[: order + 1]
 
     def inverse_profile(self, v: Array) -> Array:
-        """The s with f(s) = v, where f is invertible."""
-        raise UnsupportedKernelError(
-            f"{self!r} has no inverse profile. Gaussian, RationalQuadratic, InverseMultiquadric, Exponential, Linear, "
-            "Sigmoid and polynomials of odd degree have one."
-        )
+        """The s with f(s) = v, where f is invertible.
+
+        The profile of a radial kernel that is positive semidefinite in all dimensions falls (it is completely
+        monotone), so that bisection finds s where a class has no formula.
+        """
+        if not self._falls:
+            raise UnsupportedKernelError(
+                f"{self!r} has no inverse profile. Linear, Exponential, Sigmoid, polynomials of odd degree, Multiquadric "
+                "and positive semidefinite kernels of the squared distance have one, and so have multiples of these and "
+                "sums with constants."
+            )
+        return invert_monotone(self.profile, v, rising=False)
+
+    @property
+    def has_inverse_profile(self) -> bool:
+        """Whether `inverse_profile` can be called."""
+        return self._falls or type(self).inverse_profile is not ProfileKernel.inverse_profile
+
+    @property
+    def _falls(self) -> bool:
+        """Whether f is known to fall from s = 0 on."""
+        return self.is_radial and self.is_positive_semidefinite
 
     @property
     def is_radial(self) -> bool:

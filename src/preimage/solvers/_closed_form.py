@@ -9,6 +9,7 @@ from preimage._linalg import eigh_descending, numerical_rank
 from preimage._rows import map_rows
 from preimage._typing import Array
 from preimage._validation import Interval, StrOptions, check_parameters
+from preimage._warnings import unwarned
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram
 from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, SquaredDistance
@@ -44,10 +45,12 @@ def require_profile(kernel: Kernel, who: str, *, radial: bool = False) -> None:
 def in_range(values: Array, kernel: ProfileKernel) -> Array:
     """Values clipped to those that the profile of a radial kernel takes, so that it can be inverted."""
     xp = array_namespace(values)
-    top = kernel.profile(xp.zeros_like(values[:1, :1]))
-    if float(top[0, 0]) < 0:  # −√(1 + γs) and the like: unbounded below
-        return xp.where(values > top, top, values)
-    smallest = FARTHEST * epsilon(values.dtype) ** 2 * top
+    nearest = xp.zeros_like(values[:1, :1])
+    with unwarned():  # products with the width may overflow
+        top, bottom = kernel.profile(nearest), kernel.profile(xp.full_like(nearest, xp.finfo(values.dtype).max / 4))
+    # Next to a constant, smaller differences than its rounding errors mean "very far" too.
+    rounding = epsilon(values.dtype)
+    smallest = bottom + xp.maximum(FARTHEST * rounding**2 * (top - bottom), rounding * xp.abs(bottom))
     return xp.where(values > top, top, xp.where(values < smallest, smallest, values))
 
 

@@ -12,6 +12,7 @@ from preimage._validation import Interval, check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.kernels import InnerProduct, Kernel, Polynomial, ProfileKernel, SquaredDistance
+from preimage.kernels._inversion import invert_monotone
 from preimage.solvers._descent import spread
 from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, about_origin, objective_at
 from preimage.solvers._starts import nearest_points
@@ -22,8 +23,14 @@ class ExactInverse(TargetSolver):
 
     If :math:`\Psi = \varphi(z)` and :math:`k = f(x \cdot y)` with invertible f, then :math:`z \cdot e_i =
     f^{-1}(\Psi(\tau e_i)) / \tau`. For radial kernels probes on both sides give the same by polarisation,
-    :math:`(z - m) \cdot e_i = (D(m - \tau e_i) - D(m + \tau e_i)) / (4\tau)` with :math:`D = f^{-1} \circ \Psi`; for
-    polynomials of even degree and c ≠ 0 likewise. Homogeneous polynomials of even degree determine z up to its sign.
+    :math:`(z - m) \cdot e_i = (D(m - \tau e_i) - D(m + \tau e_i)) / (4\tau)` with :math:`D = f^{-1} \circ \Psi`.
+
+    Sums, products, powers and multiples of profiles of one quantity are profiles, constants are profiles of any
+    quantity, and where f has no formula for its inverse bisection finds it. A dot-product kernel that is positive
+    semidefinite in all dimensions is a power series without negative coefficients: where f itself cannot be inverted,
+    as for polynomials of even degree, its odd part can, :math:`f(\tau z_i) - f(-\tau z_i) = \Psi(\tau e_i) -
+    \Psi(-\tau e_i)`. Even functions of the inner product, such as homogeneous polynomials of even degree, determine z
+    up to its sign.
 
     The formula gives numbers even when no exact pre-image exists; the result says so (`converged` is False) when
     :math:`\rho(z)` is more than `tol` of :math:`\|\Psi\|^2`, and the nearest training point is returned if it is
@@ -77,6 +84,10 @@ class ExactInverse(TargetSolver):
 
 # Basis vectors that are evaluated together: all of them would be as many numbers as the inputs have columns, squared.
 BASIS_ROWS = 512
+# Inner products, relative to squared coordinates of inputs, at which a profile is compared with its mirror image, and
+# the relative difference that is rounding: a linear term that is smaller next to an even one determines no digits of z.
+EVEN_PROBES = np.array([1e-2, 0.1, 1.0, 10.0])
+EVEN_ROUNDING = 1e-12
 
 
 def values_at_basis(vectors: Expansion, n_features: int, scale: float = 1.0, shift: float | Array = 0.0) -> Array:
@@ -97,12 +108,14 @@ def _formula(kernel: Kernel) -> Callable[[Expansion], Array]:
             f"ExactInverse needs a kernel with an invertible profile; got {kernel!r}. preimage='gradient' finds the "
             "nearest image instead, 'learned' works with any kernel, and 'auto' finds a way for each."
         )
-    if kernel.pairwise == SquaredDistance():
+    if kernel.pairwise == SquaredDistance() and kernel.has_inverse_profile:
         return _by_polarisation
     if type(kernel) is Polynomial and kernel.degree % 2 == 0:
         return _up_to_sign if kernel.coef0 == 0 else _by_two_probes
-    if kernel.pairwise == InnerProduct():
+    if kernel.pairwise == InnerProduct() and kernel.has_inverse_profile:
         return _by_probes
+    if kernel.pairwise == InnerProduct() and kernel.is_positive_semidefinite:
+        return _by_odd_part
     raise UnsupportedKernelError(
         f"ExactInverse has no formula for {kernel!r}. preimage='gradient' finds the nearest image instead, 'learned' "
         "works with any kernel, and 'auto' finds a way for each."
@@ -147,6 +160,26 @@ def _by_two_probes(target: Expansion) -> Array:
     return difference.T / (4 * kernel.coef0 * kernel.gamma * scale)
 
 
+def _by_odd_part(target: Expansion) -> Array:
+    """Power series without negative coefficients: the odd part of f rises; where there is none, f rises with |s|."""
+    kernel, scale, d = target.kernel, _typical_coordinate(target), target.points.shape[1]
+    if _is_even(kernel, scale):
+        return _up_to_sign(target)
+    odd = lambda s: kernel.profile(s) - kernel.profile(-s)
+    difference = (values_at_basis(target, d, scale) - values_at_basis(target, d, -scale)).T
+    xp = array_namespace(difference)
+    return xp.sign(difference) * invert_monotone(odd, xp.abs(difference), rising=True) / scale
+
+
+def _is_even(kernel: ProfileKernel, scale: float) -> bool:
+    """Whether f(−s) = f(s) up to rounding, for inner products of inputs with probes of the given length."""
+    s = scale**2 * EVEN_PROBES
+    with np.errstate(over="ignore", invalid="ignore"):
+        values, mirrored = kernel.profile(s), kernel.profile(-s)
+        differences, sizes = np.abs(values - mirrored), np.abs(values) + np.abs(mirrored)
+    return not np.any(differences > EVEN_ROUNDING * sizes)
+
+
 def _by_polarisation(target: Expansion) -> Array:
     """Radial kernels: differences of squared distances to probes on both sides of the middle of the data."""
     points = to_dense(target.points)
@@ -159,10 +192,13 @@ def _by_polarisation(target: Expansion) -> Array:
 
 
 def _up_to_sign(target: Expansion) -> Array:
-    """Homogeneous, even degree: moduli from the axes, relative signs from sums with the largest coordinate."""
+    """Even profiles: moduli from the axes, relative signs from sums with the largest coordinate."""
     kernel, scale, d = target.kernel, _typical_coordinate(target), target.points.shape[1]
     xp = array_namespace(target.coefficients)
-    root = lambda values: xp.abs(values) ** (1 / kernel.degree) / (kernel.gamma * scale)
+    if type(kernel) is Polynomial:
+        root = lambda values: xp.abs(values) ** (1 / kernel.degree) / (kernel.gamma * scale)
+    else:
+        root = lambda values: invert_monotone(kernel.profile, values, rising=True) / scale
     moduli = root(values_at_basis(target, d, scale)).T  # (q, d)
     columns = []
     for j in range(moduli.shape[0]):
