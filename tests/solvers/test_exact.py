@@ -106,7 +106,9 @@ class TestExactInverse:
         assert np.isfinite(result.points).all()
 
     @pytest.mark.parametrize(
-        "kernel", [Laplacian(0.5), Gaussian(0.5) * Linear(), Sigmoid() ** 2, Multiquadric() ** 2, Constant(1.0)], ids=repr
+        "kernel",
+        [Laplacian(0.5), Gaussian(0.5) * Linear(), Sigmoid() ** 2, Multiquadric() ** 2, Constant(1.0)],
+        ids=repr,
     )
     def test_other_kernels_are_refused(self, kernel):
         with pytest.raises(UnsupportedKernelError, match=r"'gradient' finds the nearest image.*'learned'.*'auto'"):

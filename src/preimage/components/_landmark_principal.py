@@ -145,7 +145,7 @@ def landmark_subspace(moments: KernelMoments, wanted: Wanted) -> PrincipalSubspa
     With an orthonormal frame F of the span, Fᵀ W F = I, coordinates of data are Fᵀ k_P(x); the leading eigenvectors of
     their scatter are the axes (S16). Equal to kernel PCA with the kernel K̃ of the landmarks.
     """
-    span = _MeasuredSpan.of(moments)
+    span = _MeasuredSpan.of(moments, wanted.about_mean)
     rank = span.scatter.shape[0]
     values, vectors = top_eigh(span.scatter, None if wanted.number is None else min(wanted.number, rank))
     keep = _kept(span, values, vectors, wanted)
@@ -176,8 +176,10 @@ class _MeasuredSpan:
     factor : array of shape (m, r)
         F, coefficients of the frame: Fᵀ W F = I.
     mean : array of shape (r,)
+        The origin of the axes: zero unless they go through the mean.
     scatter : array of shape (r, r)
-        Sum of squares of the coordinates of data about their mean.
+        Sum of squares of the coordinates of data about that.
+    about_mean : bool
     """
 
     moments: KernelMoments
@@ -185,13 +187,17 @@ class _MeasuredSpan:
     factor: Array
     mean: Array
     scatter: Array
+    about_mean: bool
 
     @classmethod
-    def of(cls, moments: KernelMoments) -> "_MeasuredSpan":
+    def of(cls, moments: KernelMoments, about_mean: bool = True) -> "_MeasuredSpan":
         kernel, points, values = moments.kernel, moments.points, moments.values
         gram = in_double(Gram(kernel, points).dense())
         factor = whitening_factor(gram, kernel.value_type(points))
-        return cls(moments, gram, factor, factor.T @ values.mean, factor.T @ values.scatter @ factor)
+        mean, scatter = factor.T @ values.mean, factor.T @ values.scatter @ factor
+        if not about_mean:
+            mean, scatter = 0 * mean, scatter + values.count * mean[:, None] * mean[None, :]
+        return cls(moments, gram, factor, mean, scatter, about_mean)
 
     @property
     def inside(self) -> float:
@@ -228,6 +234,8 @@ class _MeasuredSpan:
         kernel, points = self.moments.kernel, self.moments.points
         coefficients = self.factor @ vectors
         signs = fix_signs(self.gram @ coefficients - vectors.T @ self.mean)  # coordinates of the landmarks
+        if not self.about_mean:
+            return Subspace(Expansion(kernel, points, coefficients * signs))
         return Subspace(
             Expansion(kernel, points, coefficients * signs),
             Expansion(kernel, points, (self.factor @ self.mean)[:, None]),

@@ -34,7 +34,7 @@ DEFAULT_OPTIONS = EigenOptions()
 
 @dataclass(frozen=True)
 class Wanted:
-    """How many components are wanted: a number, a fraction of the variance, or all that there are.
+    """Which components are wanted: a number, a fraction of the variance, or all; about the mean, or about zero.
 
     Attributes
     ----------
@@ -43,20 +43,23 @@ class Wanted:
         With both None, all components are wanted.
     with_zeros : bool
         Whether components that are asked for by number, and that the data do not determine, are replaced by zeros.
+    about_mean : bool
+        Whether axes go through the mean in feature space; with False through zero, and variances are second moments.
     """
 
     number: int | None = None
     fraction: float | None = None
     with_zeros: bool = False
+    about_mean: bool = True
 
     @classmethod
-    def of(cls, n_components: float | None, with_zeros: bool = False) -> "Wanted":
+    def of(cls, n_components: float | None, with_zeros: bool = False, about_mean: bool = True) -> "Wanted":
         """What an `n_components` of any numeric type asks for."""
         if n_components is None:
-            return cls(with_zeros=with_zeros)
+            return cls(with_zeros=with_zeros, about_mean=about_mean)
         if isinstance(n_components, Integral):
-            return cls(number=int(n_components), with_zeros=with_zeros)
-        return cls(fraction=float(n_components), with_zeros=with_zeros)
+            return cls(number=int(n_components), with_zeros=with_zeros, about_mean=about_mean)
+        return cls(fraction=float(n_components), with_zeros=with_zeros, about_mean=about_mean)
 
     def first_count(self, most: int) -> int:
         """How many of at most `most` eigenpairs to compute first."""
@@ -178,7 +181,7 @@ def principal_subspace(
     unit = 1.0 if weights is None else float(np.mean(weights))
     if weights is not None:
         weights = from_numpy(weights / unit, gram.X, dtype=gram.dtype)
-    centered = gram.centered(weights)
+    centered = gram.centered(weights, about_mean=wanted.about_mean)
     eigen = _leading_pairs(centered, wanted, rng, options)
     _warn_if_diagonal(centered)
     keep = _kept(eigen, wanted, centered)
@@ -201,14 +204,17 @@ def _subspace(centered: CenteredGram, coefficients: Array, values: Array) -> Sub
     """The mean and the axes with the given coefficients; eigenvalues below zero are axes of negative squared norm."""
     xp = array_namespace(values)
     kernel, points = centered.gram.kernel, centered.gram.X
-    means, mean = centered.row_means, centered.mean_coefficients
     negative = values < 0
+    signature = xp.where(negative, -xp.ones_like(values), xp.ones_like(values)) if bool(xp.any(negative)) else None
+    if not centered.about_mean:
+        return Subspace(Expansion(kernel, points, coefficients), signature=signature)
+    means, mean = centered.row_means, centered.mean_coefficients
     return Subspace(
         Expansion(kernel, points, coefficients),
         Expansion(kernel, points, mean),
         offset=means @ coefficients,  # (S7)
         origin_squared_norm=float(means @ mean[:, 0]),
-        signature=xp.where(negative, -xp.ones_like(values), xp.ones_like(values)) if bool(xp.any(negative)) else None,
+        signature=signature,
     )
 
 
@@ -226,7 +232,7 @@ def _padded(principal: PrincipalSubspace, count: int) -> PrincipalSubspace:
     subspace = Subspace(
         Expansion(space.frame.kernel, space.frame.points, extended(space.frame.coefficients)),
         space.origin,
-        offset=extended(space.offset),
+        offset=None if space.offset is None else extended(space.offset),
         origin_squared_norm=space.origin_squared_norm,
         signature=None if space.signature is None else extended(space.signature),
     )
@@ -237,7 +243,7 @@ def _leading_pairs(
     centered: CenteredGram, wanted: Wanted, rng: np.random.Generator, options: EigenOptions
 ) -> EigenResult:
     """Eigenpairs for a number of components, or for a fraction of the variance by doubling the number."""
-    most = centered.shape[0] - 1  # centring takes one dimension away
+    most = centered.shape[0] - int(centered.about_mean)  # centring takes one dimension away
     count = wanted.first_count(most)
     while True:
         solver = _solver(centered, wanted, count, options)

@@ -153,7 +153,8 @@ def _cross_fitted_on_landmarks(
     points = fitted.landmarks.points
     moments = FoldMoments.of(fitted.kernel, points, X, n_folds)
     require_training_set(moments, fitted, type(model).__name__)
-    subspaces = moments.subspaces(Wanted.of(model.n_components if n_components is None else n_components))
+    wanted = Wanted.of(model.n_components if n_components is None else n_components, about_mean=model.center)
+    subspaces = moments.subspaces(wanted)
     # Solvers that learn do so on landmarks of other folds: the model keeps no more rows than these.
     folds = row_folds(points, n_folds)
     others = {fold: take_rows(points, np.flatnonzero(folds != fold)) for fold in subspaces}
@@ -191,13 +192,13 @@ def _denoised(model: Any, X: Array, n_components: int | None) -> PreimageResult:
 
 def _fitted_to(model: Any, rows: np.ndarray) -> Any:
     """A model like `model`, with its kernel, of some of its rows, given by their numbers."""
-    X, weights = take_rows(model.subspace_.frame.points, rows), to_numpy(model.subspace_.origin.coefficients)[rows, 0]
+    X, weights = take_rows(model.subspace_.frame.points, rows), model._relative_weights()
+    weights = np.ones(rows.size) if weights is None else to_numpy(weights)[rows, 0]
     other = clone(model).set_params(kernel=model.kernel_, gamma=None, kernel_params=None)
     # A fraction of the variance stays one; a number cannot exceed what fewer rows have, which is no news to the user.
     if not isinstance(model.n_components, float):
         other.set_params(n_components=max(1, min(model.n_components_, X.shape[0] - 1)))
     with ignored(RankWarning):
-        # The mean in feature space has the weights of the rows for coefficients.
         return other.fit(X) if (weights == weights[0]).all() else other.fit(X, sample_weight=weights / weights.mean())
 
 

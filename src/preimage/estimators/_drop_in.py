@@ -26,6 +26,7 @@ class DropIn:
     eigensolver: str | Eigensolver
     eigen_solver: str | None
     remove_zero_eig: bool | None
+    center: bool
     fit_inverse_transform: bool | None
     alpha: float | None
     preimage: str | Preimage
@@ -35,6 +36,7 @@ class DropIn:
     eigenvalues_: Array
     explained_variance_: Array
     route_: str
+    _kept_weights: Array | None
     n_features_in_: int
 
     @property
@@ -44,11 +46,11 @@ class DropIn:
             raise AttributeError("eigenvectors_ belong to the Gram matrix of all rows; this KernelPCA has landmarks.")
         xp = array_namespace(self.eigenvalues_)
         vectors = self.subspace_.frame.coefficients * xp.sqrt(xp.abs(self.eigenvalues_))
-        # The mean has the weights of rows as coefficients: √w of (S3) is part of the axes, not of unit eigenvectors.
-        origin = self.subspace_.origin
-        assert origin is not None  # the mean, of every exact model
-        weights = origin.coefficients * self.eigenvalues_[0] / self.explained_variance_[0]
-        return vectors / xp.sqrt(weights)
+        # √w of (S3) is part of the axes, not of unit eigenvectors.
+        weights = self._relative_weights()
+        if weights is None:
+            return vectors
+        return vectors / xp.sqrt(weights * self.eigenvalues_[0] / self.explained_variance_[0])
 
     @property
     def X_fit_(self) -> Array:
@@ -68,6 +70,12 @@ class DropIn:
     def gamma_(self) -> float:
         self._require_fitted("gamma_")
         return getattr(self.kernel_.unshifted()[0], "gamma", 1 / self.n_features_in_)
+
+    def _relative_weights(self) -> Array | None:
+        """Weights of the rows of an exact model, with the sum one, shape (n, 1); None if all are equal."""
+        # The mean has them for coefficients; where axes go through zero there is no mean.
+        origin = self.subspace_.origin
+        return self._kept_weights if origin is None else origin.coefficients
 
     def _require_fitted(self, attribute: str) -> None:
         if not hasattr(self, "subspace_"):
@@ -97,7 +105,7 @@ class DropIn:
             )
 
     def _wanted(self) -> Wanted:
-        return Wanted.of(self.n_components, with_zeros=self.remove_zero_eig is False)
+        return Wanted.of(self.n_components, with_zeros=self.remove_zero_eig is False, about_mean=self.center)
 
     def _solver_name(self) -> str | Eigensolver:
         if self.eigen_solver is None:

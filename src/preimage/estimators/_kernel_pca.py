@@ -134,6 +134,10 @@ class KernelPCA(
     remove_zero_eig : bool or None, default=None
         Components that the data do not determine are left out, with a warning when a larger number was asked for.
         False keeps `n_components` columns all the same, filled with zeros.
+    center : bool, default=True
+        Whether axes go through the mean of the images. With False they go through zero, as the papers first present
+        the method "for simplicity": K itself is diagonalised, `explained_variance_` are second moments about zero, and
+        the first component is close to the mean wherever kernel values are positive.
     copy_X : bool, default=True
         Whether the model keeps a copy of X. With False it may keep X itself, which must not be changed then.
     fit_inverse_transform : bool or None, default=None
@@ -236,6 +240,7 @@ class KernelPCA(
         "eigen_solver": [StrOptions(set(SKLEARN_SOLVERS)), None],
         "iterated_power": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "remove_zero_eig": ["boolean", None],
+        "center": ["boolean"],
         "copy_X": ["boolean"],
         "fit_inverse_transform": ["boolean", None],
         "alpha": [Interval(Real, 0, None, closed="left"), None],
@@ -263,6 +268,7 @@ class KernelPCA(
         eigen_solver: str | None = None,
         iterated_power: int | str = "auto",
         remove_zero_eig: bool | None = None,
+        center: bool = True,
         copy_X: bool = True,
         fit_inverse_transform: bool | None = None,
         alpha: float | None = None,
@@ -286,6 +292,7 @@ class KernelPCA(
         self.eigen_solver = eigen_solver
         self.iterated_power = iterated_power
         self.remove_zero_eig = remove_zero_eig
+        self.center = center
         self.copy_X = copy_X
         self.fit_inverse_transform = fit_inverse_transform
         self.alpha = alpha
@@ -359,7 +366,7 @@ class KernelPCA(
                 UserWarning,
             )
         if not hasattr(self, "_landmark_model"):
-            inputs = landmark_inputs(self, X, y, sample_weight)
+            inputs = landmark_inputs(self, X, y, sample_weight, about_mean=self.center)
             n_rows, model = inputs.X.shape[0], self._fit_landmarks(inputs)
         else:
             X = known_rows(self._check_inputs(X))
@@ -457,13 +464,14 @@ class KernelPCA(
         self._check_settings()
         with at_most(self.n_jobs), limited_memory(self.max_memory, X):
             if uses_landmarks("Exact kernel PCA", self.landmarks, X, self.max_memory, takes_chunks=True):
-                inputs = landmark_inputs(self, X, y, sample_weight)
+                inputs = landmark_inputs(self, X, y, sample_weight, about_mean=self.center)
                 self._store_landmarks(self._fit_landmarks(inputs), inputs.X, inputs.X.shape[0])
                 return None
             chunked, workers = is_chunked(X), None
             if chunked:
                 X, workers = gathered(self, X, self._solver_name())
-            inputs = exact_inputs(self, X, in_memory(y), in_memory(sample_weight), copy=self.copy_X)
+            weights = in_memory(sample_weight)
+            inputs = exact_inputs(self, X, in_memory(y), weights, copy=self.copy_X, about_mean=self.center)
             result = self._fit_exactly(inputs, workers)
             self._store_exact(inputs, result)
             return None if chunked else result.scores
@@ -520,11 +528,14 @@ class KernelPCA(
     def _store_exact(self, inputs: Inputs, result: PrincipalSubspace) -> None:
         self.__dict__.pop("_landmark_model", None)
         self.kernel_, self.route_ = inputs.kernel, "exact"
+        weights = inputs.weights
+        self._kept_weights = None if weights is None or self.center else (weights / weights.sum())[:, None]
         self.landmarks_: Landmarks | None = None
         self._store(result, inputs.X, inputs.X.shape[0])
 
     def _store_landmarks(self, model: LandmarkModel, X: Rows, n_rows: int) -> None:
         """Store the model; `X` are the rows that a pre-image solver may learn from."""
+        self._kept_weights = None
         self.kernel_ = model.kernel
         if is_lazy(X):
             X = training_sample(X) if self._preimage_solver().learns else model.landmarks.points

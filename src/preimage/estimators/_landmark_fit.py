@@ -98,7 +98,15 @@ def selection_rng(landmarks: Any, random_state: Seed) -> np.random.Generator | N
     return None if isinstance(landmarks, LandmarkSelector) else generator(random_state)
 
 
-def exact_inputs(estimator: Any, X: Rows, y: Targets = None, sample_weight: Targets = None, *, copy: bool) -> Inputs:
+def exact_inputs(
+    estimator: Any,
+    X: Rows,
+    y: Targets = None,
+    sample_weight: Targets = None,
+    *,
+    copy: bool,
+    about_mean: bool = True,
+) -> Inputs:
     """Inputs of a fit on all rows of X, centred in feature space; rows of weight zero are dropped.
 
     Parameters
@@ -109,12 +117,16 @@ def exact_inputs(estimator: Any, X: Rows, y: Targets = None, sample_weight: Targ
         As given to `fit`.
     copy : bool
         Whether the model must not keep the array of the caller.
+    about_mean : bool, default=True
+        Whether the fit centres in feature space.
     """
-    kernel, X = kernel_and_inputs(estimator, X, y, min_samples=2, sample_weight=sample_weight, centered=True, copy=copy)
+    kernel, X = kernel_and_inputs(
+        estimator, X, y, min_samples=2, sample_weight=sample_weight, centered=about_mean, copy=copy
+    )
     points, weights = kernel.inputs(X), check_weights(estimator, sample_weight, X.shape[0])
     if weights is not None:
         points, weights = with_weight(estimator, points, weights)
-    return Inputs(about_data(kernel, points), points, weights)
+    return Inputs(about_data(kernel, points) if about_mean else kernel, points, weights)
 
 
 def landmark_inputs(
@@ -125,6 +137,7 @@ def landmark_inputs(
     *,
     min_samples: int = 2,
     keep_all: bool = False,
+    about_mean: bool = True,
 ) -> Inputs:
     """Inputs of a fit on landmarks, which reads X block by block; widths of the kernel are found on some of the rows.
 
@@ -146,4 +159,5 @@ def landmark_inputs(
         X, weights = with_weight(estimator, X, weights)
     if is_precomputed:
         return Inputs(kernel, X, weights)
-    return Inputs(about_data(kernel_on_sample(estimator, kernel, X, y), X), X, weights)
+    kernel = kernel_on_sample(estimator, kernel, X, y)
+    return Inputs(about_data(kernel, X) if about_mean else kernel, X, weights)

@@ -119,9 +119,9 @@ class Gram:
         """The same matrix with its entries in memory."""
         return Gram(self.kernel, self.X, self.Y, values=self.dense())
 
-    def centered(self, weights: Array | None = None) -> CenteredGram:
-        """H K H for a symmetric K, with H = I − 11ᵀ/n; with weights of the points, see `CenteredGram`."""
-        return CenteredGram(self, weights)
+    def centered(self, weights: Array | None = None, *, about_mean: bool = True) -> CenteredGram:
+        """H K H for a symmetric K, with H = I − 11ᵀ/n; for weights, and inner products about zero: `CenteredGram`."""
+        return CenteredGram(self, weights, about_mean=about_mean)
 
     @unwarned()
     def rounding_error(self) -> float:
@@ -345,11 +345,14 @@ class CenteredGram:
     gram : symmetric Gram
     weights : array of shape (n,), optional
         Positive; all one when left out.
+    about_mean : bool, default=True
+        With False nothing is subtracted, H is the identity: second moments about the zero of feature space.
     """
 
-    def __init__(self, gram: Gram, weights: Array | None = None) -> None:
+    def __init__(self, gram: Gram, weights: Array | None = None, *, about_mean: bool = True) -> None:
         self.gram = gram
         self.weights = weights
+        self.about_mean = about_mean
         self._row_means: Array | None = None
         self._rounding_error: float | None = None
 
@@ -397,8 +400,11 @@ class CenteredGram:
 
     def trace(self) -> float:
         """tr(HKH) = Σ k(xᵢ, xᵢ) − (1/n) Σ K, the total variance times n  (S8)."""
-        xp, means = array_namespace(self.row_means), self.row_means
         diagonal = self.gram.diagonal()
+        xp = array_namespace(diagonal)
+        if not self.about_mean:
+            return float(xp.sum(diagonal if self.weights is None else self.weights * diagonal))
+        means = self.row_means
         if self.weights is None:
             return float(xp.sum(diagonal) - xp.sum(means))
         return float(xp.sum(self.weights * diagonal) - xp.sum(self.weights * means))
@@ -431,6 +437,8 @@ class CenteredGram:
         multiply = symmetric_multiplier(self.gram.values)
         if multiply is None:
             return None
+        if not self.about_mean:
+            return multiply
         n, centered = self.shape[0], np.empty(self.shape[0], dtype=self.dtype)
 
         def multiply_centered(vector: Array, out: Array) -> None:
@@ -442,17 +450,14 @@ class CenteredGram:
 
     def dense(self) -> Array:
         """The centred matrix as a new array  (S1)."""
-        means = self.row_means
-        xp = array_namespace(means)
-        average = xp.mean(means) if self.weights is None else self.weights @ means / self.count
-        centered = self.gram.dense() - means[None, :] - (means - average)[:, None]
+        centered = self._centered_matrix() if self.about_mean else 1.0 * self.gram.dense()
         return centered if self.weights is None else centered * self._roots * self._roots.T
 
     def rounding_error(self) -> float:
         """Norm of the rounding errors, see `Gram.rounding_error`; measured once."""
         if self._rounding_error is None:
-            heaviest = 1.0
-            if self.weights is not None:
+            heaviest = 1.0 if self.weights is None else float(array_namespace(self.weights).max(self.weights))
+            if self.weights is not None and self.about_mean:
                 # A row that has nearly all of the weight is nearly the mean, and nearly vanishes when centred.
                 remaining = self.weights * (1 - self.weights / self.count)
                 heaviest = float(array_namespace(remaining).max(remaining))
@@ -464,7 +469,7 @@ class CenteredGram:
         weights = None if self.weights is None else self.weights[::stride]
         points = self.gram.X[::stride, :]
         values = self.gram.values[::stride, ::stride] if self.is_held else Gram(self.gram.kernel, points).dense()
-        return Gram(self.gram.kernel, points, values=values).centered(weights)
+        return Gram(self.gram.kernel, points, values=values).centered(weights, about_mean=self.about_mean)
 
     def sketch(self, weights: Array, stride: int) -> Array:
         """H K S weights, where S has every `stride`-th column of the identity: a product at the cost of few columns."""
@@ -472,12 +477,19 @@ class CenteredGram:
             return self._centered_values(product(self.gram.values[::stride, :].T, weights))
         return self._centered_values(Gram(self.gram.kernel, self.gram.X, self.gram.X[::stride, :]) @ weights)
 
+    def _centered_matrix(self) -> Array:
+        means = self.row_means
+        average = array_namespace(means).mean(means) if self.weights is None else self.weights @ means / self.count
+        return self.gram.dense() - means[None, :] - (means - average)[:, None]
+
     @property
     def _roots(self) -> Array:
         return array_namespace(self.weights).sqrt(self.weights)[:, None]
 
     def _centered_sum(self, coefficients: Array) -> Array:
-        """H acting on coefficients: they add up to zero afterwards."""
+        """H acting on coefficients: they add up to zero afterwards, unless H is the identity."""
+        if not self.about_mean:
+            return coefficients
         xp = array_namespace(coefficients)
         if self.weights is None:
             return coefficients - xp.mean(coefficients, axis=0)
@@ -485,6 +497,8 @@ class CenteredGram:
 
     def _centered_values(self, values: Array) -> Array:
         """H acting on fresh values at the points, whose weighted mean is zero afterwards; times √w."""
+        if not self.about_mean:
+            return values if self.weights is None else self._roots * values
         xp = array_namespace(values)
         if self.weights is None:
             values -= xp.mean(values, axis=0)

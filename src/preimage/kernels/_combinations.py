@@ -322,8 +322,8 @@ class ProfilePower(_IntegerPower, ProfileKernel):
 class Constant(ProfileKernel):
     """k(x, y) = c: one feature √c, the same for all inputs; added to another kernel it is a bias.
 
-    A constant is a profile of any quantity: with another profile it makes a profile of the quantity of that one. Numbers
-    become constants, ``Linear() + 1.0`` is ``Linear() + Constant(1.0)``.
+    A constant is a profile of any quantity: with another profile it makes a profile of the quantity of that one.
+    Numbers become constants, ``Linear() + 1.0`` is ``Linear() + Constant(1.0)``.
 
     Parameters
     ----------

@@ -65,8 +65,8 @@ class Kernel(BaseEstimator, ABC):
 
     A kernel is a value: parameters in, never changed afterwards. Parameters that depend on data (`gamma="median"`)
     become numbers in a new kernel, `kernel.resolve(X)`; rules that look at class means (`gamma="enclosing_ball"`) need
-    labels and come first, `preimage.widths.with_class_widths(kernel, X, y)`. Kernels combine with ``+``, ``*`` and integer
-    powers, and with numbers, ``0.5 * kernel + 1`` or ``kernel / 2``; parameters of the parts are reached as
+    labels and come first, `preimage.widths.with_class_widths(kernel, X, y)`. Kernels combine with ``+``, ``*`` and
+    integer powers, and with numbers, ``0.5 * kernel + 1`` or ``kernel / 2``; parameters of the parts are reached as
     `left__gamma`, `kernel__gamma` and so on.
     """
 

@@ -75,9 +75,9 @@ class ProfileKernel(Kernel):
         """
         if not self._falls:
             raise UnsupportedKernelError(
-                f"{self!r} has no inverse profile. Linear, Exponential, Sigmoid, polynomials of odd degree, Multiquadric "
-                "and positive semidefinite kernels of the squared distance have one, and so have multiples of these and "
-                "sums with constants."
+                f"{self!r} has no inverse profile. Linear, Exponential, Sigmoid, polynomials of odd degree, "
+                "Multiquadric and positive semidefinite kernels of the squared distance have one, and so have "
+                "multiples of these and sums with constants."
             )
         return invert_monotone(self.profile, v, rising=False)
 

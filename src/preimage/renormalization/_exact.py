@@ -79,7 +79,7 @@ def exact_scores(model: Any, rows: TrainingSet, count: int) -> LeaveOneOut | Non
 
 @exact_scores.register
 def _(model: KernelPCA, rows: TrainingSet, count: int) -> LeaveOneOut | None:
-    if model.route_ != "exact" or model.subspace_.signature is not None:
+    if model.route_ != "exact" or model.subspace_.signature is not None or not model.center:
         return None
     points = model.kernel_.inputs(as_inputs(rows.inputs))  # row numbers for a precomputed kernel
     points = take_rows(points, rows.first) if rows.has_copies else points

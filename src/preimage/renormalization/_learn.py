@@ -125,7 +125,8 @@ def _gaussian_model(model: Any, X: Rows) -> tuple[float, Array, Array]:
     inputs = to_dense(as_inputs(X))
     if isinstance(model, KernelPCA):
         gamma = gaussian_gamma("method='orthogonal'", model.kernel_)
-        return gamma, -np.asarray(model.subspace_.offset), inputs
+        offset = model.subspace_.offset
+        return gamma, np.zeros(model.n_components_) if offset is None else -np.asarray(offset), inputs
     if isinstance(model, SklearnKernelPCA) and model.kernel == "rbf":
         gamma = float(model.gamma_)
         means = rbf_kernel(inputs, gamma=gamma).mean(axis=0)
