@@ -15,6 +15,7 @@ import preimage
 from preimage import KernelPCA
 from preimage.cli import _app
 from preimage.cli.commands import _denoise
+from preimage.estimators import _landmark_fit
 from preimage.kernels import resolve_gamma
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint
@@ -319,3 +320,23 @@ def test_training_rows_get_parameters_of_their_own(tmp_path):
     assert search.cross_fit_ is None and summary["cross_fit"] is None
     assert summary["training_row_parameters"]["components"] == search.training_params_["n_components"]
     np.testing.assert_allclose(np.load(tmp_path / "clean.npy"), search.denoise(noisy), atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["csv", "npy", "parquet"])
+def test_tables_of_many_short_rows_are_denoised_in_chunks(table, tmp_path, monkeypatch, kind):
+    """However little memory they take: a model of all of 30,000 rows would take hours."""
+    source = tmp_path / f"many.{kind}"
+    if kind == "npy":
+        np.save(source, X)
+    elif kind == "parquet":
+        pytest.importorskip("pandas").read_csv(table).to_parquet(source)
+    else:
+        source = table
+    words = [*FAST, "--no-plot", "--force"]
+    landmarks = lambda: json.loads((tmp_path / "clean.json").read_text()).get("landmarks")
+    assert run(source, tmp_path / f"clean.{kind}", *words).exit_code == 0 and landmarks() is None
+    monkeypatch.setattr(_landmark_fit, "MOST_EXACT_ROWS", 50)
+    assert run(source, tmp_path / f"clean.{kind}", *words).exit_code == 0 and landmarks() is not None
+    assert run(source, tmp_path / f"clean.{kind}", *words, "--landmarks", "none").exit_code == 0 and landmarks() is None
+    # Where chunks cannot be written, the rows are worked on as before.
+    assert run(source, tmp_path / "clean.npz", *words).exit_code == 0 and landmarks() is None

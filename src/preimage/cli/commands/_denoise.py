@@ -25,11 +25,11 @@ from preimage.cli.runs._denoise import (
     check_rows,
     denoise_file,
     denoise_rows,
-    is_large,
     why_not_to_standardize,
 )
 from preimage.cli.runs._partial import remains
 from preimage.cli.runs._preparation import prepared_for
+from preimage.cli.runs._sizes import has_many_rows, is_large
 from preimage.cli.tables._files import Dataset, read, write
 from preimage.cli.tables._formats import FORMATS, format_of, stem_of
 from preimage.cli.tables._frames import FRAMES
@@ -42,6 +42,8 @@ from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
 # Formats that --output-format can ask for; a scan can only be written to a file whose suffix says so.
 CHOICES = (".csv", ".npy", ".npz", ".parquet", ".xlsx", "folder")
+# Formats of outputs that are made in chunks.
+CHUNKED = (".npy", *FRAMES)
 
 EXAMPLES = (
     "preimage denoise noisy.csv clean.csv",
@@ -95,8 +97,8 @@ def denoise_command(
         typer.Option(
             parser=_options.landmarks,
             metavar="N|auto|none",
-            help="Work in chunks of rows, with a model on this number of points. (Default: auto for files beyond a "
-            "quarter of the free memory, else none.)",
+            help="Work in chunks of rows, with a model on this number of points. (Default: auto for more than 20,000 "
+            "rows or a quarter of the free memory, else none.)",
         ),
     ] = None,
     chunk_rows: _options.ChunkRows = None,
@@ -154,7 +156,7 @@ def denoise_command(
             outputs.write(outcome, report, making)
             _print_report(report, outputs, quiet)
 
-        if _is_for_chunks(landmarks, inputs):
+        if _is_for_chunks(landmarks, inputs, kind):
             _in_chunks(inputs, outputs, request, landmarks, chunk_rows, resume, conclude, quiet)
         else:
             with claimed(output):
@@ -216,10 +218,13 @@ class Outputs:
                 draw(before, after).savefig(aside, dpi=150, bbox_inches="tight")
 
 
-def _is_for_chunks(landmarks: Any, inputs: Inputs) -> bool:
-    if landmarks is None:
-        return is_large(inputs.data) or (inputs.training_data is not None and is_large(inputs.training_data))
-    return landmarks != "none"
+def _is_for_chunks(landmarks: Any, inputs: Inputs, kind: str) -> bool:
+    """Whether to work in chunks: as the user says or, without a word, where rows are many or take much memory."""
+    if landmarks is not None:
+        return landmarks != "none"
+    files = [path for path in (inputs.data, inputs.training_data) if path is not None]
+    # Where chunks cannot be written, hours are better than an error.
+    return any(map(is_large, files)) or (kind in CHUNKED and any(has_many_rows(path, inputs.table) for path in files))
 
 
 def _in_memory(inputs: Inputs, outputs: Outputs, request: Request, quiet: bool) -> Outcome:
@@ -263,7 +268,7 @@ def _in_chunks(
 ) -> None:
     if inputs.mask is not None:
         raise FileError("--mask is for NIfTI scans, which are not worked on in chunks.")
-    if outputs.kind not in (".npy", *FRAMES):
+    if outputs.kind not in CHUNKED:
         raise FileError(f"{outputs.data}: large files are written as .csv, .npy or .parquet.")
     source = open_source(inputs.data, inputs.table)
     train = source if inputs.training_data is None else _open_training(inputs.training_data, source, inputs.table)

@@ -9,18 +9,17 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import preimage
-from preimage._memory import free_memory
 from preimage._progress import stage
 from preimage._typing import Array
 from preimage.cli._console import DataError
 from preimage.cli._options import AUTO
-from preimage.cli.runs._file_model import MEMORY_PARTS, FileModel, Reading, count_rows, fit_file
+from preimage.cli.runs._file_model import FileModel, Reading, count_rows, fit_file
 from preimage.cli.runs._partial import PartialOutput, partial_output, said_about, write_rows
 from preimage.cli.runs._preparation import Preparation, wishes_for
 from preimage.cli.tables._files import Dataset
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._pictures import PICTURES
-from preimage.cli.tables._sources import Source, exceeds
+from preimage.cli.tables._sources import Source
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, denoised_by_folds, needs_folds, out_of_fold, with_own_model
 from preimage.kernels import Gaussian, resolve_gamma
@@ -232,11 +231,6 @@ FIGURE_ROWS = 2000
 # Gives a path to write to, which takes the name of the output when the block succeeds.
 Making: TypeAlias = Callable[[Path], AbstractContextManager[Path]]
 Conclude: TypeAlias = Callable[[dict[str, Any], Dataset, Dataset, Making], None]
-
-
-def is_large(path: Path) -> bool:
-    """Whether the rows of a file would take more than a quarter of the free memory."""
-    return exceeds(path, free_memory(np.empty(0)) // MEMORY_PARTS)
 
 
 def denoise_file(

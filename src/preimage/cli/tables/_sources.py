@@ -23,6 +23,7 @@ from preimage.cli.tables._optional import need
 from preimage.cli.tables._table_options import DEFAULTS, NO_INDEX, TableOptions
 from preimage.cli.tables._texts import line_of, lines_of_rows, text_columns, text_matrices
 
+CHUNKED_INPUTS = (".csv", ".xlsx", ".npy", ".parquet")
 SOURCE_FORMATS = "CSV, TSV, TXT (also .gz, .zst), Excel (.xlsx), NumPy (.npy) or Parquet (.parquet)"
 # A chunk is a few megabytes, and no more rows than this, so that bars move and little is lost in an interruption.
 CHUNK_ROWS, CHUNK_BYTES = 2**15, 2**23
