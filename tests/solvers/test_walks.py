@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.decomposition import PCA
 
 from preimage import KernelPCA
 from preimage.feature_space import Expansion
@@ -44,6 +45,19 @@ def test_pictures_of_linear_components_are_the_axes(rng):
     pictures = model.component_preimages()
     cosines = np.sum(pictures.T * axes, axis=0) / np.linalg.norm(pictures, axis=1)
     assert_allclose(np.abs(cosines), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["auto", "exact", FixedPoint(), Gradient()], ids=str)
+def test_pictures_of_linear_components_do_not_depend_on_where_the_data_lie(solver):
+    """Searches may end far away along an axis; pulled back towards the data they would leave it."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 8)) * np.linspace(3, 0.5, 8) + rng.normal(size=8) * 5
+        model = KernelPCA(6, kernel="linear", preimage=solver).fit(X)
+        pictures = model.component_preimages()
+        pictures /= np.linalg.norm(pictures, axis=1, keepdims=True)
+        cosines = np.sum(pictures * PCA(6).fit(X).components_, axis=1)
+        assert_allclose(np.abs(cosines), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("kernel", [Cosine(), Polynomial(2, coef0=0.0), Linear()], ids=repr)

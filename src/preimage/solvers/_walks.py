@@ -9,6 +9,7 @@ from preimage._finite import gives_finite_numbers
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel, Scaled, Sum
+from preimage.kernels._pairwise import InnerProduct
 from preimage.solvers._descent import Box, Evaluation, spread
 from preimage.solvers._exact import values_at_basis
 from preimage.solvers._fixed_point import FixedPoint
@@ -135,14 +136,16 @@ def _climb(vectors: Expansion, Z: Array, floor: float, solver: Any) -> Array:
 def _pulled_back(Z: Array, vectors: Expansion, start: Array, floor: float) -> Array:
     """Z, with points far outside the data moved towards its middle, as far away as the farthest point.
 
-    The ratio (P5) may grow without bound along a ray, as with a constant added to a kernel of the inner product: the
-    direction counts then, and the length is free.
+    The ratio (P5) may grow without bound along a ray, or not depend on the length at all: the direction counts then.
+    For kernels of the inner product it is that from zero, where the middle of the data means nothing.
     """
     lost = beyond_reach(Z, vectors.points, start)
     if not lost.size:
         return Z
     xp = array_namespace(Z)
     middle, radius = enclosing_sphere(vectors.points)
+    if isinstance(getattr(vectors.kernel, "pairwise", None), InnerProduct):
+        middle, radius = xp.zeros_like(middle), radius + float(xp.linalg.vector_norm(middle))
     shift = Z - middle
     lengths = xp.sqrt(xp.sum(shift * shift, axis=1))
     far = from_numpy(np.isin(np.arange(Z.shape[0]), lost), Z, dtype=xp.bool)
