@@ -208,6 +208,10 @@ PARAMETERS = {
     "deviation": st.one_of(st.none(), powers()),
     "cv": st.sampled_from([2, 3]),
     ("KernelFisherDiscriminantCV", "cv"): st.sampled_from([2, 3, "loo"]),
+    ("KernelFisherDiscriminantCV", "scoring"): st.sampled_from(
+        [None, "accuracy", "balanced_accuracy", "roc_auc", "neg_log_loss", ["accuracy", "f1_macro"]]
+    ),
+    ("KernelFisherDiscriminantCV", "refit"): st.sampled_from([True, False, "f1_macro", "accuracy"]),
     "class_weight": st.sampled_from([None, "balanced"]),
     "sparsity": st.one_of(st.none(), st.sampled_from([1, 2, 5]), powers()),
     ("EmpiricalKernelMap", "points"): st.sampled_from([None, "=X[:1]", "=X[:3]", "=0 * X"]),

@@ -1,6 +1,6 @@
 """From a Fisher problem to discriminants and decisions, and their accuracy on held-out rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -206,7 +206,11 @@ def _rules(
 
 
 def cross_validated_scores(
-    tables: Sequence["KernelTable"], folds: Folds, ridges: Sequence[float], sparsities: Sequence[int | None] = (None,)
+    tables: Sequence["KernelTable"],
+    folds: Folds,
+    ridges: Sequence[float],
+    sparsities: Sequence[int | None] = (None,),
+    judge: Callable[[int, FittedDiscriminants, Array, Array], Any] | None = None,
 ) -> Array:
     """Accuracies weighted like the rows, shape (n_tables, n_sparsities, n_ridges, n_folds).
 
@@ -222,46 +226,72 @@ def cross_validated_scores(
     ridges : array of shape (n_ridges,)
     sparsities : list of int or None
         Numbers of coefficients; None is what the options of the tables say.
+    judge : callable, optional
+        Gives what stands in the place of accuracies, of: the number of a table, discriminants, the numbers of the rows
+        that they were fitted to, and of those held out.
     """
     shape = (len(tables), len(sparsities), len(folds))
     parts = list(np.ndindex(*shape))
 
-    def scores_of(part: tuple[int, ...]) -> list[float]:
+    def scores_of(part: tuple[int, ...]) -> Sequence[Any]:
         table, sparsity, fold = part
-        return _fold_scores(tables[table], folds[fold], ridges, sparsities[sparsity])
+        results = _fold_results(tables[table], folds[fold][0], ridges, sparsities[sparsity])
+        if judge is not None:
+            return [judge(table, each, *folds[fold]) for each in results]
+        return _fold_accuracies(tables[table], folds[fold], results)
 
     tables = run_parallel(lambda table: table.prepared(), tables)
     scores = run_several(scores_of, parts, tables[0].problems_at_once(len(tables)))
     return np.swapaxes(np.array(scores).reshape(*shape, len(ridges)), 2, 3)
 
 
-def _fold_scores(
-    table: "KernelTable", fold: tuple[Array, Array], ridges: Sequence[float], sparsity: int | None
-) -> list[float]:
-    """Accuracy of each ridge on the held-out rows of a fold."""
+def _fold_results(
+    table: "KernelTable", fitted: Array, ridges: Sequence[float], sparsity: int | None
+) -> list[FittedDiscriminants]:
+    """Discriminants of some rows for each ridge."""
     options = table.options if sparsity is None else replace(table.options, sparsity=sparsity)
+    data, problem = table.data, table.problem(fitted, n_ridges=len(ridges))
+    weights = None if data.weights is None else data.weights[fitted]
+    return fit_for_each(problem, ridges, options, data.codes[fitted], weights)
+
+
+def _fold_accuracies(
+    table: "KernelTable", fold: tuple[Array, Array], results: Sequence[FittedDiscriminants]
+) -> list[float]:
+    """Accuracies on the held-out rows of a fold."""
     (fitted, held_out), data = fold, table.data
-    weights_of = lambda rows: None if data.weights is None else data.weights[rows]
-    problem = table.problem(fitted, n_ridges=len(ridges))
-    results = fit_for_each(problem, ridges, options, data.codes[fitted], weights_of(fitted))
     # The decisions of all ridges by one product.
     functions = np.concatenate([each.coefficients @ each.rule.weights for each in results], axis=1)
     values = np.split(table.held_out_values(held_out, fitted) @ functions, len(results), axis=1)
     chosen = [each.rule.chosen(part + each.rule.intercept) for each, part in zip(results, values, strict=True)]
-    return np.average(np.stack(chosen) == data.codes[held_out], axis=1, weights=weights_of(held_out)).tolist()
+    weights = None if data.weights is None else data.weights[held_out]
+    return np.average(np.stack(chosen) == data.codes[held_out], axis=1, weights=weights).tolist()
 
 
-def leave_one_out_scores(tables: Sequence["KernelTable"], ridges: Array) -> Array:
-    """Accuracies of least squares on targets ±1, each row left out in turn, shape (n_tables, n_ridges, 1); see (F5)."""
-    scores = run_several(lambda table: _left_out_scores(table, ridges), tables, tables[0].problems_at_once(len(tables)))
-    return np.stack(scores)[:, :, None]
+def leave_one_out_scores(
+    tables: Sequence["KernelTable"], ridges: Array, judge: Callable[[int, Array], Any] | None = None
+) -> Array:
+    """Accuracies of least squares on targets ±1, each row left out in turn, shape (n_tables, n_ridges, 1); see (F5).
+
+    A `judge` of the number of a table and of decisions (n, n_classes) gives what stands in their place.
+    """
+
+    def scores_of(number: int) -> Sequence[Any]:
+        decisions = _left_out_decisions(tables[number], ridges)
+        if judge is not None:
+            return [judge(number, each) for each in decisions]
+        data = tables[number].data
+        correct = [np.argmax(each, axis=1) == data.codes for each in decisions]
+        return np.average(correct, axis=1, weights=data.weights).tolist()
+
+    scores = run_several(scores_of, range(len(tables)), tables[0].problems_at_once(len(tables)))
+    return np.array(scores)[:, :, None]
 
 
-def _left_out_scores(table: "KernelTable", ridges: Array) -> Array:
+def _left_out_decisions(table: "KernelTable", ridges: Array) -> list[Array]:
     data, problem = table.data, cast(GramFisher, table.problem())
     targets = 2.0 * np.eye(data.n_classes)[data.codes] - 1
-    correct = [np.argmax(problem.leave_one_out(ridge, targets), axis=1) == data.codes for ridge in ridges]
-    return np.average(correct, axis=1, weights=data.weights)
+    return [problem.leave_one_out(ridge, targets) for ridge in ridges]
 
 
 def stratified_folds(codes: Array, n_folds: int) -> Folds:

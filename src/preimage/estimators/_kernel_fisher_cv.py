@@ -6,44 +6,66 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.model_selection import check_cv
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import to_dense, to_numpy
+from preimage._arrays import take_rows
 from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress, stage
 from preimage._rows import cut
 from preimage._threads import available_threads, run_parallel, within_n_jobs
 from preimage._typing import Array, Folds, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_parameters, refuse_stream, require_in_memory
-from preimage.discriminants import FisherOptions, KernelTable, LabelledData, select_points
-from preimage.discriminants._fit import cross_validated_scores, leave_one_out_scores, stratified_folds
+from preimage._validation import (
+    Interval,
+    StrOptions,
+    check_labels,
+    check_parameters,
+    check_weights,
+    count_rows,
+    refuse_stream,
+    require_in_memory,
+)
+from preimage.discriminants import FisherOptions, FittedDiscriminants, KernelTable, LabelledData, select_points
+from preimage.discriminants._fit import cross_validated_scores, leave_one_out_scores
 from preimage.discriminants._problem import fits_in_memory
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import CheckedRows, check_rows, code_rows, resolve_kernel
+from preimage.estimators._fisher_grid import candidate_ridges, candidate_widths, search_folds
 from preimage.estimators._kernel_fisher import (
     FISHER_CONSTRAINTS,
     KernelFisherDiscriminant,
     fisher_options,
     landmark_choice,
 )
-from preimage.estimators._kernel_input import repeated, with_kernel_tags
-from preimage.kernels import Kernel, as_kernel, resolve_gamma
+from preimage.estimators._kernel_input import with_kernel_tags
+from preimage.estimators._search_scoring import (
+    SINGLE,
+    Scoring,
+    best_number,
+    by_name,
+    deciding_score,
+    left_out_classifier,
+    search_results,
+)
+from preimage.kernels import Kernel, as_kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import KernelMachine
 from preimage.persistence import Saved
 
-# Without a grid: multiples of 1/median squared distance, from nearly linear to nearly local kernels, and ridges by
-# decades, from nearly interpolating to nearly the difference of class means.
-WIDTH_MULTIPLES = (1 / 16, 1 / 4, 1, 4, 16)
-DEFAULT_ALPHAS = tuple(10.0**k for k in range(-5, 3))
 # Folds that are fitted in parallel, per thread: with several, a thread that has done its own takes one of another's.
 FOLDS_PER_THREAD = 4
-# Kernels that have no width to choose.
-WITHOUT_WIDTH = ("linear", "cosine", "precomputed")
+
+
+def _is_refitted(search: "KernelFisherDiscriminantCV") -> bool:
+    if search.refit is False:
+        raise NotFittedError(
+            f"{type(search).__name__} with refit=False scores parameters and has no model to ask. Use refit=True, or "
+            "fit KernelFisherDiscriminant with the parameters in cv_results_."
+        )
+    return True
 
 
 class KernelFisherDiscriminantCV(
@@ -68,7 +90,7 @@ class KernelFisherDiscriminantCV(
         As in `KernelFisherDiscriminant`. Landmarks are chosen once per width, on all rows; their kernel values with
         all rows are held.
     gammas : list of floats and rules as for `gamma`, or None, default=None
-        None is 1/16, 1/4, 1, 4, 16 times the rule "median"; kernels without a width, and `Kernel` objects, which have
+        None is 1/16, 1/8, 1/4, …, 16 times the rule "median"; kernels without a width, and `Kernel` objects, which have
         their own, leave nothing to choose.
     alphas : list of floats or None, default=None
         None is 1e-5, 1e-4, …, 100.
@@ -76,6 +98,15 @@ class KernelFisherDiscriminantCV(
         A number of stratified folds is reduced to the size of the smallest class; None is 5. "loo" needs all points as
         expansion points, the norm as regularizer and no sparsity; it scores decisions with the threshold of least
         squares.
+    scoring : str, callable, list, tuple, set, dict or None, default=None
+        What held-out rows are scored by. None is the accuracy, weighted like rows and classes are in the fit. Otherwise
+        as in scikit-learn's searches: a name ("roc_auc", "balanced_accuracy", ...), a function of a fitted
+        `KernelFisherDiscriminant`, rows and labels, or several of them by name. Weights of rows, but not of classes,
+        are passed on as `sample_weight`. With ``cv="loo"`` there is one score of all left-out decisions together,
+        and scores that need probabilities are not available.
+    refit : bool, str or callable, default=True
+        Whether to fit the best model on all rows. With several scores it is the name of the one that chooses. A
+        function of `cv_results_` returns the number of the best parameters. With False, predictions are not available.
     n_jobs : int or None, default=None
         Folds of all widths are fitted on so many threads, within `max_memory`; None or −1 is all cores. The result does
         not depend on it.
@@ -87,10 +118,12 @@ class KernelFisherDiscriminantCV(
     best_params_ : dict with "gamma" and "alpha"
         Of equally good pairs the one with the smallest gamma, then the largest alpha.
     best_score_ : float
-        Its mean accuracy on held-out rows.
+        Its mean score on held-out rows, where there is one score or `refit` names one.
+    best_index_ : int
+        The number of the best parameters in `cv_results_`.
     cv_results_ : dict of arrays
         As in scikit-learn's searches: "params", "param_gamma", "param_alpha", "mean_test_score", "std_test_score",
-        "rank_test_score" and "split<i>_test_score".
+        "rank_test_score" and "split<i>_test_score"; with several scores, their names in place of the last "score".
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -102,6 +135,9 @@ class KernelFisherDiscriminantCV(
     >>> search = KernelFisherDiscriminantCV(gammas=[0.1, 1, 10], alphas=[0.001, 0.1]).fit(X, y)
     >>> search.best_params_["gamma"] in (1, 10), search.best_score_ > 0.95
     (True, True)
+    >>> by_area = KernelFisherDiscriminantCV(gammas=[1], alphas=[0.001, 0.1], scoring="roc_auc").fit(X, y)
+    >>> by_area.best_score_ > search.best_score_
+    True
     """
 
     _parameter_constraints = {
@@ -110,6 +146,8 @@ class KernelFisherDiscriminantCV(
         "alphas": ["array-like", None],
         "n_jobs": [Integral, None],
         "cv": [Interval(Integral, 2, None, closed="left"), StrOptions({"loo"}), "cv_object"],
+        "scoring": [str, callable, list, tuple, set, dict, None],
+        "refit": ["boolean", str, callable],
     }
 
     def __init__(
@@ -119,6 +157,8 @@ class KernelFisherDiscriminantCV(
         gammas: Sequence | None = None,
         alphas: Sequence[float] | None = None,
         cv: Any = 5,
+        scoring: Any = None,
+        refit: Any = True,
         kernel: str | Kernel | Any = "rbf",
         degree: int = 3,
         coef0: float = 1.0,
@@ -141,6 +181,8 @@ class KernelFisherDiscriminantCV(
         self.gammas = gammas
         self.alphas = alphas
         self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
         self.kernel = kernel
         self.degree = degree
         self.coef0 = coef0
@@ -183,44 +225,106 @@ class KernelFisherDiscriminantCV(
         data, options = code_rows(self, kernel, rows), fisher_options(self)
         options.check(type(self).__name__, data.n_classes)
         self._check_search(rows, data, options)
-        alphas = _positive_numbers(self, "alphas", DEFAULT_ALPHAS if self.alphas is None else self.alphas)
-        gammas = self._gammas(rows)
-        folds = None if isinstance(self.cv, str) else self._folds(rows, data)
-        # The kernel values of the best width so far are kept for the final fit where memory allows.
-        budget = memory_budget(self.max_memory, np.empty(0))
-        keeps_values = rows.landmarks is not None or fits_in_memory(data.X, self.max_memory, n_more=1)
-        scores, best_score, best = [], -np.inf, None
-        n_points = data.X.shape[0] if rows.landmarks is None else 0
-        with stage("Choosing the width", len(gammas)) as advance:
-            for wave in cut(len(gammas), widths_at_once(n_points, len(folds or (0,)), budget)):
-                candidates = self._candidates(gammas[wave], rows, data, options)
-                tables = [candidate.table for candidate in candidates]
-                for candidate, accuracies in zip(candidates, _accuracies(tables, folds, alphas), strict=True):
-                    scores.append(accuracies)
-                    if (score := accuracies.mean(axis=1).max()) > best_score:
-                        best_score, best = score, candidate if keeps_values else None
-                advance(len(candidates))
-        self._store(gammas, alphas, np.concatenate(scores))
+        gammas, alphas = candidate_widths(self, rows), candidate_ridges(self)
+        folds = None if isinstance(self.cv, str) else search_folds(self.cv, rows, data.codes)
+        best = self._search(gammas, alphas, folds, rows, data, options)
+        self.classes_ = data.classes
+        if self.refit is False:
+            self.__dict__.pop("best_estimator_", None)
+            return self
         best = self._candidates([self.best_params_["gamma"]], rows, data, options)[0] if best is None else best
         self.best_estimator_ = self._fitted_model(best)
-        self.classes_ = self.best_estimator_.classes_
         return self
 
     def transform(self, X: Rows) -> Array:
         """As `KernelFisherDiscriminant.transform`."""
         return self._fitted().transform(X)
 
+    @available_if(_is_refitted)
     def decision_function(self, X: Rows) -> Array:
         """As `KernelFisherDiscriminant.decision_function`."""
         return self._fitted().decision_function(X)
 
+    @available_if(_is_refitted)
     def predict(self, X: Rows) -> Array:
         """Class labels."""
         return self._fitted().predict(X)
 
+    @available_if(_is_refitted)
     def predict_proba(self, X: Rows) -> Array:
         """As `KernelFisherDiscriminant.predict_proba`."""
         return self._fitted().predict_proba(X)
+
+    @available_if(_is_refitted)
+    def score(self, X: Rows, y: Targets, sample_weight: Targets = None) -> float:
+        """The score of the best model on labelled rows: its accuracy, or what `scoring` says."""
+        model, name = self._fitted(), type(self).__name__
+        if self.scoring is None:
+            return model.score(X, y, sample_weight)
+        labels = check_labels(self, y, count_rows(X))
+        found = Scoring(name, self.scoring)(model, X, labels, check_weights(self, sample_weight, labels.size))
+        decisive = deciding_score(name, self.refit, list(found))
+        if decisive is None:
+            raise ValueError(
+                f"{name} has the scores {list(found)!r}, none of which `refit` names. Use best_estimator_."
+            )
+        return found[decisive]
+
+    def _search(
+        self,
+        gammas: Sequence,
+        alphas: Array,
+        folds: Folds | None,
+        rows: CheckedRows,
+        data: LabelledData,
+        options: FisherOptions,
+    ) -> "_Candidate | None":
+        """Score all pairs of parameters and choose; the best width, where its kernel values could be kept."""
+        name, budget = type(self).__name__, memory_budget(self.max_memory, np.empty(0))
+        # The kernel values of the best width so far are kept for the final fit where memory allows, and where a
+        # function does not choose when all is done.
+        keeps_values = rows.landmarks is not None or fits_in_memory(data.X, self.max_memory, n_more=1)
+        keeps_values = keeps_values and not callable(self.refit)
+        scores, best_score, best = [], -np.inf, None
+        n_points = data.X.shape[0] if rows.landmarks is None else 0
+        with stage("Choosing the width", len(gammas)) as advance:
+            for wave in cut(len(gammas), widths_at_once(n_points, len(folds or (0,)), budget)):
+                candidates = self._candidates(gammas[wave], rows, data, options)
+                scores.append(found := self._scores(candidates, folds, alphas, rows))
+                decisive = deciding_score(name, self.refit, list(found))
+                for number, candidate in enumerate(candidates if decisive and keeps_values else []):
+                    if (score := found[decisive][number].mean(axis=1).max()) > best_score:
+                        best_score, best = score, candidate
+                advance(len(candidates))
+        self._choose(gammas, alphas, {each: np.concatenate([part[each] for part in scores]) for each in scores[0]})
+        return best
+
+    def _scores(
+        self, candidates: Sequence["_Candidate"], folds: Folds | None, alphas: Array, rows: CheckedRows
+    ) -> dict[str, Array]:
+        """Scores of some widths by name, each of shape (n_widths, n_alphas, n_folds).
+
+        Without folds, each row is left out in closed form.
+        """
+        tables = [candidate.table for candidate in candidates]
+        if self.scoring is None:
+            if folds is None:
+                return {SINGLE: leave_one_out_scores(tables, alphas)}
+            return {SINGLE: cross_validated_scores(tables, folds, alphas)[:, 0]}
+        scoring, kernel = Scoring(type(self).__name__, self.scoring), tables[0].data.kernel
+        X = take_rows(kernel.gram, rows.kept) if kernel.points_are_row_numbers else rows.X
+
+        def judge(number: int, found: FittedDiscriminants, fitted: Array, held_out: Array) -> dict[str, float]:
+            model = self._fold_model(candidates[number], found, fitted)
+            weights = None if rows.weights is None else rows.weights[held_out]
+            return scoring(model, take_rows(X, held_out), rows.labels[held_out], weights)
+
+        def judge_left_out(number: int, decisions: Array) -> dict[str, float]:
+            return scoring(left_out_classifier(decisions, tables[number].data.classes), X, rows.labels, rows.weights)
+
+        if folds is None:
+            return by_name(leave_one_out_scores(tables, alphas, judge_left_out))
+        return by_name(cross_validated_scores(tables, folds, alphas, judge=judge)[:, 0])
 
     def _candidates(
         self, gammas: Sequence, rows: CheckedRows, data: LabelledData, options: FisherOptions
@@ -237,57 +341,49 @@ class KernelFisherDiscriminantCV(
 
     def _fitted_model(self, candidate: "_Candidate") -> KernelFisherDiscriminant:
         """The discriminant of a width with the best ridge, on all rows, from kernel values that are known."""
-        table, searched = candidate.table, ("gammas", "alphas", "cv", "n_jobs")
-        shared = {name: value for name, value in self.get_params(deep=False).items() if name not in searched}
-        model = KernelFisherDiscriminant(**self.best_params_, **shared)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
+        table, model = candidate.table, self._model(**self.best_params_)
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
         return model._store(table.problem(), table.options, table.data, table.points, candidate.landmarks)
+
+    def _fold_model(
+        self, candidate: "_Candidate", found: FittedDiscriminants, fitted: Array
+    ) -> KernelFisherDiscriminant:
+        """The discriminant of some of the rows, as scorers see it."""
+        table = candidate.table
+        points = table.points if table.gram is not None else take_rows(table.points, fitted)
+        return self._model()._keep(found, table.options, table.data, points, candidate.landmarks)
+
+    def _model(self, **params: Any) -> KernelFisherDiscriminant:
+        """A discriminant with the parameters of the search, for as many features as it has seen."""
+        searched = ("gammas", "alphas", "cv", "scoring", "refit", "n_jobs")
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name not in searched}
+        model = KernelFisherDiscriminant(**params, **shared)
+        model.n_features_in_ = self.n_features_in_
+        return model
 
     def _kernel(self, gamma: Any) -> Kernel:
         return as_kernel(
             self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
         )
 
-    def _store(self, gammas: Sequence, alphas: Array, scores: Array) -> None:
-        params = [{"gamma": gamma, "alpha": float(alpha)} for gamma in gammas for alpha in alphas]
-        means = scores.mean(axis=1)
-        self.cv_results_ = {
-            "params": params,
-            "param_gamma": np.array([each["gamma"] for each in params], dtype=object),
-            "param_alpha": np.array([each["alpha"] for each in params]),
-            "mean_test_score": means,
-            "std_test_score": scores.std(axis=1),
-            "rank_test_score": rankdata(-means, method="min").astype(int),
-            **{f"split{i}_test_score": column for i, column in enumerate(scores.T)},
+    def _choose(self, gammas: Sequence, alphas: Array, scores: dict[str, Array]) -> None:
+        """Keep the scores of all pairs, each of shape (n_gammas, n_alphas, n_folds), and the best pair."""
+        pairs = {
+            "gamma": np.repeat(np.array(gammas, dtype=object), len(alphas)),
+            "alpha": np.tile(alphas, len(gammas)),
         }
-        best = int(np.argmax(means))
-        self.best_params_, self.best_score_ = params[best], float(means[best])
-
-    def _gammas(self, rows: CheckedRows) -> list:
-        if self.gammas is not None:
-            values = list(self.gammas)
-            if not values:
-                raise ValueError(f"{type(self).__name__} needs at least one candidate in `gammas`; got none.")
-            numbers = [isinstance(value, (int, float, np.number)) for value in values]
-            return sorted(float(value) for value in values) if all(numbers) else values
-        if not isinstance(self.kernel, str) or self.kernel in WITHOUT_WIDTH:
-            return [None]
-        X = rows.X if rows.weights is None else repeated(rows.X, rows.weights)
-        middle = resolve_gamma("median", to_numpy(to_dense(X)))
-        return [float(middle * multiple) for multiple in WIDTH_MULTIPLES]
-
-    def _folds(self, rows: CheckedRows, data: LabelledData) -> Folds:
-        if self.cv is None or isinstance(self.cv, Integral):
-            return stratified_folds(data.codes, 5 if self.cv is None else int(self.cv))
-        # Splits are of the rows that were given, some of which may have had weight zero and are left out.
-        labels = rows.given_labels
-        position = np.full(labels.size, -1)
-        position[rows.kept] = np.arange(rows.kept.size)
-        splits = check_cv(self.cv, labels, classifier=True).split(np.zeros((labels.size, 1)), labels)
-        folds = [tuple(part[part >= 0] for part in (position[fitted], position[held])) for fitted, held in splits]
-        return [fold for fold in folds if fold[1].size]  # a fold without held-out rows has no score
+        of_pairs = {name: values.reshape(len(gammas) * len(alphas), -1) for name, values in scores.items()}
+        name, results = type(self).__name__, search_results(pairs, of_pairs)
+        decisive = deciding_score(name, self.refit, list(scores))
+        best = best_number(name, self.refit, results, decisive)
+        for earlier in ("best_index_", "best_params_", "best_score_"):
+            self.__dict__.pop(earlier, None)
+        self.cv_results_ = results
+        if best is not None:
+            self.best_index_, self.best_params_ = best, results["params"][best]
+        if best is not None and decisive is not None:
+            self.best_score_ = float(results[f"mean_test_{decisive}"][best])
 
     def _check_search(self, rows: CheckedRows, data: LabelledData, options: FisherOptions) -> None:
         name = type(self).__name__
@@ -301,6 +397,7 @@ class KernelFisherDiscriminantCV(
 
     def _fitted(self) -> KernelFisherDiscriminant:
         check_is_fitted(self)
+        _is_refitted(self)
         return self.best_estimator_
 
     def _kernel_machine(self) -> KernelMachine:
@@ -337,20 +434,3 @@ def widths_at_once(n_points: int, n_folds: int, budget: int) -> int:
     """
     wanted = -(-FOLDS_PER_THREAD * available_threads() // n_folds)
     return max(1, min(wanted, int(budget // 2 // max(1, 8 * n_points**2))))
-
-
-def _accuracies(tables: list[KernelTable], folds: Folds | None, alphas: Array) -> Array:
-    """Of some widths, shape (n_widths, n_alphas, n_folds); without folds, each row is left out in closed form."""
-    if folds is None:
-        return leave_one_out_scores(tables, alphas)
-    return cross_validated_scores(tables, folds, alphas)[:, 0]
-
-
-def _positive_numbers(estimator: Any, name: str, values: Any) -> Array:
-    values = np.asarray(values, dtype=float)
-    if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)) or values.min() < 0:
-        raise ValueError(
-            f"`{name}` of {type(estimator).__name__} is a list of candidates that are finite and not negative; got "
-            f"{values.tolist()!r}."
-        )
-    return np.sort(values)[::-1]
