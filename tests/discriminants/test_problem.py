@@ -15,8 +15,8 @@ from preimage.discriminants import (
     fit_discriminants,
     select_points,
 )
+from preimage.discriminants._class_scatters import ClassScatters
 from preimage.discriminants._fit import fit_for_each
-from preimage.discriminants._problem import ClassScatters
 from preimage.invariances import FunctionTransformation, TangentCovariance
 from preimage.kernels import Gaussian
 from preimage.landmarks import Uniform
@@ -61,7 +61,8 @@ def test_batches_add_up(rng):
     rows, options = labelled(rng), FisherOptions(invariances=SHIFTS)
     points = rows.X[:12].copy()
     part = lambda half: replace(rows, X=rows.X[half], codes=rows.codes[half], weights=rows.weights[half])
-    both = ClassScatters.of(part(slice(0, 25)), points, options).plus(part(slice(25, None)), options)
+    first = ClassScatters.of(part(slice(0, 25)), points, options)
+    both = first + first.batch(part(slice(25, None)), options)
     whole = ClassScatters.of(rows, points, options)
     assert_allclose(both.moments.within, whole.moments.within, atol=1e-10)
     assert_allclose(both.tangent, whole.tangent, atol=1e-10)

@@ -38,6 +38,11 @@ class Clusters:
         """The clusters after rows with coordinates Y have come one by one, see `coordinate_online`."""
         return Clusters(self.space, *coordinate_online(self.centers, self.sizes, Y, weights))
 
+    def within(self, space: Subspace) -> Clusters:
+        """The same centres in the coordinates of a subspace that contains this one."""
+        turned = to_numpy(self.space.frame.inner(space.frame)).astype(np.float64, copy=False)
+        return Clusters(space, self.centers @ turned, self.sizes)
+
     @property
     def vectors(self) -> Expansion:
         """The centres as vectors of feature space."""

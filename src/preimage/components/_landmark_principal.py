@@ -21,18 +21,9 @@ from preimage.eigensolvers._eigensolver import EigenResult
 from preimage.exceptions import IndefiniteKernelWarning, RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, KernelMoments, Subspace
 from preimage.kernels import Kernel
-from preimage.landmarks import Landmarks, LandmarkSelector, RandomlyPivotedCholesky
+from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage.landmarks._growth import grown, has_room, warn_if_left_out
 
-# Fraction of the kernel on a new batch that landmarks may leave before more are chosen, where the selector has no
-# tolerance. Components explain at least this much of the kernel; ten times larger would show in their variances, ten
-# times smaller would ask for landmarks that no component uses.
-GROWTH_TOLERANCE = 1e-3
-# Rows of a batch among which new landmarks are looked for: the work on a batch stays below that of learning from it.
-GROWTH_CANDIDATES = 2000
-# A stream has moved away from its landmarks when these leave more than this fraction of the kernel on a batch, and so
-# many times the fraction that they left on the rows before, which is all that their number allows.
-MUCH_LEFT = 0.05
-TIMES_AS_MUCH_LEFT = 5
 # Rounding errors of more than this fraction of the standard deviation along the first component mean that the kernel
 # cannot tell the points apart: at one third, every digit of the coordinates is noise.
 MOST_ROUNDING = 1 / 3
@@ -93,20 +84,14 @@ class LandmarkModel:
         device: str | None = None,
     ) -> "LandmarkModel":
         """The model after a further batch of data, with more landmarks where the batch needs them."""
-        moments, landmarks = self.moments, replace(self.landmarks, indices=None, residuals_path=None)
-        n_more = X.shape[0] if selector.n_landmarks is None else selector.n_landmarks - len(landmarks)
-        if n_more > 0:
-            tol = GROWTH_TOLERANCE if selector.tol is None else selector.tol
-            # Rows of the batch whose images lie outside the span so far, whatever selector chose the first landmarks.
-            growth = RandomlyPivotedCholesky(n_more, tol=tol, sample_size=GROWTH_CANDIDATES)
-            new = growth.select_more(self.kernel, X, moments.points, rng=rng)
-            if new.shape[0]:
-                moments = moments.extended(new)
-                landmarks = replace(landmarks, points=moments.points, reason="grown with the data")
+        moments, landmarks = self.moments, grown(self.landmarks, self.kernel, X, selector, rng)
+        if len(landmarks) > len(self.landmarks):
+            moments = moments.extended(landmarks.points[len(self.landmarks) :, :])
         batch = _moments(self.kernel, moments.points, X, weights, device)
         model = LandmarkModel.of(landmarks, moments + batch, wanted, device)
-        if n_more <= 0:
-            self._warn_if_left_out(model, batch)
+        if not has_room(self.landmarks, selector):
+            left = model.landmarks.residual_trace - self.landmarks.residual_trace
+            warn_if_left_out(self.landmarks, left / (batch.trace or 1.0))
         return model
 
     @classmethod
@@ -125,18 +110,6 @@ class LandmarkModel:
             landmarks, trace=moments.trace, residual_trace=left, residual_bound=left, standard_error=0.0
         )
         return cls(landmarks, moments, principal)
-
-    def _warn_if_left_out(self, model: "LandmarkModel", batch: KernelMoments) -> None:
-        """Warn where landmarks that cannot become more express a batch much worse than the rows before."""
-        before = self.landmarks
-        left = (model.landmarks.residual_trace - before.residual_trace) / (batch.trace or 1.0)
-        if left > max(MUCH_LEFT, TIMES_AS_MUCH_LEFT * before.residual_fraction):
-            warn_user(
-                f"The {len(before)} landmarks, as many as were asked for, leave {left:.0%} of the kernel on this batch "
-                f"and left {before.residual_fraction:.0%} on those before: the stream has moved where no landmark is. "
-                "Ask for more landmarks, or begin with a batch that shows all of it.",
-                UserWarning,
-            )
 
 
 def landmark_subspace(moments: KernelMoments, wanted: Wanted) -> PrincipalSubspace:

@@ -1,74 +1,32 @@
-"""The Fisher problem of labelled data: its points, its kernel values, and what a stream of data adds to it."""
+"""The Fisher problem of labelled data: its points, and its kernel values for all folds."""
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from preimage._arrays import (
-    array_namespace,
     as_points,
     from_numpy,
     in_double,
-    in_memory,
     is_chunked,
     is_foreign,
     is_lazy,
     own_copy,
-    take_rows,
     to_dense,
-    to_numpy,
 )
 from preimage._memory import memory_budget
-from preimage._rows import map_rows
 from preimage._typing import Array
 from preimage._validation import require_in_memory
+from preimage.discriminants._class_scatters import ClassScatters, tangent_moment
 from preimage.discriminants._fit import FisherOptions
 from preimage.discriminants._gram_fisher import GramFisher
+from preimage.discriminants._kernel_values import LabelledData, gram_matrix
 from preimage.discriminants._scatter_fisher import PointCoordinates, ScatterFisher
-from preimage.exceptions import UnsupportedKernelError
-from preimage.feature_space import ClassMoments, Expansion, Gram, require_finite
-from preimage.invariances import TangentCovariance
-from preimage.kernels import Kernel
+from preimage.feature_space import ClassMoments
 from preimage.landmarks import Landmarks, LandmarkSelector
 
 # Matrices of the size of the Gram matrix that a fit on all points holds: itself, centred, a factor, and temporaries.
 GRAM_COPIES = 3.5
-# Rows of lazy data whose values are computed together: 4,096 × 1,000 kernel values take 32 MB.
-BLOCK = 4096
-
-
-@dataclass(frozen=True)
-class LabelledData:
-    """A resolved kernel, inputs as it keeps them, classes by number, and weights.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    X : array of shape (n, d), possibly lazy; or row numbers
-    codes : integer array of shape (n,)
-    classes : array of shape (n_classes,)
-    weights : array of shape (n,) or None
-        None is one each.
-    """
-
-    kernel: Kernel
-    X: Array
-    codes: Array
-    classes: Array
-    weights: Array | None
-
-    @property
-    def n_classes(self) -> int:
-        return self.classes.size
-
-    @property
-    def count(self) -> float:
-        """The sum of weights."""
-        return float(self.codes.size if self.weights is None else self.weights.sum())
-
-    def without_rows(self) -> "LabelledData":
-        """Kernel and classes alone, to keep for later batches."""
-        return replace(self, X=None, codes=None, weights=None)
 
 
 def select_points(
@@ -110,62 +68,6 @@ def fisher_problem(data: LabelledData, points: Array, options: FisherOptions) ->
     if points is data.X:
         return KernelTable.of(data, points, options).problem()
     return ClassScatters.of(data, points, options).problem(data, options)
-
-
-@dataclass(frozen=True)
-class ClassScatters:
-    """What discriminants on given points need to know of labelled data; batches are added.
-
-    Attributes
-    ----------
-    points : array of shape (m, d)
-    coordinates : PointCoordinates
-    moments : ClassMoments of the coordinates
-    tangent : array of shape (r, r) or None
-        λℓT in the coordinates, a sum over data like the scatters.
-    """
-
-    points: Array
-    coordinates: PointCoordinates
-    moments: ClassMoments
-    tangent: Array | None
-
-    @classmethod
-    def of(cls, data: LabelledData, points: Array, options: FisherOptions) -> "ClassScatters":
-        # Points that are the data count like these in the penalty.
-        weights = data.weights if points is data.X else None
-        coordinates = PointCoordinates(gram_matrix(data.kernel, points), options.regularizer, weights)
-        return cls._in(coordinates, data, points, options)
-
-    def plus(self, data: LabelledData, options: FisherOptions) -> "ClassScatters":
-        """With a further batch of data."""
-        batch = self._in(self.coordinates, data, self.points, options)
-        tangent = None if self.tangent is None else self.tangent + batch.tangent
-        return replace(self, moments=self.moments + batch.moments, tangent=tangent)
-
-    @classmethod
-    def _in(
-        cls, coordinates: PointCoordinates, data: LabelledData, points: Array, options: FisherOptions
-    ) -> "ClassScatters":
-        moments = ClassMoments.of_kernel_values(
-            data.kernel, points, data.X, data.codes, data.n_classes, data.weights, factor=coordinates.factor
-        )
-        if not np.all(np.isfinite(moments.means)):
-            raise ValueError(
-                "Means of kernel values are not finite: values of X are so large that the kernel overflows (scale the "
-                "data), or, in lazy data, NaN or infinite (impute or drop such rows)."
-            )
-        return cls(points, coordinates, moments, tangent_moment(data, points, options, coordinates))
-
-    def problem(self, data: LabelledData, options: FisherOptions) -> ScatterFisher:
-        """The problem of discriminants on the points; `data` are those at which thresholds see their values."""
-        return ScatterFisher(
-            self.moments,
-            self.coordinates,
-            is_relative=options.is_relative,
-            tangent=self.tangent,
-            values_of=lambda A: _values_at(coefficients_on(data.kernel, self.points, A), data.X),
-        )
 
 
 @dataclass(frozen=True)
@@ -282,55 +184,6 @@ class KernelTable:
         return count * (coordinates.basis.T @ mean @ coordinates.basis)
 
 
-def tangent_moment(
-    data: LabelledData, points: Array, options: FisherOptions, coordinates: PointCoordinates | None = None
-) -> Array | None:
-    """λℓT: the effect of transformations, as a sum over data like the scatters; None without invariances.
-
-    In the coordinates of the points, or of kernel values with them where no coordinates are given.
-    """
-    invariances = options.invariances
-    if invariances is None:
-        return None
-    if data.kernel.points_are_row_numbers:
-        raise UnsupportedKernelError(
-            "`invariances` need kernel values of transformed rows, which a precomputed kernel does not have. Give the "
-            "kernel itself and the inputs."
-        )
-    if is_lazy(data.X):
-        raise TypeError("`invariances` transform all rows, which must be in memory; a Dask array or memory map is not.")
-    if isinstance(invariances, TangentCovariance):
-        basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
-        moment = _double(invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
-    else:
-        X = data.X if data.weights is None else take_rows(data.X, np.flatnonzero(data.weights))
-        # A user's object may give only a factor T = GGᵀ of the rows it is shown, without weights; rows of weight zero
-        # are not in the data.
-        factor = _double(invariances.tangent_factor(data.kernel, points, X))
-        factor = factor if coordinates is None else coordinates.basis.T @ factor
-        moment = factor @ factor.T
-    return options.invariance_weight * data.count * moment
-
-
-def gram_matrix(kernel: Kernel, points: Array, others: Array | None = None) -> Array:
-    """Kernel values in NumPy, in double precision from the start: small ridges are below rounding errors of single."""
-    if not kernel.points_are_row_numbers:
-        points = in_double(points)
-        others = None if others is None else in_double(others)
-    values = _double(Gram(kernel, points, others).dense())
-    require_finite(values, kernel)
-    return values
-
-
-def coefficients_on(kernel: Kernel, points: Array, coefficients: Array) -> Expansion:
-    """The vectors with the given coefficients, on the device of the points and in double precision.
-
-    Coefficients of a small ridge are large and cancel; in single precision nothing would be left of the values.
-    """
-    points = points if kernel.points_are_row_numbers else in_double(points)
-    return Expansion(kernel, points, from_numpy(coefficients, points, dtype=array_namespace(points).float64))
-
-
 def fits_in_memory(X: Array, max_memory: int | str | None, n_more: int = 0) -> bool:
     """Whether a fit on all rows, and `n_more` further matrices of the size of the Gram matrix, fit in the budget."""
     return (GRAM_COPIES + n_more) * 8 * X.shape[0] ** 2 <= memory_budget(max_memory, X)
@@ -344,14 +197,3 @@ def require_memory(X: Array, max_memory: int | str | None) -> None:
             f"Discriminants on all {n} points need {GRAM_COPIES * 8 * n * n / 1e9:.1f} GB; max_memory allows "
             f"{budget / 1e9:.1f} GB. Give landmarks=1000, say: discriminants on a few points need little memory."
         )
-
-
-def _values_at(expansion: Expansion, X: Array) -> Array:
-    """Function values at rows that may be lazy, in NumPy."""
-    in_points = lambda rows: rows if expansion.kernel.points_are_row_numbers else in_double(as_points(rows))
-    values = map_rows(lambda rows: expansion(in_points(rows)), X, rows=BLOCK) if is_lazy(X) else expansion(in_points(X))
-    return to_numpy(in_memory(values)).astype(np.float64)
-
-
-def _double(array: Array) -> Array:
-    return to_numpy(array).astype(np.float64, copy=False)

@@ -20,6 +20,7 @@ from preimage.estimators._training_rows import TrainingRows, row_numbers, same_r
 from preimage.exceptions import RankWarning
 from preimage.feature_space import KernelMoments, Subspace
 from preimage.kernels import Kernel
+from preimage.landmarks._growth import GROWN
 from preimage.solvers import Preimage, PreimageResult
 
 # Ten folds lower the error of digits by another 1 to 2 % for twice the time; three raise it by 3 %.
@@ -298,7 +299,7 @@ def require_training_set(found: FoldMoments, model: LandmarkModel, name: str) ->
     ours, theirs = model.moments.values, found.total.values
     xp = array_namespace(ours.mean)
     # Landmarks that joined during a stream have not seen the rows before; the first one has seen all.
-    last = 1 if model.landmarks.reason == "grown with the data" else None
+    last = 1 if model.landmarks.reason == GROWN else None
     change = float(xp.max(xp.abs(ours.mean - theirs.mean)[:last]))
     if ours.count == theirs.count and change <= SAME_MOMENTS * float(xp.max(xp.abs(ours.mean))):
         return

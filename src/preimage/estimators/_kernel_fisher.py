@@ -27,6 +27,7 @@ from preimage._validation import (
 )
 from preimage.discriminants import (
     FisherOptions,
+    FittedDiscriminants,
     GramFisher,
     KernelTable,
     LabelledData,
@@ -36,10 +37,12 @@ from preimage.discriminants import (
     fit_discriminants,
     select_points,
 )
+from preimage.discriminants._class_scatters import ClassScatters
 from preimage.discriminants._fit import sparsity_by_cross_validation
-from preimage.discriminants._problem import ClassScatters, coefficients_on
+from preimage.discriminants._kernel_values import coefficients_on
 from preimage.discriminants._rule import NEED_VALUES, THRESHOLDS
 from preimage.discriminants._sparse_fisher import sparse_paths
+from preimage.discriminants._stream import after_batch
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
 from preimage.estimators._kernel_input import (
@@ -50,7 +53,7 @@ from preimage.estimators._kernel_input import (
     named_kernel,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_fit import as_selector, decided_landmarks
+from preimage.estimators._landmark_fit import as_selector, batch_rng, decided_landmarks
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -292,8 +295,11 @@ class KernelFisherDiscriminant(
     ) -> "KernelFisherDiscriminant":
         """Learn from a further batch of rows; any split of the data gives the same model on the same landmarks.
 
-        The first batch fixes the width of the kernel and the landmarks (1,000 of its rows at most, unless `landmarks`
-        says otherwise), so it should be large and shuffled.
+        The first batch fixes the width of the kernel and gives the first landmarks. Later ones add landmarks while they
+        are fewer than `landmarks` asks for (1,000, unless it says otherwise) and leave more of the kernel on the batch
+        than the `tol` of a selector (0.001 if it has none). The part of earlier batches along later landmarks is
+        unknown and counts as zero, so the first batch should be large and shuffled. Once all landmarks are in use, a
+        batch of which they leave a large fraction causes a warning. Points that were given as landmarks stay alone.
 
         Parameters
         ----------
@@ -327,7 +333,11 @@ class KernelFisherDiscriminant(
                 )
             data = next_batch(self, first, X, y, sample_weight)
             options = self._checked_options(data)
-            scatters = scatters.plus(data, options)
+            if landmarks is None:  # points that were given stay as they are
+                scatters = scatters + scatters.batch(data, options)
+            else:
+                selector, rng = as_selector(self.landmarks), batch_rng(self.random_state, scatters.moments.count)
+                scatters, landmarks = after_batch(scatters, landmarks, data, options, selector, rng)
         self._stream: tuple[LabelledData, Landmarks | None, ClassScatters] = (data.without_rows(), landmarks, scatters)
         return self._store(scatters.problem(data, options), options, data, scatters.points, landmarks)
 
@@ -433,7 +443,19 @@ class KernelFisherDiscriminant(
         results: dict[str, Array] | None = None,
     ) -> "KernelFisherDiscriminant":
         """Solve the problem and keep the solution; `results` are those of a search for the number of coefficients."""
-        result = fit_discriminants(problem, float(self.alpha), options, data.codes, data.weights)
+        found = fit_discriminants(problem, float(self.alpha), options, data.codes, data.weights)
+        return self._keep(found, options, data, points, landmarks, results)
+
+    def _keep(
+        self,
+        result: FittedDiscriminants,
+        options: FisherOptions,
+        data: LabelledData,
+        points: Array,
+        landmarks: Landmarks | None,
+        results: dict[str, Array] | None = None,
+    ) -> "KernelFisherDiscriminant":
+        """Become the model of discriminants that were found."""
         refuse_overflowing_fit("the rule that decides", result.rule.weights)
         self.sparsity_, self.sparsity_results_ = options.sparsity, results
         self.kernel_, self.classes_, self.landmarks_ = data.kernel, data.classes, landmarks

@@ -67,11 +67,12 @@ from preimage.estimators._kernel_input import (
     through_device,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_fit import as_selector, landmark_inputs, selection_rng, uses_landmarks
+from preimage.estimators._landmark_fit import as_selector, batch_rng, landmark_inputs, selection_rng, uses_landmarks
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage.landmarks._growth import grown, has_room, warn_if_left_out, with_batch
 from preimage.machines import Binary, KernelMachine, OneVsOne
 from preimage.persistence import Saved
 from preimage.solvers import Preimage, TargetSolver, as_preimage
@@ -275,8 +276,10 @@ class KernelKMeans(
     def partial_fit(self, X: Rows, y: Any = None, sample_weight: Targets | None = None) -> "KernelKMeans":
         """Learn from a further batch of rows, on landmarks, by the online update.
 
-        The first batch fixes the width of the kernel, the landmarks and the first centres, by `fit`; later rows go to
-        their nearest centre one by one and move it to the mean of all that it was given.
+        The first batch fixes the width of the kernel, the first landmarks and the first centres, by `fit`; later rows
+        go to their nearest centre one by one and move it to the mean of all that it was given. Later batches add
+        landmarks as in `KernelPCA.partial_fit`, which leaves the centres where they are; once all are in use, a batch
+        of which they leave a large fraction causes a warning.
 
         Parameters
         ----------
@@ -297,7 +300,7 @@ class KernelKMeans(
             return self._fit_landmarks(X, sample_weight)
         X = known_rows(self._check_inputs(X))
         weights = self._weights(sample_weight, X.shape[0])
-        self._clusters = self._clusters.after(self._coordinates(self._clusters.space)(X), weights)
+        self._clusters, self.landmarks_ = self._after_batch(X, weights)
         self.centers_ = self._clusters.vectors
         self.labels_ = self.predict(X)
         self.inertia_ = -self.score(X, sample_weight=weights)
@@ -420,6 +423,21 @@ class KernelKMeans(
         n_found = np.count_nonzero(found.sizes) if is_chunked(X) else np.unique(self.labels_[weights > 0]).size
         self._report(found, int(n_found))
         return self
+
+    def _after_batch(self, X: Rows, weights: np.ndarray) -> tuple[Clusters, Landmarks]:
+        """Clusters and landmarks after a further batch, of which those rows may become landmarks that have weight."""
+        clusters, before, selector = self._clusters, self.landmarks_, as_selector(self.landmarks)
+        used = np.flatnonzero(weights > 0)
+        rows = X if used.size == weights.size else take_rows(X, used)
+        rows = rows if is_lazy(rows) else rows_in_double(self.kernel_, rows)
+        landmarks = grown(before, self.kernel_, rows, selector, batch_rng(self.random_state, clusters.sizes.sum()))
+        if len(landmarks) > len(before):
+            clusters = clusters.within(Subspace.span(self.kernel_, rows_in_double(self.kernel_, landmarks.points)))
+        Y = self._coordinates(clusters.space)(X)
+        trace, inside = float(weights @ _squared_lengths(self.kernel_, X)), float(weights @ np.sum(Y * Y, axis=1))
+        if not has_room(before, selector):
+            warn_if_left_out(before, 1 - inside / (trace or 1.0))
+        return clusters.after(Y, weights), with_batch(landmarks, trace, inside)
 
     def _fit_stream(self, blocks: Iterator[Array], sample_weight: Targets | None) -> "KernelKMeans":
         """Learn from an iterator of blocks, from the start."""

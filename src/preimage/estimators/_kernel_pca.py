@@ -46,6 +46,7 @@ from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed
 from preimage.estimators._landmark_fit import (
     Inputs,
     as_selector,
+    batch_rng,
     exact_inputs,
     landmark_inputs,
     selection_rng,
@@ -514,13 +515,11 @@ class KernelPCA(
         weights = check_weights(self, in_memory(sample_weight), X.shape[0])
         if weights is not None and not is_lazy(X):
             X, weights = with_weight(self, X, weights, least=1)
-        # Another sequence for every batch, the same whenever the stream is the same.
-        seed = int(generator(self.random_state).integers(2**32))
         return self._landmark_model.updated(
             X,
             as_selector(self.landmarks),
             self._wanted(),
-            rng=np.random.default_rng([seed, self.n_samples_seen_]),
+            rng=batch_rng(self.random_state, self.n_samples_seen_),
             weights=weights,
             device=self.device,
         )

@@ -98,6 +98,14 @@ def selection_rng(landmarks: Any, random_state: Seed) -> np.random.Generator | N
     return None if isinstance(landmarks, LandmarkSelector) else generator(random_state)
 
 
+def batch_rng(random_state: Seed, seen: float) -> np.random.Generator:
+    """Random numbers for a further batch of a stream: another sequence for every batch.
+
+    It is the same whenever the stream is: `seen` is the number of rows, or the sum of weights, of the batches before.
+    """
+    return np.random.default_rng([int(generator(random_state).integers(2**32)), int(seen)])
+
+
 def exact_inputs(
     estimator: Any,
     X: Rows,

@@ -256,14 +256,21 @@ class KernelMoments:
 
         What the new landmarks add to the span is counted for later data only.
         """
-        xp = array_namespace(self.values.mean)
-        gram = in_double(Gram(self.kernel, self.points).dense())
-        cross = in_double(self.kernel(self.points, points))
-        factor = whitening_factor(gram, self.kernel.value_type(self.points))
-        old = xp.eye(gram.shape[0], dtype=gram.dtype, **device_kwargs(gram))
-        # With F Fᵀ the inverse of the Gram matrix, k̃_P'(x) = k_P(x) F Fᵀ k(P, P') for the new landmarks P'.
-        A = xp.concat([old, factor @ (factor.T @ cross)], axis=1)
+        A = extension(self.kernel, self.points, points)
         return replace(self, points=concat_rows(self.points, points), values=self.values.mapped(A))
+
+
+def extension(kernel: Kernel, points: Array, more: Array) -> Array:
+    """A of shape (m, m + p) with k(points and more, x) = Aᵀ k(points, x) for images φ(x) in the span of the points.
+
+    For others it gives the kernel values of their projections on that span.
+    """
+    gram = in_double(Gram(kernel, points).dense())
+    cross = in_double(kernel(points, more))
+    factor, xp = whitening_factor(gram, kernel.value_type(points)), array_namespace(gram)
+    old = xp.eye(gram.shape[0], dtype=gram.dtype, **device_kwargs(gram))
+    # With F Fᵀ the inverse of the Gram matrix, k̃_P'(x) = k_P(x) F Fᵀ k(P, P') for the new points P'.
+    return xp.concat([old, factor @ (factor.T @ cross)], axis=1)
 
 
 def _device_rows(n_points: int) -> int:

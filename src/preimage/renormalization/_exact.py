@@ -19,7 +19,7 @@ from preimage.calibration import LeaveOneOut, leave_one_out, linear_leave_one_ou
 from preimage.calibration._samples import mean
 from preimage.calibration._svm_leave_one_out import MOST_THREADS
 from preimage.discriminants import GramFisher
-from preimage.discriminants._problem import gram_matrix
+from preimage.discriminants._kernel_values import gram_matrix
 from preimage.estimators._fisher_data import with_class_weights
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant, fisher_options
 from preimage.estimators._kernel_pca import KernelPCA

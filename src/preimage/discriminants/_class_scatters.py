@@ -1,0 +1,128 @@
+"""What discriminants on given points need to know of data: scatters of classes, and the effect of transformations."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from preimage._arrays import concat_rows, in_double, is_lazy, take_rows
+from preimage._linalg import whitening_factor
+from preimage._typing import Array
+from preimage.discriminants._fit import FisherOptions
+from preimage.discriminants._kernel_values import LabelledData, coefficients_on, double, gram_matrix, values_at
+from preimage.discriminants._scatter_fisher import PointCoordinates, ScatterFisher
+from preimage.exceptions import UnsupportedKernelError
+from preimage.feature_space import ClassMoments
+from preimage.feature_space._moments import extension
+from preimage.invariances import TangentCovariance
+from preimage.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class ClassScatters:
+    """What discriminants on given points need to know of labelled data; batches are added.
+
+    Attributes
+    ----------
+    points : array of shape (m, d)
+    coordinates : PointCoordinates
+    moments : ClassMoments of the coordinates
+    tangent : array of shape (r, r) or None
+        λℓT in the coordinates, a sum over data like the scatters.
+    """
+
+    points: Array
+    coordinates: PointCoordinates
+    moments: ClassMoments
+    tangent: Array | None
+
+    @classmethod
+    def of(cls, data: LabelledData, points: Array, options: FisherOptions) -> "ClassScatters":
+        # Points that are the data count like these in the penalty.
+        weights = data.weights if points is data.X else None
+        coordinates = PointCoordinates(gram_matrix(data.kernel, points), options.regularizer, weights)
+        return cls._in(coordinates, data, points, options)
+
+    def batch(self, data: LabelledData, options: FisherOptions) -> "ClassScatters":
+        """Those of a further batch of data alone, on the same points."""
+        return self._in(self.coordinates, data, self.points, options)
+
+    def __add__(self, other: "ClassScatters") -> "ClassScatters":
+        tangent = None if self.tangent is None else self.tangent + other.tangent
+        return replace(self, moments=self.moments + other.moments, tangent=tangent)
+
+    def extended(self, kernel: Kernel, more: Array, options: FisherOptions) -> "ClassScatters":
+        """On more points, as if images of the data so far were in the span of the present ones.
+
+        What the new points add to the span is counted for later data only.
+        """
+        points = concat_rows(self.points, more)
+        coordinates = PointCoordinates(gram_matrix(kernel, points), options.regularizer)
+        # k_Z′ = Aᵀ k_Z = Aᵀ C g, of which the new coordinates are B′ᵀ times.
+        turn = self.coordinates.lift.T @ double(extension(kernel, in_double(self.points), in_double(more)))
+        turn = turn @ coordinates.basis
+        tangent = None if self.tangent is None else turn.T @ self.tangent @ turn
+        return ClassScatters(points, coordinates, self.moments.projected(turn), tangent)
+
+    @property
+    def inside(self) -> float:
+        """Sum over data of the squared lengths of the projections of their images on the span of the points."""
+        moments = self.moments
+        if self.coordinates.values is None:  # kernel values, which are no coordinates in an orthonormal frame
+            gram = self.coordinates.gram
+            moments = moments.projected(whitening_factor(gram, gram.dtype))
+        about_means = float(np.einsum("cii->", moments.scatters))
+        return about_means + float(moments.counts @ np.sum(moments.means**2, axis=1))
+
+    @classmethod
+    def _in(
+        cls, coordinates: PointCoordinates, data: LabelledData, points: Array, options: FisherOptions
+    ) -> "ClassScatters":
+        moments = ClassMoments.of_kernel_values(
+            data.kernel, points, data.X, data.codes, data.n_classes, data.weights, factor=coordinates.factor
+        )
+        if not np.all(np.isfinite(moments.means)):
+            raise ValueError(
+                "Means of kernel values are not finite: values of X are so large that the kernel overflows (scale the "
+                "data), or, in lazy data, NaN or infinite (impute or drop such rows)."
+            )
+        return cls(points, coordinates, moments, tangent_moment(data, points, options, coordinates))
+
+    def problem(self, data: LabelledData, options: FisherOptions) -> ScatterFisher:
+        """The problem of discriminants on the points; `data` are those at which thresholds see their values."""
+        return ScatterFisher(
+            self.moments,
+            self.coordinates,
+            is_relative=options.is_relative,
+            tangent=self.tangent,
+            values_of=lambda A: values_at(coefficients_on(data.kernel, self.points, A), data.X),
+        )
+
+
+def tangent_moment(
+    data: LabelledData, points: Array, options: FisherOptions, coordinates: PointCoordinates | None = None
+) -> Array | None:
+    """λℓT: the effect of transformations, as a sum over data like the scatters; None without invariances.
+
+    In the coordinates of the points, or of kernel values with them where no coordinates are given.
+    """
+    invariances = options.invariances
+    if invariances is None:
+        return None
+    if data.kernel.points_are_row_numbers:
+        raise UnsupportedKernelError(
+            "`invariances` need kernel values of transformed rows, which a precomputed kernel does not have. Give the "
+            "kernel itself and the inputs."
+        )
+    if is_lazy(data.X):
+        raise TypeError("`invariances` transform all rows, which must be in memory; a Dask array or memory map is not.")
+    if isinstance(invariances, TangentCovariance):
+        basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
+        moment = double(invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
+    else:
+        X = data.X if data.weights is None else take_rows(data.X, np.flatnonzero(data.weights))
+        # A user's object may give only a factor T = GGᵀ of the rows it is shown, without weights; rows of weight zero
+        # are not in the data.
+        factor = double(invariances.tangent_factor(data.kernel, points, X))
+        factor = factor if coordinates is None else coordinates.basis.T @ factor
+        moment = factor @ factor.T
+    return options.invariance_weight * data.count * moment
