@@ -1,14 +1,17 @@
 """What discriminants on given points need to know of data: scatters of classes, and the effect of transformations."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from preimage._arrays import concat_rows, in_double, is_lazy, take_rows
+from preimage._arrays import as_points, concat_rows, in_double, is_lazy, take_rows
 from preimage._linalg import whitening_factor
+from preimage._rows import sum_rows
 from preimage._typing import Array
+from preimage._validation import check_finite_block
 from preimage.discriminants._fit import FisherOptions
-from preimage.discriminants._kernel_values import LabelledData, coefficients_on, double, gram_matrix, values_at
+from preimage.discriminants._kernel_values import BLOCK, LabelledData, coefficients_on, double, gram_matrix, values_at
 from preimage.discriminants._scatter_fisher import PointCoordinates, ScatterFisher
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import ClassMoments
@@ -113,16 +116,34 @@ def tangent_moment(
             "`invariances` need kernel values of transformed rows, which a precomputed kernel does not have. Give the "
             "kernel itself and the inputs."
         )
-    if is_lazy(data.X):
-        raise TypeError("`invariances` transform all rows, which must be in memory; a Dask array or memory map is not.")
+    basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
     if isinstance(invariances, TangentCovariance):
-        basis = np.eye(points.shape[0]) if coordinates is None else coordinates.basis
         moment = double(invariances.moment_of(coefficients_on(data.kernel, points, basis), data.X, data.weights))
     else:
-        X = data.X if data.weights is None else take_rows(data.X, np.flatnonzero(data.weights))
-        # A user's object may give only a factor T = GGᵀ of the rows it is shown, without weights; rows of weight zero
-        # are not in the data.
-        factor = double(invariances.tangent_factor(data.kernel, points, X))
-        factor = factor if coordinates is None else coordinates.basis.T @ factor
-        moment = factor @ factor.T
+        moment = _moment_of_factors(data, points, invariances, None if coordinates is None else basis)
     return options.invariance_weight * data.count * moment
+
+
+def _moment_of_factors(data: LabelledData, points: Array, invariances: Any, basis: Array | None) -> Array:
+    """T in a basis, of a user's object that gives a factor T = GGᵀ of the rows it is shown, without weights.
+
+    These are the rows of positive weight. Rows that are not in memory are shown block by block, and T is the mean over
+    blocks, weighted like their numbers of rows.
+    """
+    kernel, n = data.kernel, points.shape[0] if basis is None else basis.shape[1]
+
+    def of_block(rows: Array, weights: Array | None) -> Array:
+        used = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights)
+        if not used.size:
+            return np.zeros((n, n))
+        rows = rows if used.size == rows.shape[0] else take_rows(rows, used)
+        factor = double(invariances.tangent_factor(kernel, points, rows))
+        factor = factor if basis is None else basis.T @ factor
+        return used.size * (factor @ factor.T)
+
+    if not is_lazy(data.X):
+        total = of_block(data.X, data.weights)
+    else:
+        finite = lambda rows, weights: of_block(check_finite_block("`invariances`", as_points(rows)), weights)
+        total = sum_rows(finite, data.X, data.weights, rows=BLOCK)
+    return total / (data.codes.size if data.weights is None else np.count_nonzero(data.weights))

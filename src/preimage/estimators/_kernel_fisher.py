@@ -159,7 +159,8 @@ class KernelFisherDiscriminant(
     invariances : Transformation, list of them, or TangentCovariance, default=None
         Transformations of inputs that should not change the discriminants: T is the mean squared change along them.
         Any object with ``tangent_factor(kernel, points, X)`` → G of shape (m, r), T = GGᵀ, also works; it sees the rows
-        of positive weight, all alike, while transformations are weighted like the data.
+        of positive weight, all alike, while transformations are weighted like the data. A memory map or Dask array is
+        transformed block by block; such an object sees the blocks one by one, and T is their mean.
     invariance_weight : float, default=1.0
         λ, the weight of T relative to the covariance within classes (both are means over the data).
     max_memory : int, str or None, default=None

@@ -1,7 +1,6 @@
 """What a search over parameters is judged by, the table of its results, and the choice among them."""
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,8 @@ class Scoring:
             found = self._weighted(model, X, y, weights)
         scores = found if isinstance(found, dict) else {SINGLE: found}
         for name, value in scores.items():
-            if not isinstance(value, (Real, np.ndarray)) or np.ndim(value) or not np.isfinite(value):
+            number = np.asarray(value)
+            if number.ndim or number.dtype.kind not in "fiub" or not np.isfinite(number):
                 raise ValueError(
                     f"{self.who} needs scores that are finite numbers; scoring={self.scoring!r} gave {value!r} as "
                     f"{name!r} for {y.shape[0]} held-out rows of the classes {np.unique(y).tolist()!s:.100}. A score "

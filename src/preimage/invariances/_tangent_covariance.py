@@ -7,11 +7,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, concat_rows, from_numpy, in_double, to_dense
+from preimage._arrays import (
+    array_namespace,
+    as_points,
+    concat_rows,
+    from_numpy,
+    in_double,
+    is_chunked,
+    is_lazy,
+    known_rows,
+    to_dense,
+)
 from preimage._finite import gives_finite_numbers
 from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
-from preimage._validation import Interval, StrOptions, check_parameters
+from preimage._validation import Interval, StrOptions, check_finite_block, check_parameters
 from preimage.feature_space import Expansion
 from preimage.invariances._transformation import Transformation, as_transformations
 from preimage.kernels import InnerProduct, Kernel, ProfileKernel, SquaredDistance
@@ -87,7 +97,7 @@ class TangentCovariance(BaseEstimator):
         points : array of shape (m, d)
             The expansion points z.
         X : array of shape (n, d)
-            The patterns.
+            The patterns, in memory.
         """
         changes = self._changes(kernel, in_double(points))
         return (concat_rows(*changes(X)) / float(np.sqrt(X.shape[0] * len(as_transformations(self))))).T
@@ -96,7 +106,8 @@ class TangentCovariance(BaseEstimator):
     def tangent_moment(self, kernel: Kernel, points: Array, X: Array, sample_weight: np.ndarray | None = None) -> Array:
         """T = G Gᵀ on the expansion points, shape (m, m), without ever holding G; parameters as `tangent_factor`.
 
-        With sample weights, a NumPy array of shape (n,), it is a weighted mean over patterns.
+        X may also be a memory map or a Dask array, which is read block by block. With sample weights, a NumPy array of
+        shape (n,), it is a weighted mean over patterns.
         """
         return self._moment(self._changes(kernel, in_double(points)), X, sample_weight)
 
@@ -105,7 +116,7 @@ class TangentCovariance(BaseEstimator):
         """⟨vᵢ, T vⱼ⟩ for the vectors of an `Expansion`, shape (k, k).
 
         The diagonal is the mean squared change of each function along the transformations; with sample weights, a
-        weighted mean over patterns.
+        weighted mean over patterns. X may also be a memory map or a Dask array, which is read block by block.
         """
         vectors = Expansion(vectors.kernel, in_double(vectors.points), in_double(vectors.coefficients))
         changes = self._changes(vectors.kernel, vectors.points)
@@ -117,13 +128,17 @@ class TangentCovariance(BaseEstimator):
         return concat_rows(*[part.apply(X, self.step) for part in as_transformations(self)])
 
     def _moment(self, changes: Callable[[Array], list[Array]], X: Array, weights: np.ndarray | None = None) -> Array:
+        from_disk = is_lazy(X)
+
         def second_moment(rows: Array, weights: np.ndarray | None) -> Array:
+            rows = check_finite_block("TangentCovariance", as_points(rows)) if from_disk else rows
             terms = [
                 change.T @ (change if weights is None else from_numpy(weights, change)[:, None] * change)
                 for change in changes(rows)
             ]
             return sum(terms[1:], start=terms[0])
 
+        X = known_rows(X) if is_chunked(X) else X
         count = X.shape[0] if weights is None else float(np.sum(weights))
         return sum_rows(second_moment, X, weights, rows=BLOCK) / (count * len(as_transformations(self)))
 
