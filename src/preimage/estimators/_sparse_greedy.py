@@ -95,11 +95,13 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel.
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel. A memory map or a Dask array is read block
+            by block, where its blocks are: once, and once more where α is chosen by leave-one-out errors.
         y : array of shape (n,) or (n, k)
+            Held in memory.
         sample_weight : array of shape (n,), optional
             How often each row counts in the errors; rows of weight zero are left out. The choice of landmarks looks at
-            rows, whatever their weight.
+            rows, whatever their weight; in memory maps and Dask arrays also at those of weight zero.
 
         Returns
         -------
@@ -108,9 +110,8 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
         return self._fit(X, y, sample_weight)
 
     def predict(self, X: Rows) -> Array:
-        """Predicted values, shape (q,) or (q, k) like y."""
-        values = self._values(X)  # first, because it checks that the model is fitted
-        return self._output.predict(values)
+        """Predicted values, shape (q,) or (q, k) like y; lazy for a Dask array."""
+        return self._map(lambda output, values: output.predict(values), X)
 
     @property
     def dual_coef_(self) -> Array:
@@ -168,9 +169,10 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Or a symmetric matrix of shape (n, n) for a precomputed kernel.
+            Or a symmetric matrix of shape (n, n) for a precomputed kernel; a memory map or a Dask array is read as in
+            `SparseGreedyRegressor.fit`.
         y : array of shape (n,)
-            Class labels.
+            Class labels, held in memory.
         sample_weight : array of shape (n,), optional
             As in `SparseGreedyRegressor.fit`.
 
@@ -181,14 +183,15 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
         return self._fit(X, y, sample_weight)
 
     def decision_function(self, X: Rows) -> Array:
-        """Function values: shape (q,) for two classes, positive for the second; else (q, n_classes)."""
-        values = self._values(X)  # first, because it checks that the model is fitted
-        return self._output.decision(values)
+        """Function values: shape (q,) for two classes, positive for the second; else (q, n_classes).
+
+        Lazy for a Dask array, as predictions are.
+        """
+        return self._map(lambda output, values: output.decision(values), X)
 
     def predict(self, X: Rows) -> Array:
         """Class labels."""
-        values = self._values(X)  # first, because it checks that the model is fitted
-        return self._output.predict(values)
+        return self._map(lambda output, values: output.predict(values), X)
 
     @property
     def dual_coef_(self) -> Array:

@@ -1,7 +1,7 @@
 """What regression and classification on few basis functions k(x_j, ·) share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -11,20 +11,30 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import take_rows, to_numpy
+from preimage._arrays import in_memory, is_lazy, take_rows, to_numpy
 from preimage._finite import finite_result, working_method
 from preimage._progress import ReportsProgress
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, StrOptions, check_model_inputs, check_parameters, check_weights, generator
+from preimage._validation import (
+    Interval,
+    StrOptions,
+    check_model_inputs,
+    check_parameters,
+    check_weights,
+    generator,
+)
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
+    check_queries,
     is_precomputed,
     kernel_and_inputs,
     labelled_kernel,
+    map_queries,
     named_kernel,
     with_array_tag,
 )
+from preimage.estimators._landmark_fit import landmark_inputs
 from preimage.feature_space import Expansion
 from preimage.kernels import Kernel
 from preimage.landmarks import LANDMARK_NAMES, Landmarks, LandmarkSelector, SparseGreedy, as_landmarks
@@ -152,37 +162,45 @@ class SparseGreedyModel(ReportsProgress, FiniteResults, Saved, BaseEstimator, AB
 
     def _fit(self, X: Rows, y: Targets, sample_weight: Targets | None) -> Self:
         check_parameters(self)
-        kernel, X = kernel_and_inputs(self, X, y)
-        kernel, inputs, y, weights, kept = self._weighted_rows(kernel, X, y, sample_weight)
-        Y = self._targets(y)
-        landmarks = self._select(kernel, inputs)
+        stays = is_lazy(X) and not is_precomputed(self.kernel)  # a precomputed matrix is needed as a whole
+        rows = self._lazy_rows(X, y, sample_weight) if stays else self._rows_in_memory(X, y, sample_weight)
+        Y = self._targets(rows.y)
+        landmarks = self._select(rows.kernel, rows.inputs)
         fitted = LandmarkRidge.fit(
-            kernel, landmarks.points, inputs, Y, weights, alpha=_penalties(self), intercept=self.fit_intercept
+            rows.kernel,
+            landmarks.points,
+            rows.inputs,
+            Y,
+            rows.weights,
+            alpha=_penalties(self),
+            intercept=self.fit_intercept,
         )
         self._regression = fitted
         self.alpha_, self.alphas_, self.loo_errors_ = fitted.alpha, fitted.alphas, fitted.loo_errors
-        self.expansion_, self.intercept_, self.kernel_ = fitted.expansion, fitted.intercept, kernel
-        indices = None if landmarks.indices is None else kept[landmarks.indices]
+        self.expansion_, self.intercept_, self.kernel_ = fitted.expansion, fitted.intercept, rows.kernel
+        indices = None if landmarks.indices is None else rows.numbers[landmarks.indices]
         self.landmarks_ = replace(landmarks, indices=indices, factor=None)
         return self
 
-    def _weighted_rows(
-        self, kernel: Kernel, X: Array, y: Targets, sample_weight: Targets | None
-    ) -> tuple[Kernel, Array, np.ndarray, np.ndarray | None, np.ndarray]:
-        """Kernel, inputs, targets and weights of the rows that count, and their numbers.
-
-        Rows of weight zero have no part in anything, as if they were not there.
-        """
+    def _rows_in_memory(self, X: Rows, y: Targets, sample_weight: Targets | None) -> "_Rows":
+        """The rows that count; those of weight zero have no part in anything, as if they were not there."""
+        kernel, X = kernel_and_inputs(self, X, y)
         n = X.shape[0]
         y, weights = self._check_y(y, n), check_weights(self, sample_weight, n)
         kept = np.arange(n) if weights is None else np.flatnonzero(weights)
         if weights is None or kept.size == n:
-            return kernel, kernel.inputs(X), y, weights, kept
+            return _Rows(kernel, kernel.inputs(X), y, weights, kept)
         if is_precomputed(kernel):  # new points still have all columns
-            return kernel, take_rows(kernel.inputs(X), kept), y[kept], weights[kept], kept
+            return _Rows(kernel, take_rows(kernel.inputs(X), kept), y[kept], weights[kept], kept)
         X = take_rows(X, kept)
         kernel = labelled_kernel(self, named_kernel(self), X, y[kept]).resolve(X)
-        return kernel, kernel.inputs(X), y[kept], weights[kept], kept
+        return _Rows(kernel, kernel.inputs(X), y[kept], weights[kept], kept)
+
+    def _lazy_rows(self, X: Rows, y: Targets, sample_weight: Targets | None) -> "_Rows":
+        """Rows that stay where they are; those of weight zero may become landmarks."""
+        inputs = landmark_inputs(self, X, in_memory(y), sample_weight, min_samples=1, about_mean=False)
+        y = self._check_y(in_memory(y), inputs.X.shape[0])
+        return _Rows(inputs.kernel, inputs.X, y, inputs.weights, np.arange(y.shape[0]))
 
     def _select(self, kernel: Kernel, inputs: Array) -> Landmarks:
         chosen = self.landmarks
@@ -191,10 +209,13 @@ class SparseGreedyModel(ReportsProgress, FiniteResults, Saved, BaseEstimator, AB
         selector = SparseGreedy(int(chosen)) if isinstance(chosen, Integral) else as_landmarks(chosen)
         return selector.select(kernel, inputs, rng=generator(self.random_state))
 
-    def _values(self, X: Rows) -> Array:
-        check_is_fitted(self)
-        machine = self._kernel_machine()
-        return machine(check_model_inputs(self, X, fitted=machine.expansion.coefficients))
+    def _map(self, function: Callable[[Output, Array], Array], X: Rows) -> Array:
+        """`function` of the output and of function values at the rows of X; lazy for a Dask array."""
+        machine = self._kernel_machine()  # which checks that the model is fitted
+        fitted = machine.expansion.coefficients
+        return map_queries(
+            self, lambda rows: function(machine.output, machine(rows)), check_queries(self, X, fitted), fitted
+        )
 
     def _kernel_machine(self) -> KernelMachine:
         check_is_fitted(self)
@@ -211,6 +232,17 @@ class SparseGreedyModel(ReportsProgress, FiniteResults, Saved, BaseEstimator, AB
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return with_array_tag(tags)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What a fit works on: a resolved kernel, rows as it takes them, their targets, weights and numbers."""
+
+    kernel: Kernel
+    inputs: Rows
+    y: np.ndarray
+    weights: np.ndarray | None
+    numbers: np.ndarray
 
 
 def _penalties(estimator: SparseGreedyModel) -> float | str | np.ndarray:

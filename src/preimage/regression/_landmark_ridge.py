@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from preimage._arrays import array_namespace, device_kwargs, from_numpy, to_numpy
+from preimage._arrays import array_namespace, as_points, device_kwargs, from_numpy, is_lazy, to_numpy
 from preimage._linalg import rank_tolerance
 from preimage._rows import block_shape, sum_rows
-from preimage._typing import Array
+from preimage._typing import Array, Rows
+from preimage._validation import check_finite_block
 from preimage.feature_space import Expansion, Gram, GrowingSpan, require_finite
 from preimage.kernels import Kernel
 
@@ -277,7 +278,7 @@ class LandmarkRidge:
         cls,
         kernel: Kernel,
         points: Array,
-        X: Array,
+        X: Rows,
         Y: np.ndarray,
         weights: np.ndarray | None,
         *,
@@ -288,16 +289,17 @@ class LandmarkRidge:
 
         Parameters
         ----------
+        X : array, sparse matrix, memory map or Dask array of shape (n, d)
         alpha : float, "loo" or array of floats
             A penalty, or candidates of which the one with the smallest leave-one-out error is taken.
         intercept : bool
             Whether a constant is fitted, which is not penalised.
         """
         frame = nested_frame(kernel, points)
-        device = frame.coefficients
+        device, features = frame.coefficients, _features(frame, X)
         problem = _over_blocks(
             lambda rows, targets, w: LeastSquares.of(
-                frame(rows),
+                features(rows),
                 from_numpy(targets, device),
                 None if w is None else from_numpy(w, device),
                 intercept=intercept,
@@ -315,7 +317,7 @@ class LandmarkRidge:
             # is.
             errors = _over_blocks(
                 lambda rows, targets, w: problem.leave_one_out(
-                    to_numpy(frame(rows)).astype(np.float64), targets, w, alphas
+                    to_numpy(features(rows)).astype(np.float64), targets, w, alphas
                 ),
                 frame,
                 (X, Y, weights),
@@ -345,6 +347,16 @@ class LandmarkRidge:
         for p in range(along.shape[1]):
             values = values + along[:, p : p + 1] * steps[p : p + 1, :]
             yield values
+
+
+def _features(frame: Expansion, X: Rows) -> Callable[[Array], Array]:
+    """Values of the frame at blocks of rows of X, which are looked at first where X is not in memory."""
+    if not is_lazy(X):
+        return frame
+    dtype = frame.coefficients.dtype
+    return lambda rows: frame(
+        check_finite_block("Least squares on landmarks", as_points(rows).astype(dtype, copy=False))
+    )
 
 
 def _over_blocks(function: Callable[..., Any], frame: Expansion, arrays: tuple) -> Any:
