@@ -292,9 +292,10 @@ class KernelFisherDiscriminantCV(
                 candidates = self._candidates(gammas[wave], rows, data, options)
                 scores.append(found := self._scores(candidates, folds, alphas, rows))
                 decisive = deciding_score(name, self.refit, list(found))
-                for number, candidate in enumerate(candidates if decisive and keeps_values else []):
-                    if (score := found[decisive][number].mean(axis=1).max()) > best_score:
-                        best_score, best = score, candidate
+                if decisive is not None and keeps_values:
+                    for values, candidate in zip(found[decisive], candidates, strict=True):
+                        if (score := values.mean(axis=1).max()) > best_score:
+                            best_score, best = score, candidate
                 advance(len(candidates))
         self._choose(gammas, alphas, {each: np.concatenate([part[each] for part in scores]) for each in scores[0]})
         return best

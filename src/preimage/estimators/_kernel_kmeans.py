@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -300,7 +300,7 @@ class KernelKMeans(
             return self._fit_landmarks(X, sample_weight)
         X = known_rows(self._check_inputs(X))
         weights = self._weights(sample_weight, X.shape[0])
-        self._clusters, self.landmarks_ = self._after_batch(X, weights)
+        self._clusters, self.landmarks_ = self._after_batch(X, weights, cast(Landmarks, self.landmarks_))
         self.centers_ = self._clusters.vectors
         self.labels_ = self.predict(X)
         self.inertia_ = -self.score(X, sample_weight=weights)
@@ -424,9 +424,9 @@ class KernelKMeans(
         self._report(found, int(n_found))
         return self
 
-    def _after_batch(self, X: Rows, weights: np.ndarray) -> tuple[Clusters, Landmarks]:
+    def _after_batch(self, X: Rows, weights: np.ndarray, before: Landmarks) -> tuple[Clusters, Landmarks]:
         """Clusters and landmarks after a further batch, of which those rows may become landmarks that have weight."""
-        clusters, before, selector = self._clusters, self.landmarks_, as_selector(self.landmarks)
+        clusters, selector = self._clusters, as_selector(self.landmarks)
         used = np.flatnonzero(weights > 0)
         rows = X if used.size == weights.size else take_rows(X, used)
         rows = rows if is_lazy(rows) else rows_in_double(self.kernel_, rows)
