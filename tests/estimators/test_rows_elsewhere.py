@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from preimage import SparseGreedyClassifier, SparseGreedyRegressor
+from preimage import OrientedKernelPCA, SparseGreedyClassifier, SparseGreedyRegressor
 from preimage.landmarks import SparseGreedy
 
 dask = pytest.importorskip("dask")
@@ -16,6 +16,12 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 3))
 NUMBERS = np.sin(2 * X[:, 0]) + 0.1 * RNG.normal(size=N)
 CLASSES = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])]
+
+
+def shifted(X, t):
+    return X + t * np.array([1.0, 0.0, 0.0])
+
+
 # Landmarks among 300 rows, wherever these are.
 FEW = SparseGreedy(25, sample_size=300)
 
@@ -23,6 +29,8 @@ MODELS = {
     "regressor": (SparseGreedyRegressor(FEW, gamma=0.5, alpha="loo"), (NUMBERS,)),
     "several targets": (SparseGreedyRegressor(FEW, gamma=0.5), (np.stack([NUMBERS, X[:, 1]], axis=1),)),
     "classifier": (SparseGreedyClassifier(FEW, gamma=0.5), (CLASSES,)),
+    "oriented": (OrientedKernelPCA(2, gamma=0.5, landmarks=FEW, invariances=shifted), ()),
+    "oriented on given points": (OrientedKernelPCA(2, gamma=0.5, landmarks=X[:30], invariances=[shifted]), ()),
 }
 
 
@@ -54,9 +62,10 @@ class Guarded:
 
 
 def answer(model, rows):
-    """Coordinates or predictions in memory."""
+    """Coordinates, up to their signs, or predictions in memory."""
     found = model.transform(rows) if hasattr(model, "transform") else model.predict(rows)
-    return np.asarray(found.compute() if hasattr(found, "compute") else found)
+    found = np.asarray(found.compute() if hasattr(found, "compute") else found)
+    return np.abs(found) if hasattr(model, "transform") else found
 
 
 def assert_same(found, expected, tol=1e-6):
@@ -121,3 +130,68 @@ def test_a_late_nan_is_refused(name):
     spoilt[-1, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         clone(model).fit(da.from_array(spoilt, chunks=(CHUNK, 3)), *targets)
+
+
+KINDS = {
+    "dask": lambda rows, folder, name: da.from_array(rows, chunks=(CHUNK, 3)),
+    "memory map": lambda rows, folder, name: stored(rows, folder / name),
+    "memory": lambda rows, folder, name: rows,
+}
+
+
+def stored(rows, path):
+    np.save(path, rows)
+    return np.load(f"{path}.npy", mmap_mode="r")
+
+
+@pytest.mark.parametrize("signal", ["dask", "memory map"])
+@pytest.mark.parametrize("other", KINDS)
+@pytest.mark.parametrize("noise", ["samples", "partners", "pairs", "all"])
+def test_noise_of_oriented_kernel_pca_may_be_elsewhere_too(signal, other, noise, tmp_path, rng):
+    """On given points, so that nothing but the way to the rows differs."""
+    samples, partners = 0.3 * rng.normal(size=(1200, 3)), X + 0.1 * rng.normal(size=X.shape) * [3, 1, 1]
+    weights = rng.integers(0, 3, size=N).astype(float)
+    given = {
+        "samples": {"noise_samples": samples},
+        "partners": {"pairs": partners, "sample_weight": weights},
+        "pairs": {"pairs": (X[:900], partners[:900])},
+        "all": {"pairs": partners, "noise_samples": samples, "sample_weight": weights},
+    }[noise]
+    lazily = lambda rows, name: KINDS[other](rows, tmp_path, name)
+    lazy = {
+        name: value if name == "sample_weight" else lazily(value, name)
+        for name, value in given.items()
+        if not isinstance(value, tuple)
+    }
+    lazy |= {
+        name: tuple(lazily(each, f"{name}{i}") for i, each in enumerate(value))
+        for name, value in given.items()
+        if isinstance(value, tuple)
+    }
+    model = OrientedKernelPCA(3, gamma=0.5, landmarks=X[:25], alpha=0.01)
+    expected = clone(model).fit(X, **given)
+    found = clone(model).fit(KINDS[signal](X, tmp_path, "X"), **lazy)
+    assert_allclose(found.ratios_, expected.ratios_)
+    assert_allclose(found.noise_variances_, expected.noise_variances_)
+    assert_same(answer(found, X), answer(expected, X))
+
+
+def test_landmarks_of_oriented_kernel_pca_are_chosen_among_some_rows(monkeypatch, rng):
+    """With fewer candidates than rows the features stay those of many landmarks, nearly."""
+    from preimage.estimators import _oriented_kernel_pca as module
+
+    partners = X + rng.normal(size=X.shape) * [0.5, 0.01, 0.01]
+    model = OrientedKernelPCA(2, gamma=0.1, landmarks=60, alpha=0.01)
+    expected = clone(model).fit(X, pairs=partners)
+    monkeypatch.setattr(module, "CANDIDATE_ROWS", 400)
+    lazily = lambda rows: da.from_array(rows, chunks=(CHUNK, 3))
+    found = clone(model).fit(lazily(X), pairs=lazily(partners))
+    assert_allclose(found.ratios_, expected.ratios_, rtol=0.02)
+    assert_allclose(answer(found, X), answer(expected, X), atol=0.1 * np.abs(answer(expected, X)).max())
+    back = found.inverse_transform(found.transform(X[:5]))
+    assert back.shape == (5, 3) and np.isfinite(back).all()
+
+
+def test_partners_must_be_as_many(rng):
+    with pytest.raises(ValueError, match="a partner for each row"):
+        OrientedKernelPCA(2, landmarks=20).fit(da.from_array(X, chunks=(CHUNK, 3)), pairs=X[:-1])

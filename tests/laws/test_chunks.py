@@ -44,6 +44,7 @@ ON_CHUNKS = {
     ),
     "KernelKMeans, landmarks": (KernelKMeans(3, gamma=0.3, landmarks=20, random_state=0), False),
     "OrientedKernelPCA": (OrientedKernelPCA(2, gamma=0.3), False),
+    "OrientedKernelPCA, landmarks": (OrientedKernelPCA(2, gamma=0.3, landmarks=20, random_state=0), False),
     "SemiSupervisedKernelPCA": (SemiSupervisedKernelPCA(2, gamma=0.3), True),
     "EmpiricalKernelMap": (EmpiricalKernelMap(gamma=0.3), False),
     "SparseGreedyRegressor, on landmarks": (SparseGreedyRegressor(20, gamma=0.3, alpha="loo", random_state=0), True),

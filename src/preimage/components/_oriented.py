@@ -1,11 +1,21 @@
 """Oriented kernel PCA: features that vary with a signal and not with a noise."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, device_kwargs, from_numpy, in_double
+from preimage._arrays import (
+    array_namespace,
+    as_points,
+    concat_rows,
+    device_kwargs,
+    from_numpy,
+    in_double,
+    in_memory,
+    is_lazy,
+    take_rows,
+)
 from preimage._linalg import (
     eigh_descending,
     fix_signs,
@@ -14,7 +24,8 @@ from preimage._linalg import (
 )
 from preimage._memory import memory_budget
 from preimage._rows import sum_rows
-from preimage._typing import Array
+from preimage._typing import Array, Rows
+from preimage._validation import check_finite_block
 from preimage._warnings import warn_user
 from preimage.components._rayleigh import rayleigh
 from preimage.exceptions import RankWarning
@@ -59,7 +70,7 @@ class OrientedFeatures:
 
 @dataclass(frozen=True)
 class Noise:
-    """What features should not vary with: the sum of what is given.
+    """What features should not vary with: the sum of what is given; its rows may be memory maps or Dask arrays.
 
     Attributes
     ----------
@@ -85,7 +96,20 @@ class Noise:
         more += [] if self.pairs is None else [rows for rows in self.pairs if rows is not X]
         return concat_rows(X, *more) if more else X
 
-    def moment(self, space: Subspace, X: Array, weights: np.ndarray | None) -> Array | None:
+    def sampled(self, X: Rows, numbers: np.ndarray, rng: np.random.Generator) -> tuple[Array, "Noise"]:
+        """Some rows of X, given by their numbers, in memory, with partners and as many rows of other noise at most."""
+        few = lambda n: numbers if n == X.shape[0] else np.sort(rng.choice(n, min(n, numbers.size), replace=False))
+        part = lambda rows, which: as_points(take_rows(rows, which))
+        rows, samples, pairs = part(X, numbers), self.samples, self.pairs
+        if samples is not None:
+            samples = part(samples, few(samples.shape[0]))
+        if pairs is not None:
+            which = few(pairs[0].shape[0])
+            left, right = pairs
+            pairs = rows if left is X else part(left, which), part(right, which)
+        return rows, replace(self, samples=samples, pairs=pairs, pair_weights=None)
+
+    def moment(self, space: Subspace, X: Rows, weights: np.ndarray | None) -> Array | None:
         """S_N in the coordinates of a subspace, shape (r, r); None where nothing is given."""
         terms = []
         if self.tangents is not None:
@@ -108,21 +132,23 @@ def require_room(points: Array) -> None:
         )
 
 
-def coordinate_moments(space: Subspace, X: Array, weights: np.ndarray | None = None) -> Moments:
-    """Count, mean and scatter of the coordinates of the rows of X in a subspace; weights are positive."""
-    coordinates = _coordinates_in(space)
+def coordinate_moments(space: Subspace, X: Rows, weights: np.ndarray | None = None) -> Moments:
+    """Count, mean and scatter of the coordinates of the rows of X in a subspace; X may be lazy."""
+    coordinates = _coordinates_in(space, X)
 
     def moments(rows: Array, weights: np.ndarray | None) -> Moments:
         Y = coordinates(rows)
+        if weights is not None and not weights.any():
+            return Moments.empty(Y)
         return Moments.of(Y, None if weights is None else from_numpy(weights, Y))
 
     device_of = space.frame.coefficients
     return sum_rows(moments, X, weights, rows=BLOCK, device_of=device_of, message="Learning from rows")
 
 
-def pair_moment(space: Subspace, X: Array, X_noisy: Array, weights: np.ndarray | None = None) -> Array:
-    """Second moment of φ(x) − φ(x′) in the coordinates of a subspace, shape (r, r)."""
-    coordinates = _coordinates_in(space)
+def pair_moment(space: Subspace, X: Rows, X_noisy: Rows, weights: np.ndarray | None = None) -> Array:
+    """Second moment of φ(x) − φ(x′) in the coordinates of a subspace, shape (r, r); both sets of rows may be lazy."""
+    coordinates = _coordinates_in(space, X, X_noisy)
     weights = np.ones(X.shape[0]) if weights is None else weights
 
     def second_moment(rows: Array, noisy: Array, weights: np.ndarray) -> Array:
@@ -187,10 +213,16 @@ def oriented_features(
     )
 
 
-def _coordinates_in(space: Subspace) -> Callable[[Array], Array]:
-    """Coordinates of rows in double precision, with the points of the frame prepared once."""
+def _coordinates_in(space: Subspace, *data: Rows) -> Callable[[Rows], Array]:
+    """Coordinates of blocks of data in double precision, with the points of the frame prepared once.
+
+    Rows that were not in memory are looked at first.
+    """
     kernel, factor = space.frame.kernel, space.frame.coefficients
     values = kernel.against(space.frame.points)
+    if any(is_lazy(rows) for rows in data):
+        checked = lambda rows: check_finite_block("Oriented kernel PCA", as_points(in_memory(rows)))
+        return lambda rows: values(in_double(checked(rows))) @ factor
     return lambda rows: values(rows if kernel.points_are_row_numbers else in_double(rows)) @ factor
 
 

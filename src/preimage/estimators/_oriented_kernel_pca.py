@@ -9,11 +9,20 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, in_precision, take_rows
+from preimage._arrays import array_namespace, in_precision, is_lazy, take_rows
 from preimage._memory import require_square_matrices
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage._validation import Interval, check_parameters, check_points, check_same_device, check_weights, with_weight
+from preimage._validation import (
+    Interval,
+    check_lazy_points,
+    check_parameters,
+    check_points,
+    check_same_device,
+    check_weights,
+    generator,
+    with_weight,
+)
 from preimage.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
 from preimage.components._oriented import require_room
 from preimage.estimators._finite_results import FiniteResults
@@ -24,7 +33,7 @@ from preimage.estimators._kernel_input import (
     kernel_and_inputs,
     with_kernel_tags,
 )
-from preimage.estimators._landmark_fit import as_selector, selection_rng, uses_landmarks
+from preimage.estimators._landmark_fit import as_selector, landmark_inputs, selection_rng, uses_landmarks
 from preimage.estimators._preimages import PreimageMixin
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Subspace
@@ -37,6 +46,9 @@ from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 # Matrices of all pairs of expansion points that a fit holds at its peak, measured: kernel values, the frame, moments of
 # signal and noise, and the work arrays of their decompositions.
 MATRICES = 11
+# Rows of a memory map or Dask array among which landmarks are chosen, with what their noise is made of. Selectors look
+# at about half as many themselves; ten times more would have to come here from a cluster.
+CANDIDATE_ROWS = 10_000
 
 
 class OrientedKernelPCA(
@@ -198,13 +210,15 @@ class OrientedKernelPCA(
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            The signal.
+            The signal. With `landmarks`, a memory map or a Dask array is read block by block, once for the signal and
+            once for each kind of noise; so are `noise_samples` and `pairs`. Landmarks are then chosen among 10,000 of
+            the rows, and what their noise is made of.
         y : array of shape (n,), optional
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
         sample_weight : array of shape (n,), optional
             How often each row of X counts, with its partner where pairs are partners of X: a row of weight two counts
-            as two copies of it. Selectors of landmarks look at rows without weights.
+            as two copies of it, one of weight zero is left out. Selectors of landmarks look at rows without weights.
         noise_samples : array of shape (p, d), optional
             Points that vary like the noise alone: measurements of one object, or of nothing.
         pairs : array of shape (n, d), or two arrays of shape (p, d), optional
@@ -221,9 +235,10 @@ class OrientedKernelPCA(
                 "OrientedKernelPCA compares the data with noise and with transformed data, for which a precomputed "
                 "kernel has no values. Give it the kernel itself and the inputs."
             )
-        self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2, sample_weight=sample_weight)
-        X, weights, noise = self._weighted(X, sample_weight, noise_samples, pairs)
-        points = self._expansion_points(X, noise)
+        in_blocks = is_lazy(X) and self._chooses_points(X)
+        rows_of = self._rows_elsewhere if in_blocks else self._rows_in_memory
+        X, weights, noise = rows_of(X, y, sample_weight, noise_samples, pairs)
+        points = self._few_points(X, weights, noise) if in_blocks else self._expansion_points(X, noise)
         require_room(points)
         space = Subspace.span(self.kernel_, points, who="Oriented kernel PCA")
         signal = coordinate_moments(space, X, weights)
@@ -237,27 +252,61 @@ class OrientedKernelPCA(
         features, offset = self.expansion_, self.offset_  # not the whole estimator, which would travel to workers
         return self._map(lambda rows: features(rows) - offset, X)
 
-    def _weighted(
-        self, X: Array, sample_weight: Targets, noise_samples: Rows, pairs: Any
+    def _rows_in_memory(
+        self, X: Rows, y: Targets, sample_weight: Targets, noise_samples: Rows, pairs: Any
     ) -> tuple[Array, np.ndarray | None, Noise]:
         """Rows of positive weight, their weights, and the noise; partners of X have the weights of its rows."""
+        self.kernel_, X = kernel_and_inputs(self, X, y, min_samples=2, sample_weight=sample_weight)
         weights = check_weights(self, sample_weight, X.shape[0])
         are_partners = pairs is not None and not _are_two(pairs)
         if weights is not None:
             if are_partners:
                 pairs = take_rows(self._pairs(pairs, X)[1], np.flatnonzero(weights))
             X, weights = with_weight(self, X, weights)
-        noise = Noise(
+        return X, weights, self._noise(X, noise_samples, pairs, weights if are_partners else None)
+
+    def _rows_elsewhere(
+        self, X: Rows, y: Targets, sample_weight: Targets, noise_samples: Rows, pairs: Any
+    ) -> tuple[Rows, np.ndarray | None, Noise]:
+        """The same for rows that stay where they are, also those of weight zero."""
+        inputs = landmark_inputs(self, X, y, sample_weight, centered=False)
+        self.kernel_, X, weights = inputs.kernel, inputs.X, inputs.weights
+        are_partners = pairs is not None and not _are_two(pairs)
+        return X, weights, self._noise(X, noise_samples, pairs, weights if are_partners else None)
+
+    def _noise(self, X: Rows, noise_samples: Rows, pairs: Any, pair_weights: np.ndarray | None) -> Noise:
+        return Noise(
             None if self.invariances is None else as_tangent_covariance(self.invariances),
             None if noise_samples is None else self._checked(noise_samples, X),
             None if pairs is None else self._pairs(pairs, X),
-            weights if are_partners else None,
+            pair_weights,
         )
-        return X, weights, noise
+
+    @property
+    def _gives_points(self) -> bool:
+        """Whether `landmarks` are the points themselves."""
+        return self.landmarks is not None and not isinstance(self.landmarks, (Integral, str, LandmarkSelector))
+
+    def _chooses_points(self, X: Rows) -> bool:
+        """Whether a fit on lazy rows needs some of them only as expansion points."""
+        if self.landmarks is None:
+            return False
+        return self._gives_points or uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, X)
+
+    def _few_points(self, X: Rows, weights: np.ndarray | None, noise: Noise) -> Array:
+        """The points z, chosen among some of the rows and what their noise is made of."""
+        if self._gives_points:
+            return check_points(self, self.landmarks, reset=False)
+        rng = np.random.default_rng(int(generator(self.random_state).integers(2**32)))
+        numbers = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
+        if numbers.size > CANDIDATE_ROWS:
+            numbers = np.sort(rng.choice(numbers, CANDIDATE_ROWS, replace=False))
+        rows, of_rows = noise.sampled(X, numbers, rng)
+        return self._selected(of_rows.points_with(rows))
 
     def _expansion_points(self, X: Array, noise: Noise) -> Array:
         """The points z; on all rows `kernel_` may then be evaluated about their mean."""
-        if self.landmarks is not None and not isinstance(self.landmarks, (Integral, str, LandmarkSelector)):
+        if self._gives_points:
             return self._checked(self.landmarks, X)
         candidates = noise.points_with(X)
         if not uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, candidates):
@@ -268,6 +317,9 @@ class OrientedKernelPCA(
             )
             self.kernel_ = about_data(self.kernel_, X)
             return candidates
+        return self._selected(candidates)
+
+    def _selected(self, candidates: Array) -> Array:
         rng = selection_rng(self.landmarks, self.random_state)
         return as_selector(self.landmarks).select(self.kernel_, candidates, rng=rng).required().points
 
@@ -281,9 +333,13 @@ class OrientedKernelPCA(
             raise ValueError(f"`pairs` needs a partner for each row; got {left.shape[0]} and {right.shape[0]} rows.")
         return left, right
 
-    def _checked(self, rows: Rows, X: Array) -> Array:
-        """Rows given with X: validated, and of its array library."""
+    def _checked(self, rows: Rows, X: Rows) -> Rows:
+        """Rows given with X: validated, and of its array library; with lazy X they may be lazy, too."""
+        if is_lazy(X) and is_lazy(rows):
+            return check_lazy_points(self, rows, reset=False, min_samples=1)
         rows = check_points(self, rows, reset=False)
+        if is_lazy(X):
+            return rows
         check_same_device(self, rows, X)
         return rows
 
