@@ -269,7 +269,7 @@ class OrientedKernelPCA(
         self, X: Rows, y: Targets, sample_weight: Targets, noise_samples: Rows, pairs: Any
     ) -> tuple[Rows, np.ndarray | None, Noise]:
         """The same for rows that stay where they are, also those of weight zero."""
-        inputs = landmark_inputs(self, X, y, sample_weight, centered=False)
+        inputs = landmark_inputs(self, X, y, sample_weight, about_mean=False)
         self.kernel_, X, weights = inputs.kernel, inputs.X, inputs.weights
         are_partners = pairs is not None and not _are_two(pairs)
         return X, weights, self._noise(X, noise_samples, pairs, weights if are_partners else None)
