@@ -219,6 +219,13 @@ def concat_rows(*arrays: Array) -> Array:
     return array_namespace(*arrays).concat(arrays, axis=0)
 
 
+def concat_columns(*arrays: Array) -> Array:
+    """Arrays with equally many rows, dense or sparse, side by side."""
+    if any(is_sparse(array) for array in arrays):
+        return sparse.hstack(arrays, format="csr")
+    return array_namespace(*arrays).concat(arrays, axis=1)
+
+
 def take_rows(array: Rows, indices: Array) -> Array:
     """The rows with the given NumPy indices; those of a Dask array come into memory."""
     if is_dask(array):

@@ -11,7 +11,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions, validate_parameter_constraints
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_array, column_or_1d, validate_data
 from sklearn.utils.validation import _num_samples as count_rows
@@ -41,6 +41,7 @@ from preimage._warnings import unwarned
 __all__ = [
     "Interval",
     "Options",
+    "RealNotInt",
     "StrOptions",
     "all_rows",
     "blocks_of",

@@ -176,6 +176,8 @@ REDUCERS = st.sampled_from(
         "=SelectL1(adaptive=False)",
         "=Refine(Select())",
         "=Distill(penalty=0.0)",
+        "=Construct(widths='free')",
+        "=Distill(widths='free')",
     ]
 )
 INVARIANCES = st.sampled_from(
@@ -218,7 +220,7 @@ PARAMETERS = {
     "init": st.sampled_from(["k-means++", "random"]),
     "n_init": st.sampled_from([1, 2]),
     "n_clusters": st.sampled_from([1, 2, 3, 8]),
-    "n_points": st.sampled_from([None, 1, 2, 5, 50]),
+    "n_points": st.sampled_from([None, 1, 2, 5, 50, 0.01, 0.5, 1.0]),
     "method": None,
     "guard": st.sampled_from(["auto", None]),
     "encoding": None,

@@ -13,7 +13,7 @@ from preimage._arrays import array_namespace, concat_rows, epsilon, from_numpy, 
 from preimage._typing import Array
 from preimage._warnings import unwarned
 from preimage.feature_space._gram import Gram
-from preimage.kernels import Kernel, ProfileKernel
+from preimage.kernels import FreeWidthGaussian, Kernel, ProfileKernel
 
 # Points are prepared once (squared norms, a shifted copy) and kept for the next call where a call has at most so many
 # kernel values, and the copy takes at most so many bytes. Preparing takes as long as the values of a few hundred
@@ -76,6 +76,11 @@ class Expansion:
             np.add.at(coefficients[:, column : column + k], numbers[row : row + n], to_numpy(expansion.coefficients))
             row, column = row + n, column + k
         return cls(first.kernel, take_rows(points, kept), from_numpy(coefficients, first.coefficients))
+
+    @property
+    def inputs(self) -> Array:
+        """The points without columns of their own, such as widths: as rows of data; shape (n, d)."""
+        return self.kernel.inputs_of_points(self.points)
 
     def __len__(self) -> int:
         return self.coefficients.shape[1]
@@ -188,7 +193,8 @@ class Expansion:
         if not (isinstance(Z, np.ndarray) and isinstance(self.points, np.ndarray)):
             return False
         few = Z.shape[0] <= FEW_QUERIES and Z.shape[0] * self.points.shape[0] <= FEW_VALUES
-        return few and self.points.nbytes <= SMALL_COPY and isinstance(self.kernel, ProfileKernel)
+        is_prepared = isinstance(self.kernel, (ProfileKernel, FreeWidthGaussian))
+        return few and self.points.nbytes <= SMALL_COPY and is_prepared
 
     @cached_property
     def _values(self) -> Callable[[Array], Array]:

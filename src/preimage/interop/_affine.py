@@ -9,11 +9,11 @@ from sklearn.decomposition import PCA, IncrementalPCA, TruncatedSVD
 from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from preimage._arrays import is_sparse, to_dense, to_numpy
+from preimage._arrays import concat_columns, is_sparse, to_dense, to_numpy
 from preimage._typing import Array
 from preimage._warnings import unwarned
 from preimage.feature_space import Expansion
-from preimage.kernels import Kernel, ProfileKernel, ScaledInputs, ShiftedInputs
+from preimage.kernels import FreeWidthGaussian, Kernel, ProfileKernel, ScaledInputs, ShiftedInputs
 from preimage.machines import KernelMachine
 
 
@@ -109,14 +109,16 @@ def on_unscaled_inputs(machine: KernelMachine, scaler: Any) -> KernelMachine | N
     center = -affine.shift / scale
     kernel: Kernel = ScaledInputs(expansion.kernel, squared)
     # A kernel of distances does not change when both arguments are shifted.
-    if np.any(center) and not (isinstance(expansion.kernel, ProfileKernel) and expansion.kernel.is_radial):
+    if np.any(center) and not _is_of_distances(expansion.kernel):
         kernel = ShiftedInputs(kernel, center)
-    points = expansion.points
+    points = expansion.inputs
     # Without a shift zeros stay zeros, and sparse points stay sparse.
     if is_sparse(points) and not np.any(center):
         points = points.multiply(1 / scale).tocsr()
     else:
         points = to_numpy(to_dense(points)) / scale + center
+    if expansion.kernel.own_columns:  # which scalers leave as they are
+        points = concat_columns(points, to_numpy(to_dense(expansion.points[:, points.shape[1] :])))
     return KernelMachine(
         Expansion(kernel, points, expansion.coefficients),
         machine.intercept,
@@ -125,6 +127,10 @@ def on_unscaled_inputs(machine: KernelMachine, scaler: Any) -> KernelMachine | N
         getattr(scaler, "feature_names_in_", None),
         machine.weights,
     )
+
+
+def _is_of_distances(kernel: Kernel) -> bool:
+    return isinstance(kernel, FreeWidthGaussian) or (isinstance(kernel, ProfileKernel) and kernel.is_radial)
 
 
 def _scaling(scaler: Any, center: Array | None, scale: Array | None) -> AffineMap:

@@ -19,6 +19,7 @@ from preimage.kernels._combinations import (
     Sum,
 )
 from preimage.kernels._dot_product import Exponential, Linear, Polynomial, Sigmoid
+from preimage.kernels._free_width import FreeWidthGaussian, free_widths, gammas_of
 from preimage.kernels._kernel import DataParameter, KeptRows, Kernel, Width
 from preimage.kernels._names import as_kernel
 from preimage.kernels._pairwise import (
@@ -52,6 +53,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "Exponential",
+    "FreeWidthGaussian",
     "Gaussian",
     "InnerProduct",
     "InverseMultiquadric",

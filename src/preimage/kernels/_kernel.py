@@ -91,6 +91,10 @@ class Kernel(BaseEstimator, ABC):
     #: integers, which must not be converted to floating numbers, averaged or moved (`Precomputed`).
     points_are_row_numbers = False
 
+    #: Columns that points of fitted models may have after those of the inputs: parameters of the point itself, such as
+    #: its width (`FreeWidthGaussian`). Rows without them are inputs.
+    own_columns: Any = 0
+
     #: Whether `block_writer` needs no memory of the size of a block.
     writes_in_place: Any = False
 
@@ -153,7 +157,7 @@ class Kernel(BaseEstimator, ABC):
         """The matrix of values k(xᵢ, yⱼ), shape (n, m); Y is X when left out."""
         X = as_points(X)
         Y = X if Y is None else as_points(Y)
-        if X.ndim != 2 or Y.ndim != 2 or X.shape[1] != Y.shape[1]:
+        if X.ndim != 2 or Y.ndim != 2 or abs(X.shape[1] - Y.shape[1]) > self.own_columns:
             raise ValueError(
                 f"A kernel compares rows of two 2D arrays with as many columns; got shapes {tuple(X.shape)} and "
                 f"{tuple(Y.shape)}."
@@ -234,6 +238,10 @@ class Kernel(BaseEstimator, ABC):
     def inputs(self, X: Array) -> Array:
         """What the kernel stores of fitted inputs X; precomputed kernels keep row numbers, others X itself."""
         return X
+
+    def inputs_of_points(self, points: Array) -> Array:
+        """Points of a fitted model as rows of data, without columns of their own."""
+        return points[:, : points.shape[1] - self.own_columns] if self.own_columns else points
 
     def known_values(self, X: Array, Y: Array) -> Array | None:
         """The matrix k(X, Y) where the kernel has it already, else None."""
@@ -337,6 +345,10 @@ class OfOneKernel(Kernel):
     @property
     def has_gradient(self) -> bool:
         return self.kernel.has_gradient
+
+    @property
+    def own_columns(self) -> int:
+        return self.kernel.own_columns
 
     @property
     def pairwise(self) -> Any:

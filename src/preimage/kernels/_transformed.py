@@ -5,7 +5,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from preimage._arrays import array_namespace, from_numpy, is_sparse, itemsize, to_dense, to_device_of, to_numpy
+from preimage._arrays import (
+    array_namespace,
+    concat_columns,
+    from_numpy,
+    is_sparse,
+    itemsize,
+    to_dense,
+    to_device_of,
+    to_numpy,
+)
 from preimage._memory import work_memory
 from preimage._rows import cut, map_rows
 from preimage._typing import Array, Block, Evaluator, Rows
@@ -23,20 +32,38 @@ class _TransformedInputs(OfOneKernel):
     is_bound_to_columns = True
 
     def blocks(self, X: Array, Y: Array) -> Block:
-        left = self._map(X)
-        return self.kernel.blocks(left, left if Y is X else self._map(Y))
+        left = self.mapped(X)
+        return self.kernel.blocks(left, left if Y is X else self.mapped(Y))
 
     def diagonal(self, X: Array) -> Array:
-        return self.kernel.diagonal(self._map(X))
+        return self.kernel.diagonal(self.mapped(X))
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
-        return self._pull_back(self.kernel.gradient(self._map(Z), self._map(X), weights))
+        return self._pulled_back(self.kernel.gradient(self.mapped(Z), self.mapped(X), weights), Z)
 
     def diagonal_gradient(self, Z: Array) -> Array:
-        return self._pull_back(self.kernel.diagonal_gradient(self._map(Z)))
+        return self._pulled_back(self.kernel.diagonal_gradient(self.mapped(Z)), Z)
 
     def inputs_of_parts(self, X: Array) -> Array:
-        return self._map(X)
+        return self.mapped(X)
+
+    def mapped(self, X: Array) -> Array:
+        """What the kernel inside is given for X: Ax, and the columns of points that are no inputs as they are."""
+        n = X.shape[1] - self._own_columns_of(X)
+        return self._map(X) if n == X.shape[1] else concat_columns(self._map(X[:, :n]), X[:, n:])
+
+    def _pulled_back(self, gradients: Array, Z: Array) -> Array:
+        n = gradients.shape[1] - self._own_columns_of(Z)
+        if n == gradients.shape[1]:
+            return self._pull_back(gradients)
+        return concat_columns(self._pull_back(gradients[:, :n]), gradients[:, n:])
+
+    def _own_columns_of(self, X: Array) -> int:
+        return self.own_columns if self.own_columns and X.shape[1] == self._n_columns() + self.own_columns else 0
+
+    @abstractmethod
+    def _n_columns(self) -> int:
+        """Columns of inputs."""
 
     @abstractmethod
     def _map(self, X: Array) -> Array:
@@ -78,6 +105,9 @@ class ScaledInputs(_TransformedInputs):
     def _pull_back(self, gradients: Array) -> Array:
         return gradients * self._roots(gradients)
 
+    def _n_columns(self) -> int:
+        return len(self.weights)
+
     def _roots(self, like: Array) -> Array:
         weights = np.asarray(self.weights, dtype=float)
         if weights.ndim != 1 or not np.all(weights >= 0):
@@ -118,6 +148,9 @@ class MappedInputs(_TransformedInputs):
     def _pull_back(self, gradients: Array) -> Array:
         return gradients @ from_numpy(self.matrix, gradients)
 
+    def _n_columns(self) -> int:
+        return int(np.shape(self.matrix)[1])
+
 
 class ShiftedInputs(_TransformedInputs):
     """k(x − c, y − c): inner products about a point of the data instead of zero.
@@ -152,6 +185,9 @@ class ShiftedInputs(_TransformedInputs):
 
     def _pull_back(self, gradients: Array) -> Array:
         return gradients
+
+    def _n_columns(self) -> int:
+        return len(self.origin)
 
     def unshifted(self) -> tuple[Kernel, Array | None]:
         kernel, origin = self.kernel.unshifted()

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
@@ -74,7 +76,7 @@ class _Candidate:
 def compress_machine(
     machine: KernelMachine,
     reducer: Reducer,
-    n_points: int | None,
+    n_points: int | float | None,
     *,
     X: Array | None = None,
     y: Targets | None = None,
@@ -88,8 +90,8 @@ def compress_machine(
     ----------
     machine : KernelMachine
     reducer : Reducer
-    n_points : int or None
-        None lets `tolerance` decide.
+    n_points : int, float or None
+        A number of points, or a fraction of those that the machine has; None lets `tolerance` decide.
     X : array of shape (n, d), optional
         Inputs where function values should agree, and on which machines are scored.
     y : array of shape (n,), optional
@@ -97,7 +99,8 @@ def compress_machine(
     tolerance : float, default=0.0
         With X, how much the score may drop; without, the largest relative error in feature space.
     shared : bool, default=True
-        Whether all functions share all points; otherwise each is reduced alone, to `n_points` of its own.
+        Whether all functions share all points; otherwise each is reduced alone, to `n_points` of its own, or to that
+        fraction of the points that it has.
     rng : numpy.random.Generator, optional
 
     Returns
@@ -109,6 +112,8 @@ def compress_machine(
     merged = machine.expansion.merged()
     whole = _Candidate(machine.with_expansion(merged), Reduction(merged, reason=Reason.ALL_POINTS_KEPT))
     size = merged.points.shape[0]
+    if n_points is not None and shared:
+        n_points = _count(n_points, size)
     if n_points is not None and shared and n_points >= size:
         # As many points as there are: the machine itself, where a search for better points could only lose digits.
         return judge.compared(whole, size)
@@ -118,7 +123,7 @@ def compress_machine(
         with stage("Finding points", 1) as advance:
             found = make(n_points)
             advance()
-        if n_points >= size and not judge.is_exact(found.machine):
+        if _count(n_points, size) >= size and not judge.is_exact(found.machine):
             found = whole
     else:
         is_nested = shared and isinstance(reducer, NestedReducer)
@@ -146,7 +151,7 @@ def _reductions(
     shared: bool,
     rng: np.random.Generator | None,
     nested: bool,
-) -> Callable[[int], Reduction]:
+) -> Callable[[Any], Reduction]:
     """Reductions of the weighted functions of a machine to any number of points."""
     target = _weighted(machine)
     if not shared:
@@ -170,11 +175,11 @@ class _Prefixes:
 
 
 def _reduced_alone(
-    target: Expansion, reducer: Reducer, n_points: int, X: Array | None, rng: np.random.Generator | None
+    target: Expansion, reducer: Reducer, n_points: int | float, X: Array | None, rng: np.random.Generator | None
 ) -> Reduction:
-    """Every function reduced to points of its own, and all of them on one list of points."""
-    parts = [target[j].prune() for j in range(len(target))]
-    alone = [reducer.reduce(part, n_points, X=X, rng=rng) for part in parts]
+    """Every function reduced to a number, or a fraction, of points of its own; all of them on one list of points."""
+    parts = [target[j].prune().merged() for j in range(len(target))]
+    alone = [reducer.reduce(part, _count(n_points, part.points.shape[0]), X=X, rng=rng) for part in parts]
     failed = [result for result in alone if not result.converged]
     xp = array_namespace(target.coefficients)
     return Reduction(
@@ -183,6 +188,11 @@ def _reduced_alone(
         not failed,
         (failed or alone)[0].reason,
     )
+
+
+def _count(n_points: int | float, size: int) -> int:
+    """A number of points, or that fraction of `size`, at least one."""
+    return int(n_points) if isinstance(n_points, Integral) else max(1, int(n_points * size))
 
 
 def _candidate(machine: KernelMachine, reduction: Reduction, X: Array | None, y: Targets | None) -> _Candidate:

@@ -187,7 +187,8 @@ def _check_machine(machine: KernelMachine) -> None:
     if machine.expansion.kernel.points_are_row_numbers:
         _require(points.max() < d, f"numbers of points below {d}; got {points.max()}")
     else:
-        _require(points.shape[1] == d, f"points of {d} columns; got {_describe(points)}")
+        columns = d + machine.expansion.kernel.own_columns
+        _require(points.shape[1] == columns, f"points of {columns} columns; got {_describe(points)}")
 
 
 def _check_compression(compression: Compression) -> None:

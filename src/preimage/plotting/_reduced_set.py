@@ -79,7 +79,7 @@ class ReducedSetDisplay:
         output: Any = machine.output
         if output.kind == "transformer":
             coefficients = coefficients[:, : output.n_components]
-        images = as_images("ReducedSetDisplay", "points_", machine.expansion.points, image_shape)
+        images = as_images("ReducedSetDisplay", "points_", machine.expansion.inputs, image_shape)
         weights = np.sqrt(np.sum(coefficients**2, axis=1))
         order = np.argsort(-weights, kind="stable")[:n_images]
         titles = _titles(machine.output, coefficients)

@@ -23,6 +23,7 @@ from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Polynomial
 from preimage.reduced_sets._reducer import NestedReducer, held_gram
+from preimage.reduced_sets._widths import WIDTHS
 from preimage.solvers import Box, QuasiNewton, minimize_rows
 from preimage.solvers._descent import SameFunction, spread
 
@@ -60,6 +61,11 @@ class Construct(NestedReducer):
         A search stops when a step is shorter than `tol` times the spread of the points; `Refine` polishes.
     max_iter : int, default=50
         Largest number of steps of a search.
+    widths : {"fixed", "free"}, default="fixed"
+        Whether each point gets a Gaussian of its own width, which [1]_ suggests in section VII: searches run over
+        points and widths, in the feature space of the Gaussian kernel of the target (`FreeWidthGaussian`). One wide
+        Gaussian may stand for many narrow ones. The more columns there are, the less widths differ: the norm of a
+        Gaussian of another width grows with the power d/2 of its relation to that of the kernel.
 
     References
     ----------
@@ -83,12 +89,14 @@ class Construct(NestedReducer):
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "widths": WIDTHS,
     }
 
-    def __init__(self, n_starts: int = 2, tol: float = 1e-2, max_iter: int = 50) -> None:
+    def __init__(self, n_starts: int = 2, tol: float = 1e-2, max_iter: int = 50, widths: str = "fixed") -> None:
         self.n_starts = n_starts
         self.tol = tol
         self.max_iter = max_iter
+        self.widths = widths
 
     def order(self, target: Expansion, n_points: int) -> Array:
         check_parameters(self)

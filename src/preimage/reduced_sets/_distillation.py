@@ -15,6 +15,7 @@ from preimage._validation import Interval, check_parameters
 from preimage.feature_space import Expansion, Gram
 from preimage.reduced_sets._construction import Construct
 from preimage.reduced_sets._reducer import Reducer, Reduction, check_n_points, finite_reduction, solve_ridge
+from preimage.reduced_sets._widths import WIDTHS, with_own_columns
 from preimage.solvers._gradient import minimize_set
 
 # Ridge of the least squares problem, relative to its mean diagonal: points may coincide. Normal equations have squared
@@ -58,6 +59,8 @@ class Distill(Reducer):
         Steps of L-BFGS.
     tol : float, default=1e-5
         Stop when a step is shorter than this fraction of the size of the set of points.
+    widths : {"fixed", "free"}, default="fixed"
+        Whether each point gets a Gaussian of its own width, as in `Construct`.
 
     References
     ----------
@@ -85,6 +88,7 @@ class Distill(Reducer):
         "max_samples": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "widths": WIDTHS,
     }
 
     def __init__(
@@ -94,12 +98,14 @@ class Distill(Reducer):
         max_samples: int | None = 20_000,
         max_iter: int = 120,
         tol: float = 1e-5,
+        widths: str = "fixed",
     ) -> None:
         self.start = start
         self.penalty = penalty
         self.max_samples = max_samples
         self.max_iter = max_iter
         self.tol = tol
+        self.widths = widths
 
     @finite_reduction
     def reduce(
@@ -108,12 +114,15 @@ class Distill(Reducer):
         check_parameters(self)
         check_n_points(n_points)
         target.kernel.require_gradient("Distill")
-        target = target.merged()
-        X = as_points(target.points) if X is None else to_device_of(X, target.coefficients)
+        given = target.merged()
+        target = self._prepared(given)
+        X = as_points(given.inputs) if X is None else to_device_of(X, target.coefficients)
         if self.max_samples is not None and X.shape[0] > self.max_samples:
             rng = np.random.default_rng(0) if rng is None else rng
             X = take_rows(X, np.sort(rng.choice(X.shape[0], self.max_samples, replace=False)))
-        first = self._first_points(target, min(n_points, target.points.shape[0]), X, rng)
+        first = self._first_points(given, min(n_points, target.points.shape[0]), X, rng)
+        if first.shape[1] < target.points.shape[1]:
+            first = with_own_columns(target.kernel, first)
         loss = _FunctionLoss(target, X, self.penalty)
         with at_most(max(1, min(X.shape[0] * first.shape[0] // VALUES_PER_THREAD, MOST_THREADS))):
             points, converged, reason, steps = minimize_set(
@@ -126,7 +135,7 @@ class Distill(Reducer):
         if self.start is not None:
             return self.start.reduce(target, n_points, X=X, rng=rng).expansion.points
         if target.kernel.is_positive_semidefinite:
-            return Construct(n_starts=1, tol=1e-2).reduce(target, n_points).expansion.points
+            return Construct(n_starts=1, tol=1e-2, widths=self.widths).reduce(target, n_points).expansion.points
         xp = array_namespace(target.coefficients)
         sizes = to_numpy(xp.sum(target.coefficients**2, axis=1))
         return take_rows(target.points, np.argsort(-sizes, kind="stable")[:n_points])

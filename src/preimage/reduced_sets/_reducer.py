@@ -19,6 +19,7 @@ from preimage._memory import memory_budget
 from preimage._typing import Array
 from preimage.feature_space import Expansion, Gram, GrowingSpan
 from preimage.kernels import Kernel
+from preimage.reduced_sets._widths import comparable, with_free_widths
 from preimage.solvers import Reason
 
 # Smallest pivot, relative to the largest, at which a Cholesky factor still gives half of all digits (the square root of
@@ -80,6 +81,7 @@ def _is_well_conditioned(K: np.ndarray) -> bool:
 
 def squared_error(target: Expansion, reduced: Expansion) -> float:
     """Σ_c ‖Ψ_c − Ψ′_c‖²  (R1)."""
+    target = comparable(target, reduced)
     xp = array_namespace(target.coefficients)
     cross = xp.sum(reduced.coefficients * target(reduced.points))
     return max(0.0, float(xp.sum(target.squared_norms()) - 2 * cross + xp.sum(reduced.squared_norms())))
@@ -168,6 +170,9 @@ class Reducer(BaseEstimator, ABC):
 
     _parameter_constraints: dict = {}
 
+    #: "free" where points get widths of their own.
+    widths: str = "fixed"
+
     @abstractmethod
     def reduce(
         self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
@@ -188,6 +193,10 @@ class Reducer(BaseEstimator, ABC):
         Reduction
         """
 
+    def _prepared(self, target: Expansion) -> Expansion:
+        """The target with points whose widths may change, where these are free; otherwise the target itself."""
+        return with_free_widths(target, type(self).__name__) if self.widths == "free" else target
+
 
 def check_n_points(n_points: int) -> None:
     """Refuse numbers of points to which nothing can be reduced."""
@@ -207,7 +216,7 @@ class NestedReducer(Reducer):
         self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
     ) -> Reduction:
         check_n_points(n_points)
-        target = target.merged()
+        target = self._prepared(target.merged())
         m = target.points.shape[0]
         reduced = project(target, _some(self.order(target, min(n_points, m)), target)[: min(n_points, m), :])
         if n_points >= m and relative_error(target, reduced) > rank_tolerance(m, reduced.coefficients.dtype):
@@ -222,7 +231,7 @@ class NestedReducer(Reducer):
         ReductionPath
         """
         check_n_points(n_points)
-        target = target.merged()
+        target = self._prepared(target.merged())
         n_points = min(n_points, target.points.shape[0])
         return ReductionPath(target, _some(self.order(target, n_points), target)[:n_points, :])
 

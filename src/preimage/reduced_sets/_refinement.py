@@ -19,6 +19,7 @@ from preimage.reduced_sets._reducer import (
     solve_ridge,
     squared_error,
 )
+from preimage.reduced_sets._widths import WIDTHS, comparable
 from preimage.solvers import Reason
 from preimage.solvers._gradient import minimize_set
 
@@ -42,6 +43,8 @@ class Refine(Reducer):
         Steps of L-BFGS.
     tol : float, default=1e-5
         Stop when a step is shorter than this fraction of the size of the set of points.
+    widths : {"fixed", "free"}, default="fixed"
+        Whether each point gets a Gaussian of its own width, as in `Construct`.
 
     Examples
     --------
@@ -60,12 +63,16 @@ class Refine(Reducer):
         "start": [Reducer, None],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "widths": WIDTHS,
     }
 
-    def __init__(self, start: Reducer | None = None, max_iter: int = 150, tol: float = 1e-5) -> None:
+    def __init__(
+        self, start: Reducer | None = None, max_iter: int = 150, tol: float = 1e-5, widths: str = "fixed"
+    ) -> None:
         self.start = start
         self.max_iter = max_iter
         self.tol = tol
+        self.widths = widths
 
     @finite_reduction
     def reduce(
@@ -74,13 +81,13 @@ class Refine(Reducer):
         check_parameters(self)
         check_n_points(n_points)
         target.kernel.require_gradient("Refine")
-        target = target.merged()
-        first = (self.start or Construct()).reduce(target, n_points, X=X, rng=rng).expansion
+        merged = target.merged()
+        start, target = self.start or Construct(widths=self.widths), self._prepared(merged)
+        first = comparable(start.reduce(merged, n_points, X=X, rng=rng).expansion, target)
         error = _ProjectionError(target)
-        start = as_points(to_dense(first.points))
         with small_matrices():
             points, converged, reason, steps = minimize_set(
-                error, start, target.kernel, tol=self.tol, max_iter=self.max_iter
+                error, as_points(to_dense(first.points)), target.kernel, tol=self.tol, max_iter=self.max_iter
             )
         refined = project(target, points)
         if squared_error(target, refined) > squared_error(target, first):

@@ -141,7 +141,7 @@ class ConformalMap(TargetSolver):
     @about_origin
     def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
         check_parameters(self)
-        points = to_dense(target.points)
+        points = to_dense(target.inputs)
         Z = target.coefficients.T @ points
         if self.penalty:
             gram = Gram(target.kernel, target.points)

@@ -257,5 +257,5 @@ class Gradient(DescentSolver):
             )
         problem = NearestImage.of(targets, start, anchor, self.penalty)
         box = Box.of_inputs(self.lower, self.upper, targets.kernel, problem.start)
-        rule = QuasiNewton(spread(targets.points), self.tol, self.memory)
+        rule = QuasiNewton(spread(targets.inputs), self.tol, self.memory)
         return problem.kept_near(problem.solve(rule, box, self.max_iter), rule, box, self.max_iter)

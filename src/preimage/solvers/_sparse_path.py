@@ -134,7 +134,7 @@ class SparsePath(DescentSolver):
     def _descend(self, targets: Targets, start: Array | None, anchor: Array | None) -> PreimageResult:
         check_parameters(self)
         model, norms = distance_model(targets.kernel, targets.points), targets.squared_norms()
-        scales = self._scales(targets.points, norms)
+        scales = self._scales(targets.inputs, norms)
 
         def solve(rows: slice) -> PreimageResult:
             begin = self._begin(model, targets.coefficients(rows), scales)
@@ -156,7 +156,7 @@ class SparsePath(DescentSolver):
         """
         check_parameters(self)
         targets = GivenTargets(target)
-        scales = self._scales(target.points, target.coefficients)
+        scales = self._scales(target.inputs, target.coefficients)
         model = distance_model(target.kernel, target.points)
         begin = self._begin(model, targets.coefficients(slice(0, len(target))), scales)
         penalties, points, settled = map(list, zip(*self._steps(begin), strict=True))

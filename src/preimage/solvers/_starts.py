@@ -30,20 +30,22 @@ def ranked_in_subspace(subspace: Subspace, Y: Array, count: int) -> np.ndarray:
 
 def nearest_points(target: Expansion) -> Array:
     """For each vector of `target`, the one of its points with the smallest ρ."""
-    return to_dense(take_rows(target.points, ranked_points(target, 1)[:, 0]))
+    return to_dense(take_rows(target.inputs, ranked_points(target, 1)[:, 0]))
 
 
 def ranked_points(target: Expansion, count: int) -> np.ndarray:
     """Numbers of the `count` points of `target` with the smallest ρ, for each vector, (q, count)."""
-    values = Gram(target.kernel, target.points) @ target.coefficients  # ψ at all points, (n, q)
-    diagonal = target.kernel.diagonal(target.points)
+    inputs = target.inputs
+    gram = Gram(target.kernel, inputs, None if inputs is target.points else target.points)
+    values = gram @ target.coefficients  # ψ at all points, (n, q)
+    diagonal = target.kernel.diagonal(inputs)
     return _smallest(lambda rows: diagonal[None, :] - 2 * rows, values.T, diagonal.shape[0], count)
 
 
 def mean_of_neighbors(target: Expansion, count: int) -> Array:
     """For each vector of `target`, the mean of its `count` nearest points in feature space."""
     ranked = ranked_points(target, min(count, target.points.shape[0]))
-    points = to_dense(target.points)
+    points = to_dense(target.inputs)
     total = take_rows(points, ranked[:, 0])
     for j in range(1, ranked.shape[1]):
         total = total + take_rows(points, ranked[:, j])
@@ -66,4 +68,4 @@ def _smallest(function: Callable[[Array], Array], rows: Array, n_columns: int, c
 
 def random_points(target: Expansion, rng: np.random.Generator) -> Array:
     """A random point of `target` for each of its vectors."""
-    return to_dense(take_rows(target.points, rng.integers(target.points.shape[0], size=len(target))))
+    return to_dense(take_rows(target.inputs, rng.integers(target.points.shape[0], size=len(target))))

@@ -24,6 +24,11 @@ class Targets(ABC):
     kernel: Kernel
     points: Array
 
+    @property
+    def inputs(self) -> Array:
+        """The points as rows of data, shape (n, d)."""
+        return self.kernel.inputs_of_points(self.points)
+
     @abstractmethod
     def coefficients(self, rows: slice) -> Array:
         """The coefficients w of some of the vectors, one contiguous row each: every step of a descent reads them."""

@@ -26,7 +26,7 @@ _CLASSES: dict[str, type[Compressed]] = {
 
 def compress(
     estimator: BaseEstimator,
-    n_points: int | None = None,
+    n_points: int | float | None = None,
     *,
     X: Rows | None = None,
     y: Targets | None = None,
@@ -53,8 +53,9 @@ def compress(
         kernel PCA or another kernel map that feeds a linear machine (LinearSVC, LogisticRegression, Ridge, ...) becomes
         one machine together with it and the scalers between them. Before a machine that is not linear it stays as it
         is, with all of its points, and `work_ratio_` counts them.
-    n_points : int or None, default=None
-        Points to keep. None finds the smallest number whose score on X (and y) drops by at most `tolerance`.
+    n_points : int, float or None, default=None
+        Points to keep: a number, or a fraction in (0, 1] of those that the original has. None finds the smallest number
+        whose score on X (and y) drops by at most `tolerance`.
     X : array of shape (n, d), optional
         Data of the kind that will be predicted; training data are suitable, and labels are not needed. With them,
         `method` "auto" fits function values on these data, and thresholds are set again.
@@ -62,12 +63,14 @@ def compress(
         Labels of X. Without them, scores are agreement with the original.
     method : str or Reducer, default="auto"
         "distill" (function values on X), "refine" and "construct" (new points, feature-space norm), "select" and
-        "select_l1" (a subset of the points; works with every kernel), or a reducer with its parameters.
+        "select_l1" (a subset of the points; works with every kernel), or a reducer with its parameters:
+        ``Distill(widths="free")`` gives each point a Gaussian of its own width.
     tolerance : float or None, default=None
         With X: how much the score may drop, 0.005 by default; 95 % of the decisions must stay in every class, on
         average. Without X: the largest relative error in feature space.
     shared : bool, default=True
-        Whether all functions (classes, pairs, outputs) share all points; otherwise each has `n_points` of its own.
+        Whether all functions (classes, pairs, outputs) share all points; otherwise each has `n_points` of its own: the
+        same number, or the same fraction of those that it has.
     dtype : {"float32", "float64"} or None, default=None
         Precision of the result.
     verbose : bool, default=False

@@ -32,6 +32,7 @@ from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
+    RealNotInt,
     StrOptions,
     all_rows,
     check_coordinates,
@@ -49,7 +50,7 @@ from preimage.estimators._preimages import points_of
 from preimage.estimators.compressed._precision import in_final_precision
 from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
-from preimage.kernels import Precomputed
+from preimage.kernels import Precomputed, gammas_of
 from preimage.machines import Compression, KernelMachine, compress_machine
 from preimage.persistence import Saved
 from preimage.reduced_sets import REDUCER_NAMES, Reducer, as_reducer
@@ -73,7 +74,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
 
     _parameter_constraints = {
         "estimator": [BaseEstimator, None],
-        "n_points": [Interval(Integral, 1, None, closed="left"), None],
+        "n_points": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 1, closed="right"), None],
         "method": [StrOptions(set(REDUCER_NAMES)), Reducer],
         "tolerance": [Interval(Real, 0, None, closed="left"), None],
         "shared": ["boolean"],
@@ -85,7 +86,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
-        n_points: int | None = None,
+        n_points: int | float | None = None,
         *,
         method: str | Reducer = "auto",
         tolerance: float | None = None,
@@ -156,11 +157,22 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
     @property
     def points_(self) -> Array:
         """The points of the machine, shape (n_points_, n_features_in_)."""
-        return self.expansion_.points
+        return self.expansion_.inputs
 
     @property
     def n_points_(self) -> int:
         return self.points_.shape[0]
+
+    @property
+    def gammas_(self) -> Array:
+        """γ of every point of a machine whose Gaussians have widths of their own, shape (n_points_,)."""
+        expansion = self.expansion_
+        if not expansion.kernel.own_columns:
+            raise AttributeError(
+                f"All points of this machine share the kernel {expansion.kernel!r}. Points get widths of their own "
+                "with method=Distill(widths='free'), Construct or Refine likewise."
+            )
+        return gammas_of(expansion.kernel, expansion.points)
 
     @property
     def intercept_(self) -> Array:
@@ -276,7 +288,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
             return None if self.dtype is None else check_points(self, unscaled, reset=True)
         if X is not None or small.expansion.kernel.points_are_row_numbers:
             return X
-        return original.expansion.points
+        return original.expansion.inputs
 
     def _adopt(self, compression: Compression) -> None:
         self.compression_ = compression
@@ -343,14 +355,16 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     ----------
     estimator : estimator or None, default=None
         The original, unfitted; None is ``SVC()``.
-    n_points : int or None, default=None
-        Points to keep; None finds the smallest number whose score drops by at most `tolerance`.
+    n_points : int, float or None, default=None
+        Points to keep: a number, or a fraction in (0, 1] of those that the original has; None finds the smallest number
+        whose score drops by at most `tolerance`.
     method : str or Reducer, default="auto"
         "distill", "refine", "construct", "select", "select_l1", or a reducer of `preimage.reduced_sets`.
     tolerance : float or None, default=None
         Drop of the score that is accepted when `n_points` is None; None is 0.005.
     shared : bool, default=True
-        Whether all functions of the machine share all points; otherwise each has `n_points` of its own.
+        Whether all functions of the machine share all points; otherwise each has `n_points` of its own, or that
+        fraction of its own.
     dtype : {"float32", "float64"} or None, default=None
         Precision of the result; None keeps that of the original.
     verbose : bool, default=False
@@ -374,6 +388,8 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         Of the reduction.
     classes_, n_features_in_, feature_names_in_, points_, expansion_, intercept_
         As in scikit-learn, and the machine itself.
+    gammas_ : array of shape (n_points_,)
+        Of the Gaussian of each point, for machines of several widths: ``method=Distill(widths="free")``.
 
     Examples
     --------
@@ -514,7 +530,7 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     def __init__(
         self,
         estimator: BaseEstimator | None = None,
-        n_points: int | None = None,
+        n_points: int | float | None = None,
         *,
         method: str | Reducer = "auto",
         tolerance: float | None = None,

@@ -124,7 +124,7 @@ class _Parts:
     @classmethod
     def of(cls, model: Any) -> "_Parts":
         if isinstance(model, Expansion):
-            k, d = len(model), model.points.shape[1]
+            k, d = len(model), model.inputs.shape[1]
             return cls(model, [], KernelMachine(model, np.zeros(k), Regression(k, flat=False), d), d)
         if isinstance(model, KernelMachine):
             return cls(model, [], model, model.n_features_in)

@@ -10,6 +10,8 @@ from preimage._arrays import integer_power, to_dense, to_numpy
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop.onnx._graph import Graph, Tensor, Traced
 from preimage.kernels import (
+    FreeWidthGaussian,
+    Gaussian,
     InnerProduct,
     Iterated,
     Kernel,
@@ -108,7 +110,7 @@ def _before(transform: Diagonal) -> Rule:
     """A kernel of transformed inputs."""
     return (
         lambda graph, kernel, X, points: kernel_values(
-            graph, kernel.kernel, transform(graph, kernel, X), kernel._map(points)
+            graph, kernel.kernel, transform(graph, kernel, X), kernel.mapped(points)
         ),
         lambda graph, kernel, X: kernel_diagonal(graph, kernel.kernel, transform(graph, kernel, X)),
     )
@@ -166,6 +168,17 @@ def _reference(kernel: Iterated) -> np.ndarray:
     return np.asarray(to_numpy(to_dense(kernel.reference)), dtype=np.float64)
 
 
+def _free_width_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
+    gammas = kernel.gammas(points)
+    # The narrowest of the Gaussians decides how accurate distances must be.
+    s = quantity_values(graph, Gaussian(float(np.max(gammas))), X, points[:, : kernel.n_features])
+    return graph.add("Exp", graph.add("Mul", s, -gammas[None, :]))
+
+
+def _free_width_diagonal(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
+    return kernel_diagonal(graph, Gaussian(kernel.gamma), X)
+
+
 def _precomputed_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
     return graph.add("Gather", X, points[:, 0], axis=1)
 
@@ -185,6 +198,7 @@ _RULES: dict[type, Rule] = {
     ShiftedInputs: _before(lambda graph, kernel, X: graph.add("Sub", X, np.asarray(to_numpy(kernel.origin))[None, :])),
     Patches: (_patch_values, _patch_diagonal),
     Iterated: (_iterated_values, _iterated_diagonal),
+    FreeWidthGaussian: (_free_width_values, _free_width_diagonal),
     Precomputed: (_precomputed_values, _precomputed_diagonal),
 }
 

@@ -37,7 +37,7 @@ def sample_rows(machine: KernelMachine, front: list[tuple[str, Any]], d: int, dt
     rng = np.random.default_rng(0)
     if machine.expansion.kernel.points_are_row_numbers:
         return rng.uniform(size=(N_ROWS, d)).astype(dtype)
-    points = to_numpy(to_dense(machine.expansion.points)).astype(np.float64)
+    points = to_numpy(to_dense(machine.expansion.inputs)).astype(np.float64)
     points = points[:: max(1, points.shape[0] // N_ROWS)][:N_ROWS]
     weights = rng.uniform(-0.2, 1.2, size=(len(points), 1))
     rows = np.concatenate([points, weights * points + (1 - weights) * np.roll(points, 1, axis=0)])
