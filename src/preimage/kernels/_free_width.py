@@ -190,21 +190,17 @@ class _Pairs:
     def __init__(self, gamma: float, n_features: int, of_rows: Array | None, of_columns: Array | None) -> None:
         self.gamma, self.n_features = gamma, n_features
         self.of_rows, self.of_columns = of_rows, of_columns
-        self.union: Any = 1.0  # r + t − rt = 1 − pq
-        if of_rows is None or of_columns is None:
-            self.ratio: Any = 1.0 if of_rows is None and of_columns is None else None
-            if self.ratio is None:
-                self.ratio = of_columns[None, :] if of_rows is None else of_rows[:, None]
-            return
-        r, t = of_rows[:, None], of_columns[None, :]
-        self.union = r + t - r * t
+        r: Any = 1.0 if of_rows is None else of_rows[:, None]
+        t: Any = 1.0 if of_columns is None else of_columns[None, :]
+        self.both = of_rows is not None and of_columns is not None
+        self.union = r + t - r * t if self.both else 1.0  # 1 − pq
         self.ratio = r * t / self.union
 
     def values(self, s: Array) -> Array:
         """k at the squared distances s."""
         xp = array_namespace(s)
         exponent = -in_range_of(self.gamma, s) * (self.ratio * s)
-        if self.of_rows is not None and self.of_columns is not None:
+        if self.both:
             exponent = exponent - 0.5 * self.n_features * xp.log(self.union)
         return xp.exp(exponent)
 
