@@ -192,7 +192,7 @@ def _reduced_alone(
 
 def _count(n_points: int | float, size: int) -> int:
     """A number of points, or that fraction of `size`, at least one."""
-    return int(n_points) if isinstance(n_points, Integral) else max(1, int(n_points * size))
+    return n_points if isinstance(n_points, int | Integral) else max(1, int(n_points * size))
 
 
 def _candidate(machine: KernelMachine, reduction: Reduction, X: Array | None, y: Targets | None) -> _Candidate:

@@ -145,7 +145,7 @@ def test_a_fraction_of_shared_points_is_a_number(recognisers):
     assert compress(recognisers, 1.0).n_points_ == n
 
 
-@pytest.mark.parametrize("wrong", [0.0, -0.5, 1.5, float("nan"), float("inf")])
+@pytest.mark.parametrize("wrong", [0.0, -0.5, 1.5, float("nan"), float("inf"), True])
 def test_other_fractions_are_refused(recognisers, wrong):
     with pytest.raises(ValueError, match="n_points"):
         compress(recognisers, wrong)
