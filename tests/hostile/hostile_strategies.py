@@ -216,7 +216,9 @@ PARAMETERS = {
     ("KernelFisherDiscriminantCV", "refit"): st.sampled_from([True, False, "f1_macro", "accuracy"]),
     "class_weight": st.sampled_from([None, "balanced"]),
     "sparsity": st.one_of(st.none(), st.sampled_from([1, 2, 5]), powers()),
-    ("EmpiricalKernelMap", "points"): st.sampled_from([None, "=X[:1]", "=X[:3]", "=0 * X"]),
+    ("EmpiricalKernelMap", "points"): st.sampled_from(
+        [None, "=X[:1]", "=X[:3]", "=0 * X", 1, 3, "uniform", "kmeans", "=RandomlyPivotedCholesky(3)"]
+    ),
     "init": st.sampled_from(["k-means++", "random"]),
     "n_init": st.sampled_from([1, 2]),
     "n_clusters": st.sampled_from([1, 2, 3, 8]),

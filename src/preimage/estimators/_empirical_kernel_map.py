@@ -1,5 +1,6 @@
 """Kernel values with a set of points, as features."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -7,19 +8,26 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, from_numpy, own_copy, to_dense
+from preimage._arrays import array_namespace, from_numpy, in_memory, is_lazy, own_copy, to_dense
+from preimage._finite import refuse_overflowing_fit
 from preimage._threads import on_own_threads
-from preimage._typing import Array, Rows, Targets
-from preimage._validation import StrOptions, check_model_inputs, check_parameters, check_points
+from preimage._typing import Array, Rows, Seed, Targets
+from preimage._validation import StrOptions, check_lazy_points, check_parameters, check_points
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
+    check_queries,
     is_precomputed,
     kernel_and_inputs,
+    kernel_on_sample,
+    map_queries,
+    named_kernel,
     with_kernel_tags,
 )
+from preimage.estimators._landmark_fit import as_selector, selection_rng
 from preimage.feature_space import Expansion, Gram, empirical_map
 from preimage.kernels import Precomputed
+from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.machines import Coordinates, KernelMachine
 from preimage.persistence import Saved
 
@@ -45,17 +53,23 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
     ----------
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`.
-    points : array of shape (m, d) or None, default=None
-        The points z; None takes the training set.
+    points : array of shape (m, d), int, str, LandmarkSelector or None, default=None
+        The points z; None takes the training set. A number, a name or a selector chooses them as `landmarks` of
+        `KernelPCA`. With points, X may be a memory map or a Dask array, of which `fit` reads no more than it must: some
+        rows where a width or points are looked for, all of them block by block with ``whiten="data"``.
     whiten : bool or "data", default=False
         Whether to multiply by the inverse root of the Gram matrix of the points. "data" multiplies by the inverse
         fourth root of :math:`F^\top F`, F the values between training rows and points. The kernel may then have a
         direction, ``CallableKernel(function, symmetric=False)``, and a precomputed matrix any shape: it is F itself.
+    random_state : int, RandomState, Generator or None, default=0
+        For the choice of points; selectors given as objects have their own seed.
 
     Attributes
     ----------
     expansion_ : Expansion
         The features as vectors of feature space.
+    landmarks_ : Landmarks or None
+        The points and what they leave of the kernel, where a selector chose them.
     kernel_ : Kernel
         The kernel with its parameters fixed.
 
@@ -88,6 +102,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         **KERNEL_CONSTRAINTS,
         "points": ["array-like", "sparse matrix", object],
         "whiten": ["boolean", StrOptions({"data"})],
+        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -98,8 +113,9 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         degree: int = 3,
         coef0: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
-        points: Rows = None,
+        points: Any = None,
         whiten: bool | str = False,
+        random_state: Seed = 0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -108,6 +124,7 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         self.kernel_params = kernel_params
         self.points = points
         self.whiten = whiten
+        self.random_state = random_state
 
     @on_own_threads
     def fit(self, X: Rows, y: Targets = None) -> "EmpiricalKernelMap":
@@ -116,7 +133,8 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n, d)
-            Fixes data-dependent parameters of the kernel; also the points unless `points` is given.
+            Fixes data-dependent parameters of the kernel; also the points unless `points` is given. With `points`, also
+            a memory map or a Dask array.
         y : array of shape (n,), optional
             Class labels for a rule that finds the width from class means, such as ``gamma="enclosing_ball"``; ignored
             otherwise.
@@ -125,14 +143,38 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         if is_precomputed(self.kernel) and self.points is not None:
             raise ValueError("A precomputed kernel knows the training points only; leave `points` out.")
         by_data = isinstance(self.whiten, str)
+        self.landmarks_: Landmarks | None = None
         if by_data and is_precomputed(self.kernel):
             self.expansion_: Expansion = self._of_values(X)
             return self
-        self.kernel_, X = kernel_and_inputs(self, X, y, symmetric=self.whiten is True)
-        points = X if self.points is None else own_copy(check_points(self, self.points, reset=False), self.points)
-        points, against = self.kernel_.inputs(points), X if by_data else None
+        X = self._resolved_on(X, y)
+        against = X if by_data else None
+        points = self.kernel_.inputs(X if self.points is None else self._chosen_points(X))
         self.expansion_ = empirical_map(self.kernel_, points, whiten=bool(self.whiten), against=against)
         return self
+
+    def _resolved_on(self, X: Rows, y: Targets) -> Rows:
+        """Fix the kernel on X, which is returned validated; of lazy rows some are enough for widths."""
+        symmetric = self.whiten is True or self._selects
+        if self.points is None or not is_lazy(X):
+            self.kernel_, X = kernel_and_inputs(self, X, y, symmetric=symmetric)
+            return X
+        X = check_lazy_points(self, X, reset=True, min_samples=1)
+        self.kernel_ = kernel_on_sample(self, named_kernel(self, symmetric=symmetric), X, in_memory(y))
+        return X
+
+    @property
+    def _selects(self) -> bool:
+        """Whether `points` says how to choose them."""
+        return isinstance(self.points, (Integral, str, LandmarkSelector))
+
+    def _chosen_points(self, X: Rows) -> Array:
+        if not self._selects:
+            return own_copy(check_points(self, self.points, reset=False), self.points)
+        rng = selection_rng(self.points, self.random_state)
+        self.landmarks_ = as_selector(self.points).select(self.kernel_, X, rng=rng).required()
+        refuse_overflowing_fit("landmarks_.residuals_path", self.landmarks_.residuals_path, X)
+        return self.landmarks_.points
 
     def _of_values(self, X: Rows) -> Expansion:
         """The map of a matrix of values between rows and points, of any shape: points are numbers of its columns."""
@@ -143,11 +185,13 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         return empirical_map(self.kernel_, columns, whiten=True, against=values)
 
     def transform(self, X: Rows) -> Array:
-        """The kernel features of X, shape (q, m)."""
+        """The kernel features of X, shape (q, m); lazy for a Dask array."""
         check_is_fitted(self)
-        X = check_model_inputs(self, X, fitted=self.expansion_.coefficients)
+        expansion, kernel = self.expansion_, self.kernel_  # not the whole estimator, which would travel to workers
+        X = check_queries(self, X, expansion.coefficients)
         # The plain map is the kernel matrix itself; a product with the identity would double its cost.
-        return self.expansion_(X) if self.whiten else Gram(self.kernel_, X, self.expansion_.points).dense()
+        plain = lambda rows: Gram(kernel, rows, expansion.points).dense()
+        return map_queries(self, expansion if self.whiten else plain, X, expansion.coefficients)
 
     def _kernel_machine(self) -> KernelMachine:
         """The features as the functions of a machine."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, device_kwargs, epsilon, is_host
+from preimage._arrays import array_namespace, as_points, concat_rows, device_kwargs, epsilon, is_host, is_lazy
 from preimage._linalg import (
     eigh_descending,
     low_rank_eigenpairs,
@@ -19,6 +19,7 @@ from preimage._memory import require_square_matrices
 from preimage._products import product
 from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
+from preimage._validation import check_finite_block
 from preimage._warnings import warn_user
 from preimage.exceptions import IndefiniteKernelWarning
 from preimage.feature_space._expansion import Expansion
@@ -112,7 +113,14 @@ class _TriangularFactor:
 def _right_singular_pairs(kernel: Kernel, X: Rows, points: Array) -> tuple[Array, Array]:
     """Singular values, descending, and right singular vectors of k(X, points), in one pass over X."""
     rows = max(ROWS_PER_POINT * points.shape[0], FEWEST_ROWS)
-    factor = sum_rows(lambda block: _TriangularFactor.of_values(kernel, block, points), X, rows=rows)
+    from_disk, dtype = is_lazy(X), points.dtype
+
+    def factor_of(block: Array) -> _TriangularFactor:
+        if from_disk:
+            block = check_finite_block("A map that is whitened by data", as_points(block).astype(dtype, copy=False))
+        return _TriangularFactor.of_values(kernel, block, points)
+
+    factor = sum_rows(factor_of, X, rows=rows)
     xp = array_namespace(factor.R)
     _, values, vectors = xp.linalg.svd(factor.R, full_matrices=False)
     return values, vectors.T
