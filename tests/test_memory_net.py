@@ -29,6 +29,7 @@ from preimage import (
     KernelFisherDiscriminantCV,
     KernelKMeans,
     KernelPCA,
+    KernelProjectionPursuit,
     OrientedKernelPCA,
     PenalizedDiscriminant,
     Renormalized,
@@ -168,6 +169,12 @@ ROUTES = {
         lambda: EmpiricalKernelMap(gamma=GAMMA, whiten=True, points=X[:100]),
         (X,),
         ("transform",),
+    ),
+    "KernelProjectionPursuit, exact": (lambda: KernelProjectionPursuit(2, gamma=GAMMA), (X,), ("transform",)),
+    "KernelProjectionPursuit, landmarks": (
+        lambda: KernelProjectionPursuit(2, gamma=GAMMA, landmarks=100, preimage=FixedPoint(max_iter=2)),
+        (X,),
+        ("transform", *INVERSE),
     ),
     "OrientedKernelPCA, exact": (lambda: OrientedKernelPCA(3, gamma=GAMMA), (X,), ("transform",)),
     "OrientedKernelPCA, landmarks": (

@@ -9,6 +9,7 @@ from preimage import (
     KernelFisherDiscriminantCV,
     KernelKMeans,
     KernelPCA,
+    KernelProjectionPursuit,
     OrientedKernelPCA,
     PenalizedDiscriminant,
     SemiSupervisedKernelPCA,
@@ -69,6 +70,10 @@ ESTIMATORS = [
     SparseGreedyRegressor(kernel="linear", fit_intercept=False),
     # One candidate: leaving a row out is not the same as leaving one of its repetitions out.
     SparseGreedyRegressor(RandomlyPivotedCholesky(200), alpha=np.array([0.1])),
+    KernelProjectionPursuit(),
+    KernelProjectionPursuit(n_principal=2, tol=1e-15),
+    KernelProjectionPursuit(2, kernel="linear", order=3, algorithm="deflation", extreme="largest"),
+    KernelProjectionPursuit(1, n_principal=2, landmarks=10),
     SparseKernelFeatureAnalysis(),
     SparseKernelFeatureAnalysis(5, criterion="kurtosis", norm="l2", center=False, n_candidates=None),
     SparseGreedyClassifier(),
@@ -82,7 +87,16 @@ OF_THE_CHOICE = {
 }
 
 
+# Ten axes of the fifteen rows of a check: directions of single rows are equally extreme, and come in any order.
+OF_EQUAL_EXTREMES = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "equal extremes come in any order"
+    for kind in ("dense", "sparse")
+}
+
+
 def expected_failures(estimator):
+    if isinstance(estimator, KernelProjectionPursuit) and estimator.n_principal == 10 and estimator.landmarks is None:
+        return OF_EQUAL_EXTREMES if estimator.kernel == "rbf" else {}
     is_chosen = isinstance(estimator, OrientedKernelPCA) and estimator.landmarks is not None
     return OF_THE_CHOICE if is_chosen else {}
 

@@ -14,6 +14,7 @@ from preimage import (
     KernelFisherDiscriminantCV,
     KernelKMeans,
     KernelPCA,
+    KernelProjectionPursuit,
     OrientedKernelPCA,
     PenalizedDiscriminant,
     Renormalized,
@@ -50,6 +51,7 @@ ON_CHUNKS = {
     "EmpiricalKernelMap, landmarks": (EmpiricalKernelMap(gamma=0.3, points=20, whiten="data"), False),
     "SparseGreedyRegressor, on landmarks": (SparseGreedyRegressor(20, gamma=0.3, alpha="loo", random_state=0), True),
     "SparseGreedyClassifier, on landmarks": (SparseGreedyClassifier(20, gamma=0.3, random_state=0), True),
+    "KernelProjectionPursuit, landmarks": (KernelProjectionPursuit(2, gamma=0.3, n_principal=3, landmarks=20), False),
     "SparseKernelFeatureAnalysis, by landmarks": (SparseKernelFeatureAnalysis(9, gamma=0.3), False),
     "PenalizedDiscriminant": (PenalizedDiscriminant(), True),
     "Renormalized": (Renormalized(KernelPCA(2, gamma=0.3)), False),
@@ -64,6 +66,7 @@ REFUSED = {
     "KernelFisherDiscriminant": KernelFisherDiscriminant(gamma=0.3),
     "KernelFisherDiscriminantCV": KernelFisherDiscriminantCV(),
     "KernelKMeans": KernelKMeans(3, gamma=0.3),
+    "KernelProjectionPursuit": KernelProjectionPursuit(2, gamma=0.3),
 }
 
 

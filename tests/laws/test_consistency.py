@@ -23,6 +23,7 @@ from preimage import (
     KernelFisherDiscriminantCV,
     KernelKMeans,
     KernelPCA,
+    KernelProjectionPursuit,
     OrientedKernelPCA,
     PenalizedDiscriminant,
     Renormalized,
@@ -85,6 +86,7 @@ CASES = [
     case("KernelKMeans", KernelKMeans(3, gamma=0.3, random_state=0), "order"),
     case("SparseGreedyRegressor", SparseGreedyRegressor(15, gamma=0.3), "order"),
     case("SparseGreedyClassifier", SparseGreedyClassifier(15, gamma=0.3), "order"),
+    case("KernelProjectionPursuit", KernelProjectionPursuit(2, gamma=0.3, n_principal=3, tol=1e-14), float32=0.02),
     case(
         "SparseKernelFeatureAnalysis",
         SparseKernelFeatureAnalysis(9, gamma=0.3, n_candidates=None),

@@ -132,11 +132,16 @@ class PreimageMixin:
         """Denoise validated rows; in memory with a warning where solvers do not converge."""
         self._require_inputs()
         subspace = self._leading_subspace(n_components)
+        project = self._projection(subspace)
         if not is_lazy(X):
             with self._working():
-                return points_of(self.preimage_.inverse(subspace, subspace.coordinates(X), X))
+                return points_of(self.preimage_.inverse(subspace, project(X), X))
         solver = self.preimage_.ready(subspace, with_start=True)
-        return self._map(lambda rows: solver.inverse(subspace, subspace.coordinates(rows), rows).points, X)
+        return self._map(lambda rows: solver.inverse(subspace, project(rows), rows).points, X)
+
+    def _projection(self, subspace: Subspace) -> Callable[[Array], Array]:
+        """The function from inputs to the coordinates of what is kept of them in a leading subspace."""
+        return subspace.coordinates
 
     def _in_frame(self, count: int) -> Callable[[Array], Array]:
         """The function from the first columns of what `transform` returns to coordinates in `subspace_`."""
@@ -216,9 +221,8 @@ def axes_machine(estimator: Any) -> KernelMachine:
 
 
 class ComponentPictures(PreimageMixin):
-    """Mixed into estimators whose `subspace_` has principal axes with `eigenvalues_`."""
+    """Mixed into estimators whose components are vectors of feature space: axes of `subspace_`, unless they say so."""
 
-    eigenvalues_: Array
     n_features_in_: int
 
     def component_preimages(self, n_components: int | None = None) -> Array:
@@ -228,8 +232,9 @@ class ComponentPictures(PreimageMixin):
         """
         check_is_fitted(self)
         self._require_inputs()
-        axes = self._leading_subspace(n_components).frame
-        n_directed = int(np.sum(to_numpy(self.eigenvalues_) != 0))
+        axes = self._axes(n_components)
+        eigenvalues = getattr(self, "eigenvalues_", None)
+        n_directed = len(axes) if eigenvalues is None else int(np.sum(to_numpy(eigenvalues) != 0))
         if len(axes) > n_directed:
             raise ValueError(
                 f"Only the first {n_directed} of {len(axes)} components have a direction; the others are zeros, kept "
@@ -246,4 +251,8 @@ class ComponentPictures(PreimageMixin):
         """
         check_is_fitted(self)
         self._require_inputs()
-        return basis_images(self._leading_subspace(n_components).frame, self.n_features_in_)
+        return basis_images(self._axes(n_components), self.n_features_in_)
+
+    def _axes(self, n_components: int | None) -> Expansion:
+        """The vectors of the first components; all of them for None."""
+        return self._leading_subspace(n_components).frame
