@@ -73,7 +73,7 @@ class KernelProjectionPursuit(
     In many white coordinates *some* direction always has extreme moments, that of a single row in the limit: keep
     `n_principal` small compared with the number of rows, and compare choices by `score` on other rows, as
     ``GridSearchCV`` does. For contrasts that outliers influence less, ``make_pipeline(KernelPCA(10), FastICA())`` has
-    others, without the way back along single features.
+    others, without pre-images of single features.
 
     Parameters
     ----------
