@@ -19,6 +19,8 @@ from preimage.invariances import (
 )
 
 SHAPE = (9, 8)
+# As many values, in colour: three channels of each pixel.
+COLOR = (6, 4, 3)
 
 
 def _square(X, t):
@@ -27,7 +29,9 @@ def _square(X, t):
 
 ALL = [
     *(kind(SHAPE, exact=exact) for kind in (TranslateX, TranslateY, Rotate, Scale) for exact in (False, True)),
+    *(kind(COLOR, exact=exact) for kind in (TranslateX, Rotate) for exact in (False, True)),
     Thicken(SHAPE),
+    Thicken(COLOR),
     TimeShift(),
     TimeShift(n_channels=4, exact=True),
     FunctionTransformation(_square),
@@ -183,3 +187,38 @@ def test_integers_are_numbers_like_others(rng, transformation, kind):
     X = rng.integers(0, 256, size=(3, 72)).astype(np.uint8)
     np.testing.assert_allclose(transformation.tangents(kind(X)), transformation.tangents(X.astype(float)))
     np.testing.assert_allclose(transformation.apply(kind(X), 0.5), transformation.apply(X.astype(float), 0.5))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("kind", [TranslateX, TranslateY, Rotate, Scale, Thicken])
+def test_channels_of_an_image_in_colour_move_like_images(kind, exact):
+    options = {} if kind is Thicken else {"exact": exact}
+    rng = np.random.default_rng(1)
+    channels = gaussian_filter(rng.random((3, 5, 7, 6)), (0, 0, 1, 1))  # (channel, image, height, width)
+    X = channels.transpose(1, 2, 3, 0).reshape(5, -1)
+    amounts = np.array([0.3, -1.0, 0.0, 2.0, 0.5])
+    moved = kind((7, 6, 3), **options).apply(X, amounts).reshape(5, 7, 6, 3)
+    tangents = kind((7, 6, 3), **options).tangents(X).reshape(5, 7, 6, 3)
+    for channel in range(3):
+        one = kind((7, 6), **options)
+        rows = channels[channel].reshape(5, -1)
+        np.testing.assert_allclose(moved[..., channel].reshape(5, -1), one.apply(rows, amounts), atol=1e-12)
+        np.testing.assert_allclose(tangents[..., channel].reshape(5, -1), one.tangents(rows), atol=1e-9)
+
+
+def test_a_grey_image_is_one_of_one_channel():
+    X = images()
+    for exact in (False, True):
+        grey, one = (Rotate(shape, exact=exact).apply(X, 0.7) for shape in (SHAPE, (*SHAPE, 1)))
+        np.testing.assert_array_equal(grey, one)
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 4, 0), (2, 2, 2, 2), (4, 4, 1.5)])
+def test_shapes_that_are_none_are_refused(shape):
+    with pytest.raises(ValueError, match=r"height and width in pixels.*\(16, 16, 3\); got"):
+        TranslateX(shape).apply(np.ones((2, 16)), 1.0)
+
+
+def test_colour_images_of_another_size_say_what_they_should_have():
+    with pytest.raises(ValueError, match=r"16 pixels with 3 channels, 48 values; X has 16 columns"):
+        TranslateX((4, 4, 3)).apply(np.ones((2, 16)), 1.0)

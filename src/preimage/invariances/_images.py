@@ -15,32 +15,45 @@ from preimage.invariances._transformation import Amount, Transformation, check_a
 
 
 def as_images(transformation: Transformation, X: Rows, image_shape: Sequence[int]) -> np.ndarray:
-    """Rows of X as NumPy images, shape (n, h, w), in double precision."""
-    h, w = _checked_shape(transformation, image_shape)
+    """Rows of X as NumPy images, shape (n · channels, h, w), in double precision; the channels of a row follow it."""
+    h, w, channels = _checked_shape(transformation, image_shape)
     X = check_rows(transformation, X)
-    if X.shape[1] != h * w:
+    if X.shape[1] != h * w * channels:
+        pixels = f"{h} × {w} = {h * w} pixels"
+        values = pixels if channels == 1 else f"{pixels} with {channels} channels, {h * w * channels} values"
         raise ValueError(
-            f"{type(transformation).__name__} works on images of {h} × {w} = {h * w} pixels; X has {X.shape[1]} "
-            "columns. Give the shape of the images as `image_shape`."
+            f"{type(transformation).__name__} works on images of {values}; X has {X.shape[1]} columns. Give the shape "
+            "of the images as `image_shape`: height and width, and the number of channels where there are several."
         )
-    return to_numpy(X).astype(np.float64).reshape(-1, h, w)
+    images = to_numpy(X).astype(np.float64).reshape(-1, h, w, channels)
+    return images.transpose(0, 3, 1, 2).reshape(-1, h, w)
 
 
-def as_rows(images: np.ndarray, like: Rows) -> Array:
-    """Images as rows, in the precision, array library and device of the rows `like`; double precision for integers."""
-    return from_numpy(images.reshape(images.shape[0], -1), as_points(like))
+def as_rows(images: np.ndarray, like: Rows, channels: int = 1) -> Array:
+    """Images as rows, in the precision, array library and device of the rows `like`; double precision for integers.
+
+    Every `channels` images in succession are one in colour, put together pixel by pixel.
+    """
+    h, w = images.shape[1:]
+    together = images.reshape(-1, channels, h, w).transpose(0, 2, 3, 1)
+    return from_numpy(np.ascontiguousarray(together).reshape(-1, h * w * channels), as_points(like))
+
+
+def n_channels(image_shape: Sequence[int]) -> int:
+    """How many values a pixel has."""
+    return image_shape[2] if len(image_shape) == 3 else 1
 
 
 def centered_coordinates(image_shape: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates u (to the right) and v (down) of the pixels, zero in the middle of the image."""
-    h, w = image_shape
+    h, w = image_shape[:2]
     v, u = np.meshgrid(np.arange(h) - (h - 1) / 2, np.arange(w) - (w - 1) / 2, indexing="ij")
     return u, v
 
 
 def radius(image_shape: Sequence[int]) -> float:
     """Half the longer side, in pixels."""
-    return max(image_shape) / 2
+    return max(image_shape[:2]) / 2
 
 
 def derivatives(images: np.ndarray, smoothing: float | tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
@@ -66,14 +79,16 @@ def moved_along(transformation: Transformation, X: Rows, t: Amount, tangents: Ar
     return X + step * tangents
 
 
-def _checked_shape(transformation: Transformation, image_shape: Sequence[int]) -> tuple[int, int]:
+def _checked_shape(transformation: Transformation, image_shape: Sequence[int]) -> tuple[int, int, int]:
+    """Height, width and number of channels."""
     sides = tuple(image_shape) if hasattr(image_shape, "__len__") else ()
-    if len(sides) != 2 or not all(isinstance(side, Integral) and side > 0 for side in sides):
+    if len(sides) not in (2, 3) or not all(isinstance(side, Integral) and side > 0 for side in sides):
         raise ValueError(
             f"{type(transformation).__name__} needs `image_shape` as two positive numbers, height and width in "
-            f"pixels, such as (16, 16); got {image_shape!r}."
+            "pixels, such as (16, 16), or three for images in colour, such as (16, 16, 3); got "
+            f"{image_shape!r}."
         )
-    return sides[0], sides[1]
+    return sides[0], sides[1], n_channels(sides)
 
 
 # Step of the derivative of a spline warp, in pixels: central differences then err by its square, about a millionth.
@@ -95,7 +110,7 @@ class Warp(Transformation):
 
     _parameter_constraints = {**IMAGE_CONSTRAINTS, "exact": ["boolean"]}
 
-    image_shape: tuple[int, int]
+    image_shape: tuple[int, ...]
     smoothing: float
     exact: bool
 
@@ -114,8 +129,11 @@ class Warp(Transformation):
         if not self.exact:
             return moved_along(self, X, t, self.tangents(X))
         images = as_images(self, X, self.image_shape)
-        amounts = np.asarray(check_amount(self, t, len(images)))[..., None, None]
-        return as_rows(sampled(images, *self._flow(amounts)), X)
+        channels = n_channels(self.image_shape)
+        amounts = np.asarray(check_amount(self, t, len(images) // channels))
+        if amounts.ndim:  # all channels of an image move together
+            amounts = np.repeat(amounts, channels)
+        return as_rows(sampled(images, *self._flow(amounts[..., None, None])), X, channels)
 
     @gives_finite_numbers()
     def tangents(self, X: Rows) -> Array:
@@ -124,10 +142,10 @@ class Warp(Transformation):
         images = as_images(self, X, self.image_shape)
         if self.exact:
             ahead, behind = (sampled(images, *self._flow(t)) for t in (SPLINE_STEP, -SPLINE_STEP))
-            return as_rows((ahead - behind) / (2 * SPLINE_STEP), X)
+            return as_rows((ahead - behind) / (2 * SPLINE_STEP), X, n_channels(self.image_shape))
         du, dv = derivatives(images, self.smoothing)
         a, b = self.velocity(*centered_coordinates(images.shape[1:]))
-        return as_rows(a * du + b * dv, X)
+        return as_rows(a * du + b * dv, X, n_channels(self.image_shape))
 
     def _flow(self, t: Amount) -> list[np.ndarray]:
         u, v = centered_coordinates(self.image_shape)
@@ -139,8 +157,10 @@ class TranslateX(Warp):
 
     Parameters
     ----------
-    image_shape : (int, int)
-        Height and width in pixels; images are rows of height · width values, line by line.
+    image_shape : (int, int) or (int, int, int)
+        Height and width in pixels; images are rows of height · width values, line by line. Images in colour have a
+        third number, the channels: rows of height · width · channels values, those of a pixel together, as in arrays
+        that Pillow and scikit-image give. All channels move alike.
     smoothing : float, default=0.9
         Standard deviation, in pixels, of the Gaussian that smooths images before they are differentiated.
     exact : bool, default=False
@@ -157,7 +177,7 @@ class TranslateX(Warp):
     array([[0., 0., 0., 1., 0.]])
     """
 
-    def __init__(self, image_shape: tuple[int, int], smoothing: float = 0.9, exact: bool = False) -> None:
+    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9, exact: bool = False) -> None:
         self.image_shape = image_shape
         self.smoothing = smoothing
         self.exact = exact
@@ -186,7 +206,7 @@ class TranslateY(Warp):
     array([[0., 0., 0., 1., 0.]])
     """
 
-    def __init__(self, image_shape: tuple[int, int], smoothing: float = 0.9, exact: bool = False) -> None:
+    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9, exact: bool = False) -> None:
         self.image_shape = image_shape
         self.smoothing = smoothing
         self.exact = exact
@@ -224,7 +244,7 @@ class Rotate(Warp):
            [0., 0., 0.]])
     """
 
-    def __init__(self, image_shape: tuple[int, int], smoothing: float = 0.9, exact: bool = False) -> None:
+    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9, exact: bool = False) -> None:
         self.image_shape = image_shape
         self.smoothing = smoothing
         self.exact = exact
@@ -261,7 +281,7 @@ class Scale(Warp):
     True
     """
 
-    def __init__(self, image_shape: tuple[int, int], smoothing: float = 0.9, exact: bool = False) -> None:
+    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9, exact: bool = False) -> None:
         self.image_shape = image_shape
         self.smoothing = smoothing
         self.exact = exact
@@ -283,8 +303,8 @@ class Thicken(Transformation):
 
     Parameters
     ----------
-    image_shape : (int, int)
-        Height and width in pixels.
+    image_shape : (int, int) or (int, int, int)
+        Height and width in pixels, and the number of channels of images in colour, each of which thickens by itself.
     smoothing : float, default=0.9
         Standard deviation, in pixels, of the Gaussian that smooths images before they are differentiated.
 
@@ -299,7 +319,7 @@ class Thicken(Transformation):
 
     _parameter_constraints = IMAGE_CONSTRAINTS
 
-    def __init__(self, image_shape: tuple[int, int], smoothing: float = 0.9) -> None:
+    def __init__(self, image_shape: tuple[int, ...], smoothing: float = 0.9) -> None:
         self.image_shape = image_shape
         self.smoothing = smoothing
 
@@ -311,4 +331,4 @@ class Thicken(Transformation):
     def tangents(self, X: Rows) -> Array:
         check_parameters(self)
         du, dv = derivatives(as_images(self, X, self.image_shape), self.smoothing)
-        return as_rows(du**2 + dv**2, X)
+        return as_rows(du**2 + dv**2, X, n_channels(self.image_shape))
