@@ -23,6 +23,8 @@ from preimage import (
     KernelKMeans,
     KernelPCA,
     KernelProjectionPursuit,
+    LinearProgrammingClassifier,
+    LinearProgrammingRegressor,
     OrientedKernelPCA,
     PenalizedDiscriminant,
     Renormalized,
@@ -84,6 +86,8 @@ MODELS = {
     "SparseGreedyClassifier": lambda: SparseGreedyClassifier().fit(X, Y),
     "SparseGreedyRegressor": lambda: SparseGreedyRegressor().fit(X, Y),
     "SparseKernelFeatureAnalysis": lambda: SparseKernelFeatureAnalysis(9).fit(X),
+    "LinearProgrammingClassifier": lambda: LinearProgrammingClassifier(20).fit(X, Y),
+    "LinearProgrammingRegressor": lambda: LinearProgrammingRegressor(20, max_gap=0.1).fit(X, Y),
     "DenoisingSearch": lambda: DenoisingSearch(n_components=[2, 3]).fit(X),
     "WidthSearch": lambda: WidthSearch().fit(X, Y),
 }

@@ -10,6 +10,8 @@ from preimage import (
     KernelKMeans,
     KernelPCA,
     KernelProjectionPursuit,
+    LinearProgrammingClassifier,
+    LinearProgrammingRegressor,
     OrientedKernelPCA,
     PenalizedDiscriminant,
     SemiSupervisedKernelPCA,
@@ -76,6 +78,10 @@ ESTIMATORS = [
     KernelProjectionPursuit(1, n_principal=2, landmarks=10),
     SparseKernelFeatureAnalysis(),
     SparseKernelFeatureAnalysis(5, criterion="kurtosis", norm="l2", center=False, n_candidates=None),
+    LinearProgrammingClassifier(),
+    LinearProgrammingClassifier(10, C=10, max_gap=1e-3),
+    LinearProgrammingRegressor(),
+    LinearProgrammingRegressor(10, kernel="linear", fit_intercept=False),
     SparseGreedyClassifier(),
     SparseGreedyClassifier("rpcholesky", alpha=[0.01]),
 ]
@@ -98,6 +104,7 @@ def expected_failures(estimator):
     if isinstance(estimator, KernelProjectionPursuit) and estimator.n_principal == 10 and estimator.landmarks is None:
         return OF_EQUAL_EXTREMES if estimator.kernel == "rbf" else {}
     is_chosen = isinstance(estimator, OrientedKernelPCA) and estimator.landmarks is not None
+    is_chosen |= isinstance(estimator, LinearProgrammingClassifier) and estimator.landmarks == 10
     return OF_THE_CHOICE if is_chosen else {}
 
 

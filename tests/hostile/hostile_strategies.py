@@ -181,7 +181,14 @@ REDUCERS = st.sampled_from(
     ]
 )
 INVARIANCES = st.sampled_from(
-    [None, "=[TimeShift()]", "=TangentCovariance([TimeShift()])", "=[TranslateX((1, d))]", "=[Rotate((1, d))]"]
+    [
+        None,
+        "=[TimeShift()]",
+        "=TangentCovariance([TimeShift()])",
+        "=[TranslateX((1, d))]",
+        "=[Rotate((1, d))]",
+        "=[TranslateX((1, 1, d))]",
+    ]
 )
 
 LEAVE_ONE_OUT = st.sampled_from(["exact", "first_order", "refit"])
@@ -224,6 +231,7 @@ PARAMETERS = {
     "n_clusters": st.sampled_from([1, 2, 3, 8]),
     "n_points": st.sampled_from([None, 1, 2, 5, 50, 0.01, 0.5, 1.0]),
     "method": None,
+    "max_gap": st.sampled_from([None, 0.5, 1e-3, 1e-12]),
     "guard": st.sampled_from(["auto", None]),
     "encoding": None,
     "first_class": st.just(None),

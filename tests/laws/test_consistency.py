@@ -24,6 +24,8 @@ from preimage import (
     KernelKMeans,
     KernelPCA,
     KernelProjectionPursuit,
+    LinearProgrammingClassifier,
+    LinearProgrammingRegressor,
     OrientedKernelPCA,
     PenalizedDiscriminant,
     Renormalized,
@@ -92,6 +94,8 @@ CASES = [
         SparseKernelFeatureAnalysis(9, gamma=0.3, n_candidates=None),
         "weights",
     ),
+    case("LinearProgrammingRegressor", LinearProgrammingRegressor(15, gamma=0.3), "order"),
+    case("LinearProgrammingClassifier", LinearProgrammingClassifier(15, gamma=0.3), "order"),
     case("Renormalized SVC", Renormalized(SVC(gamma=0.3)), "torch", "order", float32=0.05),
     case("Renormalized KernelPCA", Renormalized(KernelPCA(3, gamma=0.3)), "torch", "order", float32=0.05),
     # Points found by descent from a start by distances: equal up to where descents stop.

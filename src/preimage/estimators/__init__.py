@@ -6,6 +6,7 @@ from preimage.estimators._kernel_fisher_cv import KernelFisherDiscriminantCV
 from preimage.estimators._kernel_kmeans import KernelKMeans
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._kernel_projection_pursuit import KernelProjectionPursuit
+from preimage.estimators._linear_programming import LinearProgrammingClassifier, LinearProgrammingRegressor
 from preimage.estimators._oriented_kernel_pca import OrientedKernelPCA
 from preimage.estimators._penalized_discriminant import PenalizedDiscriminant
 from preimage.estimators._semisupervised_kernel_pca import SemiSupervisedKernelPCA

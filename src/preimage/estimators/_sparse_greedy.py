@@ -4,17 +4,16 @@ from typing import Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags
 
 from preimage._arrays import to_numpy
 from preimage._progress import reports_progress
-from preimage._typing import Array, Rows, Targets
+from preimage._typing import Rows, Targets
 from preimage._validation import check_labels, check_targets
+from preimage.estimators._landmark_machine import ClassesOfMachine, ValuesOfMachine
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
-from preimage.machines import OneVsRest, Regression
 
 
-class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
+class SparseGreedyRegressor(RegressorMixin, ValuesOfMachine, SparseGreedyModel):
     r"""Kernel ridge regression on few basis functions: the regularisation network of sparse greedy approximation.
 
     For landmarks I, chosen by `landmarks`, with :math:`C_{ij} = k(x_i, x_j)` and :math:`W` the kernel among landmarks,
@@ -109,32 +108,12 @@ class SparseGreedyRegressor(RegressorMixin, SparseGreedyModel):
         """
         return self._fit(X, y, sample_weight)
 
-    def predict(self, X: Rows) -> Array:
-        """Predicted values, shape (q,) or (q, k) like y; lazy for a Dask array."""
-        return self._map(lambda output, values: output.predict(values), X)
-
-    @property
-    def dual_coef_(self) -> Array:
-        return self._output.predict(self.expansion_.coefficients)
-
-    def _check_y(self, y: Targets, n: int) -> np.ndarray:
-        return check_targets(self, y, n)
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        self._output = Regression(1 if y.ndim == 1 else y.shape[1], y.ndim == 1)
-        return y[:, None] if y.ndim == 1 else y
-
     def _test_errors(self, X: Rows, y: np.ndarray) -> np.ndarray:
         y = check_targets(self, y, X.shape[0] if hasattr(X, "shape") else len(X))
         return np.array([np.mean((y - to_numpy(fit)) ** 2) for fit in self.staged_predict(X)])
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
-
-class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
+class SparseGreedyClassifier(ClassifierMixin, ClassesOfMachine, SparseGreedyModel):
     r"""Classification by least squares on few basis functions.
 
     `SparseGreedyRegressor` fits targets −1 and +1: one function for two classes, one per class against the rest for
@@ -181,34 +160,6 @@ class SparseGreedyClassifier(ClassifierMixin, SparseGreedyModel):
         self
         """
         return self._fit(X, y, sample_weight)
-
-    def decision_function(self, X: Rows) -> Array:
-        """Function values: shape (q,) for two classes, positive for the second; else (q, n_classes).
-
-        Lazy for a Dask array, as predictions are.
-        """
-        return self._map(lambda output, values: output.decision(values), X)
-
-    def predict(self, X: Rows) -> Array:
-        """Class labels."""
-        return self._map(lambda output, values: output.predict(values), X)
-
-    @property
-    def dual_coef_(self) -> Array:
-        return self.expansion_.coefficients
-
-    def _check_y(self, y: Targets, n: int) -> np.ndarray:
-        return check_labels(self, y, n)
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        self.classes_ = np.unique(y)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs examples of two classes or more, of positive weight; got 1 class, "
-                f"{self.classes_.tolist()[0]!r}."
-            )
-        self._output = OneVsRest(self.classes_)
-        return self._output.signs(y).astype(np.float64)
 
     def _test_errors(self, X: Rows, y: np.ndarray) -> np.ndarray:
         y = check_labels(self, y, X.shape[0] if hasattr(X, "shape") else len(X))

@@ -1,45 +1,25 @@
 """What regression and classification on few basis functions k(x_j, ·) share."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import in_memory, is_lazy, take_rows, to_numpy
+from preimage._arrays import to_numpy
 from preimage._finite import finite_result, working_method
-from preimage._progress import ReportsProgress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
     Interval,
     StrOptions,
     check_model_inputs,
     check_parameters,
-    check_weights,
-    generator,
 )
-from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._kernel_input import (
-    KERNEL_CONSTRAINTS,
-    check_queries,
-    is_precomputed,
-    kernel_and_inputs,
-    labelled_kernel,
-    map_queries,
-    named_kernel,
-    with_array_tag,
-)
-from preimage.estimators._landmark_fit import landmark_inputs
-from preimage.feature_space import Expansion
-from preimage.kernels import Kernel
-from preimage.landmarks import LANDMARK_NAMES, Landmarks, LandmarkSelector, SparseGreedy, as_landmarks
-from preimage.machines import KernelMachine, Output
-from preimage.persistence import Saved
+from preimage.estimators._landmark_machine import LANDMARK_MACHINE_CONSTRAINTS, LandmarkMachine
+from preimage.landmarks import LandmarkSelector
 from preimage.regression import LandmarkRidge
 
 
@@ -64,21 +44,12 @@ class SparseGreedyPath:
     test_error: np.ndarray | None
 
 
-class SparseGreedyModel(ReportsProgress, FiniteResults, Saved, BaseEstimator, ABC):
+class SparseGreedyModel(LandmarkMachine):
     """Least squares on landmarks; subclasses give the targets and what is made of function values."""
 
-    landmarks_: Landmarks
-    expansion_: Expansion
-    n_features_in_: int
-    _output: Output
-
     _parameter_constraints = {
-        "landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions(set(LANDMARK_NAMES)), LandmarkSelector],
-        **KERNEL_CONSTRAINTS,
+        **LANDMARK_MACHINE_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"loo"}), "array-like"],
-        "fit_intercept": ["boolean"],
-        "verbose": ["verbose"],
-        "random_state": ["random_state", np.random.Generator],
     }
 
     def __init__(
@@ -143,27 +114,13 @@ class SparseGreedyModel(ReportsProgress, FiniteResults, Saved, BaseEstimator, AB
         for values in self._regression.staged_values(X):
             yield output.predict(values)
 
-    @property
-    def residual_fraction_(self) -> float:
-        """Fraction of the trace of the kernel that the landmarks leave."""
-        return self.landmarks_.residual_fraction
-
-    @abstractmethod
-    def _check_y(self, y: Targets, n: int) -> np.ndarray:
-        """Labels or targets of n rows, checked."""
-
-    @abstractmethod
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Targets (n, k) of the least squares problem; sets `_output`, which says what values mean."""
-
     @abstractmethod
     def _test_errors(self, X: Rows, y: np.ndarray) -> np.ndarray:
         """Errors on test data for 1, …, m landmarks."""
 
     def _fit(self, X: Rows, y: Targets, sample_weight: Targets | None) -> Self:
         check_parameters(self)
-        stays = is_lazy(X) and not is_precomputed(self.kernel)  # a precomputed matrix is needed as a whole
-        rows = self._lazy_rows(X, y, sample_weight) if stays else self._rows_in_memory(X, y, sample_weight)
+        rows = self._read(X, y, sample_weight)
         Y = self._targets(rows.y)
         landmarks = self._select(rows.kernel, rows.inputs)
         fitted = LandmarkRidge.fit(
@@ -181,68 +138,6 @@ class SparseGreedyModel(ReportsProgress, FiniteResults, Saved, BaseEstimator, AB
         indices = None if landmarks.indices is None else rows.numbers[landmarks.indices]
         self.landmarks_ = replace(landmarks, indices=indices, factor=None)
         return self
-
-    def _rows_in_memory(self, X: Rows, y: Targets, sample_weight: Targets | None) -> "_Rows":
-        """The rows that count; those of weight zero have no part in anything, as if they were not there."""
-        kernel, X = kernel_and_inputs(self, X, y)
-        n = X.shape[0]
-        y, weights = self._check_y(y, n), check_weights(self, sample_weight, n)
-        kept = np.arange(n) if weights is None else np.flatnonzero(weights)
-        if weights is None or kept.size == n:
-            return _Rows(kernel, kernel.inputs(X), y, weights, kept)
-        if is_precomputed(kernel):  # new points still have all columns
-            return _Rows(kernel, take_rows(kernel.inputs(X), kept), y[kept], weights[kept], kept)
-        X = take_rows(X, kept)
-        kernel = labelled_kernel(self, named_kernel(self), X, y[kept]).resolve(X)
-        return _Rows(kernel, kernel.inputs(X), y[kept], weights[kept], kept)
-
-    def _lazy_rows(self, X: Rows, y: Targets, sample_weight: Targets | None) -> "_Rows":
-        """Rows that stay where they are; those of weight zero may become landmarks."""
-        inputs = landmark_inputs(self, X, in_memory(y), sample_weight, min_samples=1, about_mean=False)
-        y = self._check_y(in_memory(y), inputs.X.shape[0])
-        return _Rows(inputs.kernel, inputs.X, y, inputs.weights, np.arange(y.shape[0]))
-
-    def _select(self, kernel: Kernel, inputs: Array) -> Landmarks:
-        chosen = self.landmarks
-        if isinstance(chosen, LandmarkSelector):
-            return chosen.select(kernel, inputs)
-        selector = SparseGreedy(int(chosen)) if isinstance(chosen, Integral) else as_landmarks(chosen)
-        return selector.select(kernel, inputs, rng=generator(self.random_state))
-
-    def _map(self, function: Callable[[Output, Array], Array], X: Rows) -> Array:
-        """`function` of the output and of function values at the rows of X; lazy for a Dask array."""
-        machine = self._kernel_machine()  # which checks that the model is fitted
-        fitted = machine.expansion.coefficients
-        return map_queries(
-            self, lambda rows: function(machine.output, machine(rows)), check_queries(self, X, fitted), fitted
-        )
-
-    def _kernel_machine(self) -> KernelMachine:
-        check_is_fitted(self)
-        return KernelMachine(
-            self.expansion_,
-            self.intercept_,
-            self._output,
-            self.n_features_in_,
-            getattr(self, "feature_names_in_", None),
-        )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return with_array_tag(tags)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """What a fit works on: a resolved kernel, rows as it takes them, their targets, weights and numbers."""
-
-    kernel: Kernel
-    inputs: Rows
-    y: np.ndarray
-    weights: np.ndarray | None
-    numbers: np.ndarray
 
 
 def _penalties(estimator: SparseGreedyModel) -> float | str | np.ndarray:

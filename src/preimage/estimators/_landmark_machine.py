@@ -1,0 +1,202 @@
+"""What machines on few basis functions k(x_j, ·) share, and what makes them regressors or classifiers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import in_memory, is_lazy, take_rows
+from preimage._progress import ReportsProgress
+from preimage._typing import Array, Rows, Seed, Targets
+from preimage._validation import Interval, StrOptions, check_labels, check_targets, check_weights, generator
+from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._kernel_input import (
+    KERNEL_CONSTRAINTS,
+    check_queries,
+    is_precomputed,
+    kernel_and_inputs,
+    labelled_kernel,
+    map_queries,
+    named_kernel,
+    with_array_tag,
+)
+from preimage.estimators._landmark_fit import landmark_inputs
+from preimage.feature_space import Expansion
+from preimage.kernels import Kernel
+from preimage.landmarks import LANDMARK_NAMES, Landmarks, LandmarkSelector, SparseGreedy, as_landmarks
+from preimage.machines import KernelMachine, OneVsRest, Output, Regression
+from preimage.persistence import Saved
+
+LANDMARK_MACHINE_CONSTRAINTS = {
+    "landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions(set(LANDMARK_NAMES)), LandmarkSelector],
+    **KERNEL_CONSTRAINTS,
+    "fit_intercept": ["boolean"],
+    "verbose": ["verbose"],
+    "random_state": ["random_state", np.random.Generator],
+}
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """What a fit works on: a resolved kernel, rows as it takes them, their targets, weights and numbers."""
+
+    kernel: Kernel
+    inputs: Rows
+    y: np.ndarray
+    weights: np.ndarray | None
+    numbers: np.ndarray
+
+
+class LandmarkMachine(ReportsProgress, FiniteResults, Saved, BaseEstimator, ABC):
+    """Functions on landmarks; subclasses say how they are fitted, and what their values mean."""
+
+    landmarks: int | str | LandmarkSelector
+    kernel: Any
+    random_state: Seed
+    landmarks_: Landmarks
+    expansion_: Expansion
+    intercept_: Array
+    n_features_in_: int
+    _output: Output
+
+    @property
+    def residual_fraction_(self) -> float:
+        """Fraction of the trace of the kernel that the landmarks leave."""
+        return self.landmarks_.residual_fraction
+
+    @abstractmethod
+    def _check_y(self, y: Targets, n: int) -> np.ndarray:
+        """Labels or targets of n rows, checked."""
+
+    @abstractmethod
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """Targets (n, k) of the functions; sets `_output`, which says what values mean."""
+
+    def _read(self, X: Rows, y: Targets, sample_weight: Targets | None) -> LabelledRows:
+        """What a fit works on; a precomputed matrix is needed as a whole, other rows stay where they are."""
+        stays = is_lazy(X) and not is_precomputed(self.kernel)
+        return self._lazy_rows(X, y, sample_weight) if stays else self._rows_in_memory(X, y, sample_weight)
+
+    def _rows_in_memory(self, X: Rows, y: Targets, sample_weight: Targets | None) -> "LabelledRows":
+        """The rows that count; those of weight zero have no part in anything, as if they were not there."""
+        kernel, X = kernel_and_inputs(self, X, y)
+        n = X.shape[0]
+        y, weights = self._check_y(y, n), check_weights(self, sample_weight, n)
+        kept = np.arange(n) if weights is None else np.flatnonzero(weights)
+        if weights is None or kept.size == n:
+            return LabelledRows(kernel, kernel.inputs(X), y, weights, kept)
+        if is_precomputed(kernel):  # new points still have all columns
+            return LabelledRows(kernel, take_rows(kernel.inputs(X), kept), y[kept], weights[kept], kept)
+        X = take_rows(X, kept)
+        kernel = labelled_kernel(self, named_kernel(self), X, y[kept]).resolve(X)
+        return LabelledRows(kernel, kernel.inputs(X), y[kept], weights[kept], kept)
+
+    def _lazy_rows(self, X: Rows, y: Targets, sample_weight: Targets | None) -> "LabelledRows":
+        """Rows that stay where they are; those of weight zero may become landmarks."""
+        inputs = landmark_inputs(self, X, in_memory(y), sample_weight, min_samples=1, about_mean=False)
+        y = self._check_y(in_memory(y), inputs.X.shape[0])
+        return LabelledRows(inputs.kernel, inputs.X, y, inputs.weights, np.arange(y.shape[0]))
+
+    def _select(self, kernel: Kernel, inputs: Array) -> Landmarks:
+        chosen = self.landmarks
+        if isinstance(chosen, LandmarkSelector):
+            return chosen.select(kernel, inputs)
+        selector = SparseGreedy(int(chosen)) if isinstance(chosen, Integral) else as_landmarks(chosen)
+        return selector.select(kernel, inputs, rng=generator(self.random_state))
+
+    def _map(self, function: Callable[[Output, Array], Array], X: Rows) -> Array:
+        """`function` of the output and of function values at the rows of X; lazy for a Dask array."""
+        machine = self._kernel_machine()  # which checks that the model is fitted
+        fitted = machine.expansion.coefficients
+        return map_queries(
+            self, lambda rows: function(machine.output, machine(rows)), check_queries(self, X, fitted), fitted
+        )
+
+    def _kernel_machine(self) -> KernelMachine:
+        check_is_fitted(self)
+        return KernelMachine(
+            self.expansion_,
+            self.intercept_,
+            self._output,
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return with_array_tag(tags)
+
+
+class ValuesOfMachine:
+    """Mixed into machines whose functions are predictions."""
+
+    expansion_: Expansion
+    _output: Output
+    _map: Callable[[Callable[[Output, Array], Array], Rows], Array]
+
+    def predict(self, X: Rows) -> Array:
+        """Predicted values, shape (q,) or (q, k) like y; lazy for a Dask array."""
+        return self._map(lambda output, values: output.predict(values), X)
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the kernel functions, shape (m,) or (m, k) like y."""
+        return self._output.predict(self.expansion_.coefficients)
+
+    def _check_y(self, y: Targets, n: int) -> np.ndarray:
+        return check_targets(self, y, n)
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        self._output = Regression(1 if y.ndim == 1 else y.shape[1], y.ndim == 1)
+        return y[:, None] if y.ndim == 1 else y
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class ClassesOfMachine:
+    """Mixed into machines that have one function for two classes, and one per class against the rest for more."""
+
+    classes_: np.ndarray
+    expansion_: Expansion
+    _output: Output
+    _map: Callable[[Callable[[Output, Array], Array], Rows], Array]
+
+    def decision_function(self, X: Rows) -> Array:
+        """Function values: shape (q,) for two classes, positive for the second; else (q, n_classes).
+
+        Lazy for a Dask array, as predictions are.
+        """
+        return self._map(lambda output, values: output.decision(values), X)
+
+    def predict(self, X: Rows) -> Array:
+        """Class labels."""
+        return self._map(lambda output, values: output.predict(values), X)
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of the kernel functions, shape (m, 1) for two classes, else (m, n_classes)."""
+        return self.expansion_.coefficients
+
+    def _check_y(self, y: Targets, n: int) -> np.ndarray:
+        return check_labels(self, y, n)
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        self.classes_ = np.unique(y)
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs examples of two classes or more, of positive weight; got 1 class, "
+                f"{self.classes_.tolist()[0]!r}."
+            )
+        self._output = OneVsRest(self.classes_)
+        return self._output.signs(y).astype(np.float64)
