@@ -3,6 +3,7 @@
 import importlib
 import inspect
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
@@ -20,6 +21,7 @@ from preimage import (
     EmpiricalKernelMap,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
+    KernelImputer,
     KernelKMeans,
     KernelPCA,
     KernelProjectionPursuit,
@@ -70,6 +72,8 @@ MODELS = {
     "sparse Fisher": lambda: KernelFisherDiscriminant(sparsity=5).fit(X, TWO),
     "KernelFisherDiscriminantCV": lambda: KernelFisherDiscriminantCV().fit(X, Y),
     "Fisher CV with landmarks": lambda: KernelFisherDiscriminantCV(landmarks=20, random_state=0).fit(X, Y),
+    "KernelImputer": lambda: KernelImputer().fit(np.where(np.arange(X.size).reshape(X.shape) % 7, X, np.nan)),
+    "KernelImputer with landmarks": lambda: KernelImputer(landmarks=20, add_indicator=True).fit(X),
     "KernelKMeans": lambda: KernelKMeans(3, random_state=0).fit(X),
     "k-means with landmarks": lambda: KernelKMeans(3, landmarks=20, random_state=0).fit(X),
     "KernelPCA": lambda: KernelPCA(3).fit(X),

@@ -55,3 +55,16 @@ def power_method(A, k, steps=5000):
         values.append(v @ A @ v)
         vectors = np.column_stack([vectors, v])
     return np.array(values), vectors
+
+
+def conditional_mean(X, Z, known, *, n_components, noise):
+    """Missing entries of Z under a Gaussian with the leading principal variances of X and `noise` along all others."""
+    mean = X.mean(axis=0)
+    values, axes = np.linalg.eigh((X - mean).T @ (X - mean) / len(X))
+    values[:-n_components] = noise
+    covariance = axes * values @ axes.T
+    Z = Z.copy()
+    for row, here in zip(Z, known, strict=True):
+        gain = covariance[np.ix_(~here, here)] @ np.linalg.inv(covariance[np.ix_(here, here)])
+        row[~here] = mean[~here] + gain @ (row - mean)[here]
+    return Z

@@ -15,7 +15,7 @@ LAYERS = [
     {"model_selection", "renormalization"},
     {"estimators", "interop"},
     {"persistence"},
-    {"machines", "components", "discriminants", "clustering", "regression"},
+    {"machines", "components", "completion", "discriminants", "clustering", "regression"},
     {"eigensolvers", "landmarks", "solvers", "reduced_sets", "widths", "invariances", "calibration", "geometry"},
     {"feature_space"},
     {"kernels"},
@@ -42,6 +42,7 @@ LAYERS = [
 ]
 ALLOWED_SIDEWAYS = {
     ("reduced_sets", "solvers"),
+    ("completion", "components"),
     ("discriminants", "components"),
     ("estimators", "interop"),
     ("model_selection", "renormalization"),

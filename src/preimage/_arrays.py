@@ -235,6 +235,13 @@ def take_rows(array: Rows, indices: Array) -> Array:
     return array_namespace(array).take(array, from_numpy(indices, array, dtype=array_namespace(array).int64), axis=0)
 
 
+def with_rows(array: Array, numbers: np.ndarray, new: Array) -> Array:
+    """A copy of `array` with the rows of the given NumPy numbers replaced by those of `new`."""
+    order = np.arange(array.shape[0])
+    order[numbers] = array.shape[0] + np.arange(numbers.size)
+    return take_rows(concat_rows(array, new), order)
+
+
 def clamp_at_zero(fresh: Array) -> Array:
     """max(s, 0), in place for a NumPy array, which no one else may hold; NaN stays NaN, so bad values show."""
     if isinstance(fresh, np.ndarray):

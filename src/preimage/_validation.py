@@ -11,9 +11,22 @@ from typing import Any
 import array_api_compat
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    Interval,
+    MissingValues,
+    Options,
+    RealNotInt,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names, check_array, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_feature_names_in,
+    check_array,
+    column_or_1d,
+    validate_data,
+)
 from sklearn.utils.validation import _num_samples as count_rows
 
 from preimage._arrays import (
@@ -40,6 +53,7 @@ from preimage._warnings import unwarned
 
 __all__ = [
     "Interval",
+    "MissingValues",
     "Options",
     "RealNotInt",
     "StrOptions",
@@ -58,6 +72,7 @@ __all__ = [
     "check_targets",
     "check_weights",
     "count_rows",
+    "feature_names_in",
     "generator",
     "is_stream",
     "moderate_weights",
@@ -127,18 +142,28 @@ def generator(random_state: Seed) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def check_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, accept_sparse: bool = True) -> Array:
+def check_points(
+    estimator: Any,
+    X: Rows,
+    *,
+    reset: bool,
+    min_samples: int = 1,
+    accept_sparse: bool = True,
+    allow_missing: bool = False,
+) -> Array:
     """Validate rows of inputs for `estimator`: two-dimensional, finite, floating, the right number of columns.
 
     NumPy arrays, data frames, lists and sparse matrices go through scikit-learn's checks; arrays of other libraries
-    stay on their device and meet the same conditions.
+    stay on their device and meet the same conditions. With `allow_missing` entries may be NaN, and masked ones are.
     """
     if is_foreign(X):
-        return _check_foreign_points(estimator, X, reset=reset, min_samples=min_samples)
+        return _check_foreign_points(estimator, X, reset=reset, min_samples=min_samples, allow_missing=allow_missing)
     if is_chunked(X):
         X = all_rows(type(estimator).__name__, X, getattr(estimator, "max_memory", None))
     if _is_plainly_right(X, min_samples) and _has_known_columns(estimator, X, reset):
         return X
+    if is_masked(X) and allow_missing:
+        X = X.astype(np.result_type(X.dtype, np.float32)).filled(np.nan)
     if is_masked(X):  # scikit-learn would take what is behind the mask for numbers
         raise ValueError(f"{type(estimator).__name__} got masked entries, which are missing values: fill or drop them.")
     if getattr(X, "shape", (1, 1))[1:] == (0,):  # scikit-learn's checks of frames fail on them
@@ -155,9 +180,15 @@ def check_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 1, 
             reset=reset,
             accept_sparse="csr" if accept_sparse else False,
             dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if allow_missing else True,
             ensure_min_samples=min_samples,
         )
     return canonical(checked) if is_sparse(checked) else checked
+
+
+def feature_names_in(estimator: Any, names: Any = None) -> np.ndarray:
+    """Names of the columns that `estimator` was fitted to, as scikit-learn makes them, or `names` if they fit."""
+    return _check_feature_names_in(estimator, names)
 
 
 def check_lazy_points(estimator: Any, X: Rows, *, reset: bool, min_samples: int = 0) -> Rows:
@@ -410,14 +441,16 @@ def _has_known_columns(estimator: Any, X: np.ndarray, reset: bool) -> bool:
     return X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")
 
 
-def _check_foreign_points(estimator: Any, X: Array, *, reset: bool, min_samples: int) -> Array:
+def _check_foreign_points(
+    estimator: Any, X: Array, *, reset: bool, min_samples: int, allow_missing: bool = False
+) -> Array:
     xp = array_namespace(X)
     _check_shape_and_type(estimator, X, xp.isdtype(X.dtype, ("real floating", "integral", "bool")))
     _check_row_count(estimator, X, min_samples)
     if array_api_compat.is_torch_array(X):
         X = X.detach()  # a fitted model has no part in automatic differentiation
     X = xp.astype(X, floating_type(X), copy=False)
-    if not bool(xp.all(xp.isfinite(X))):
+    if not bool(xp.all(~xp.isinf(X) if allow_missing else xp.isfinite(X))):
         raise _not_finite(type(estimator).__name__)
     _check_columns(estimator, X, reset)
     return X

@@ -7,6 +7,7 @@ from preimage import (
     EmpiricalKernelMap,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
+    KernelImputer,
     KernelKMeans,
     KernelPCA,
     KernelProjectionPursuit,
@@ -52,6 +53,8 @@ ESTIMATORS = [
     SemiSupervisedKernelPCA(1, kernel="linear", encoding="first", center_codes=True),
     SemiSupervisedKernelPCA(kernel=Warped(Gaussian("median")), preimage="fixed_point"),
     SemiSupervisedKernelPCA(landmarks=10),
+    KernelImputer(),
+    KernelImputer(2, noise=0, landmarks=10, add_indicator=True),
     KernelKMeans(),
     KernelKMeans(3, kernel="linear", init="random", n_init=3),
     # Not kernel="precomputed": the checks of clusterers give it inputs.

@@ -17,6 +17,7 @@ ROOMS = (
     "reduced_sets",
     "eigensolvers",
     "components",
+    "completion",
     "widths",
     "regression",
     "machines",

@@ -1,0 +1,139 @@
+"""How far an input is from a principal subspace of feature space: the energy that missing entries minimise."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import array_namespace, concat_rows, epsilon
+from preimage._typing import Array
+from preimage.feature_space import Subspace
+from preimage.kernels import Kernel, ProfileKernel
+from preimage.solvers._blocks import tiles
+from preimage.solvers._descent import Evaluation, Objective
+from preimage.solvers._nearest_image import has_fixed_point
+
+# Rounding errors of a sum of n products, in units of its largest terms: one per product and addition.
+ROUNDING = 4
+
+
+@dataclass(frozen=True)
+class SubspaceEnergy(Objective):
+    r"""The energy :math:`E(z) = \|\tilde\varphi(z)\|^2 - \sum_i w_i \langle v_i, \tilde\varphi(z) \rangle^2`.
+
+    Here :math:`\tilde\varphi(z) = \varphi(z) - \bar\varphi`, and :math:`v_i` is the frame of the subspace. With weights
+    of one it is the squared distance of :math:`\varphi(z)` to the subspace. With :math:`w_i = 1 - \sigma^2/\lambda_i`
+    it is :math:`\sigma^2` times the squared Mahalanobis length of probabilistic kernel PCA with noise
+    :math:`\sigma^2`: coordinates that are large for their variance :math:`\lambda_i` cost energy as well.
+
+    The same function for every row, so that it is an `Objective` of `minimize_rows`. The gradient is that of the
+    distance to the fixed vector :math:`\bar\varphi + \sum_i w_i y_i v_i` of the coordinates y at z.
+
+    Parameters
+    ----------
+    subspace : Subspace
+    weights : array of shape (k,) or None, default=None
+        One per vector of the frame, at most one; None is ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.completion import SubspaceEnergy
+    >>> from preimage.feature_space import Expansion, Subspace
+    >>> from preimage.kernels import Linear
+    >>> axis = Subspace(Expansion(Linear(), np.array([[1.0, 0.0]]), np.array([[1.0]])))
+    >>> SubspaceEnergy(axis).at(np.array([[3.0, 2.0]])).value  # the squared distance to the first axis
+    array([4.])
+    """
+
+    subspace: Subspace
+    weights: Array | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.subspace.frame.kernel
+
+    @cached_property
+    def points(self) -> Array:
+        """The points that frame and origin are made of, shape (n, d)."""
+        frame, origin = self.subspace.frame, self.subspace.origin
+        if origin is None or origin.points is frame.points:
+            return frame.points
+        return concat_rows(frame.points, origin.points)
+
+    def at(self, Z: Array) -> Evaluation:
+        parts = [self._evaluate(Z[tile, :]) for tile in tiles(Z.shape[0], self.points.shape[0], Z)]
+        return Evaluation.join(parts)
+
+    def take(self, rows: np.ndarray) -> "SubspaceEnergy":
+        return self
+
+    def with_weights(self, weights: Array) -> "SubspaceEnergy":
+        """The energy of the same subspace with other weights; what is prepared for its points is used again."""
+        other = SubspaceEnergy(self.subspace, weights)
+        prepared = ("points", "_prepared", "_basis")
+        other.__dict__.update({name: self.__dict__[name] for name in prepared if name in self.__dict__})
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"subspace": self.subspace, "weights": self.weights}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def _evaluate(self, Z: Array) -> Evaluation:
+        space, kernel, xp = self.subspace, self.kernel, array_namespace(Z)
+        values, contracted = self._prepared(Z)  # (q, n)
+        products = values @ self._basis
+        coordinates = products[:, :-1] if space.offset is None else products[:, :-1] - space.offset
+        weighted = coordinates if self._signed_weights is None else coordinates * self._signed_weights
+        diagonal = kernel.diagonal(Z)
+        value = diagonal - 2 * products[:, -1] - xp.vecdot(weighted, coordinates)
+        value = value if space.origin is None else value + space.origin_squared_norm
+        target = weighted @ self._basis[:, :-1].T + self._basis[:, -1]  # of the distance whose gradient this is
+        size = xp.sum(xp.abs(target * values), axis=1)
+        return Evaluation(
+            value,
+            kernel.diagonal_gradient(Z) - 2 * contracted(target),
+            ROUNDING * epsilon(Z.dtype) * (xp.abs(diagonal) + 2 * size),
+            None,
+            self._first_curvature(Z),
+        )
+
+    def _first_curvature(self, Z: Array) -> Array | None:
+        """A curvature that the distance to a vector no longer than images are does not exceed by much: first steps.
+
+        Sums of moduli, which other descents use, are far larger: coefficients of weak axes cancel.
+        """
+        kernel, xp = self.kernel, array_namespace(Z)
+        if not isinstance(kernel, ProfileKernel) or not has_fixed_point(kernel):
+            return None
+        at_itself = xp.abs(kernel.profile_derivative(kernel.pairwise.diagonal(Z)))
+        curvature = (4 if kernel.is_radial else 2) * at_itself
+        return curvature if bool(xp.all(xp.isfinite(curvature) & (curvature > 0))) else None
+
+    @cached_property
+    def _prepared(self) -> Any:
+        self.kernel.require_gradient("Filling missing entries")
+        return self.kernel.evaluator(self.points)
+
+    @cached_property
+    def _basis(self) -> Array:
+        """Coefficients of the frame and, in the last column, of the origin, on all points, shape (n, k + 1)."""
+        frame, origin = self.subspace.frame, self.subspace.origin
+        xp = array_namespace(frame.coefficients)
+        if origin is None:
+            return xp.concat([frame.coefficients, xp.zeros_like(frame.coefficients[:, :1])], axis=1)
+        if origin.points is frame.points:
+            return xp.concat([frame.coefficients, origin.coefficients], axis=1)
+        above = xp.concat([frame.coefficients, xp.zeros_like(frame.coefficients[:, :1])], axis=1)
+        empty = xp.zeros_like(frame.coefficients[:1, :] * origin.coefficients)
+        return xp.concat([above, xp.concat([empty, origin.coefficients], axis=1)], axis=0)
+
+    @cached_property
+    def _signed_weights(self) -> Array | None:
+        signature = self.subspace.signature
+        if self.weights is None or signature is None:
+            return self.weights if signature is None else signature
+        return self.weights * signature

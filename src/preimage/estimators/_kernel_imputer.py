@@ -1,0 +1,409 @@
+"""Missing entries of tables and images, by kernel PCA."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import array_namespace, from_numpy, in_memory, is_lazy, take_rows, to_numpy, with_rows
+from preimage._memory import limited_memory, memory_budget
+from preimage._progress import ReportsProgress, reports_progress
+from preimage._threads import within_n_jobs
+from preimage._typing import Array, Rows, Seed, Targets
+from preimage._validation import Interval, MissingValues, StrOptions, check_parameters, feature_names_in, generator
+from preimage._warnings import warn_user
+from preimage.completion import (
+    ColumnScale,
+    IncompleteFit,
+    NoisySubspace,
+    PartialRows,
+    SubspaceEnergy,
+    SubspaceFit,
+    complete_rows,
+    fill,
+    fit_incomplete,
+    median_distance,
+    neighbor_start,
+    noisy_energy,
+)
+from preimage.components import Wanted
+from preimage.eigensolvers._names import EigenOptions
+from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_array_tag
+from preimage.estimators._landmark_fit import as_selector, is_auto
+from preimage.estimators._missing_entries import ImputedColumns, check_incomplete, is_nan, known_entries, map_incomplete
+from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
+from preimage.kernels import Gaussian, Kernel
+from preimage.landmarks import LandmarkSelector
+from preimage.persistence import Saved
+from preimage.solvers._descent import Box
+
+# Rows that a model is fitted to; of more, so many are drawn. Each round fills all of them, in proportional time, while
+# errors of imputed entries hardly fall beyond a few thousand rows.
+MOST_ROWS = 10_000
+# Rows up to which landmarks="auto" uses all of them: every step of every filled row computes kernel values with all
+# points of the model. With 2,000 points a row takes milliseconds.
+MOST_EXACT_ROWS = 2000
+# The width of the Gaussian kernel is the median distance, σ² = median of squared distances, and γ = 1/(2σ²).
+HALF = 0.5
+
+
+class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteResults, Saved, BaseEstimator):
+    r"""Fill missing entries so that rows lie near the principal subspace of kernel PCA.
+
+    A row x with missing entries is completed by
+
+    .. math:: \min_z \|\tilde\varphi(z)\|^2 - \sum_i \Bigl(1 - \frac{\sigma^2}{\lambda_i}\Bigr)
+              \langle v_i, \tilde\varphi(z) \rangle^2 \quad\text{with}\quad z_j = x_j \text{ where } x_j
+              \text{ is known},
+
+    where :math:`\tilde\varphi(z) = \varphi(z) - \bar\varphi`, :math:`v_i` are principal axes in feature space,
+    :math:`\lambda_i` their variances and :math:`\sigma^2` the variance of noise around the subspace: the most likely
+    row under probabilistic kernel PCA. With a linear kernel this is the Gaussian conditional mean, that is, ridge
+    regression of the missing on the known entries; narrow Gaussian kernels approach nearest neighbours. Without noise
+    the squared distance of :math:`\varphi(z)` to the subspace is minimised.
+
+    The training set may have missing entries itself: it is filled and fitted in turn (`fit_incomplete`). Known entries
+    are never changed, no NaN comes out, and rows without a known entry get the pre-image of the mean.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None, default=0.99
+        Number of principal axes, or the fraction of the variance in feature space that they must explain; None is all.
+    kernel, gamma, degree, coef0, kernel_params
+        As in `KernelPCA`, except that ``gamma=None`` of the Gaussian kernel is 1/(2σ²) with σ the median distance
+        between training rows, by their known entries; rules for `gamma` look at rows filled by `neighbor_start`.
+    noise : "auto" or float in [0, 1), default="auto"
+        Variance σ² of the noise as a fraction of the variance in feature space. "auto" is the mean of the eigenvalues
+        that are left out, the most likely value; 0 minimises the distance to the subspace.
+    scale : "auto" or bool, default="auto"
+        Whether columns are divided by their standard deviations, as distances between columns of unlike units need.
+        "auto" does so unless standard deviations are alike, as those of pixels: the 90th percentile at most twice the
+        median.
+    landmarks : "auto", None, int, str or LandmarkSelector, default="auto"
+        As in `KernelPCA`; "auto" uses all rows up to 2,000, and 1,000 landmarks otherwise.
+    min_value, max_value : float, array of shape (d,) or None, default=None
+        Bounds on imputed entries; None is the smallest and the largest known value of each column in the training set,
+        ``-np.inf`` and ``np.inf`` are none.
+    missing_values : float, int or None, default=np.nan
+        What stands for a missing entry; None and pandas.NA are NaN.
+    add_indicator : bool, default=False
+        Whether columns that say which entries were missing are appended, as in scikit-learn's imputers.
+    keep_empty_features : bool, default=False
+        Whether columns without a known entry in the training set come back as zeros; otherwise they are left out.
+    tol : float, default=1e-3
+        Fits to incomplete rows stop when a round raises the log-likelihood per dimension of feature space by less than
+        this; without noise, when it lowers the mean energy by less than this fraction.
+    max_iter : int, default=10
+        Rounds of filling and fitting at most.
+    max_memory : int, str or None, default=None
+        Memory for the Gram matrix and temporary arrays, as in `KernelPCA`.
+    n_jobs : int or None, default=None
+        Most threads to use; None and -1 use all that BLAS may use.
+    verbose : bool, default=False
+        Whether fits show their progress.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of folds, of landmarks, and of the choice among more than 10,000 rows.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel with its parameters fixed, for scaled inputs.
+    subspace_ : Subspace
+        Axes and mean in feature space.
+    explained_variance_ : array of shape (n_components_,)
+        Variances λ along the axes.
+    noise_variance_ : float
+        σ².
+    n_components_ : int
+    center_, scale_ : arrays
+        Scaled inputs are (x − center)/scale, for the columns with `valid_features_`.
+    n_iter_ : int
+        How often the subspace was fitted to all rows: once, and again after each round of filling.
+    objective_path_ : array of shape (n_iter_ - 1,)
+        What the rounds lower: minus twice the log-likelihood per row up to a constant, or the mean energy.
+    valid_features_ : boolean array of shape (n_features_in_,)
+        Which columns had a known entry.
+    indicator_features_ : integer array
+        The columns that ``add_indicator=True`` has indicators for: those with a missing entry in the training set.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    KernelPCA.impute : the same for a fitted kernel PCA.
+
+    Examples
+    --------
+    Points of a circle, of which one coordinate is missing:
+
+    >>> import numpy as np
+    >>> from preimage import KernelImputer
+    >>> angles = np.random.default_rng(0).uniform(0, np.pi, 200)
+    >>> circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> KernelImputer().fit(circle).transform([[0.6, np.nan]]).round(1)
+    array([[0.6, 0.8]])
+    """
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither"), None],
+        **KERNEL_CONSTRAINTS,
+        "noise": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="left")],
+        "scale": [StrOptions({"auto"}), "boolean"],
+        "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
+        "min_value": [Real, "array-like", None],
+        "max_value": [Real, "array-like", None],
+        "missing_values": [MissingValues()],
+        "add_indicator": ["boolean"],
+        "keep_empty_features": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        n_components: float | None = 0.99,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        noise: float | str = "auto",
+        scale: bool | str = "auto",
+        landmarks: Any = "auto",
+        min_value: float | Array | None = None,
+        max_value: float | Array | None = None,
+        missing_values: Any = np.nan,
+        add_indicator: bool = False,
+        keep_empty_features: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 10,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        random_state: Seed = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.noise = noise
+        self.scale = scale
+        self.landmarks = landmarks
+        self.min_value = min_value
+        self.max_value = max_value
+        self.missing_values = missing_values
+        self.add_indicator = add_indicator
+        self.keep_empty_features = keep_empty_features
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @reports_progress
+    @within_n_jobs
+    def fit(self, X: Rows, y: Targets = None) -> "KernelImputer":
+        """Learn from rows, of which some or all may have missing entries.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+            Also a memory map or Dask array; of more than 10,000 rows so many are drawn.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    @reports_progress
+    @within_n_jobs
+    def fit_transform(self, X: Rows, y: Targets = None) -> Array:
+        """Fit, and return X with missing entries filled as the fit has found them.
+
+        A training set with missing entries is filled in the fit, with the same subspace as by `transform`, from
+        another start: results may differ a little.
+        """
+        filled = self._fit(X)
+        return self.transform(X) if filled is None else filled
+
+    @within_n_jobs
+    def transform(self, X: Rows) -> Array:
+        """X with missing entries filled, shape (q, number of columns with a known entry); lazy for a Dask array."""
+        check_is_fitted(self)
+        like = self.center_
+        X = check_incomplete(self, X, reset=False, like=like)
+        with limited_memory(self.max_memory, like):
+            return map_incomplete(self, self._completed, X, like, self.missing_values)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that come back; indicators are called "missingindicator_" and the name."""
+        check_is_fitted(self)
+        return self._names_out(feature_names_in(self, input_features))
+
+    def _fit(self, X: Rows) -> Array | None:
+        """Fit; the filled rows where all of X were filled in the fit."""
+        check_parameters(self)
+        self._check_kernel()
+        given = check_incomplete(self, X, reset=True, min_samples=2)
+        rng = generator(self.random_state)
+        rows = self._training_rows(given, rng)
+        observed = known_entries(rows, self.missing_values)
+        self._store_columns(observed)
+        if not self.valid_features_.any():
+            raise ValueError("KernelImputer needs a column with known entries; all entries of X are missing.")
+        valid, known = self._valid(rows), self._valid(observed)
+        self._store_scale(valid, known)
+        with limited_memory(self.max_memory, valid):
+            found = self._fit_scaled(self._scaling().apply(valid), known, rng)
+        if rows is not given or found is None:
+            return None
+        filled = array_namespace(valid).where(known, valid, self._scaling().undo(found))
+        return self._with_columns(filled, observed)
+
+    def _fit_scaled(self, X: Array, observed: Array, rng: np.random.Generator) -> Array | None:
+        """Fit to scaled rows; the filled rows, or None if there was nothing to fill or some rows have no entry."""
+        xp = array_namespace(X)
+        some = np.flatnonzero(to_numpy(xp.any(observed, axis=1)))
+        if some.size < X.shape[0]:
+            X, observed, is_whole = take_rows(X, some), take_rows(observed, some), False
+        else:
+            is_whole = True
+        if some.size < 2:
+            raise ValueError(f"KernelImputer needs at least 2 rows with a known entry; got {some.size}.")
+        partial = PartialRows.of(X, observed)
+        median = median_distance(partial)
+        start = neighbor_start(partial, X, observed, median, same=True)
+        self.kernel_ = self._resolved_kernel(start, median)
+        self.start_scale_ = median
+        found = fit_incomplete(
+            self._subspace_fit(start, rng),
+            observed,
+            start,
+            box=self._box(start),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            rng=rng,
+        )
+        self._store(found)
+        return found.rows if is_whole and found.n_rounds else None
+
+    def _store(self, found: IncompleteFit) -> None:
+        model: NoisySubspace = found.model
+        self.subspace_ = model.principal.subspace
+        self.explained_variance_ = model.principal.variances
+        self.noise_variance_ = float(model.noise)
+        self.n_components_ = len(self.subspace_)
+        self.n_iter_ = 1 + found.n_rounds
+        self.objective_path_ = np.array(found.path)
+        if not found.converged:
+            warn_user(
+                f"KernelImputer stopped after {found.n_rounds} rounds of filling and fitting, before its tolerance. "
+                "Raise max_iter, or tol.",
+                ConvergenceWarning,
+            )
+
+    def _completed(self, X: Array, observed: Array) -> Array:
+        """Rows with all valid columns known, and what else belongs to a result."""
+        valid, known = self._valid(X), self._valid(observed)
+        xp = array_namespace(valid)
+        open_rows = np.flatnonzero(~to_numpy(xp.all(known, axis=1)))
+        if open_rows.size:
+            filled = self._filled(take_rows(valid, open_rows), take_rows(known, open_rows))
+            valid = with_rows(valid, open_rows, filled)
+        return self._with_columns(valid, observed)
+
+    def _filled(self, X: Array, observed: Array) -> Array:
+        xp, scaling = array_namespace(X), self._scaling()
+        scaled = scaling.apply(xp.where(observed, X, xp.zeros_like(X)))
+        points = complete_rows(self.subspace_.frame.points)
+        start = neighbor_start(points, scaled, observed, self.start_scale_)
+        found = fill(self._energy(), observed, start, box=self._box(start))
+        return xp.where(observed, X, scaling.undo(found.points))
+
+    def _energy(self) -> SubspaceEnergy:
+        return noisy_energy(self.subspace_, self.explained_variance_, self.noise_variance_)
+
+    def _scaling(self) -> ColumnScale:
+        return ColumnScale(self.center_, self.scale_)
+
+    def _box(self, like: Array) -> Box:
+        return Box.of_inputs(self.lower_, self.upper_, self.kernel_, like)
+
+    def _store_scale(self, X: Array, observed: Array) -> None:
+        xp = array_namespace(X)
+        scaling = ColumnScale.of(X, observed, None if is_auto(self.scale) else bool(self.scale))
+        self.center_, self.scale_ = scaling.center, scaling.scale
+        known = lambda other: xp.where(observed, X, xp.full_like(X, other))
+        bounds = xp.min(known(np.inf), axis=0), xp.max(known(-np.inf), axis=0)
+        given = (self.min_value, self.max_value)
+        found = [
+            bound if value is None else self._valid_bound(value, X) for value, bound in zip(given, bounds, strict=True)
+        ]
+        if bool(xp.any(found[0] > found[1])):
+            raise ValueError("KernelImputer needs min_value ≤ max_value in every column.")
+        self.lower_, self.upper_ = (to_numpy(scaling.apply(bound)) for bound in found)
+
+    def _valid_bound(self, value: Any, X: Array) -> Array:
+        d = self.valid_features_.size
+        bound = np.asarray(to_numpy(value) if hasattr(value, "shape") else value, dtype=float)
+        if bound.shape not in ((), (1,), (d,)) or np.isnan(bound).any():
+            raise ValueError(
+                f"min_value and max_value of KernelImputer are a number or an array of {d} numbers, one per column; "
+                f"got shape {bound.shape}."
+            )
+        return from_numpy(np.broadcast_to(bound, (d,))[self.valid_features_], X)
+
+    def _training_rows(self, X: Rows, rng: np.random.Generator) -> Array:
+        """All rows, or as many as a fit looks at, in memory."""
+        n = X.shape[0]
+        if n > MOST_ROWS:
+            X = take_rows(X, np.sort(rng.choice(n, MOST_ROWS, replace=False)))
+        if not is_lazy(X):
+            return X
+        return check_incomplete(self, in_memory(X), reset=False)
+
+    def _subspace_fit(self, Z: Array, rng: np.random.Generator) -> SubspaceFit:
+        uses_all = self.landmarks is None or (is_auto(self.landmarks) and Z.shape[0] <= MOST_EXACT_ROWS)
+        noise = None if isinstance(self.noise, str) else float(self.noise)
+        options = EigenOptions(max_bytes=memory_budget(self.max_memory, Z))
+        selector = None if uses_all else as_selector(self.landmarks)
+        return SubspaceFit(
+            self.kernel_, Wanted.of(self.n_components), noise, selector, options, int(rng.integers(2**32))
+        )
+
+    def _resolved_kernel(self, Z: Array, median: float) -> Kernel:
+        kernel = named_kernel(self)
+        if self.gamma is None and isinstance(self.kernel, str) and type(kernel) is Gaussian:
+            return Gaussian(HALF / median)
+        return kernel.resolve(Z)
+
+    def _check_kernel(self) -> None:
+        if is_precomputed(self.kernel):
+            raise UnsupportedKernelError(
+                "A precomputed kernel has no inputs whose entries could be filled. Give KernelImputer the kernel "
+                "itself and the inputs."
+            )
+        named_kernel(self).require_gradient("KernelImputer")
+        if isinstance(self.missing_values, str):
+            raise ValueError(f"KernelImputer fills numbers; missing_values={self.missing_values!r} is text.")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = is_nan(self.missing_values)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return with_array_tag(tags)

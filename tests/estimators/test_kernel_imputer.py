@@ -1,0 +1,177 @@
+"""`KernelImputer`: scikit-learn's contract, what it finds, and what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from preimage import KernelImputer, load, save
+from preimage._arrays import to_numpy
+from preimage.exceptions import UnsupportedKernelError
+from preimage.kernels import Gaussian, Linear
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 2)) @ RNG.normal(size=(2, 5)) + 0.05 * RNG.normal(size=(80, 5))
+KNOWN = np.random.default_rng(1).random(X.shape) > 0.2
+HOLES = np.where(KNOWN, X, np.nan)
+
+
+def error(found, truth, known):
+    return float(np.mean((found - truth)[~known] ** 2))
+
+
+class TestAccuracy:
+    def test_digits_with_half_of_the_pixels_missing(self):
+        digits = load_digits().data / 16
+        order = np.random.default_rng(0).permutation(len(digits))
+        train, test = digits[order[:1200]], digits[order[1200:1400]]
+        known = np.random.default_rng(1).random(test.shape) > 0.5
+        holes = np.where(known, test, np.nan)
+        found = KernelImputer().fit(train).transform(holes)
+        neighbors = KNNImputer().fit(train).transform(holes)
+        assert error(found, test, known) < min(0.0185, 0.85 * error(neighbors, test, known))
+
+    def test_columns_of_unlike_units(self):
+        table = load_breast_cancer().data[:300]
+        known = np.random.default_rng(1).random(table.shape) > 0.3
+        holes, unit = np.where(known, table, np.nan), table.std(axis=0)
+        found = KernelImputer().fit_transform(holes)
+        neighbors = KNNImputer().fit_transform(holes / unit)
+        assert error(found / unit, table / unit, known) < 0.9 * error(neighbors, table / unit, known)
+
+    def test_linear_kernels_fill_planes(self):
+        found = KernelImputer(2, kernel="linear").fit_transform(HOLES)
+        assert error(found, X, KNOWN) < 0.05 * np.var(X)
+
+
+class TestContract:
+    def test_known_entries_do_not_change_and_nothing_is_missing(self):
+        model = KernelImputer().fit(HOLES)
+        for found in (model.transform(HOLES), KernelImputer().fit_transform(HOLES)):
+            assert np.array_equal(found[KNOWN], X[KNOWN])
+            assert np.isfinite(found).all()
+        assert np.array_equal(model.transform(X), X)
+
+    def test_rows_without_entries_get_the_mean(self):
+        model = KernelImputer(2, kernel="linear").fit(X)
+        found = model.transform(np.full((2, 5), np.nan))
+        assert_allclose(found, np.tile(X.mean(axis=0), (2, 1)), atol=1e-2)
+        train = np.vstack([HOLES, np.full((1, 5), np.nan)])
+        assert np.isfinite(KernelImputer().fit_transform(train)).all()
+
+    @pytest.mark.parametrize("missing", [-1, -1.0, 0])
+    def test_other_missing_values(self, missing):
+        marked = np.where(KNOWN, X + 10, missing)
+        found = KernelImputer(missing_values=missing).fit_transform(marked)
+        expected = KernelImputer().fit_transform(np.where(KNOWN, X + 10, np.nan))
+        assert_allclose(found, expected)
+        with pytest.raises(ValueError, match="NaN"):
+            KernelImputer(missing_values=missing).fit(HOLES)
+
+    @pytest.mark.parametrize("missing", [None, pd.NA])
+    def test_what_stands_for_nan(self, missing):
+        frame = pd.DataFrame(HOLES).astype("Float64")
+        assert_allclose(
+            KernelImputer(missing_values=missing).fit_transform(frame), KernelImputer().fit_transform(HOLES)
+        )
+
+    def test_masked_arrays(self):
+        masked = np.ma.MaskedArray(X, mask=~KNOWN)
+        assert_allclose(KernelImputer().fit_transform(masked), KernelImputer().fit_transform(HOLES))
+
+    @pytest.mark.parametrize("keep", [False, True])
+    @pytest.mark.parametrize("indicator", [False, True])
+    def test_columns_and_names_are_those_of_scikit_learn(self, keep, indicator):
+        frame = pd.DataFrame(HOLES, columns=list("abcde"))
+        frame["c"] = np.nan
+        frame["d"] = X[:, 3]
+        options = {"keep_empty_features": keep, "add_indicator": indicator}
+        ours = KernelImputer(**options).set_output(transform="pandas").fit(frame)
+        theirs = SimpleImputer(**options).set_output(transform="pandas").fit(frame)
+        found, expected = ours.transform(frame), theirs.transform(frame)
+        assert list(found.columns) == list(expected.columns)
+        if indicator:
+            assert found.iloc[:, -4:].equals(expected.iloc[:, -4:].astype(float))
+        if keep:
+            assert np.all(found["c"] == 0)
+
+    def test_constant_columns_stay_constant(self):
+        table = HOLES.copy()
+        table[:, 2] = np.where(KNOWN[:, 2], 7.0, np.nan)
+        assert_allclose(KernelImputer().fit_transform(table)[:, 2], 7.0)
+
+    def test_rows_that_are_all_equal(self):
+        table = np.where(KNOWN, 3.0, np.nan)
+        assert_allclose(KernelImputer().fit_transform(table), 3.0)
+
+    def test_bounds(self):
+        low, high = np.nanmin(HOLES, axis=0), np.nanmax(HOLES, axis=0)
+        found = KernelImputer().fit(HOLES).transform(np.vstack([3 * X[:10] * [1, np.nan, 1, np.nan, 1]]))
+        assert np.all((found[:, [1, 3]] >= low[[1, 3]] - 1e-12) & (found[:, [1, 3]] <= high[[1, 3]] + 1e-12))
+        found = KernelImputer(min_value=-0.1, max_value=[0.1] * 5).fit_transform(HOLES)
+        assert np.abs(found[~KNOWN]).max() <= 0.1 + 1e-12
+
+    def test_in_a_pipeline(self):
+        y = (X[:, 0] > 0).astype(int)
+        assert make_pipeline(KernelImputer(), SVC()).fit(HOLES, y).score(HOLES, y) > 0.9
+
+
+class TestKinds:
+    def test_single_precision(self):
+        found = KernelImputer().fit_transform(HOLES.astype(np.float32))
+        assert found.dtype == np.float32
+        assert error(found, X, KNOWN) < 1.1 * error(KernelImputer().fit_transform(HOLES), X, KNOWN)
+
+    def test_other_libraries(self, xp):
+        found = KernelImputer().fit_transform(xp.asarray(HOLES))
+        assert type(found) is type(xp.asarray(HOLES))
+        assert_allclose(to_numpy(found), KernelImputer().fit_transform(HOLES), atol=1e-6)
+
+    def test_landmarks(self):
+        all_rows, some = KernelImputer().fit_transform(HOLES), KernelImputer(landmarks=30).fit_transform(HOLES)
+        assert error(some, X, KNOWN) < 2 * error(all_rows, X, KNOWN)
+        assert KernelImputer(landmarks=30).fit(HOLES).subspace_.frame.points.shape == (30, 5)
+
+    def test_chunks(self):
+        da = pytest.importorskip("dask.array")
+        model = KernelImputer().fit(da.from_array(HOLES, chunks=(30, 5)))
+        assert_allclose(model.transform(HOLES), KernelImputer().fit(HOLES).transform(HOLES))
+        lazy = model.transform(da.from_array(HOLES, chunks=(30, 5)))
+        assert_allclose(lazy.compute(), model.transform(HOLES), atol=1e-6)
+
+    def test_memory_maps(self, tmp_path):
+        np.save(tmp_path / "rows.npy", HOLES)
+        mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+        assert_allclose(KernelImputer().fit(mapped).transform(mapped), KernelImputer().fit(HOLES).transform(HOLES))
+
+    def test_files(self, tmp_path):
+        model = KernelImputer(add_indicator=True).fit(HOLES)
+        save(model, tmp_path / "model")
+        assert_allclose(load(tmp_path / "model").transform(HOLES), model.transform(HOLES))
+
+    @pytest.mark.parametrize("kernel", ["poly", "laplacian", Gaussian(0.1) + Linear()])
+    def test_other_kernels(self, kernel):
+        found = KernelImputer(kernel=kernel).fit_transform(HOLES)
+        assert error(found, X, KNOWN) < error(SimpleImputer().fit_transform(HOLES), X, KNOWN)
+
+
+class TestRefusals:
+    def test_what_cannot_be_filled(self):
+        with pytest.raises(ValueError, match="known entries"):
+            KernelImputer().fit(np.full((5, 2), np.nan))
+        with pytest.raises(ValueError, match="2 rows"):
+            KernelImputer().fit([[1.0, np.nan], [np.nan, np.nan]])
+        with pytest.raises(ValueError, match="infinity"):
+            KernelImputer().fit([[1.0, np.inf], [2.0, np.nan]])
+        with pytest.raises(UnsupportedKernelError, match="precomputed"):
+            KernelImputer(kernel="precomputed").fit(np.eye(4))
+        with pytest.raises(UnsupportedKernelError, match="gradient"):
+            KernelImputer(kernel=lambda x, y: float(x @ y)).fit(HOLES)
+        with pytest.raises(ValueError, match="min_value"):
+            KernelImputer(min_value=1.0, max_value=0.0).fit(HOLES)
+        with pytest.raises(ValueError, match="text"):
+            KernelImputer(missing_values="?").fit(HOLES)
