@@ -120,6 +120,36 @@ class TestContract:
         assert make_pipeline(KernelImputer(), SVC()).fit(HOLES, y).score(HOLES, y) > 0.9
 
 
+class TestLaws:
+    """Fitted to complete rows, where nothing is drawn by chance."""
+
+    QUERIES = HOLES[:20] * 0.9
+
+    def test_rows_one_at_a_time(self):
+        model = KernelImputer().fit(X)
+        single = np.concatenate([model.transform(row[None]) for row in self.QUERIES])
+        assert_allclose(single, model.transform(self.QUERIES), atol=1e-8)
+
+    def test_the_order_of_rows_and_columns_does_not_matter(self):
+        found = KernelImputer().fit(X).transform(self.QUERIES)
+        rows, columns = np.random.default_rng(0).permutation(80), [3, 0, 4, 1, 2]
+        other = KernelImputer().fit(X[rows][:, columns]).transform(self.QUERIES[:, columns])
+        assert_allclose(other, found[:, columns], atol=1e-5)
+
+    def test_units_do_not_matter(self):
+        unit, shift = np.array([1e3, 1e-3, 7.0, 1.0, 1e5]), np.array([0.0, 5.0, -1e4, 3.0, 1e6])
+        found = KernelImputer(scale=True).fit(X).transform(self.QUERIES)
+        other = KernelImputer(scale=True).fit(X * unit + shift).transform(self.QUERIES * unit + shift)
+        assert_allclose((other - shift) / unit, found, atol=1e-5)
+
+    def test_blocks_do_not_matter(self, block_shape):
+        assert_allclose(
+            KernelImputer(max_memory=20_000).fit(X).transform(self.QUERIES),
+            KernelImputer().fit(X).transform(self.QUERIES),
+            atol=1e-6,
+        )
+
+
 class TestKinds:
     def test_single_precision(self):
         found = KernelImputer().fit_transform(HOLES.astype(np.float32))

@@ -21,6 +21,7 @@ from preimage import (
     EmpiricalKernelMap,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
+    KernelImputer,
     KernelKMeans,
     KernelPCA,
     KernelProjectionPursuit,
@@ -79,6 +80,8 @@ CASES = [
     case("KernelPCA, default landmarks", KernelPCA(4, gamma=0.3, landmarks=20), "order", "translation", float32=2e-2),
     case("OrientedKernelPCA", OrientedKernelPCA(3, gamma=0.3, alpha=0.1)),
     case("SemiSupervisedKernelPCA", SemiSupervisedKernelPCA(3, gamma=0.3)),
+    # Imputed rows move with the data; that incomplete rows obey these laws as well is tested with the imputer.
+    case("KernelImputer", KernelImputer(), "weights", "translation"),
     case("EmpiricalKernelMap", EmpiricalKernelMap(gamma=0.3), "order", "weights"),
     case("EmpiricalKernelMap, whitened", EmpiricalKernelMap(gamma=0.3, whiten=True), "order", "weights", float32=0.3),
     case("KernelFisherDiscriminant", KernelFisherDiscriminant(gamma=0.3)),

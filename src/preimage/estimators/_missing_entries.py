@@ -37,7 +37,7 @@ def check_incomplete(estimator: Any, X: Rows, *, reset: bool, min_samples: int =
         reset=reset,
         min_samples=min_samples,
         accept_sparse=False,
-        allow_missing=is_nan(estimator.missing_values),
+        allow_missing=is_nan(getattr(estimator, "missing_values", np.nan)),
     )
     if like is None:
         return X
