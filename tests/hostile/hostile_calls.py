@@ -64,6 +64,7 @@ ARGUMENTS = {
     "alphas": lambda case, model: [1e-300, 1e-3, 1.0, 1e300],
     "classes": _classes,
     "steps": lambda case, model: 3,
+    "beyond": lambda case, model: (0.0, 1e300) if case.problem.seed % 5 == 0 else 0.5,
     "pairs": lambda case, model: case.X,
     "noise_samples": lambda case, model: case.Z,
 }
@@ -90,6 +91,7 @@ OPTIONAL = (
     "diagonal",
     "cross_fit",
     "steps",
+    "beyond",
     "pairs",
     "noise_samples",
 )

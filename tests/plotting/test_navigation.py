@@ -52,3 +52,11 @@ def test_an_unfitted_model_is_refused():
 
     with pytest.raises(NotFittedError):
         NavigationDisplay.from_estimator(KernelPCA(2), X[:1], X[1:2], (2, 3))
+
+
+def test_walks_beyond_their_ends_have_names_at_the_ends(model):
+    display = NavigationDisplay.from_estimator(model, X[:1], X[1:2], (2, 3), steps=5, beyond=0.5, names=("a", "b"))
+    np.testing.assert_array_equal(display.images, model.navigate(X[:1], X[1:2], 5, beyond=0.5).reshape(5, 2, 3))
+    assert [label.get_text() for label in display.ax_.get_xticklabels()] == ["-0.5", "a", "0.5", "b", "1.5"]
+    with pytest.raises(ValueError, match="one fraction per picture"):
+        NavigationDisplay.from_images(display.images.reshape(5, 6), (2, 3), fractions=[0.0, 1.0])

@@ -108,15 +108,20 @@ class PreimageMixin:
         with self._working():
             return self.preimage_.inverse(self.subspace_.leading(count), self._in_frame(count)(Y[:, :count]), start)
 
-    def navigate(self, A: Rows, B: Rows, steps: int = 10) -> Array:
-        """Inputs along the straight line between two points of the subspace.
+    def navigate(self, A: Rows, B: Rows, steps: int = 10, *, beyond: float | tuple[float, float] = 0.0) -> Array:
+        """Inputs along the straight line between two points of the subspace, and beyond them.
+
+        Beyond its ends the line shows what distinguishes them, exaggerated: a caricature of B seen from A. Far from
+        the data no image of a Gaussian kernel is near the line any more, and pre-images stop changing.
 
         Parameters
         ----------
         A, B : arrays of shape (n, d)
             One point each, or a set each, which stands for its mean in feature space: class means, for instance.
         steps : int, default=10
-            Points on the line, both ends included. Each pre-image starts at the one before.
+            Points on the line, at equal distances, both ends included. Each pre-image starts at the one before.
+        beyond : float or two floats, default=0.0
+            How far the line goes on after each end, or before A and after B, in units of the distance between the two.
 
         Returns
         -------
@@ -126,7 +131,7 @@ class PreimageMixin:
             require_in_memory(rows, "navigate needs arrays", "Pass A.compute() and B.compute().")
         A, B = self._check_inputs(A), self._check_inputs(B)
         self._require_inputs()
-        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps))
+        return points_of(navigate(self.subspace_, self.preimage_, A, B, steps, beyond))
 
     def _denoised(self, X: Rows, n_components: int | None) -> Array:
         """Denoise validated rows; in memory with a warning where solvers do not converge."""

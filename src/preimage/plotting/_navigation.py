@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._typing import Rows
 from preimage.plotting._matplotlib import as_images, draw_strip, middles, panels, strip_width
+from preimage.solvers._walks import walk_fractions
 
 
 class NavigationDisplay:
@@ -21,6 +23,8 @@ class NavigationDisplay:
         The pictures in the order of the walk.
     names : two str or None, default=None
         What the ends are called.
+    fractions : array of shape (steps,) or None, default=None
+        Where on the line each picture is: 0 and 1 are its ends. None is equal steps from end to end.
 
     Attributes
     ----------
@@ -40,9 +44,10 @@ class NavigationDisplay:
     (7, 8, 8)
     """
 
-    def __init__(self, *, images: Any, names: Any = None) -> None:
+    def __init__(self, *, images: Any, names: Any = None, fractions: Any = None) -> None:
         self.images = images
         self.names = names
+        self.fractions = fractions
 
     @classmethod
     def from_estimator(
@@ -53,6 +58,7 @@ class NavigationDisplay:
         image_shape: Any,
         steps: int = 10,
         *,
+        beyond: float | tuple[float, float] = 0.0,
         names: Any = None,
         ax: Any = None,
         **image_kw: Any,
@@ -69,6 +75,8 @@ class NavigationDisplay:
             Height and width.
         steps : int, default=10
             Pictures on the way, both ends included.
+        beyond : float or two floats, default=0.0
+            How far to go on after each end, as in `KernelPCA.navigate`.
         names, ax, **image_kw
             As in `from_images`.
 
@@ -77,11 +85,22 @@ class NavigationDisplay:
         NavigationDisplay
         """
         check_is_fitted(estimator)
-        return cls.from_images(estimator.navigate(A, B, steps), image_shape, names=names, ax=ax, **image_kw)
+        fractions = walk_fractions(steps, beyond)
+        # Models of others may not be able to go beyond the ends.
+        options = {"beyond": beyond} if fractions[0] < 0 or fractions[-1] > 1 else {}
+        walk = estimator.navigate(A, B, steps, **options)
+        return cls.from_images(walk, image_shape, names=names, fractions=fractions, ax=ax, **image_kw)
 
     @classmethod
     def from_images(
-        cls, images: Any, image_shape: Any, *, names: Any = None, ax: Any = None, **image_kw: Any
+        cls,
+        images: Any,
+        image_shape: Any,
+        *,
+        names: Any = None,
+        fractions: Any = None,
+        ax: Any = None,
+        **image_kw: Any,
     ) -> "NavigationDisplay":
         """Draw a walk that comes from elsewhere, for instance a straight line between two inputs.
 
@@ -93,6 +112,8 @@ class NavigationDisplay:
             Height and width.
         names : two str or None, default=None
             What the ends are called.
+        fractions : array of shape (steps,) or None, default=None
+            Where on the line each picture is: 0 and 1 are its ends. None is equal steps from end to end.
         ax, **image_kw
             As in `plot`.
 
@@ -101,7 +122,12 @@ class NavigationDisplay:
         NavigationDisplay
         """
         pictures = as_images("NavigationDisplay", "the walk", images, image_shape)
-        return cls(images=pictures, names=names).plot(ax=ax, **image_kw)
+        if fractions is not None and np.shape(fractions) != (len(pictures),):
+            raise ValueError(
+                f"NavigationDisplay needs one fraction per picture, shape ({len(pictures)},); got shape "
+                f"{np.shape(fractions)}."
+            )
+        return cls(images=pictures, names=names, fractions=fractions).plot(ax=ax, **image_kw)
 
     def plot(
         self, ax: Any = None, *, cmap: Any = "gray", picture_size: float = 0.9, **image_kw: Any
@@ -133,7 +159,9 @@ class NavigationDisplay:
         return self
 
     def _labels(self, count: int) -> Any:
-        labels = [f"{step / (count - 1):.2g}" for step in range(count)]
+        fractions = np.linspace(0, 1, count) if self.fractions is None else np.asarray(self.fractions)
+        labels = [f"{fraction:.2g}" for fraction in fractions]
         if self.names is not None:
-            labels[0], labels[-1] = self.names
+            for end, name in enumerate(self.names):
+                labels[int(np.argmin(np.abs(fractions - end)))] = name
         return labels

@@ -30,21 +30,56 @@ SETTLED = 1e-6
 SHORTEST = 1e-6
 
 
-def navigate(subspace: Subspace, solver: Preimage, A: Array, B: Array, steps: int) -> PreimageResult:
-    """Pre-images along the line from the mean of φ(A) to that of φ(B), each started at the one before."""
+def walk_fractions(steps: int, beyond: float | tuple[float, float] = 0.0) -> np.ndarray:
+    """Equally spaced fractions of a walk: 0 is its first end, 1 its second, others lie beyond them.
+
+    `beyond` says how far it goes on after both ends, or before the first and after the second one, in units of its
+    length.
+    """
     if steps < 2:
         raise ValueError(f"A walk needs at least its two ends; got steps={steps!r}.")
+    try:
+        before, after = np.broadcast_to(np.asarray(beyond, dtype=np.float64), (2,))
+    except (TypeError, ValueError) as error:
+        raise ValueError(_wrong_beyond(beyond)) from error
+    if not (0 <= before < np.inf and 0 <= after < np.inf):
+        raise ValueError(_wrong_beyond(beyond))
+    return np.linspace(-before, 1 + after, steps)
+
+
+def _wrong_beyond(beyond: object) -> str:
+    return (
+        "navigate goes beyond the ends of its line by a number of lengths of the line, not negative, or by two of "
+        f"them, before the first and after the second end; got beyond={beyond!r}."
+    )
+
+
+def navigate(
+    subspace: Subspace,
+    solver: Preimage,
+    A: Array,
+    B: Array,
+    steps: int,
+    beyond: float | tuple[float, float] = 0.0,
+) -> PreimageResult:
+    """Pre-images along the line through the means of φ(A) and of φ(B), each started at its neighbour towards φ(A)."""
+    fractions = walk_fractions(steps, beyond)
     xp = array_namespace(A)
     mean = lambda X: xp.mean(subspace.coordinates(X), axis=0)
     begin, end = mean(A), mean(B)
-    # Every point of the walk answers the same question: the image nearest to the line, near the point before.
-    here = solver.inverse(subspace, begin[None, :], None).points
-    results = []
-    for fraction in np.linspace(0, 1, steps):
-        Y = (1 - float(fraction)) * begin + float(fraction) * end
-        results.append(solver.inverse(subspace, Y[None, :], here))
-        here = results[-1].points
-    return PreimageResult.join(results)
+    # Every point of the walk answers the same question: the image nearest to the line, near the point before. It begins
+    # at A and goes both ways, because beyond the ends there is no point of the data to start from.
+    first = solver.inverse(subspace, begin[None, :], None).points
+    results: dict[int, PreimageResult] = {}
+    forwards = int(np.sum(fractions < 0))
+    for numbers in (range(forwards, steps), range(forwards - 1, -1, -1)):
+        here = first
+        for number in numbers:
+            fraction = float(fractions[number])
+            Y = (1 - fraction) * begin + fraction * end
+            results[number] = solver.inverse(subspace, Y[None, :], here)
+            here = results[number].points
+    return PreimageResult.join([results[number] for number in range(steps)])
 
 
 def basis_images(vectors: Expansion, n_features: int) -> Array:
