@@ -28,7 +28,7 @@ from preimage._arrays import (
     to_numpy,
 )
 from preimage._finite import finite_result
-from preimage._linalg import orthonormal_factor
+from preimage._linalg import no_variance, orthonormal_factor
 from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._threads import within_n_jobs
@@ -356,6 +356,8 @@ class KernelKMeans(
             result = solver.solve(centers)
         else:
             frame = centers @ orthonormal_factor(centers.inner(centers))
+            if not len(frame):
+                raise no_variance(self.kernel_)  # all centres are zero: kernel values are below the smallest number
             space = Subspace(frame)
             result = solver.fit(space, centers.points).inverse(space, centers.inner(frame))
         failed = int(np.sum(~result.converged))
