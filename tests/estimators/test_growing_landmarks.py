@@ -30,6 +30,10 @@ def moving():
     return X, y
 
 
+def growing_models():
+    return KernelFisherDiscriminant(gamma=0.5, landmarks=GROWING), KernelKMeans(3, gamma=0.5, landmarks=GROWING)
+
+
 def in_batches(model, X, *others, size=80):
     for start in range(0, len(X), size):
         part = slice(start, start + size)
@@ -127,10 +131,7 @@ def test_full_landmarks_warn_of_a_stream_that_moved(moving):
 
 def test_the_same_stream_gives_the_same_model(moving):
     X, y = moving
-    for model in (
-        KernelFisherDiscriminant(gamma=0.5, landmarks=GROWING),
-        KernelKMeans(3, gamma=0.5, landmarks=GROWING),
-    ):
+    for model in growing_models():
         first, again = (in_batches(clone(model), X, y) for _ in range(2))
         assert_allclose(first.transform(X), again.transform(X), rtol=0, atol=0)
 
@@ -196,12 +197,21 @@ def test_clusters_of_a_stream_are_those_of_the_online_pass_in_feature_space(rng)
 
 def test_streams_of_files_go_on(moving, tmp_path):
     X, y = moving
-    for model in (
-        KernelFisherDiscriminant(gamma=0.5, landmarks=GROWING),
-        KernelKMeans(3, gamma=0.5, landmarks=GROWING),
-    ):
+    for model in growing_models():
         model.partial_fit(X[:80], y[:80]).partial_fit(X[80:160], y[80:160])
         model.save(tmp_path / "model.preimage")
         loaded = load(tmp_path / "model.preimage")
         expected = model.partial_fit(X[160:], y[160:]).transform(X)
         assert_allclose(loaded.partial_fit(X[160:], y[160:]).transform(X), expected)
+
+
+def test_batches_may_be_lazy(moving):
+    da = pytest.importorskip("dask.array")
+    X, y = moving
+    lazy = da.from_array(X, chunks=(50, 2))
+    for model in growing_models():
+        expected = in_batches(clone(model), X, y)
+        found = clone(model).partial_fit(X[:80], y[:80]).partial_fit(lazy[80:160], y[80:160])
+        found.partial_fit(lazy[160:], y[160:])
+        assert len(found.landmarks_) == len(expected.landmarks_) > 20
+        assert_allclose(found.transform(X), expected.transform(X), atol=1e-8)

@@ -22,15 +22,16 @@ def after_batch(
 ) -> tuple[ClassScatters, Landmarks]:
     """Scatters and landmarks after a further batch, of which those rows may become landmarks that have weight.
 
-    Along new landmarks, the rows before count as zero. Where there cannot be more, a batch of which landmarks leave a
-    large fraction causes a warning.
+    Of lazy data all rows may. Along new landmarks, the rows before count as zero. Where there cannot be more, a batch
+    of which landmarks leave a large fraction causes a warning.
     """
     kernel, X = data.kernel, data.X
     used = None if data.weights is None else np.flatnonzero(data.weights)
     if used is not None and used.size == 0:  # of classes of weight zero alone
         return scatters, landmarks
-    rows = X if used is None or used.size == X.shape[0] else take_rows(X, used)
-    more = grown(landmarks, kernel, rows if is_lazy(rows) else in_double(rows), selector, rng)
+    if not is_lazy(X):
+        X = in_double(X if used is None or used.size == X.shape[0] else take_rows(X, used))
+    more = grown(landmarks, kernel, X, selector, rng)
     if len(more) > len(landmarks):
         scatters = scatters.extended(kernel, more.points[len(landmarks) :, :], options)
     batch = scatters.batch(data, options)

@@ -427,11 +427,14 @@ class KernelKMeans(
         return self
 
     def _after_batch(self, X: Rows, weights: np.ndarray, before: Landmarks) -> tuple[Clusters, Landmarks]:
-        """Clusters and landmarks after a further batch, of which those rows may become landmarks that have weight."""
+        """Clusters and landmarks after a further batch, of which those rows may become landmarks that have weight.
+
+        Of lazy data all rows may.
+        """
         clusters, selector = self._clusters, as_selector(self.landmarks)
-        used = np.flatnonzero(weights > 0)
-        rows = X if used.size == weights.size else take_rows(X, used)
-        rows = rows if is_lazy(rows) else rows_in_double(self.kernel_, rows)
+        rows, used = X, np.flatnonzero(weights > 0)
+        if not is_lazy(X):
+            rows = rows_in_double(self.kernel_, X if used.size == weights.size else take_rows(X, used))
         landmarks = grown(before, self.kernel_, rows, selector, batch_rng(self.random_state, clusters.sizes.sum()))
         if len(landmarks) > len(before):
             clusters = clusters.within(Subspace.span(self.kernel_, rows_in_double(self.kernel_, landmarks.points)))
