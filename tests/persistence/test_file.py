@@ -22,7 +22,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 import preimage
-from preimage import KernelFisherDiscriminant, KernelPCA, Renormalized
+from preimage import EmpiricalKernelMap, KernelFisherDiscriminant, KernelFisherDiscriminantCV, KernelPCA, Renormalized
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.invariances import FunctionTransformation
@@ -336,6 +336,18 @@ def test_files_are_those_of_the_safetensors_library(tmp_path):
 def test_files_of_before_have_no_checksum_and_are_read():
     original = machine()
     np.testing.assert_array_equal(from_bytes(without_checksum(to_bytes(original)))(POINTS), original(POINTS))
+
+
+@pytest.mark.parametrize("model", [EmpiricalKernelMap(gamma=0.3), KernelFisherDiscriminantCV(gammas=[0.3])])
+def test_files_from_before_a_parameter_existed_are_read_with_its_default(model):
+    model.fit(POINTS, np.arange(len(POINTS)) % 2)
+    data = to_bytes(model)
+    document = document_of(data)
+    for name in ("random_state", "scoring", "refit", "landmarks_"):
+        document["value"]["state"].pop(name, None)
+    loaded = from_bytes(with_document(data, document))
+    assert loaded.get_params() == model.get_params()
+    np.testing.assert_array_equal(loaded.transform(POINTS), model.transform(POINTS))
 
 
 class Bomb:

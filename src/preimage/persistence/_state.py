@@ -48,7 +48,8 @@ DEEPEST = 100
 MOST_TEXT = 64 * 2**20
 # Classes of these packages keep what they learned as attributes, in addition to their parameters. All others with
 # parameters (kernels, solvers, selectors, ...) are values, which consist of their parameters.
-_LEARNING = ("estimators.", "renormalization.", "model_selection.", "sklearn.")
+_OURS = ("estimators.", "renormalization.", "model_selection.")
+_LEARNING = (*_OURS, "sklearn.")
 _NUMBERS = {
     "bool": np.bool_,
     **{f"{kind}{size}": getattr(np, f"{kind}{size}") for kind in ("int", "uint") for size in (8, 16, 32, 64)},
@@ -371,7 +372,8 @@ def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
         wanted = parameters - set(_unsaved_parameters(cls, state))
         given = {key: item for key, item in state.items() if key in wanted}
         learned = {key: item for key, item in state.items() if key not in wanted}
-        if set(given) != wanted or parameters & set(learned) or (learned and not name.startswith(_LEARNING)):
+        lacking = wanted - set(given) - (_optional_parameters(cls) if name.startswith(_OURS) else set())
+        if lacking or parameters & set(learned) or (learned and not name.startswith(_LEARNING)):
             raise _misfit(name, wanted, state)
         value = cls(**given)
         if hasattr(value, "_parameter_constraints"):
@@ -395,6 +397,11 @@ def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
 def _parameters_of(cls: type) -> list[str]:
     takes_any = ("VAR_KEYWORD", "VAR_POSITIONAL")
     return [each.name for each in signature(cls).parameters.values() if each.kind.name not in takes_any]
+
+
+def _optional_parameters(cls: type) -> set[str]:
+    """Parameters with a default, which files of before they existed lack."""
+    return {each.name for each in signature(cls).parameters.values() if each.default is not each.empty}
 
 
 def _check_field(cls: type, name: str) -> None:
