@@ -140,6 +140,9 @@ PREIMAGES = st.one_of(
             "=WeightedMean(form='distances')",
             "=ExactInverse()",
             "=Auto(FixedPoint())",
+            "=Parametrized(Mixtures(X[:3]))",
+            "=Parametrized(Mixtures(X[:2], 'linear'))",
+            "=Parametrized(Transformed(X[:2], [TimeShift()], reach=2.0), max_iter=5)",
         ]
     ),
 )

@@ -31,7 +31,7 @@ ROOMS = (
     "model_selection",
 )
 # These hold a function, which is code; skops users may trust them on their own responsibility.
-HOLD_FUNCTIONS = ("CallableKernel", "FunctionTransformation")
+HOLD_FUNCTIONS = ("CallableKernel", "FunctionFamily", "FunctionTransformation")
 # Modules of scikit-learn whose public classes may be steps before or after our models, or inside them. Left out are
 # modules whose fitted models keep compiled objects (trees, neighbours), which numbers and names cannot describe.
 SKLEARN_MODULES = (

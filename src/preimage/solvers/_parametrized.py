@@ -1,0 +1,278 @@
+"""Pre-images within a family of inputs: the parameters whose member has the nearest image."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+
+import numpy as np
+
+from preimage._arrays import array_namespace, epsilon, from_numpy, to_dense, to_numpy, transposed
+from preimage._typing import Array
+from preimage._validation import Interval, check_parameters
+from preimage._warnings import unwarned
+from preimage.feature_space import Expansion
+from preimage.solvers._blocks import tiles
+from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread
+from preimage.solvers._families import Family, check_family, members
+from preimage.solvers._gradient import QuasiNewton
+from preimage.solvers._nearest_image import TargetObjective, distance_model
+from preimage.solvers._preimage import PreimageResult, TargetSolver, objective_at
+
+# Starts whose inputs are computed together: a few MiB of images of a thousand pixels.
+BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class ParametrizedResult(PreimageResult):
+    """Pre-images within a family, with their parameters.
+
+    Attributes
+    ----------
+    points, objective, n_iter, converged, reason
+        As of `PreimageResult`.
+    parameters : array of shape (q, p), in NumPy
+        The t of every pre-image z = g(t).
+    """
+
+    parameters: np.ndarray
+
+
+class Parametrized(TargetSolver):
+    r"""Pre-images among the members of a family, :math:`z = g(t)`.
+
+    Minimises :math:`\rho(g(t)) = \|\varphi(g(t)) - \Psi\|^2` over the parameters t: how far a picture is moved, weights
+    of a mixture, or the arguments of any function [1]_. What is found can be named, and is always a member. The descent
+    is L-BFGS in the parameters, with the chain rule of (P14) where the kernel has a gradient and differences where it has
+    none; it begins at the members with the nearest images among `Family.starts`, and never ends above any of these.
+
+    Parameters
+    ----------
+    family : Family
+        `Mixtures`, `Transformed`, or `FunctionFamily`.
+    n_starts : int, default=3
+        Searches for each target, from the best of the starts of the family.
+    tol : float, default=1e-6
+        Stop when a step moves the member by less than `tol` times the spread of the training points.
+    max_iter : int, default=200
+        Largest number of steps of a search.
+
+    References
+    ----------
+    .. [1] B. Schölkopf, A. Smola, K.-R. Müller, "Nonlinear component analysis as a kernel eigenvalue problem",
+       Technical Report 44, Max-Planck-Institut für biologische Kybernetik, 1996, section 4.5.
+
+    Examples
+    --------
+    How far a bump was moved, read off its projection on the principal components of moved bumps:
+
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.solvers import FunctionFamily, Parametrized
+    >>> bump = lambda T: np.exp(-((np.arange(30.0) - T) ** 2) / 10)
+    >>> moved = FunctionFamily(bump, 1, lower=5.0, upper=25.0)
+    >>> X = bump(np.linspace(5, 25, 40)[:, None])
+    >>> kpca = KernelPCA(6, gamma=0.2, preimage=Parametrized(moved)).fit(X)
+    >>> noisy = bump(np.array([[12.3]])) + 0.05 * np.random.default_rng(0).normal(size=(1, 30))
+    >>> result = kpca.find_preimages(kpca.transform(noisy))
+    >>> result.parameters.round(1), result.converged
+    (array([[12.3]]), array([ True]))
+    """
+
+    _parameter_constraints = {
+        "family": [Family],
+        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, family: Family, n_starts: int = 3, tol: float = 1e-6, max_iter: int = 200) -> None:
+        self.family = family
+        self.n_starts = n_starts
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @unwarned()
+    def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> ParametrizedResult:
+        """The nearest members of the family; the one nearest to a given start, in input space, is one of the starts."""
+        check_parameters(self)
+        check_family(self.family)
+        search = _Search(self, target)
+        begins = search.best_starts(self.n_starts)
+        if start is not None:
+            begins.append(search.nearest_members(to_numpy(to_dense(start)).astype(float)))
+        best = None
+        for begin in begins:
+            found = search.descend(begin)
+            best = found if best is None else best.better_of(found)
+        assert best is not None
+        return best
+
+
+class _Search:
+    """The problems of all targets, in parameters that are scaled such that a step moves members by its length."""
+
+    def __init__(self, solver: Parametrized, target: Expansion) -> None:
+        self.solver, self.family, self.target = solver, solver.family, target
+        self.d = target.inputs.shape[1]
+        self.low, self.high = self.family.bounds()
+        self.candidates = self.family.starts()
+        self.scale = self._scales()
+        finite = lambda bound: None if np.all(np.isinf(bound)) else bound * self.scale
+        self.box = Box(finite(self.low), finite(self.high))
+        self.rule = QuasiNewton(spread(target.inputs), solver.tol)
+
+    def best_starts(self, count: int) -> list[np.ndarray]:
+        """For each target the starts whose members have the nearest images, best first: arrays of shape (q, p)."""
+        target = self.target
+        values = []
+        for first in range(0, len(self.candidates), BLOCK):
+            Z = self._like(members(self.family, self.candidates[first : first + BLOCK], self.d))
+            values.append(to_numpy(target.kernel.diagonal(Z)[:, None] - 2 * target(Z)))
+        distances = np.concatenate(values)
+        order = np.argsort(distances, axis=0, kind="stable")[:count]
+        return [self.candidates[numbers] for numbers in order]
+
+    def nearest_members(self, X: np.ndarray) -> np.ndarray:
+        """Parameters of the members nearest to the rows of X in input space, shape (q, p)."""
+        begin = np.empty((len(X), self.candidates.shape[1]))
+        smallest = np.full(len(X), np.inf)
+        for first in range(0, len(self.candidates), BLOCK):
+            T = self.candidates[first : first + BLOCK]
+            Z = members(self.family, T, self.d)
+            squared = np.sum(Z**2, axis=1)[:, None] - 2 * Z @ X.T
+            number = np.argmin(squared, axis=0)
+            here = squared[number, np.arange(len(X))]
+            begin[here < smallest] = T[number[here < smallest]]
+            smallest = np.minimum(smallest, here)
+        objective = _InParameters(self.family, self.scale, self.d, _InputDistance(X))
+        found = minimize_rows(objective, begin * self.scale, self.box, self.rule, self.solver.max_iter)
+        return found.points / self.scale
+
+    def descend(self, begin: np.ndarray) -> ParametrizedResult:
+        """The results of searches from the rows of `begin`."""
+        target = self.target
+        inner: Objective
+        if target.kernel.has_gradient:
+            model, W = distance_model(target.kernel, target.points), transposed(target.coefficients)
+            inner = _OnDevice(
+                TargetObjective.of(model, W, self._like(np.zeros((len(target), self.d))), 0.0), self._like
+            )
+        else:
+            inner = _ValuesAlone(target, self._like)
+        objective = _InParameters(self.family, self.scale, self.d, inner)
+        found = minimize_rows(objective, begin * self.scale, self.box, self.rule, self.solver.max_iter)
+        T = self.family.canonical(found.points / self.scale)
+        points = self._like(members(self.family, T, self.d))
+        return ParametrizedResult(points, objective_at(target, points), found.n_iter, found.converged, found.reason, T)
+
+    def _like(self, values: np.ndarray) -> Array:
+        """NumPy values in the library, precision and device of the target."""
+        return from_numpy(values, self.target.coefficients)
+
+    def _scales(self) -> np.ndarray:
+        """How far members move per unit of each parameter, the root mean square over some starts; one where nowhere."""
+        some = self.candidates[:: max(1, len(self.candidates) // 16)]
+        members(self.family, some, self.d)  # whose shape and values are checked here
+        lengths = np.array([np.mean(np.sum(each**2, axis=1)) ** 0.5 for each in self.family.derivatives(some)])
+        return np.where((lengths > 0) & np.isfinite(lengths), lengths, 1.0)
+
+
+@dataclass(frozen=True)
+class _InParameters(Objective):
+    """An objective of members as one of scaled parameters, by the chain rule; by differences where it has no gradient.
+
+    It works in NumPy and double precision, whatever the library of the target: families do.
+    """
+
+    family: Family
+    scale: np.ndarray
+    d: int
+    inner: Objective
+
+    def at(self, U: Array) -> Evaluation:
+        T = U / self.scale
+        Z = self.family(T)
+        # A long step may lead to parameters without members: infinitely bad, so that a shorter one is tried.
+        exists = np.isfinite(Z).all(axis=1)
+        here = self.inner.at(np.where(exists[:, None], Z, 0.0))
+        gradient = self._differences(T) if here.gradient is None else self.family.contracted(T, here.gradient)
+        gradient = np.where(np.isfinite(gradient), gradient, 0.0) / self.scale
+        return Evaluation(np.where(exists, here.value, np.inf), gradient, here.noise)
+
+    def take(self, rows: np.ndarray) -> "_InParameters":
+        return replace(self, inner=self.inner.take(rows))
+
+    def _differences(self, T: np.ndarray) -> np.ndarray:
+        # The value as the one column of a family, whose rules for steps and bounds hold.
+        value = _ValueOf(self.family, lambda T: self.inner.at(self.family(T)).value)
+        return np.stack([each[:, 0] for each in value.derivatives(T)], axis=1)
+
+
+class _ValueOf(Family):
+    """The objective of the members of a family, as a family with one column."""
+
+    def __init__(self, family: Family, value: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.family, self.value, self.step = family, value, family.step
+
+    @property
+    def n_parameters(self) -> int:
+        return self.family.n_parameters
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.family.bounds()
+
+    def __call__(self, T: np.ndarray) -> np.ndarray:
+        return self.value(T)[:, None]
+
+
+@dataclass(frozen=True)
+class _InputDistance(Objective):
+    """‖z − x‖², one x per row."""
+
+    X: np.ndarray
+
+    def at(self, Z: Array) -> Evaluation:
+        difference = Z - self.X
+        value = np.sum(difference**2, axis=1)
+        return Evaluation(value, 2 * difference, 4 * np.finfo(float).eps * np.sum(Z**2 + self.X**2, axis=1))
+
+    def take(self, rows: np.ndarray) -> "_InputDistance":
+        return _InputDistance(self.X[rows])
+
+
+@dataclass(frozen=True)
+class _OnDevice(Objective):
+    """An objective of arrays like the target, seen from NumPy."""
+
+    inner: Objective
+    like: Callable[[np.ndarray], Array]
+
+    def at(self, Z: Array) -> Evaluation:
+        here = self.inner.at(self.like(Z))
+        return Evaluation(*(to_numpy(part).astype(float) for part in (here.value, here.gradient, here.noise)))
+
+    def take(self, rows: np.ndarray) -> "_OnDevice":
+        return replace(self, inner=self.inner.take(rows))
+
+
+class _ValuesAlone(Objective):
+    """k(z, z) − 2ψ(z), one target per row, for kernels without a gradient."""
+
+    def __init__(self, target: Expansion, like: Callable[[np.ndarray], Array]) -> None:
+        self.target, self.like = target, like
+
+    def at(self, Z: Array) -> Evaluation:
+        kernel, points, W = self.target.kernel, self.target.points, self.target.coefficients.T
+        there = self.like(Z)
+        xp = array_namespace(W)
+        diagonal, value, size = kernel.diagonal(there), [], []
+        for rows in tiles(W.shape[0], W.shape[1], W):
+            terms = W[rows, :] * kernel(there[rows, :], points)
+            value.append(xp.sum(terms, axis=1))
+            size.append(xp.sum(xp.abs(terms), axis=1))
+        psi, sizes = xp.concat(value), xp.concat(size)
+        noise = 4 * epsilon(psi.dtype) * (xp.abs(diagonal) + 2 * sizes)
+        return Evaluation(to_numpy(diagonal - 2 * psi).astype(float), None, to_numpy(noise).astype(float))
+
+    def take(self, rows: np.ndarray) -> "_ValuesAlone":
+        return _ValuesAlone(self.target.take(rows), self.like)
