@@ -42,8 +42,8 @@ class Parametrized(TargetSolver):
 
     Minimises :math:`\rho(g(t)) = \|\varphi(g(t)) - \Psi\|^2` over the parameters t: how far a picture is moved, weights
     of a mixture, or the arguments of any function [1]_. What is found can be named, and is always a member. The descent
-    is L-BFGS in the parameters, with the chain rule of (P14) where the kernel has a gradient and differences where it has
-    none; it begins at the members with the nearest images among `Family.starts`, and never ends above any of these.
+    is L-BFGS in the parameters, with the chain rule of (P14) where the kernel has a gradient and differences where it
+    has none; it begins at the members with the nearest images among `Family.starts`, and never ends above any of these.
 
     Parameters
     ----------
