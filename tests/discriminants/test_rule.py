@@ -18,6 +18,27 @@ def test_margin_is_that_of_a_support_vector_machine(rng):
     assert_allclose(margin_threshold(f, y), expected, rtol=1e-4)
 
 
+@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
+def test_the_cost_of_a_margin_is_that_of_the_machine(rng, C):
+    y = np.where(np.arange(60) < 25, -1, 1)
+    f = y + 0.8 * rng.normal(size=60)
+    balance = np.where(y < 0, 1 / 25, 1 / 35)
+    scale = np.sqrt(np.cov(f, aweights=balance, ddof=0))
+    svm = SVC(C=C, kernel="linear", tol=1e-10).fit(f[:, None] / scale, y)
+    assert_allclose(margin_threshold(f, y, C=C), -scale * svm.intercept_[0] / svm.coef_[0, 0], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("C", [1e-300, 1e300])
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
+def test_extreme_costs_and_weights_give_numbers(rng, C, size):
+    y = np.where(np.arange(30) < 10, -1, 1)
+    f = y + rng.normal(size=30)
+    cut = margin_threshold(f, y, np.full(30, size), C=C)
+    assert np.isfinite(cut)
+    if C < 1:  # the larger class wins everywhere
+        assert cut < f.min()
+
+
 def test_margin_between_separated_classes_is_the_middle_of_the_gap():
     assert_allclose(margin_threshold([-3, -2.5, -1, 2, 2.2], [-1, -1, -1, 1, 1], C=1e6), 0.5, atol=1e-3)
 

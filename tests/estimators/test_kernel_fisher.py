@@ -516,3 +516,17 @@ def test_probabilities_against_the_rest_are_scaled_logistic_functions(blobs):
     probabilities = model.predict_proba(X)
     assert_allclose(probabilities, odds / odds.sum(axis=1, keepdims=True))
     assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
+
+
+def test_the_cost_of_the_margin_moves_the_threshold(rng):
+    X = np.concatenate([rng.normal(size=(30, 2)), 1.5 + rng.normal(size=(90, 2))])
+    y = np.repeat([0, 1], [30, 90])
+    fit = lambda **options: KernelFisherDiscriminant(gamma=0.2, alpha=0.1, **options).fit(X, y)
+    small, soft, usual = (fit(threshold="margin", margin_C=C) for C in (1e-4, 0.02, 10.0))
+    assert small.predict(X).mean() == 1  # the larger class
+    assert usual.predict(X).mean() < 1
+    assert_allclose(usual.decision_function(X), fit(threshold="margin").decision_function(X))
+    assert np.abs(soft.decision_function(X) - usual.decision_function(X)).max() > 1e-3
+    assert_allclose(fit(margin_C=1e-4).decision_function(X), fit().decision_function(X))
+    cv = KernelFisherDiscriminantCV(gammas=[0.2], alphas=[0.1], threshold="margin", margin_C=1e-4).fit(X, y)
+    assert_allclose(cv.decision_function(X), small.decision_function(X), rtol=1e-6)

@@ -188,6 +188,7 @@ INVARIANCES = st.sampled_from(
         None,
         "=[TimeShift()]",
         "=TangentCovariance([TimeShift()])",
+        "=TangentCovariance([TimeShift(), Rotate((1, d))], weights=[3.0, 1e-300])",
         "=[TranslateX((1, d))]",
         "=[Rotate((1, d))]",
         "=[TranslateX((1, 1, d))]",

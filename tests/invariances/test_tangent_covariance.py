@@ -189,3 +189,35 @@ def test_weights_are_repetitions(rng):
     tangents = TangentCovariance([lambda X, t: X + t, lambda X, t: X * (1 + t)])
     weighted = tangents.tangent_moment(Gaussian(0.5), points, X, weights)
     np.testing.assert_allclose(weighted, tangents.tangent_moment(Gaussian(0.5), points, np.repeat(X, weights, axis=0)))
+
+
+@pytest.mark.parametrize("method", ["central", "forward", "analytic"])
+def test_weights_make_a_weighted_mean_of_transformations(method):
+    kernel = Gaussian(0.4)
+    alone = [TangentCovariance(part, method=method).tangent_moment(kernel, Z, X) for part in (rotate, shift)]
+    both = TangentCovariance([rotate, shift], method=method, weights=[3, 1])
+    expected = (3 * alone[0] + alone[1]) / 4
+    np.testing.assert_allclose(both.tangent_moment(kernel, Z, X), expected, rtol=1e-12)
+    G = both.tangent_factor(kernel, Z, X)
+    np.testing.assert_allclose(G @ G.T, expected, rtol=1e-11)
+    vectors = Expansion(kernel, Z, np.eye(7)[:, :3])
+    np.testing.assert_allclose(both.moment_of(vectors, X), expected[:3, :3], rtol=1e-12)
+
+
+def test_equal_weights_are_none_and_their_size_does_not_matter():
+    kernel = Gaussian(0.4)
+    moment = lambda weights: TangentCovariance([rotate, shift], weights=weights).tangent_moment(kernel, Z, X)
+    np.testing.assert_array_equal(moment([7, 7]), moment(None))
+    np.testing.assert_allclose(moment([2e300, 1e300]), moment([2, 1]), rtol=1e-13)
+
+
+def test_a_transformation_of_weight_zero_is_left_out():
+    one, none = TangentCovariance(rotate), TangentCovariance([rotate, shift], weights=[1, 0])
+    np.testing.assert_allclose(none.tangent_moment(Gaussian(0.4), Z, X), one.tangent_moment(Gaussian(0.4), Z, X))
+    np.testing.assert_array_equal(none.displaced(X), one.displaced(X))
+
+
+@pytest.mark.parametrize("weights", [[1], [1, -1], [0, 0], [1, np.nan], [[1, 1]]])
+def test_weights_that_are_none_are_refused(weights):
+    with pytest.raises(ValueError, match=r"one number per transformation, 2 here"):
+        TangentCovariance([rotate, shift], weights=weights).tangent_moment(Gaussian(0.4), Z, X)

@@ -14,7 +14,14 @@ from preimage._progress import stage
 from preimage._threads import run_parallel, run_several
 from preimage._typing import Array, Folds
 from preimage.discriminants._gram_fisher import GramFisher
-from preimage.discriminants._rule import NEED_VALUES, LinearRule, many_class_rules, one_vs_rest_rule, two_class_rule
+from preimage.discriminants._rule import (
+    MARGIN_C,
+    NEED_VALUES,
+    LinearRule,
+    many_class_rules,
+    one_vs_rest_rule,
+    two_class_rule,
+)
 from preimage.discriminants._scatter_fisher import ScatterFisher
 from preimage.discriminants._sparse_fisher import SparseFisherPath, sparse_discriminants
 from preimage.feature_space import ClassMoments
@@ -42,6 +49,8 @@ class FisherOptions:
         Whether each of more than two classes has a discriminant against all others.
     threshold : str
         One of `THRESHOLDS`.
+    margin_C : float
+        Cost of errors of the threshold "margin".
     sparsity : int, float, "cv" or None
         Largest number of nonzero coefficients per discriminant, or the penalty λ of (F7), or a choice to be made.
     invariances : TangentCovariance, or object with `tangent_factor`, or None
@@ -54,6 +63,7 @@ class FisherOptions:
     n_components: int | None = None
     one_vs_rest: bool = False
     threshold: str = "gaussian"
+    margin_C: float = MARGIN_C
     sparsity: Any = None
     invariances: Any = None
     invariance_weight: float = 1.0
@@ -194,15 +204,15 @@ def _rules(
     codes: Array,
     weights: Array | None,
 ) -> list[LinearRule]:
-    threshold, numbers = options.threshold, range(len(coefficients))
+    threshold, C, numbers = options.threshold, options.margin_C, range(len(coefficients))
     if problem.n_classes > 2 and not options.one_vs_rest:
         return many_class_rules(moments, threshold)
     values = [problem.values_of(each) if threshold in NEED_VALUES else None for each in coefficients]
     if problem.n_classes > 2:
-        return [one_vs_rest_rule(moments[j], threshold, values[j], codes, weights) for j in numbers]
+        return [one_vs_rest_rule(moments[j], threshold, values[j], codes, weights, C) for j in numbers]
     signs = np.where(codes == 1, 1, -1)
     columns = [None if each is None else each[:, 0] for each in values]
-    return [two_class_rule(moments[j], threshold, columns[j], signs, weights) for j in numbers]
+    return [two_class_rule(moments[j], threshold, columns[j], signs, weights, C) for j in numbers]
 
 
 def cross_validated_scores(

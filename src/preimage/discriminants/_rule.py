@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -37,6 +38,9 @@ EQUAL = 1e-12
 # Cost of the margin rule, which the papers leave open; values are in units of their deviation. A hundred times larger
 # is a hard margin, decided by the two nearest values; a hundred times smaller is the midpoint of the class means.
 MARGIN_C = 10.0
+# Limits of that cost times the sum of weights. Below, values are constant up to rounding next to the margin, and the
+# larger class decides; above, the margin is hard to all digits. Far beyond, neither could be computed.
+MARGIN_COSTS = (1e-6, 1e12)
 # Tolerance of the search for the slope of the margin rule: below what single precision data resolve.
 MARGIN_TOLERANCE = 1e-10
 
@@ -88,6 +92,7 @@ def two_class_rule(
     values: Array | None = None,
     signs: Array | None = None,
     weights: Array | None = None,
+    margin_C: float = MARGIN_C,
 ) -> LinearRule:
     """Decide between two classes by one discriminant f: 2(f − b)/(m₂ − m₁), so class means lie two units apart (F8).
 
@@ -97,6 +102,8 @@ def two_class_rule(
     threshold : one of `THRESHOLDS`
     values, signs, weights : arrays of shape (n,), optional
         Training values, their classes as ±1, and weights, for thresholds that need them.
+    margin_C : float
+        Cost of errors of the threshold "margin".
     """
     means, counts = moments.means[:, 0], moments.counts
     # Scatters of values that are constant within classes are rounding errors of either sign.
@@ -113,7 +120,7 @@ def two_class_rule(
         variances = (scatters + pooled) / (counts + 1)
         cut = gaussian_threshold(means, np.maximum(variances, smallest), counts)
     else:
-        rule = empirical_threshold if threshold == "empirical" else margin_threshold
+        rule = empirical_threshold if threshold == "empirical" else partial(margin_threshold, C=margin_C)
         cut = rule(np.sign(gap) * values, signs, weights) * np.sign(gap)
     # Normal densities of equal variance have log-odds (f − b)(m₂ − m₁)/σ².
     return LinearRule(np.array([[2 / gap]]), np.array([-2 * cut / gap]), float(gap**2 / (2 * pooled)))
@@ -125,6 +132,7 @@ def one_vs_rest_rule(
     values: Array | None = None,
     codes: Array | None = None,
     weights: Array | None = None,
+    margin_C: float = MARGIN_C,
 ) -> LinearRule:
     """One discriminant per class, each in the units of `two_class_rule`; the largest wins."""
     n_classes = len(moments)
@@ -136,7 +144,7 @@ def one_vs_rest_rule(
         signs = None if codes is None else np.where(codes == c, 1, -1)
         # A class that a stream has not shown yet needs no warning.
         with ignored(RankWarning) if moments.counts[c] == 0 else nullcontext():
-            rules.append(two_class_rule(of_column.merged(members), threshold, column_values, signs, weights))
+            rules.append(two_class_rule(of_column.merged(members), threshold, column_values, signs, weights, margin_C))
     slopes = np.diag([rule.weights[0, 0] for rule in rules])
     intercept = np.where(moments.counts > 0, [rule.intercept[0] for rule in rules], NEVER)
     return LinearRule(slopes, intercept, float(np.mean([rule.temperature for rule in rules])), against_rest=True)
@@ -290,6 +298,8 @@ def margin_threshold(values: Array, signs: Array, weights: Array | None = None, 
     weights : array of shape (n,), optional
         Multiply C.
     C : float, default=10.0
+        Small costs allow many errors for a wide margin: for 0 the larger class wins everywhere. Large ones make it
+        hard, midway between the nearest values of separable classes.
 
     Examples
     --------
@@ -302,6 +312,7 @@ def margin_threshold(values: Array, signs: Array, weights: Array | None = None, 
     negatives = weights[signs < 0].sum()
     scale = _balanced_deviation(values, weights / np.where(signs < 0, negatives, weights.sum() - negatives))
     g = values / scale
+    C = float(np.clip(C, *(limit / weights.sum() for limit in MARGIN_COSTS)))
 
     def best_offset(w: float) -> tuple[float, float]:
         """The best b for a given w, and the sum of the hinge losses."""

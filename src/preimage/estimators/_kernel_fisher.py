@@ -68,6 +68,7 @@ FISHER_CONSTRAINTS = {
     "alpha_scale": [StrOptions({"relative", "absolute"})],
     "multiclass": [StrOptions({"directions", "one_vs_rest"})],
     "threshold": [StrOptions(set(THRESHOLDS))],
+    "margin_C": [Interval(Real, 0, None, closed="neither")],
     "sparsity": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, None, closed="left"), None],
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "invariances": "no_validation",
@@ -147,6 +148,10 @@ class KernelFisherDiscriminant(
         between class means; at the median of the cuts with fewest training errors; where a soft-margin support vector
         machine on the values cuts. Joint directions of more than two classes have the first two: with or without
         prior probabilities.
+    margin_C : float, default=10.0
+        Cost of errors of ``threshold="margin"``, for discriminants in units of their deviation. Small costs allow more
+        errors, up to leaving all to the larger class; large ones cut midway between the nearest values of classes that
+        can be separated. Other thresholds do not use it.
     sparsity : int, float, "cv" or None, default=None
         Sparse discriminants, :math:`\alpha^\top N_\mu \alpha + \lambda\|\alpha\|_1 \to \min` with class means at
         distance one: a float is λ; an int is the largest number of nonzero coefficients, those of the path of λ,
@@ -228,6 +233,7 @@ class KernelFisherDiscriminant(
         alpha_scale: str = "relative",
         multiclass: str = "directions",
         threshold: str = "gaussian",
+        margin_C: float = 10.0,
         sparsity: float | str | None = None,
         class_weight: dict | str | None = None,
         invariances: Any = None,
@@ -248,6 +254,7 @@ class KernelFisherDiscriminant(
         self.alpha_scale = alpha_scale
         self.multiclass = multiclass
         self.threshold = threshold
+        self.margin_C = margin_C
         self.sparsity = sparsity
         self.class_weight = class_weight
         self.invariances = invariances
@@ -516,6 +523,7 @@ def fisher_options(estimator: Any) -> FisherOptions:
         n_components=estimator.n_components,
         one_vs_rest=estimator.multiclass == "one_vs_rest",
         threshold=estimator.threshold,
+        margin_C=float(estimator.margin_C),
         sparsity=estimator.sparsity,
         invariances=invariances,
         invariance_weight=estimator.invariance_weight,

@@ -86,7 +86,7 @@ class KernelFisherDiscriminantCV(
     Parameters
     ----------
     n_components, kernel, degree, coef0, kernel_params, landmarks, regularizer, alpha_scale, multiclass, threshold, \
-    sparsity, class_weight, invariances, invariance_weight, max_memory, verbose, random_state
+    margin_C, sparsity, class_weight, invariances, invariance_weight, max_memory, verbose, random_state
         As in `KernelFisherDiscriminant`. Landmarks are chosen once per width, on all rows; their kernel values with
         all rows are held.
     gammas : list of floats and rules as for `gamma`, or None, default=None
@@ -168,6 +168,7 @@ class KernelFisherDiscriminantCV(
         alpha_scale: str = "relative",
         multiclass: str = "directions",
         threshold: str = "gaussian",
+        margin_C: float = 10.0,
         sparsity: float | None = None,
         class_weight: dict | str | None = None,
         invariances: Any = None,
@@ -192,6 +193,7 @@ class KernelFisherDiscriminantCV(
         self.alpha_scale = alpha_scale
         self.multiclass = multiclass
         self.threshold = threshold
+        self.margin_C = margin_C
         self.sparsity = sparsity
         self.class_weight = class_weight
         self.invariances = invariances

@@ -1,6 +1,6 @@
 """The covariance of tangents in feature space: what transformations of the inputs change there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -45,8 +45,9 @@ class TangentCovariance(BaseEstimator):
     analytic  :math:`\nabla_2 k(Z, x) \cdot \tau(x)`              none
     ========= =================================================== =============
 
-    Several transformations are averaged, as in [1]_. Differences need no centring: this is a second moment, not a
-    covariance, in spite of its name in [1]_. Everything is computed in double precision, since differences cancel.
+    Several transformations are averaged, as in [1]_, or weighted. Differences need no centring: this is a second
+    moment, not a covariance, in spite of its name in [1]_. Everything is computed in double precision, since
+    differences cancel.
 
     Parameters
     ----------
@@ -57,6 +58,9 @@ class TangentCovariance(BaseEstimator):
         of the kernel.
     method : {"central", "forward", "analytic"}, default="central"
         "analytic" needs a kernel with a gradient.
+    weights : sequence of float or None, default=None
+        How much each transformation counts, not negative: T is their weighted mean. A model that ignores rotations by
+        and large and shifts strictly has a larger weight for shifts. None counts all alike.
 
     References
     ----------
@@ -79,12 +83,20 @@ class TangentCovariance(BaseEstimator):
         "transformations": [Transformation, callable, list, tuple],
         "step": [Interval(Real, 0, None, closed="neither")],
         "method": [StrOptions({"central", "forward", "analytic"})],
+        "weights": ["array-like", None],
     }
 
-    def __init__(self, transformations: Any, step: float = 0.01, method: str = "central") -> None:
+    def __init__(
+        self,
+        transformations: Any,
+        step: float = 0.01,
+        method: str = "central",
+        weights: Sequence[float] | None = None,
+    ) -> None:
         self.transformations = transformations
         self.step = step
         self.method = method
+        self.weights = weights
 
     @gives_finite_numbers()
     def tangent_factor(self, kernel: Kernel, points: Array, X: Array) -> Array:
@@ -99,8 +111,10 @@ class TangentCovariance(BaseEstimator):
         X : array of shape (n, d)
             The patterns, in memory.
         """
-        changes = self._changes(kernel, in_double(points))
-        return (concat_rows(*changes(X)) / float(np.sqrt(X.shape[0] * len(as_transformations(self))))).T
+        factors = np.sqrt(self._weights())
+        changes = self._changes(kernel, in_double(points))(X)
+        changes = [change if factor == 1 else float(factor) * change for factor, change in zip(factors, changes)]
+        return (concat_rows(*changes) / float(np.sqrt(X.shape[0] * len(changes)))).T
 
     @gives_finite_numbers()
     def tangent_moment(self, kernel: Kernel, points: Array, X: Array, sample_weight: np.ndarray | None = None) -> Array:
@@ -125,10 +139,26 @@ class TangentCovariance(BaseEstimator):
     def displaced(self, X: Rows) -> Array:
         """L_t x for every row of X and every transformation: with X, what an expansion needs to represent T."""
         check_parameters(self)
-        return concat_rows(*[part.apply(X, self.step) for part in as_transformations(self)])
+        counts = self._weights() > 0
+        parts = [part for part, does_count in zip(as_transformations(self), counts) if does_count]
+        return concat_rows(*[part.apply(X, self.step) for part in parts])
+
+    def _weights(self) -> np.ndarray:
+        """Weights of the transformations, with mean one."""
+        count = len(as_transformations(self))
+        if self.weights is None:
+            return np.ones(count)
+        weights = np.asarray(self.weights, dtype=float)
+        if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() < 0 or not weights.any():
+            raise ValueError(
+                f"`weights` of TangentCovariance has one number per transformation, {count} here, finite, not negative "
+                f"and not all zero; got {self.weights!r}."
+            )
+        weights = weights / weights.max()  # whose sum could overflow
+        return weights * (count / weights.sum())
 
     def _moment(self, changes: Callable[[Array], list[Array]], X: Array, weights: np.ndarray | None = None) -> Array:
-        from_disk = is_lazy(X)
+        from_disk, parts = is_lazy(X), self._weights()
 
         def second_moment(rows: Array, weights: np.ndarray | None) -> Array:
             rows = check_finite_block("TangentCovariance", as_points(rows)) if from_disk else rows
@@ -136,6 +166,7 @@ class TangentCovariance(BaseEstimator):
                 change.T @ (change if weights is None else from_numpy(weights, change)[:, None] * change)
                 for change in changes(rows)
             ]
+            terms = [term if part == 1 else float(part) * term for part, term in zip(parts, terms)]
             return sum(terms[1:], start=terms[0])
 
         X = known_rows(X) if is_chunked(X) else X
