@@ -61,6 +61,10 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
+    # Processes that share the tests compare their names, and addresses differ between processes.
+    addressed = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if addressed:
+        raise pytest.UsageError(f"Names of tests have no addresses of objects in them; give ids: {addressed[0]}")
     if config.getoption("--slow"):
         return
     for item in items:

@@ -133,7 +133,11 @@ def test_kernels_with_a_direction(X, rng):
 DIRECTED = CallableKernel(share_of_second, symmetric=False)
 
 
-@pytest.mark.parametrize("kernel", [DIRECTED, DIRECTED + Gaussian(1.0), 2.0 * DIRECTED, Normalized(DIRECTED)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel",
+    [DIRECTED, DIRECTED + Gaussian(1.0), 2.0 * DIRECTED, Normalized(DIRECTED)],
+    ids=["alone", "sum", "multiple", "normalized"],
+)
 @pytest.mark.parametrize(
     "estimator",
     [KernelPCA(2), KernelPCA(2, landmarks=5), KernelKMeans(2), EmpiricalKernelMap(whiten=True)],

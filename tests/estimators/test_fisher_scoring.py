@@ -49,7 +49,7 @@ def number_of_points(model, X, y):
     return float(model.expansion_.points.shape[0])
 
 
-@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "f1", "accuracy", number_of_points], ids=str)
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "f1", "accuracy", number_of_points])
 @pytest.mark.parametrize("options", [{}, {"regularizer": "both", "class_weight": "balanced"}], ids=str)
 def test_scores_are_those_of_scikit_learns_search(moons, scoring, options):
     X, y = moons
@@ -196,7 +196,6 @@ def test_searches_with_scores_are_saved(moons, tmp_path):
         ({"scoring": lambda model, X, y: X[:, 0]}, "finite numbers"),
         ({"scoring": []}, "scor"),
     ],
-    ids=str,
 )
 def test_bad_scores_are_refused(moons, options, message):
     with pytest.raises(ValueError, match=message):

@@ -124,7 +124,6 @@ def test_boxes_of_many_sides_have_random_starts():
         (FunctionFamily(lambda T: T, 2, lower=1.0, upper=0.0), "lower ≤ upper"),
         (FunctionFamily(lambda T: T, 2, step=2.0), "step"),
     ],
-    ids=repr,
 )
 def test_families_without_members_are_refused(family, message):
     with pytest.raises(ValueError, match=message):
