@@ -1,0 +1,135 @@
+"""How extreme are the directions that `KernelProjectionPursuit` finds, compared with FastICA on the same coordinates?
+
+Question: the sum of the moduli of excess kurtosis over all directions, which both searches maximise (FastICA with
+fun="cube"), and the time that they take.
+
+Set-up: coordinates along the leading axes of kernel PCA (gamma="median"), white, for digits, USPS, patches of a
+photograph, two tables, and a linear mixture of independent variables, which is what FastICA is made for. FastICA has
+1,000 iterations, both of its algorithms and five seeds, of which the best is taken; its time is the mean of one run.
+Ours has its defaults, ten starts per direction included. All in double precision: FastICA ends in NaN on float32 here.
+
+    python benchmarks/comparisons/projection_pursuit.py --record
+
+Observe: that no sum is smaller than FastICA's best, and where FastICA does not converge.
+"""
+
+import argparse
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import kurtosis
+from sklearn.datasets import load_breast_cancer, load_digits, load_sample_image, load_wine
+from sklearn.decomposition import FastICA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.image import extract_patches_2d
+from sklearn.preprocessing import StandardScaler
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _measure import ROOT, describe_machine, record, timed
+
+from preimage import KernelPCA
+from preimage.components import MomentIndex, projection_pursuit
+from preimage.datasets import load_usps
+
+SEEDS = range(5)
+ALGORITHMS = ("parallel", "deflation")
+REMARK = [
+    "The searches find the same where FastICA converges, which is then about ten times faster: its steps have no "
+    "safeguard and it has",
+    "one start, ours has ten per direction. Where its steps do not settle, it ends with a smaller sum.",
+]
+PAGE = ROOT / "docs" / "results" / "projection_pursuit.md"
+
+
+def patches():
+    grey = load_sample_image("china.jpg").mean(axis=2)[::2, ::2] / 255
+    return extract_patches_2d(grey, (8, 8), max_patches=1000, random_state=0).reshape(1000, -1)
+
+
+def mixture():
+    rng = np.random.default_rng(0)
+    laws = (rng.laplace, rng.uniform, rng.exponential, rng.logistic)
+    return np.stack([laws[i % 4](size=2000) for i in range(12)], axis=1) @ rng.normal(size=(12, 12))
+
+
+# Data, kernel, and number of axes.
+SETS = {
+    "digits": (lambda: load_digits().data[:1000] / 16, "rbf", 20),
+    "USPS": (lambda: load_usps().X_train[:1000], "rbf", 20),
+    "patches": (patches, "rbf", 20),
+    "wine": (lambda: StandardScaler().fit_transform(load_wine().data), "rbf", 5),
+    "breast cancer": (lambda: StandardScaler().fit_transform(load_breast_cancer().data), "rbf", 10),
+    "mixture of 12": (mixture, "linear", 12),
+}
+
+
+def white_coordinates(X, kernel, q):
+    scores = KernelPCA(q, kernel=kernel, gamma="median").fit_transform(X.astype(np.float64))
+    return scores / scores.std(axis=0)
+
+
+def theirs(Z, algorithm, seed):
+    """FastICA's sum of moduli, and whether it converged."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = FastICA(algorithm=algorithm, fun="cube", whiten="unit-variance", random_state=seed, max_iter=1000)
+        found = model.fit_transform(Z)
+    return np.abs(kurtosis(found)).sum(), not any(issubclass(each.category, ConvergenceWarning) for each in caught)
+
+
+def study(name):
+    load, kernel, q = SETS[name]
+    Z = white_coordinates(load(), kernel, q)
+    our_time, ours = timed(lambda: projection_pursuit(Z, q, MomentIndex(4), rng=np.random.default_rng(0)), repeats=3)
+    row = {"ours": float(np.abs(ours.moments).sum()), "seconds": our_time}
+    for algorithm in ALGORITHMS:
+        measured = [timed(lambda seed=seed, algorithm=algorithm: theirs(Z, algorithm, seed)) for seed in SEEDS]
+        sums, converged = zip(*(result for _, result in measured), strict=True)
+        row |= {
+            algorithm: max(sums),
+            f"{algorithm} converged": sum(converged),
+            f"{algorithm} seconds": float(np.mean([seconds for seconds, _ in measured])),
+        }
+    return row
+
+
+def page(found, command):
+    lines = [
+        "# Directions of extreme kurtosis",
+        "",
+        f"`{command}`; {describe_machine()}.",
+        "",
+        "Sum of the moduli of excess kurtosis over all directions of white kernel PCA coordinates, which both searches "
+        "maximise: `KernelProjectionPursuit` with its defaults, and the best of five seeds of FastICA with "
+        '`fun="cube"` and 1,000 iterations. In brackets: seconds of one search, and how many of the five converged.',
+        "",
+        "| set | axes | projection pursuit | FastICA, parallel | FastICA, deflation |",
+        "|---|---|---|---|---|",
+    ]
+    for name, row in found.items():
+        peers = " | ".join(
+            f"{row[each]:.3f} ({row[f'{each} seconds']:.2f} s, {row[f'{each} converged']} of {len(SEEDS)})"
+            for each in ALGORITHMS
+        )
+        lines.append(f"| {name} | {SETS[name][2]} | {row['ours']:.3f} ({row['seconds']:.2f} s) | {peers} |")
+    lines += ["", *REMARK]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="write the record and the page")
+    options = parser.parse_args()
+    found = {name: study(name) for name in SETS}
+    text = page(found, "python benchmarks/comparisons/projection_pursuit.py --record")
+    print(text)
+    if options.record:
+        values = {f"{name}, {key}": value for name, row in found.items() for key, value in row.items()}
+        record("projection_pursuit", values, {"sets": list(SETS), "seeds": len(SEEDS)})
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
