@@ -59,7 +59,7 @@ def main():
     print(text)
     if options.output:
         options.output.write_text(text)
-        draw(errors, options)
+        draw({shape: (found.mean(axis=0), standard_error(found)) for shape, found in errors.items()}, options)
 
 
 def curves(radius, turns, options):
@@ -140,30 +140,33 @@ def words(numbers):
 
 
 def with_error(values, signed=False):
-    error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else 0.0
-    return f"{values.mean():{'+' if signed else ''}.4f} ± {error:.4f}"
+    return f"{values.mean():{'+' if signed else ''}.4f} ± {standard_error(values):.4f}"
 
 
-def draw(errors, options):
+def standard_error(values):
+    """Of means over draws, the first axis."""
+    return values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(values.shape[1:])
+
+
+def draw(summaries, options):
+    """One panel per geometry and kernel, from means and standard errors of shape (sizes, kernels, labels)."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullLocator
 
-    figure, axes = plt.subplots(len(errors), 2, figsize=(9, 3.2 * len(errors)), sharex=True, squeeze=False)
-    for row, ((radius, turns), found) in zip(axes, errors.items(), strict=True):
+    figure, axes = plt.subplots(len(summaries), 2, figsize=(9, 3.2 * len(summaries)), squeeze=False)
+    for row, ((radius, turns), (means, errors)) in zip(axes, summaries.items(), strict=True):
         for k, ax in enumerate(row):
             for j, (labels, color) in enumerate(zip(LABELS, ("tab:red", "tab:blue", "tab:green"), strict=True)):
-                values = found[:, :, k, j]
-                deviation = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
-                ax.errorbar(options.sizes, values.mean(axis=0), deviation, label=f"labels: {labels}", color=color)
+                ax.errorbar(options.sizes, means[:, k, j], errors[:, k, j], label=f"labels: {labels}", color=color)
             ax.axhline(NOISE**2, color="gray", linestyle=":", label="noisy points")
-            ax.set(xscale="log", yscale="log", title=f"{KERNELS[k]}, radius {radius:g}, {turns:g} turns")
-    axes[0, 0].legend()
-    for ax in axes[-1]:
-        ax.set_xlabel("training points")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("mean squared error")
+            ax.set(xscale="log", xlabel="training points", ylabel="mean squared error", ylim=(0, None))
+            ax.set(title=f"{KERNELS[k]}, radius {radius:g}, {turns:g} turns")
+            ax.xaxis.set_minor_locator(NullLocator())
+            ax.set_xticks(options.sizes, map(str, options.sizes))
+    axes[0, 1].legend()
     figure.tight_layout()
     figure.savefig(options.output.with_suffix(".png"), dpi=80)
 

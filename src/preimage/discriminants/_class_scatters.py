@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from preimage._arrays import as_points, concat_rows, in_double, is_lazy, take_rows
-from preimage._linalg import whitening_factor
+from preimage._linalg import rank_tolerance
 from preimage._rows import sum_rows
 from preimage._typing import Array
 from preimage._validation import check_finite_block
@@ -70,11 +70,15 @@ class ClassScatters:
     def inside(self) -> float:
         """Sum over data of the squared lengths of the projections of their images on the span of the points."""
         moments = self.moments
-        if self.coordinates.values is None:  # kernel values, which are no coordinates in an orthonormal frame
-            gram = self.coordinates.gram
-            moments = moments.projected(whitening_factor(gram, gram.dtype))
-        about_means = float(np.einsum("cii->", moments.scatters))
-        return about_means + float(moments.counts @ np.sum(moments.means**2, axis=1))
+        if self.coordinates.values is not None:  # coordinates in an orthonormal frame
+            about_means = float(np.einsum("cii->", moments.scatters))
+            return about_means + float(moments.counts @ np.sum(moments.means**2, axis=1))
+        # Kernel values k have the projections kᵀ W⁻¹ k. A diagonal of the size of rounding errors keeps W regular; it
+        # takes nothing but what rounding has put there.
+        gram = self.coordinates.gram
+        rounding = rank_tolerance(len(gram), gram.dtype) * float(np.max(np.abs(np.diagonal(gram))))
+        second = moments.within + (moments.counts * moments.means.T) @ moments.means
+        return float(np.trace(np.linalg.solve(gram + rounding * np.eye(len(gram)), second)))
 
     @classmethod
     def _in(
