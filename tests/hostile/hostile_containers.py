@@ -1,6 +1,7 @@
 """Rows as users hold them: orders, strides, dtypes, sparse formats, data frames, lists, and what a call did to them."""
 
 import pickle
+import tempfile
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +38,16 @@ def _unaligned(values):
     if values.dtype == object or not values.size:
         return values
     return np.frombuffer(b"x" + values.tobytes(), values.dtype, offset=1).reshape(values.shape)
+
+
+def _memory_map(values):
+    """Numbers in a file that is mapped to memory, which some estimators read block by block."""
+    if values.dtype.kind in "OU" or not values.size:
+        return values
+    with tempfile.TemporaryFile() as file:
+        mapped = np.memmap(file, values.dtype, "w+", shape=values.shape)
+    mapped[...] = values
+    return mapped
 
 
 def _duplicated(values):
@@ -98,6 +109,7 @@ DENSE = {
     "reversed": lambda values: np.ascontiguousarray(values[::-1, ::-1])[::-1, ::-1],
     "read-only": _read_only,
     "unaligned": _unaligned,
+    "memory map": _memory_map,
     "subclass": lambda values: values.view(Subclass),
     "masked": np.ma.masked_array,
     "list": lambda values: values.tolist(),

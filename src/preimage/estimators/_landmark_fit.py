@@ -151,14 +151,16 @@ def landmark_inputs(
 
     Parameters are those of `exact_inputs`. Rows of weight zero are dropped from arrays in memory unless `keep_all`.
     """
-    check = check_lazy_points if is_lazy(X) else check_points
-    X = check(estimator, X, reset=True, min_samples=min_samples)  # which counts the rows of unknown chunks
-    weights = check_weights(estimator, in_memory(sample_weight), X.shape[0])
     kernel = named_kernel(estimator)
     is_precomputed = kernel.points_are_row_numbers
     if is_precomputed:
         advice = f"Give {type(estimator).__name__} the kernel itself and the inputs, or pass X.compute()."
         require_in_memory(X, "A precomputed kernel needs its matrix", advice)
+        X = np.asarray(X) if isinstance(X, np.memmap) else X  # the matrix is looked at as a whole
+    check = check_lazy_points if is_lazy(X) else check_points
+    X = check(estimator, X, reset=True, min_samples=min_samples)  # which counts the rows of unknown chunks
+    weights = check_weights(estimator, in_memory(sample_weight), X.shape[0])
+    if is_precomputed:
         kernel = kernel.resolve(check_gram(estimator, X))
         X = kernel.inputs(X)
     if weights is not None and not is_lazy(X) and not keep_all:
