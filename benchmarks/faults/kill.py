@@ -26,12 +26,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record
 
-COLUMNS = 8
+COLUMNS, GAPS = 8, 0.01
 # Chunks short enough for many notes, and many moments between them.
 EMBED = ["--components", "10", "--landmarks", "300", "--chunk-rows", "1000"]
 DENOISE = ["--components", "4", "--gamma", "median", "--penalty", "0.1", "--landmarks", "50", "--no-plot"]
 # The command, its output and its options.
 COMMANDS = {
+    "impute, CSV": ["impute", "out.csv", "--components", "20", "--save-model", "model.safetensors"],
     "embed, NumPy": ["embed", "out.npy", *EMBED, "--save-model", "model.safetensors"],
     "embed, CSV": ["embed", "out.csv", *EMBED],
     "denoise, Parquet": ["denoise", "out.parquet", *DENOISE],
@@ -54,7 +55,9 @@ def main():
     counts = {"kills": 0, "continued": 0, "identical": 0, "left over": 0}
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "rows.npy"
-        np.save(source, rng.normal(size=(options.rows, COLUMNS)).round(4))
+        rows = rng.normal(size=(options.rows, COLUMNS)).round(4)
+        np.save(source, rows)
+        np.save(source.with_name("gaps.npy"), np.where(rng.random(rows.shape) < GAPS, np.nan, rows))
         print(f"{'command':18s} {'whole':>7s} {'kills':>6s} {'continued':>10s} {'identical':>10s} {'left over':>10s}")
         for number, name in enumerate(COMMANDS):
             share = len(range(number, options.kills, len(COMMANDS)))
@@ -105,6 +108,7 @@ def killed_at_random(name, source, target, seconds, rng):
 
 def start(name, source, target):
     command, output, *options = COMMANDS[name]
+    source = source.with_name("gaps.npy") if command == "impute" else source
     target.mkdir(exist_ok=True)
     words = [sys.executable, "-c", "from preimage.cli import main; main()", command, str(source), output, *options]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

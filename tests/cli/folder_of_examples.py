@@ -11,13 +11,16 @@ def make_files(folder):
     from PIL import Image
     from skops import io as skops
 
-    from preimage import KernelPCA
+    from preimage import KernelImputer, KernelPCA
 
     angle = RNG.uniform(0, np.pi, size=(60, 1))
     X = np.hstack([np.cos(angle), np.sin(angle), angle]) + RNG.normal(scale=0.05, size=(60, 3))
     y = (angle[:, 0] > np.pi / 2).astype(int)
     for name in ("noisy", "table"):
         np.savetxt(folder / f"{name}.csv", X, delimiter=",", header="a,b,c", comments="", fmt="%.9g")
+    for name in ("gaps", "more_gaps"):
+        holes = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+        np.savetxt(folder / f"{name}.csv", holes, delimiter=",", header="a,b,c", comments="", fmt="%.9g")
     for name in ("noisy", "new", "clean_examples", "big"):
         np.save(folder / f"{name}.npy", X)
     labelled = {"validation": "class", "patients": "diagnosis"}
@@ -36,3 +39,4 @@ def make_files(folder):
     first.save(folder / "stack.tif", save_all=True, append_images=others)
     skops.dump(SVC(gamma=1).fit(X, y), folder / "model.skops")
     KernelPCA(2).fit(X).save(folder / "model.safetensors")
+    KernelImputer().fit(X).save(folder / "imputer.safetensors")

@@ -1,10 +1,12 @@
 """The options that commands share, one spelling and one meaning each; from their text to values, or a usage error."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from preimage._warnings import warn_user
 from preimage.cli._errors import UsageError
 
 # The word for what is chosen from the data.
@@ -89,6 +91,14 @@ def names(text: str) -> list[str]:
     if "" in found:
         raise typer.BadParameter(f"{text!r} has an empty name; write names between commas.")
     return found
+
+
+def warn_of_unused(context: typer.Context, of_the_fit: Sequence[str]) -> None:
+    """Warn of options that say how a model is fitted, which have nothing to say with --model."""
+    sources = ((name, context.get_parameter_source(name)) for name in of_the_fit)
+    given = [f"--{name}" for name, source in sources if source is not None and source.name == "COMMANDLINE"]
+    if given:
+        warn_user(f"{', '.join(given)} had no effect: --model is a model that is fitted already.", UserWarning)
 
 
 def positive(text: str, expected: str = "a number") -> float:

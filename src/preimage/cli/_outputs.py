@@ -41,6 +41,12 @@ def check_outputs(
     return paths
 
 
+def check_model_name(path: Path | None) -> None:
+    """Refuse a name that no model file has; None is not asked for."""
+    if path is not None and path.suffix.lower() != ".safetensors":
+        raise FileError(f"{path} is not a model file; its name ends in .safetensors.")
+
+
 def check_figure(path: Path | None) -> None:
     """Refuse a figure that could not be drawn; None is not asked for."""
     if path is None:

@@ -53,7 +53,10 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "impute": (
-        Annotated[Literal["mean", "median"] | None, _option(help="Fill missing values in by those of their column.")],
+        Annotated[
+            Literal["mean", "median", "kernel"] | None,
+            _option(help="Fill missing values in: by those of their column, or as the command impute does."),
+        ],
         None,
     ),
     "delimiter": (

@@ -151,12 +151,45 @@ def test_missing_values_are_filled_in(tmp_path, impute, route):
     np.testing.assert_allclose(a / SCALES, b / SCALES, atol=0.02)
 
 
+@pytest.mark.parametrize("route", [[], ["--landmarks", "90", "--chunk-rows", "25"]], ids=["memory", "chunks"])
+def test_gaps_are_filled_in_as_the_command_impute_does(tmp_path, route):
+    holes, options = FRAME.copy(), [*FIXED, *route, "--no-standardize"]
+    holes.loc[[4, 50], "b"] = np.nan
+    save(holes, tmp_path / "holes.csv")
+    done("impute", tmp_path / "holes.csv", tmp_path / "filled.csv")
+    said = done("denoise", tmp_path / "holes.csv", tmp_path / "a.csv", *options, "--impute", "kernel")
+    assert "2 missing values are filled in by kernel PCA" in said
+    done("denoise", tmp_path / "filled.csv", tmp_path / "b.csv", *options)
+    a, b = (written(tmp_path / name)[["a", "b", "c"]].to_numpy() for name in ("a.csv", "b.csv"))
+    np.testing.assert_allclose(a / SCALES, b / SCALES, atol=1e-9)
+
+
+@pytest.mark.parametrize("standardize", ["--standardize", "--no-standardize"])
+@pytest.mark.parametrize("impute", ["mean", "median", "kernel"])
+def test_saved_models_fill_gaps_in(tmp_path, impute, standardize):
+    holes, model = FRAME.copy(), tmp_path / "model.safetensors"
+    holes.loc[[4, 50], "b"] = np.nan
+    path = save(holes, tmp_path / "holes.csv")
+    done("embed", path, tmp_path / "out.npy", *FEW, "--impute", impute, standardize, "--save-model", model)
+    expected = np.load(tmp_path / "out.npy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(load(model).transform(holes[["a", "b", "c"]]), expected, atol=1e-9)
+    some = save(holes.iloc[40:, ::-1], tmp_path / "some.csv")
+    done("embed", some, tmp_path / "some.npy", "--model", model)
+    np.testing.assert_allclose(np.load(tmp_path / "some.npy"), expected[40:], atol=1e-9)
+    said = done("embed", some, tmp_path / "same.npy", "--model", model, "--impute", "mean")
+    assert "--impute had no effect" in said
+    np.testing.assert_array_equal(np.load(tmp_path / "same.npy"), np.load(tmp_path / "some.npy"))
+
+
+@pytest.mark.parametrize("impute", ["mean", "kernel"])
 @pytest.mark.parametrize("command", ["embed", "denoise"])
-def test_interrupted_runs_continue_with_the_same_preparation(tmp_path, monkeypatch, command):
+def test_interrupted_runs_continue_with_the_same_preparation(tmp_path, monkeypatch, command, impute):
     holes = FRAME.copy()
     holes.loc[[4, 50], "b"] = np.nan
     path = save(holes, tmp_path / "table.csv")
-    options = [*(FEW if command == "embed" else [*FIXED, "--landmarks", "20"]), "--chunk-rows", 16, "--impute", "mean"]
+    options = [*(FEW if command == "embed" else [*FIXED, "--landmarks", "20"]), "--chunk-rows", 16, "--impute", impute]
     done(command, path, tmp_path / "whole.csv", *options)
     append, count = _partial.PartialOutput.append, iter(range(3))
 

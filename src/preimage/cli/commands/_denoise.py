@@ -20,14 +20,13 @@ from preimage.cli._outputs import can_draw, check_figure, check_outputs, chosen_
 from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._claim import claimed
 from preimage.cli.runs._denoise import (
-    Making,
     Request,
     check_rows,
     denoise_file,
     denoise_rows,
     why_not_to_standardize,
 )
-from preimage.cli.runs._partial import remains
+from preimage.cli.runs._partial import Making, remains
 from preimage.cli.runs._preparation import prepared_for
 from preimage.cli.runs._sizes import has_many_rows, is_large
 from preimage.cli.tables._files import Dataset, read, write

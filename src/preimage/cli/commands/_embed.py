@@ -7,12 +7,11 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from preimage._warnings import warn_user
 from preimage.cli import _options
 from preimage.cli._console import plain_errors, speaker
 from preimage.cli._errors import FileError
 from preimage.cli._options import AUTO
-from preimage.cli._outputs import check_outputs, chosen_format
+from preimage.cli._outputs import check_model_name, check_outputs, chosen_format
 from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._embed import Embedding, embed
 from preimage.cli.runs._file_model import read_model
@@ -86,11 +85,11 @@ def embed_command(
     with plain_errors(lambda: remains(output), quiet):
         kind = chosen_format(output_format, TABLES, lambda: _table_format(output))
         written = check_outputs({"OUTPUT": output, "--save-model": save_model}, (input, model), force)
-        _check_model_name(save_model)
+        check_model_name(save_model)
         started = time.perf_counter()
         ready = None if model is None else (model, *read_model(model))
         if ready is not None:
-            _warn_of_unused(context)
+            _options.warn_of_unused(context, OF_THE_FIT)
         if ready is not None and table.columns is None and hasattr(ready[1], "feature_names_in_"):
             table = replace(table, columns=tuple(ready[1].feature_names_in_))
         source = open_source(input, table)
@@ -117,21 +116,9 @@ def _report(model: KernelPCA, n_rows: int, source: Source, seconds: float) -> st
     )
 
 
-def _warn_of_unused(context: typer.Context) -> None:
-    sources = ((name, context.get_parameter_source(name)) for name in OF_THE_FIT)
-    given = [f"--{name}" for name, source in sources if source is not None and source.name == "COMMANDLINE"]
-    if given:
-        warn_user(f"{', '.join(given)} had no effect: --model is a model that is fitted already.", UserWarning)
-
-
 def _table_format(output: Path) -> str:
     kind = format_of(output)
     if kind not in TABLES:
         what = "no suffix" if kind == "folder" else f"the suffix {kind}"
         raise FileError(f"{output} has {what}; coordinates are written as .npy, .csv, .tsv, .parquet or .xlsx.")
     return kind
-
-
-def _check_model_name(save_model: Path | None) -> None:
-    if save_model is not None and save_model.suffix.lower() != ".safetensors":
-        raise FileError(f"{save_model} is not a model file; its name ends in .safetensors.")

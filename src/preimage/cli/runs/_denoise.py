@@ -1,7 +1,6 @@
 """Denoise a table: rows in memory, or a file that does not fit into it, chunk by chunk."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,7 +13,7 @@ from preimage._typing import Array
 from preimage.cli._console import DataError
 from preimage.cli._options import AUTO
 from preimage.cli.runs._file_model import FileModel, Reading, count_rows, fit_file
-from preimage.cli.runs._partial import PartialOutput, partial_output, said_about, write_rows
+from preimage.cli.runs._partial import Making, PartialOutput, partial_output, said_about, write_rows
 from preimage.cli.runs._preparation import Preparation, wishes_for
 from preimage.cli.tables._files import Dataset
 from preimage.cli.tables._frames import Frame
@@ -186,7 +185,9 @@ def denoise_rows(
     preparation: Preparation = Preparation(),  # noqa: B008
 ) -> tuple[dict[str, Any], Array]:
     """A summary as plain numbers, and the denoised rows of X, by models of the rows of X_train."""
-    X_train, X = preparation(X_train), preparation(X)
+    is_same = X is X_train
+    X_train = preparation(X_train)
+    X = X_train if is_same else preparation(X)
     fitted = fit(X_train, request)
     with stage("Denoising rows", len(X)) as advance:
         result = denoise(fitted.solver(), X, advance)
@@ -228,8 +229,6 @@ CHUNK_ROWS = 4096
 FIGURE_ROWS = 2000
 
 
-# Gives a path to write to, which takes the name of the output when the block succeeds.
-Making: TypeAlias = Callable[[Path], AbstractContextManager[Path]]
 Conclude: TypeAlias = Callable[[dict[str, Any], Dataset, Dataset, Making], None]
 
 

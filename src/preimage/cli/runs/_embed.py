@@ -10,10 +10,11 @@ from sklearn.pipeline import Pipeline
 
 import preimage
 from preimage._typing import Array
+from preimage._warnings import warn_user
 from preimage.cli._console import DataError
 from preimage.cli.runs._file_model import SAMPLE_ROWS, FileModel, Reading, count_rows, fit_file, survey
 from preimage.cli.runs._partial import PartialOutput, partial_output, said_about, write_rows
-from preimage.cli.runs._preparation import AS_THEY_ARE, Preparation, wishes_for
+from preimage.cli.runs._preparation import AS_THEY_ARE, Preparation, constant_imputer, wishes_for
 from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._identity import identity_of
 from preimage.cli.tables._sources import Source
@@ -134,25 +135,28 @@ def _fitted(
         return fit_file(source, reading, wish.model, partial, tell=tell)
     model, preparation = ready[1:]
     _check_columns(model, source)
-    if wishes.impute is not None:
+    if wishes.impute is not None and preparation.imputer is not None:
+        warn_user("--impute had no effect: the model of --model fills in missing values itself.", UserWarning)
+    elif wishes.impute is not None:
         # By the means of the training data, if the model has them, else by the rows at hand.
         surveyed = survey(source, chunk_rows, SAMPLE_ROWS, wish.seed, with_missing=True)
         filling = Preparation.of(
             replace(AS_THEY_ARE, impute=wishes.impute), surveyed.moments, surveyed.sample, source.labels, tell
-        ).fill
-        known = preparation.mean if wishes.impute == "mean" and preparation.mean is not None else filling
-        preparation = replace(preparation, fill=known)
+        ).imputer
+        if wishes.impute == "mean" and preparation.mean is not None:
+            filling = constant_imputer("mean", preparation.mean)
+        preparation = replace(preparation, imputer=filling)
     return count_rows(preparation.applied(source), chunk_rows), FileModel(model, preparation=preparation)
 
 
 def as_estimator(found: FileModel, source: Source, n_rows: int) -> Any:
-    """What a model file holds: kernel PCA, after a scaler where columns were standardised."""
-    if not found.preparation.is_standardizing:
+    """What a model file holds: kernel PCA, after an imputer and a scaler where rows were prepared by such."""
+    steps = found.preparation.steps(source.names, n_rows)
+    if not steps:
         return found.model
-    scaler = found.preparation.scaler(source.names, n_rows)
     model = copy(found.model)
-    model.__dict__.pop("feature_names_in_", None)  # the scaler has the names, and gives arrays
-    return Pipeline([("standardize", scaler), ("kernel_pca", model)])
+    model.__dict__.pop("feature_names_in_", None)  # the first step has the names, and gives arrays
+    return Pipeline([*steps, ("kernel_pca", model)])
 
 
 def _check_columns(model: KernelPCA, source: Source) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -18,7 +19,7 @@ from preimage.cli.runs._partial import PartialOutput
 from preimage.cli.runs._preparation import AS_THEY_ARE, ColumnMoments, Preparation, Wishes
 from preimage.cli.tables._sources import Source
 from preimage.components import LandmarkModel, Wanted, select_landmarks
-from preimage.estimators import KernelPCA
+from preimage.estimators import KernelImputer, KernelPCA
 from preimage.estimators._cross_fit import FoldMoments, out_of_fold, row_folds
 from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, landmark_inputs, too_large_for_exact
 from preimage.feature_space import Subspace
@@ -33,6 +34,10 @@ MOST_EXACT = 50_000
 SAMPLE_ROWS, SAMPLE_BYTES = 10_000, 2**26
 # Candidates per landmark, at least and at most: with fewer, selection has little choice; more hardly improve it.
 FEWEST_CANDIDATES, MOST_CANDIDATES = 5, 10
+
+IMPUTERS = (SimpleImputer, KernelImputer)
+# Steps before kernel PCA in the pipelines that `embed` writes.
+PREPARED = ((), (StandardScaler,), *((kind, *more) for kind in IMPUTERS for more in ((), (StandardScaler,))))
 
 # From a sample of rows to a model with all parameters given, not fitted.
 Choose: TypeAlias = Callable[[Array], KernelPCA]
@@ -178,21 +183,27 @@ def survey(source: Source, chunk_rows: int, sample_rows: int, seed: int, with_mi
     return Survey(n, rows[np.argsort(numbers)], moments or ColumnMoments.of(rows))
 
 
-def read_model(path: Path) -> tuple[KernelPCA, Preparation]:
-    """A fitted `KernelPCA` from a file of its `save`, and what is done to rows before: it may be part of a pipeline."""
+def load_model(path: Path) -> Any:
+    """What a file of `save` holds."""
     try:
-        model = load(path)
+        return load(path)
     except FileNotFoundError as error:
         raise FileError(f"{path} does not exist.") from error
     except (OSError, ValueError, ImportError) as error:
         raise FileError(f"{path} is no model that preimage wrote, or damaged: {one_line(error)}") from error
-    preparation = Preparation()
-    is_scaled = isinstance(model, Pipeline) and len(model) == 2 and isinstance(model[0], StandardScaler)
-    if is_scaled and hasattr(model[0], "n_features_in_"):
-        scaler, model = model
-        preparation = Preparation.of_scaler(scaler)
-        if hasattr(scaler, "feature_names_in_"):
-            model.feature_names_in_ = scaler.feature_names_in_
+
+
+def read_model(path: Path) -> tuple[KernelPCA, Preparation]:
+    """A fitted `KernelPCA` from a file of its `save`, and what is done to rows before: it may be part of a pipeline."""
+    model, preparation = load_model(path), Preparation()
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    *before, last = steps
+    if tuple(map(type, before)) in PREPARED and all(hasattr(step, "n_features_in_") for step in before):
+        imputers = [step for step in before if isinstance(step, IMPUTERS)]
+        scalers = [step for step in before if isinstance(step, StandardScaler)]
+        preparation, model = Preparation.of_steps(*(found[0] if found else None for found in (imputers, scalers))), last
+        if before and hasattr(before[0], "feature_names_in_"):
+            model.feature_names_in_ = before[0].feature_names_in_
     if not isinstance(model, KernelPCA) or not hasattr(model, "subspace_"):
         found = "one that was not fitted" if isinstance(model, KernelPCA) else type(model).__name__
         raise FileError(f"{path} holds no fitted KernelPCA, but {found}.")

@@ -4,7 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -30,6 +30,9 @@ EXPORT_ROWS = 2**15
 
 # Takes a chunk, the totals so far and ``advance(rows)``, which it calls along the way; returns rows and new totals.
 Step: TypeAlias = Callable[[Array, dict[str, Any], Callable[[int], None]], tuple[Array, dict[str, Any]]]
+
+# Gives a path to write to, which takes the name of the output when the block succeeds.
+Making: TypeAlias = Callable[[Path], AbstractContextManager[Path]]
 
 
 class PartialOutput:
@@ -221,12 +224,13 @@ def write_rows(
     step: Step,
     name: str,
     tell: Callable[[str], None],
+    with_missing: bool = False,
 ) -> None:
-    """Append the rows of ``step`` for every chunk that is not there yet."""
+    """Append the rows of ``step`` for every chunk that is not there yet; chunks may have gaps if `with_missing`."""
     if partial.rows:
         tell(f"Continuing after row {partial.rows:,} of {partial.n_rows:,}.")
     with stage(name, partial.n_rows, partial.rows) as advance:
-        for chunk in source.chunks(chunk_rows, partial.rows):
+        for chunk in source.chunks(chunk_rows, partial.rows, with_missing):
             if partial.rows + len(chunk) > partial.n_rows:
                 raise FileError(f"{source.path} has more rows than before: it has changed. Run the command again.")
             partial.append(*step(chunk.astype(partial.dtype, copy=False), partial.totals, advance))

@@ -1,17 +1,21 @@
 """What is done to the rows of a table before a model sees them: missing values filled in, columns standardised."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
+from preimage._progress import stage
 from preimage._typing import Array
 from preimage.cli._errors import DataError
 from preimage.cli.tables._files import Dataset
-from preimage.cli.tables._sources import Source
+from preimage.cli.tables._sources import Source, regrouped
 from preimage.cli.tables._table_options import TableOptions
+from preimage.estimators import KernelImputer
 
 # Columns are standardised where the largest of their deviations is more than so many times the smallest: the kernel
 # would see little but that column.
@@ -61,7 +65,7 @@ class Wishes:
     standardize : bool or None
         None decides by the deviations of columns.
     impute : str or None
-        "mean" or "median".
+        "mean", "median" or "kernel".
     why_not : str
         Why columns are not standardised unless the user says so; empty if they may be.
     """
@@ -70,6 +74,13 @@ class Wishes:
     impute: str | None = None
     why_not: str = ""
 
+
+# What is told about gaps, by the option --impute.
+WAYS = {
+    "mean": "with the mean of their column",
+    "median": "with the median of their column",
+    "kernel": "by kernel PCA, near rows that are like theirs",
+}
 
 # For rows that nothing is done to.
 AS_THEY_ARE = Wishes(standardize=False)
@@ -94,9 +105,17 @@ def prepared_for(
 
 @dataclass(frozen=True)
 class Preparation:
-    """Values that replace missing ones, and means and scales of columns; None for what is not done."""
+    """What replaces missing values, and means and scales of columns; None for what is not done.
 
-    fill: Array | None = None
+    Attributes
+    ----------
+    imputer : SimpleImputer, KernelImputer or None
+        Fitted.
+    mean, scale : arrays of shape (d,) or None
+        Of columns that are standardised.
+    """
+
+    imputer: Any = None
     mean: Array | None = None
     scale: Array | None = None
 
@@ -110,19 +129,22 @@ class Preparation:
         tell: Callable[[str], None] = lambda text: None,
     ) -> "Preparation":
         """What columns with these moments need; medians are those of a sample of rows."""
-        fill = _fill(wishes.impute, moments, sample, labels)
-        if moments.n_missing:
-            tell(f"{moments.n_missing:,} missing values are filled in with the {wishes.impute} of their column.")
+        imputer = _imputer(wishes.impute, moments, sample, labels)
+        if moments.n_missing and wishes.impute is not None:
+            tell(f"{moments.n_missing:,} missing values are filled in {WAYS[wishes.impute]}.")
         deviation = moments.deviation
         if not _is_wanted(wishes, deviation, labels, tell):
-            return cls(fill)
-        return cls(fill, moments.mean, np.where(deviation > 0, deviation, 1.0))
+            return cls(imputer)
+        return cls(imputer, moments.mean, np.where(deviation > 0, deviation, 1.0))
 
     @classmethod
-    def of_scaler(cls, scaler: StandardScaler) -> "Preparation":
+    def of_steps(cls, imputer: Any, scaler: StandardScaler | None) -> "Preparation":
+        """What fitted steps of a pipeline do; None for those that it lacks."""
+        if scaler is None:
+            return cls(imputer)
         width = scaler.n_features_in_
         mean = scaler.mean_ if scaler.with_mean else np.zeros(width)
-        return cls(None, mean, scaler.scale_ if scaler.with_std else np.ones(width))
+        return cls(imputer, mean, scaler.scale_ if scaler.with_std else np.ones(width))
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Preparation":
@@ -131,7 +153,7 @@ class Preparation:
     @property
     def state(self) -> dict[str, Any]:
         """Plain arrays, for files."""
-        return {"fill": self.fill, "mean": self.mean, "scale": self.scale}
+        return {"imputer": self.imputer, "mean": self.mean, "scale": self.scale}
 
     @property
     def is_standardizing(self) -> bool:
@@ -139,8 +161,8 @@ class Preparation:
 
     def __call__(self, rows: Array) -> Array:
         dtype = rows.dtype
-        if self.fill is not None:
-            rows = np.where(np.isnan(rows), self.fill, rows)
+        if self.imputer is not None:
+            rows = with_gaps_filled(self.imputer, rows)
         if self.mean is not None and self.scale is not None:
             rows = (rows - self.mean) / self.scale
         return rows.astype(dtype, copy=False)
@@ -153,33 +175,71 @@ class Preparation:
 
     def applied(self, source: Source) -> Source:
         """A source whose rows are prepared."""
-        if self.fill is None and self.mean is None:
+        if self.imputer is None and self.mean is None:
             return source
-        return replace(source, blocks=lambda start, rows: map(self, source.blocks(start, rows)))
+        # In whole chunks: a row that is filled in with others must have the same ones after an interruption.
+        return replace(source, blocks=lambda start, rows: map(self, regrouped(source.blocks(start, rows), rows)))
 
-    def scaler(self, names: list[str] | None, n_rows: int) -> StandardScaler:
-        """scikit-learn's estimator that standardises alike."""
-        assert self.mean is not None and self.scale is not None
-        scaler = StandardScaler()
-        scaler.mean_, scaler.scale_, scaler.var_ = self.mean, self.scale, self.scale**2
-        scaler.n_samples_seen_, scaler.n_features_in_ = np.int64(n_rows), len(self.mean)
-        if names is not None:
-            scaler.feature_names_in_ = np.array(names, dtype=object)
-        return scaler
+    def steps(self, names: list[str] | None, n_rows: int) -> list[tuple[str, Any]]:
+        """scikit-learn's estimators that do the same, for a pipeline; the first one has the names of the columns."""
+        steps: list[tuple[str, Any]] = []
+        if self.imputer is not None:
+            steps.append(("impute", copy(self.imputer)))
+        if self.mean is not None and self.scale is not None:
+            steps.append(("standardize", _scaler(self.mean, self.scale, n_rows)))
+        if steps and names is not None:
+            steps[0][1].feature_names_in_ = np.array(names, dtype=object)
+        return steps
 
 
-def _fill(impute: str | None, moments: ColumnMoments, sample: Array, labels: list[str]) -> Array | None:
+def with_gaps_filled(imputer: Any, rows: Array) -> Array:
+    """Rows with numbers of a fitted imputer in their gaps; what is there stays, to the last bit."""
+    gaps = np.isnan(rows)
+    numbers = np.flatnonzero(gaps.any(axis=1))
+    if not len(numbers):
+        return rows
+    filled = rows.copy()
+    filled[numbers] = np.where(gaps[numbers], np.asarray(imputer.transform(rows[numbers])), rows[numbers])
+    return filled
+
+
+def kernel_imputer(seed: int = 0, **parameters: Any) -> KernelImputer:
+    """An imputer of tables, all columns of which have values."""
+    return KernelImputer(keep_empty_features=True, random_state=seed, **parameters)
+
+
+def constant_imputer(strategy: str, values: Array) -> SimpleImputer:
+    """An imputer that fills in these values of columns."""
+    imputer = SimpleImputer(strategy=strategy, keep_empty_features=True).fit(values[None, :])
+    imputer.statistics_ = values  # not rounded by taking their mean
+    return imputer
+
+
+def _scaler(mean: Array, scale: Array, n_rows: int) -> StandardScaler:
+    """scikit-learn's estimator that standardises alike."""
+    scaler = StandardScaler()
+    scaler.mean_, scaler.scale_, scaler.var_ = mean, scale, scale**2
+    scaler.n_samples_seen_, scaler.n_features_in_ = np.int64(n_rows), len(mean)
+    return scaler
+
+
+def _imputer(impute: str | None, moments: ColumnMoments, sample: Array, labels: list[str]) -> Any:
+    """An imputer that is fitted to a sample, or has the means of all rows; None where nothing is to be filled in."""
     if impute is None:
         return None
     empty = np.flatnonzero(moments.count == 0)
     if len(empty):
         name = labels[empty[0]]
         raise DataError(f"Column {name!r} has no values at all to fill in from. Leave it out: --exclude {name}")
-    if impute == "mean":
-        return moments.mean
-    known = (column[~np.isnan(column)] for column in sample.T)
-    # A column with few values may have none in the sample.
-    return np.array([np.median(column) if len(column) else mean for column, mean in zip(known, moments.mean)])
+    if impute == "kernel":
+        with stage("Learning to fill gaps in"):
+            return kernel_imputer().fit(sample)
+    values = moments.mean
+    if impute == "median":
+        known = (column[~np.isnan(column)] for column in sample.T)
+        # A column with few values may have none in the sample.
+        values = np.array([np.median(column) if len(column) else mean for column, mean in zip(known, moments.mean)])
+    return constant_imputer(impute, values)
 
 
 def _is_wanted(wishes: Wishes, deviation: Array, labels: list[str], tell: Callable[[str], None]) -> bool:

@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from preimage._typing import Array
 from preimage.cli._errors import FileError
 from preimage.cli.tables._encodings import compression_of
 from preimage.cli.tables._excel import INSTALL
+from preimage.cli.tables._filled import Filled, first_truth
 from preimage.cli.tables._formats import inner_suffix
 from preimage.cli.tables._numbers import Kind, NumberFormat
 from preimage.cli.tables._optional import need
@@ -40,6 +41,13 @@ class Frame:
         Places in `source` of the columns that are copied, in their order.
     units : list of str or None
         The line below the header.
+    gaps : list of int or None
+        Where the result stands only where the table has no value, the columns of the result with such gaps: values that
+        are there stay as they are written, and all columns are copied. None replaces columns by those of the result.
+    rounded : bool
+        Whether numbers in the gaps of columns of whole numbers are whole.
+    truths : dict of int to str
+        For places of columns of truth values, the first of these, as it is written.
     """
 
     names: list[str] | None
@@ -47,6 +55,9 @@ class Frame:
     source: Source | None = None
     copied: list[int] = field(default_factory=list)
     units: list[str] | None = None
+    gaps: list[int] | None = None
+    rounded: bool = False
+    truths: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def plain(cls, names: list[str] | None, width: int) -> "Frame":
@@ -64,6 +75,23 @@ class Frame:
         return cls(names, values, source, list(layout.untouched), units)
 
     @classmethod
+    def of_filled(cls, source: Source, gaps: list[int], rounded: bool = False) -> "Frame":
+        """All columns of a table as they are, but for gaps in those with values, where the result stands.
+
+        Parameters
+        ----------
+        source : Source
+        gaps : list of int
+            Columns of the result that have gaps in the table.
+        rounded : bool
+            Whether numbers in the gaps of columns of whole numbers are whole.
+        """
+        whole = cls.of_whole(source)
+        places = [place for place in source.layout.taken if source.layout.kinds[place] is Kind.TRUTH]
+        truths = {place: first_truth(source.columns([place])) for place in places}
+        return replace(whole, copied=list(range(len(whole.values))), gaps=gaps, rounded=rounded, truths=truths)
+
+    @classmethod
     def next_to_kept(cls, source: Source, names: list[str]) -> "Frame":
         """The index and kept columns of a table, and the result under new names."""
         layout = source.layout
@@ -72,12 +100,24 @@ class Frame:
         return cls([*kept, *names], values, source, list(layout.copied))
 
     def batches(self, matrices: Iterator[Array]) -> Iterator[list[Any]]:
-        """Columns of the output, some rows at a time: matrices' columns as they are, others as pyarrow arrays."""
+        """Columns of the output, some rows at a time: NumPy's of the result, pyarrow's of the table, or `Filled`."""
         rows = self._copied_rows() if self.copied and self.source is not None else None
         for matrix in matrices:
             others = [] if rows is None else rows.take(len(matrix))
-            copied = iter(others)
-            yield [next(copied) if column is None else matrix[:, column] for column in self.values]
+            if self.gaps is not None:
+                yield [self._filled(place, there, matrix) for place, there in enumerate(others)]
+            else:
+                copied = iter(others)
+                yield [next(copied) if column is None else matrix[:, column] for column in self.values]
+
+    def _filled(self, place: int, there: Any, matrix: Array) -> Any:
+        column = self.values[place]
+        if column is None:
+            return there
+        assert self.source is not None and self.gaps is not None
+        kind, numbers = self.source.layout.kinds[place], self.source.numbers
+        truth = self.truths.get(place, "true")
+        return Filled(there, matrix[:, column], kind, numbers, column in self.gaps, self.rounded, truth)
 
     def _copied_rows(self) -> "_Rows":
         assert self.source is not None
@@ -122,6 +162,7 @@ class _Style:
     delimiter: str = ","
     decimal: str = "."
     encoding: str = "utf-8"
+    is_own: bool = False
 
     @classmethod
     def of(cls, frame: Frame, output: Path) -> "_Style":
@@ -129,7 +170,7 @@ class _Style:
         suffix = inner_suffix(output)
         if dialect is None or frame.source is None or inner_suffix(frame.source.path) != suffix:
             return cls(_SUFFIX_DELIMITERS.get(suffix, "\t"))
-        return cls(dialect.delimiter, dialect.numbers.decimal, dialect.encoding)
+        return cls(dialect.delimiter, dialect.numbers.decimal, dialect.encoding, is_own=True)
 
     def quoted(self, texts: Any) -> Any:
         """Texts between quotes where they need them."""
@@ -145,12 +186,27 @@ class _Style:
     def texts(self, column: Any) -> Any:
         """A column as texts, as they stand in the file."""
         arrow, compute = need("pyarrow", "Tables"), need("pyarrow.compute", "Tables")
+        if isinstance(column, Filled):
+            return self._filled(column)
         if isinstance(column, np.ndarray):
             texts = compute.cast(arrow.array(np.ascontiguousarray(column)), arrow.string())
             return texts if self.decimal == "." else compute.replace_substring(texts, ".", self.decimal)
         if not arrow.types.is_string(column.type):
             column = compute.cast(column, arrow.string())
         return self.quoted(compute.fill_null(column, ""))
+
+    def _filled(self, column: Filled) -> Any:
+        """Texts of the table where it has some, numbers in its gaps."""
+        if not column.is_text:
+            return self.texts(column.typed())
+        if column.kind is Kind.TRUTH:
+            new = column.words()
+        else:
+            new = self.texts(column.numbers)
+            # Numbers between others that are written in another way would be read as something else.
+            if column.format.decimal != self.decimal or (column.format.thousands and not self.is_own):
+                return new
+        return need("pyarrow.compute", "Tables").if_else(column.gaps(), new, self.texts(column.there))
 
 
 def _write_text(path: Path, matrices: Iterator[Array], frame: Frame, output: Path) -> None:
@@ -192,7 +248,7 @@ class _Types:
         self.kinds: list[Kind | None] = []
         copied = iter(frame.copied)
         for column in frame.values:
-            place = None if column is not None else next(copied)
+            place = next(copied) if column is None or frame.gaps is not None else None
             self.kinds.append(None if place is None or frame.source is None else frame.source.layout.kinds[place])
         dialect = None if frame.source is None else frame.source.layout.dialect
         self.numbers = NumberFormat() if dialect is None else dialect.numbers
@@ -203,6 +259,10 @@ class _Types:
 
     def _typed(self, place: int, kind: Kind | None, column: Any) -> Any:
         arrow, compute = need("pyarrow", "Tables"), need("pyarrow.compute", "Tables")
+        if isinstance(column, Filled):
+            if column.has_gaps or not column.is_text or column.kind is Kind.TRUTH:
+                return column.typed()
+            column = column.there
         if isinstance(column, np.ndarray):
             return arrow.array(np.ascontiguousarray(column))
         if kind is not Kind.NUMBER or not arrow.types.is_string(column.type):

@@ -63,6 +63,8 @@ class Source:
         Whether `n_rows` is one.
     options : TableOptions
         What the user said about the table.
+    numbers : NumberFormat
+        How numbers are written in columns of texts, and what stands for a missing one.
     """
 
     path: Path
@@ -74,6 +76,7 @@ class Source:
     row_shape: tuple[int, ...] | None = None
     is_estimate: bool = False
     options: TableOptions = DEFAULTS
+    numbers: NumberFormat = NumberFormat()  # noqa: RUF009  a value that does not change
 
     @property
     def labels(self) -> list[str]:
@@ -317,7 +320,7 @@ def _of_texts(
     def blocks(start: int, rows: int) -> Iterator[Array]:
         return _from_row(text_matrices(read(taken), numbers, kinds, layout.taken_labels, where), start)
 
-    return Source(path, layout, np.dtype(np.float64), n_rows, blocks, read)
+    return Source(path, layout, np.dtype(np.float64), n_rows, blocks, read, numbers=numbers)
 
 
 def _estimated_rows(path: Path, beginning: Beginning) -> int:

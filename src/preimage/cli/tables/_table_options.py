@@ -38,7 +38,7 @@ class TableOptions:
     standardize : bool or None
         Whether columns are divided by their deviation; None does so where these differ much.
     impute : str or None
-        "mean" or "median": what missing values are replaced by.
+        "mean", "median" or "kernel": what missing values are replaced by.
     """
 
     delimiter: str | None = None

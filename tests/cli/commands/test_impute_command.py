@@ -1,0 +1,236 @@
+"""`preimage impute`: the same table without gaps, an honest report, runs that continue, and models that are kept."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("pyarrow", reason="tables need pyarrow")
+pytest.importorskip("pandas", reason="tables are compared as frames")
+
+import pandas as pd
+from typer.testing import CliRunner
+
+from preimage import KernelImputer, load
+from preimage.cli import _app
+from preimage.cli.runs import _partial
+
+RNG = np.random.default_rng(0)
+ANGLE = RNG.uniform(0, np.pi, size=160)
+WHOLE = pd.DataFrame(
+    {
+        "id": np.arange(1, 161),
+        "a": np.cos(ANGLE).round(4),
+        "b": (100 * np.sin(ANGLE)).round(3),
+        "city": ["Köln", "a; b"] * 80,
+        "count": np.round(10 * ANGLE),
+        "late": np.pi / 2 < ANGLE,
+    }
+)
+VALUES = ["a", "b", "count", "late"]
+
+
+def with_gaps():
+    frame = WHOLE.astype({"late": object})
+    for number, name in enumerate(VALUES):
+        frame.loc[5 + number :: 11, name] = None
+    return frame
+
+
+GAPS = with_gaps()
+
+
+def run(*arguments):
+    return CliRunner().invoke(_app.app, ["impute", *map(str, arguments)])
+
+
+def done(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def save(frame, path):
+    frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    return save(GAPS, tmp_path / "gaps.csv")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a table, the table without gaps, the model, and what was said."""
+    folder = tmp_path_factory.mktemp("made")
+    model = folder / "model.safetensors"
+    said = done(save(GAPS, folder / "gaps.csv"), folder / "out.csv", "--save-model", model)
+    (folder / "said.txt").write_text(said)
+    return folder
+
+
+def report(path):
+    return json.loads(path.with_suffix(".json").read_text())
+
+
+def test_only_gaps_change_and_none_is_left(made):
+    before, after = ((made / name).read_text().splitlines() for name in ("gaps.csv", "out.csv"))
+    assert len(before) == len(after) and before[0] == after[0]
+    for old, new in zip(before[1:], after[1:]):
+        assert all(x in (y, "") and y for x, y in zip(old.split(","), new.split(",")))
+    n_gaps, said = int(GAPS[VALUES].isna().sum().sum()), (made / "said.txt").read_text()
+    assert f"Filled in {n_gaps} of 640 values" in said and "4 of 4 columns" in said
+    found = report(made / "out.csv")
+    assert found["gaps"] == n_gaps and [column["name"] for column in found["filled_columns"]] == VALUES
+    assert [column["gaps"] for column in found["filled_columns"]] == GAPS[VALUES].isna().sum().tolist()
+
+
+def test_expected_errors_are_those_of_the_truth(made):
+    filled, gaps = pd.read_csv(made / "out.csv"), GAPS.isna()
+    for column in report(made / "out.csv")["filled_columns"][:3]:
+        name = column["name"]
+        error = np.sqrt(np.mean((filled[name] - WHOLE[name])[gaps[name]] ** 2))
+        assert column["expected_error"] < 0.5 * column["error_of_mean"]
+        assert error < 3 * column["expected_error"] and column["expected_error"] < 3 * error
+        assert column["error_of_mean"] == pytest.approx(WHOLE[name].std(), rel=0.3)
+
+
+def test_the_numbers_are_those_of_the_estimator(made):
+    values = GAPS[VALUES].astype(float).to_numpy()
+    expected, found = KernelImputer().fit(values).transform(values), pd.read_csv(made / "out.csv")
+    np.testing.assert_allclose(found[VALUES[:3]], expected[:, :3], atol=1e-9)
+    np.testing.assert_array_equal(found["late"], expected[:, 3] >= 0.5)
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".parquet", ".npy", ".xlsx", ".csv.gz"])
+def test_other_formats_have_the_same_numbers(made, tmp_path, suffix):
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl", reason="Excel files need openpyxl")
+    path = tmp_path / f"other{suffix}"
+    done(made / "gaps.csv", path, "--model", made / "model.safetensors")
+    readers = {".parquet": pd.read_parquet, ".xlsx": pd.read_excel, ".npy": lambda path: pd.DataFrame(np.load(path))}
+    read_text = lambda path: pd.read_csv(path, sep="\t" if "tsv" in suffix else ",")
+    found = readers.get(suffix, read_text)(path)
+    found = found.set_axis(VALUES, axis=1) if suffix == ".npy" else found[VALUES]
+    expected = pd.read_csv(made / "out.csv")[VALUES]
+    # Excel keeps fifteen digits.
+    np.testing.assert_allclose(found[VALUES[:3]].astype(float), expected[VALUES[:3]], rtol=1e-14)
+
+
+def test_whole_numbers_on_request(tmp_path):
+    frame = GAPS.assign(count=GAPS["count"].astype("Int64"))
+    source = save(frame, tmp_path / "gaps.parquet")
+    done(source, tmp_path / "real.parquet", "--components", 5)
+    done(source, tmp_path / "whole.parquet", "--components", 5, "--round")
+    real, whole = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("real", "whole"))
+    assert whole["count"].dtype == np.int64 and real["count"].dtype == np.float64
+    np.testing.assert_array_equal(whole["count"], real["count"].round())
+    np.testing.assert_array_equal(whole["a"], real["a"])
+
+
+def test_models_are_kept_and_fill_other_tables(made, tmp_path):
+    path = made / "model.safetensors"
+    assert isinstance(load(path), KernelImputer) and list(load(path).feature_names_in_) == VALUES
+    some = save(GAPS.iloc[:40, ::-1], tmp_path / "some.csv")
+    assert "expected error" in done(some, tmp_path / "some_out.csv", "--model", path)
+    expected = pd.read_csv(made / "out.csv")[VALUES[:3]].iloc[:40]
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "some_out.csv")[VALUES[:3]], expected, atol=1e-9)
+    unused = run(some, tmp_path / "x.csv", "--model", path, "--gamma", "0.5")
+    assert unused.exit_code == 0 and "--gamma had no effect" in unused.output
+    wrong = run(save(GAPS[["a", "b"]], tmp_path / "two.csv"), tmp_path / "y.csv", "--model", path)
+    assert wrong.exit_code == 1 and "has no column 'count'" in " ".join(wrong.output.split())
+
+
+def test_training_data_of_another_file(tmp_path):
+    """A few rows, most of which know one column only, tell nothing about the others."""
+    few = GAPS.iloc[:12].copy()
+    few.loc[:8, ["b", "count"]] = None
+    complete, some = save(WHOLE.iloc[12:], tmp_path / "complete.csv"), save(few, tmp_path / "some.csv")
+    done(some, tmp_path / "own.csv")
+    done(some, tmp_path / "taught.csv", "--fit", complete)
+    errors = {}
+    for name in ("own", "taught"):
+        difference = pd.read_csv(tmp_path / f"{name}.csv")["count"] - WHOLE["count"].iloc[:12]
+        errors[name] = np.sqrt(np.mean(difference[few["count"].isna()] ** 2))
+    assert errors["taught"] < 0.5 * errors["own"]
+    assert report(tmp_path / "taught.csv")["training_rows"] == 148
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npy", ".parquet"])
+def test_interrupted_runs_continue_to_the_same_bytes(tmp_path, monkeypatch, suffix):
+    table = save(GAPS.iloc[:72], tmp_path / "gaps.csv")
+    options = ["--chunk-rows", 16, "--save-model", tmp_path / "model.safetensors", "--force", "--components", 5]
+    done(table, tmp_path / f"whole{suffix}", *options)
+    append, count = _partial.PartialOutput.append, iter(range(3))
+
+    def some(self, *arguments):
+        if next(count, None) is None:
+            raise KeyboardInterrupt
+        append(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_partial.PartialOutput, "append", some)
+        assert run(table, tmp_path / f"out{suffix}", *options).exit_code == 130
+    changed = run(table, tmp_path / f"out{suffix}", *options, "--round")
+    assert changed.exit_code == 3 and "rounded was False, now True" in changed.output
+    assert "Continuing after row 48" in done(table, tmp_path / f"out{suffix}", *options)
+    assert (tmp_path / f"out{suffix}").read_bytes() == (tmp_path / f"whole{suffix}").read_bytes()
+    passing = ("seconds", "output")
+    reports = [report(tmp_path / f"{name}{suffix}") for name in ("out", "whole")]
+    assert {k: v for k, v in reports[0].items() if k not in passing} == {
+        k: v for k, v in reports[1].items() if k not in passing
+    }
+    assert not [path.name for path in tmp_path.iterdir() if ".part." in path.name or path.name.endswith(".part")]
+    assert not list(tmp_path.glob(".*.unfinished.*"))
+
+
+def test_rows_without_values_get_numbers_and_a_warning(tmp_path):
+    frame = GAPS.astype({"late": object})
+    frame.loc[3, VALUES] = None
+    output = tmp_path / "out.csv"
+    said = done(save(frame, tmp_path / "gaps.csv"), output)
+    assert "1 rows have no value at all" in said and pd.read_csv(output)[VALUES].notna().all(axis=None)
+
+
+def test_tables_without_gaps_come_back_as_they_are(tmp_path):
+    path = save(WHOLE, tmp_path / "whole.csv")
+    assert "has no gaps" in done(path, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_bytes() == path.read_bytes()
+    kept = run(path, tmp_path / "b.csv", "--save-model", tmp_path / "model.safetensors")
+    assert kept.exit_code == 1 and "no model to save" in kept.output
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["{gaps}", "{gaps}", "--force"], 3, "is an input"),
+        (["{none}", "out.csv"], 3, "does not exist"),
+        (["{gaps}", "out.nii"], 3, "tables are written as"),
+        (["{gaps}", "out.csv", "--components", "-1"], 2, "neither a count"),
+        (["{gaps}", "out.csv", "--save-model", "model.pkl"], 3, ".safetensors"),
+        (["{empty}", "out.csv", "--columns", "a,b"], 1, "has no values"),
+        (["{one}", "out.csv", "--columns", "a,b,c"], 1, "one row"),
+        (["{gaps}", "out.csv", "--model", "{gaps}"], 3, "no model that preimage wrote"),
+        (["{gaps}", "out.csv", "--impute", "mean"], 2, "No such option"),
+    ],
+)
+def test_errors_say_what_to_do(table, tmp_path, words, code, message):
+    files = {"gaps": table, **{name: tmp_path / f"{name}.csv" for name in ("none", "one", "empty")}}
+    files["one"].write_text("a,b,c\n1.5,,2\n")
+    files["empty"].write_text("a,b,c\n1.5,,2\n2.5,,3\n1.25,,4\n")
+    words = [word.format(**files) for word in words]
+    words[1] = words[1] if words[1].startswith("/") else tmp_path / words[1]
+    result = run(*words)
+    assert result.exit_code == code and message in " ".join(result.output.split()), result.output
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_columns_without_values_are_pointed_out(made, tmp_path):
+    path = save(GAPS.assign(nothing=np.nan), tmp_path / "gaps.csv")
+    assert "stay empty: nothing" in done(path, tmp_path / "out.csv", "--components", "5")
+
+
+def test_quiet_prints_nothing(made, tmp_path):
+    assert run(made / "gaps.csv", tmp_path / "o.csv", "--quiet", "--model", made / "model.safetensors").output == ""
