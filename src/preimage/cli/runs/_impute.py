@@ -11,6 +11,7 @@ import numpy as np
 import preimage
 from preimage._progress import stage
 from preimage._typing import Array
+from preimage.cli._console import one_line
 from preimage.cli._errors import DataError, FileError
 from preimage.cli._options import AUTO
 from preimage.cli.runs._file_model import SAMPLE_BYTES, Survey, load_model, survey
@@ -193,7 +194,11 @@ def impute_file(
             filler = _begin(source, train, wish, rows, ready, partial)
 
         def step(chunk: Array, totals: dict[str, Any], advance: Callable[[int], None]) -> tuple[Array, dict[str, Any]]:
-            return filler(chunk, wish.rounded, advance), _updated(totals, np.isnan(chunk))
+            try:
+                return filler(chunk, wish.rounded, advance), _updated(totals, np.isnan(chunk))
+            except ValueError as error:
+                partial.state = None  # the same rows would fail again: nothing is kept
+                raise DataError(one_line(error)) from error
 
         write_rows(source, partial, rows, step, "Filling in gaps", tell, with_missing=True)
         gaps = [column for column, count in enumerate(partial.totals["gaps"]) if count]
