@@ -45,6 +45,7 @@ ESTIMATORS = [
     KernelPCA(2, landmarks="auto"),
     EmpiricalKernelMap(),
     EmpiricalKernelMap(whiten=True),
+    EmpiricalKernelMap(whiten="data"),
     OrientedKernelPCA(),
     OrientedKernelPCA(2, kernel="linear"),
     OrientedKernelPCA(2, invariances=Grow()),

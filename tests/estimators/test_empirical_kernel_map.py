@@ -191,3 +191,20 @@ def test_small_singular_values_keep_their_digits(rng, monkeypatch):
 def test_whitened_maps_of_two_sets_are_vectors_of_feature_space(X, rng):
     vectors = empirical_map(Gaussian(0.3), rng.normal(size=(4, 3)), whiten=True, against=X)
     assert isinstance(vectors, Expansion) and len(vectors) == 4
+
+
+@pytest.mark.parametrize("kind", ["chunks", "memory map"])
+def test_whitening_by_data_reads_rows_block_by_block(X, kind, tmp_path, monkeypatch):
+    """No kernel matrix of all rows: only triangular factors of blocks."""
+    points = X[:6] + 0.1
+    expected = EmpiricalKernelMap(gamma=0.3, points=points, whiten="data").fit(X)
+    if kind == "chunks":
+        lazy = pytest.importorskip("dask.array").from_array(X, chunks=(13, 3))
+    else:
+        np.save(tmp_path / "rows.npy", X)
+        lazy = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    monkeypatch.setattr(_empirical_map, "FEWEST_ROWS", 8)
+    monkeypatch.setattr(_empirical_map, "ROWS_PER_POINT", 1)
+    found = EmpiricalKernelMap(gamma=0.3, points=points, whiten="data").fit(lazy)
+    assert_allclose(found.expansion_.coefficients, expected.expansion_.coefficients, atol=1e-9)
+    assert_allclose(np.asarray(found.transform(lazy)), expected.transform(X), atol=1e-9)

@@ -83,6 +83,13 @@ CASES = [
     # Imputed rows move with the data; that incomplete rows obey these laws as well is tested with the imputer.
     case("KernelImputer", KernelImputer(), "weights", "translation"),
     case("EmpiricalKernelMap", EmpiricalKernelMap(gamma=0.3), "order", "weights"),
+    case(
+        "EmpiricalKernelMap, whitened by data",
+        EmpiricalKernelMap(gamma=0.3, whiten="data"),
+        "order",
+        "weights",
+        float32=0.3,
+    ),
     case("EmpiricalKernelMap, whitened", EmpiricalKernelMap(gamma=0.3, whiten=True), "order", "weights", float32=0.3),
     case("KernelFisherDiscriminant", KernelFisherDiscriminant(gamma=0.3)),
     case("KernelFisherDiscriminant, landmarks", KernelFisherDiscriminant(gamma=0.3, landmarks=Uniform(20)), "order"),
