@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import (
     clamp_at_zero,
@@ -53,6 +54,7 @@ from preimage.estimators._landmark_fit import (
     uses_landmarks,
 )
 from preimage.estimators._preimages import ComponentPictures, PreimageMixin, axes_machine, points_of
+from preimage.estimators._robust_denoise import RobustOptions, robustly_denoised
 from preimage.feature_space import Gram
 from preimage.feature_space._worker_product import worker_product
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -395,7 +397,17 @@ class KernelPCA(
     find_preimages = within_n_jobs(PreimageMixin.find_preimages)
 
     @within_n_jobs
-    def denoise(self, X: Rows, *, n_components: int | None = None, cross_fit: Any = None) -> Array:
+    def denoise(
+        self,
+        X: Rows,
+        *,
+        n_components: int | None = None,
+        cross_fit: Any = None,
+        loss: str | None = None,
+        scale: float | None = None,
+        connectivity: Any = None,
+        return_outliers: bool = False,
+    ) -> Any:
         r"""Project X on the subspace, through the mean, and find pre-images of the projections, starting at X.
 
         The subspace contains some of the noise of the rows that it was fitted to. The more components there are, the
@@ -405,9 +417,19 @@ class KernelPCA(
         better, with few it is worse, because the models are fitted to fewer rows:
         `preimage.model_selection.DenoisingSearch` estimates which.
 
+        Projections assume that all entries of a row have noise of the same size. A few that are plainly wrong (an
+        occluded part of an image, salt and pepper, a sensor that failed) move the projection of the whole row. With a
+        `loss` the result is instead the row near the subspace that agrees with most entries,
+
+        .. math:: \min_z \|\varphi(z) - P\varphi(z)\|^2 + \lambda s^2 \sum_j \rho\big((z_j - x_j)/s\big),
+
+        in which entries far beyond the scale s count little or nothing, and missing ones (NaN) nothing at all.
+        :math:`\lambda` is the variance of the points of the model in feature space over that in input space.
+
         Parameters
         ----------
         X : array of shape (q, d)
+            With a `loss`, entries may be NaN.
         n_components : int or None, default=None
             How many of the leading components to project on; None is all.
         cross_fit : int, "auto", array of shape (n,) or None, default=None
@@ -418,12 +440,48 @@ class KernelPCA(
 
             A model on landmarks does not keep the training rows and cannot recognise them: X must then be the whole
             training set, in memory or lazy, which is read once more, and `cross_fit` must be a number.
+        loss : {"huber", "l1", "cauchy", "tukey"} or None, default=None
+            None projects. Otherwise ρ, from convex to entirely ignorant of gross errors: "huber" and "l1" grow like
+            :math:`|u|`, "cauchy" is :math:`\log(1 + u^2)`, "tukey" is constant from three scales on. "cauchy" is best
+            where wrong entries are scattered, "tukey" where they are many. Needs a positive semidefinite kernel with
+            a gradient; `preimage` is not used, nor `cross_fit`.
+        scale : float or None, default=None
+            s, in units of the inputs. None finds one per row: the root mean square of the smaller three quarters of
+            its differences from the training rows that are most like it.
+        connectivity : array or sparse matrix of shape (d, d) or None, default=None
+            Columns that tend to be wrong together, such as neighbouring pixels of an occluded image: the loss is then
+            that of the mean square over each column and its neighbours. As in
+            `sklearn.cluster.FeatureAgglomeration`; for images from `sklearn.feature_extraction.image.grid_to_graph`.
+        return_outliers : bool, default=False
+            Whether to return, with a `loss`, also which entries were distrusted.
 
         Returns
         -------
         array of shape (q, d)
             Lazy for a Dask array, without a warning where solvers do not converge.
+        outliers : boolean array of shape (q, d)
+            Only with `return_outliers`. True for entries that the loss trusts less than one that is three scales from
+            the result, and for missing ones.
+
+        Examples
+        --------
+        A point of a circle with a third coordinate that is wrong:
+
+        >>> import numpy as np
+        >>> from preimage import KernelPCA
+        >>> angles = np.linspace(0, 2 * np.pi, 100, endpoint=False)
+        >>> X = np.column_stack([np.cos(angles), np.sin(angles), np.cos(angles), np.sin(angles)])
+        >>> model = KernelPCA(5, gamma=0.1).fit(X)
+        >>> Z, wrong = model.denoise([[1.0, 0.0, 9.0, 0.0]], loss="tukey", scale=0.1, return_outliers=True)
+        >>> np.abs(Z - [1, 0, 1, 0]).max() < 0.05, wrong
+        (np.True_, array([[False, False,  True, False]]))
         """
+        options = RobustOptions(loss, scale, connectivity, return_outliers)
+        if options.check(cross_fit):
+            check_is_fitted(self)
+            self._require_inputs()
+            with self._working():
+                return robustly_denoised(self, X, self._leading_subspace(n_components), options)
         X = self._check_inputs(X)
         count = self._leading(n_components, self.n_components_)
         if isinstance(cross_fit, str) and cross_fit == "auto":

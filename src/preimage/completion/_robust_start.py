@@ -1,0 +1,104 @@
+"""Where the descent for rows with gross errors starts, and the scale of their residuals."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage._arrays import array_namespace, is_host, itemsize, take_rows, to_dense
+from preimage._rows import map_rows
+from preimage._typing import Array
+from preimage.completion._neighborhoods import Neighborhoods
+from preimage.solvers._blocks import TILE_BYTES
+from preimage.solvers._descent import spread
+
+# Points that starts are averaged from. Every entry of each is compared with every entry of a row: ten times as many
+# take longer than the descent, and on digits a thousand are as good as all.
+MOST_POINTS = 1000
+# The nearest points in the sum of absolute differences, whose mean gives the first residuals.
+NEAREST = 10
+# The scale is that of the smaller residuals, up to this fraction of the known entries: gross errors may be the rest.
+TRUSTED_FRACTION = 0.75
+# Root mean square of these times this number is the scale: 1 if a quarter of the entries are gross errors, as where
+# whole neighbourhoods are wrong, and 1.65 if none are and residuals are normal; in between where nothing is known.
+CONSISTENCY, CONSISTENCY_OF_MEANS = 1.3, 1.0
+# Averages weigh a point by exp(−number of entries that are further from it than so many scales). A single point is off
+# by more than the mean of ten, which gave the scale; means over neighbourhoods are off by less. Half and twice as much
+# raise errors of digits with gross errors by a tenth to a half.
+START_SCALE, START_SCALE_OF_MEANS = 2.0, 1.0
+# Scales are at least this fraction of the root mean squared deviation of a column: rows that repeat a point have none.
+SMALLEST_SCALE = 1e-3
+# Bytes of a block on a device, of rows × points × columns.
+DEVICE_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class RobustStart:
+    """Averages of points that agree with most entries of a row.
+
+    Attributes
+    ----------
+    points : array of shape (m, d)
+    neighborhoods : Neighborhoods
+    least : float
+        The smallest scale.
+    """
+
+    points: Array
+    neighborhoods: Neighborhoods
+    least: float
+
+    @classmethod
+    def of(cls, points: Array, neighborhoods: Neighborhoods) -> "RobustStart":
+        """From at most `MOST_POINTS` of the points, evenly spaced."""
+        n = points.shape[0]
+        if n > MOST_POINTS:
+            points = take_rows(points, np.unique(np.linspace(0, n - 1, MOST_POINTS).astype(int)))
+        points = to_dense(points)
+        return cls(points, neighborhoods, SMALLEST_SCALE * spread(points) / points.shape[1] ** 0.5)
+
+    def at(self, X: Array, known: Array, scale: float | None) -> tuple[Array, Array]:
+        """Starts, shape (q, d), and scales, shape (q,), of rows X with `known` entries (1.0 or 0.0).
+
+        `scale` is that of all rows; None finds one per row.
+        """
+        n, d = self.points.shape
+        size = TILE_BYTES if is_host(X) else DEVICE_BYTES
+        both = map_rows(
+            lambda rows, here: self._of_block(rows, here, scale),
+            X,
+            known,
+            rows=max(1, size // (itemsize(X.dtype) * n * d)),
+        )
+        return both[:, :d], both[:, d]
+
+    def _of_block(self, X: Array, known: Array, scale: float | None) -> Array:
+        xp = array_namespace(X)
+        differences = known[:, None, :] * (X[:, None, :] - self.points[None, :, :])
+        squares = self.neighborhoods.averages(differences**2)
+        if scale is None:
+            distances = xp.sum(xp.sqrt(squares), axis=2)
+            count = min(NEAREST, self.points.shape[0])
+            limit = xp.sort(distances, axis=1)[:, count - 1 : count]
+            nearest = xp.astype(distances <= limit, X.dtype)
+            mean = nearest @ self.points / xp.sum(nearest, axis=1, keepdims=True)
+            found = self._scale(known * (X - mean), known)
+        else:
+            found = xp.full_like(X[:, 0], float(scale))
+        width = found * (START_SCALE if self.neighborhoods.matrix is None else START_SCALE_OF_MEANS)
+        within = xp.exp(-squares / (2 * width[:, None, None] ** 2))
+        disagreeing = xp.sum(1 - within, axis=2)
+        weights = xp.exp(xp.min(disagreeing, axis=1, keepdims=True) - disagreeing)
+        start = weights @ self.points / xp.sum(weights, axis=1, keepdims=True)
+        return xp.concat([start, found[:, None]], axis=1)
+
+    def _scale(self, residuals: Array, known: Array) -> Array:
+        """The robust deviation of the known residuals of each row."""
+        xp = array_namespace(residuals)
+        unknown = xp.full_like(residuals, float(xp.finfo(residuals.dtype).max))
+        squares = xp.sort(xp.where(known > 0, residuals**2, unknown), axis=1)
+        kept = xp.ceil(TRUSTED_FRACTION * xp.sum(known, axis=1, keepdims=True))
+        numbers = xp.cumulative_sum(xp.ones_like(squares), axis=1)
+        total = xp.sum(xp.where(numbers <= kept, squares, xp.zeros_like(squares)), axis=1)
+        factor = CONSISTENCY if self.neighborhoods.matrix is None else CONSISTENCY_OF_MEANS
+        found = factor * xp.sqrt(total / xp.clip(kept[:, 0], min=1.0))
+        return xp.clip(found, min=self.least)
