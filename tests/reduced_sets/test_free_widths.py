@@ -37,7 +37,7 @@ def wide_gaussian(gamma=1.0, relative=0.5, d=2, seed=0):
     return z, Expansion(Gaussian(gamma), z + (2 * variance) ** 0.5 * grid, relative ** (-d / 2) * products)
 
 
-@pytest.mark.parametrize("reducer", [*FREE, Refine(Refine(), widths="free")], ids=repr)
+@pytest.mark.parametrize("reducer", FREE, ids=repr)
 def test_one_wide_gaussian_is_found(reducer):
     z, target = wide_gaussian()
     found = clone(reducer).set_params(tol=1e-9).reduce(target, 1).expansion
@@ -49,16 +49,15 @@ def test_one_wide_gaussian_is_found(reducer):
 
 @pytest.mark.parametrize("d", [1, 2, 6])
 @pytest.mark.parametrize("n", [1, 3, 8])
-def test_never_worse_than_fixed_widths_from_where_these_end(rng, d, n):
+def test_never_worse_than_fixed_widths(rng, d, n):
     target = Expansion(Gaussian(0.5), rng.normal(size=(30, d)), rng.normal(size=(30, 2)))
-    fixed, free = (one.reduce(target, n).expansion for one in (Refine(), Refine(Refine(), widths="free")))
+    fixed, free = (one.reduce(target, n).expansion for one in (Refine(), Refine(widths="free")))
     assert relative_error(target, free) <= relative_error(target, fixed) * (1 + 1e-9)
 
 
 def test_function_values_are_never_worse_than_with_fixed_widths(rng):
     target, X = Expansion(Gaussian(0.5), rng.normal(size=(30, 2)), rng.normal(size=(30, 1))), rng.normal(size=(80, 2))
-    fixed = Distill().reduce(target, 4, X=X)
-    free = Distill(Distill(), widths="free").reduce(target, 4, X=X)
+    fixed, free = (Distill(widths=each).reduce(target, 4, X=X) for each in ("fixed", "free"))
     loss = _FunctionLoss(with_free_widths(target, "A test"), X, 0.01)
     start = with_free_widths(fixed.expansion, "A test").points
     assert loss(free.expansion.points)[0] <= loss(start)[0] + 1e-12
@@ -125,6 +124,6 @@ def test_unknown_rules_for_widths_are_refused(reducer, rng):
 def test_array_libraries_agree(xp, rng):
     target = random_target(rng, Gaussian(0.3))
     there = Expansion(target.kernel, xp.asarray(target.points), xp.asarray(target.coefficients))
-    here, found = (Refine(widths="free").reduce(each, 3).expansion for each in (target, there))
+    here, found = (Refine(Select(), max_iter=5, widths="free").reduce(each, 3).expansion for each in (target, there))
     assert isinstance(found.kernel, FreeWidthGaussian)
     assert_allclose(np.asarray(found.points), here.points, atol=1e-5)

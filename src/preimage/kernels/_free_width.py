@@ -10,7 +10,7 @@ from preimage._typing import Array, Block, Evaluator, Values
 from preimage._validation import Interval
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels._bandwidth import LARGEST_GAMMA, in_range_of
-from preimage.kernels._combinations import ScaledProfile, multiply
+from preimage.kernels._combinations import Scaled, ScaledProfile, multiply
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import SquaredDistance
 from preimage.kernels._radial import Gaussian
@@ -244,9 +244,16 @@ def free_widths(kernel: Kernel, n_features: int, who: str) -> Kernel:
     )
 
 
-def gammas_of(kernel: Kernel, points: Array) -> Array:
-    """γ of every point of a kernel that `free_widths` made."""
-    while not isinstance(kernel, FreeWidthGaussian):
+# Kernels whose points are Gaussians where those of the kernel inside are.
+SAME_GAUSSIANS = (Scaled, ScaledProfile, MappedInputs, ScaledInputs, ShiftedInputs)
+
+
+def gammas_of(kernel: Kernel, points: Array) -> Array | None:
+    """γ of the Gaussian of every point, on inputs as the kernel maps them; None where points are no Gaussians."""
+    while type(kernel) in SAME_GAUSSIANS:
         (part,) = kernel.parts()
         kernel, points = part, kernel.inputs_of_parts(points)
-    return kernel.gammas(points)
+    if type(kernel) is Gaussian:
+        xp = array_namespace(points)
+        return xp.full((points.shape[0],), float(kernel.gamma), dtype=points.dtype, **device_kwargs(points))
+    return kernel.gammas(points) if isinstance(kernel, FreeWidthGaussian) else None

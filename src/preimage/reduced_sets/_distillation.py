@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from preimage._arrays import array_namespace, as_points, epsilon, take_rows, to_dense, to_device_of, to_numpy
 from preimage._rows import cut, for_blocks
@@ -49,7 +50,8 @@ class Distill(Reducer):
     Parameters
     ----------
     start : Reducer or None, default=None
-        Gives the first points; None is `Construct` with one quick search for each.
+        Gives the first points; None is `Construct` with one quick search for each. With free widths None is the better
+        end of two descents: from `Construct(widths="free")`, and from what fixed widths end with.
     penalty : float, default=0.01
         μ ≥ 0, the weight of the norm of feature space relative to function values. Indefinite kernels have no such
         norm; for them μ is zero.
@@ -120,6 +122,8 @@ class Distill(Reducer):
         if self.max_samples is not None and X.shape[0] > self.max_samples:
             rng = np.random.default_rng(0) if rng is None else rng
             X = take_rows(X, np.sort(rng.choice(X.shape[0], self.max_samples, replace=False)))
+        if self.widths == "free" and self.start is None:
+            return self._better_of_two(given, n_points, X, rng)
         first = self._first_points(given, min(n_points, target.points.shape[0]), X, rng)
         if first.shape[1] < target.points.shape[1]:
             first = with_own_columns(target.kernel, first)
@@ -131,11 +135,20 @@ class Distill(Reducer):
         coefficients, shift = loss.fit(points)
         return Reduction(Expansion(target.kernel, points, coefficients), shift, converged, reason, steps)
 
+    def _better_of_two(self, target: Expansion, n_points: int, X: Array, rng: np.random.Generator | None) -> Reduction:
+        """Free widths from constructed points, or from where fixed widths end, so that free ones are never worse."""
+        fixed = clone(self).set_params(widths="fixed", max_samples=None)
+        starts = Construct(n_starts=1, tol=1e-2, widths="free"), fixed
+        whole = clone(self).set_params(max_samples=None)
+        found = [whole.set_params(start=each).reduce(target, n_points, X=X, rng=rng) for each in starts]
+        loss = _FunctionLoss(self._prepared(target), X, self.penalty)
+        return min(found, key=lambda each: loss(each.expansion.points)[0])
+
     def _first_points(self, target: Expansion, n_points: int, X: Array, rng: np.random.Generator | None) -> Array:
         if self.start is not None:
             return self.start.reduce(target, n_points, X=X, rng=rng).expansion.points
         if target.kernel.is_positive_semidefinite:
-            return Construct(n_starts=1, tol=1e-2, widths=self.widths).reduce(target, n_points).expansion.points
+            return Construct(n_starts=1, tol=1e-2).reduce(target, n_points).expansion.points
         xp = array_namespace(target.coefficients)
         sizes = to_numpy(xp.sum(target.coefficients**2, axis=1))
         return take_rows(target.points, np.argsort(-sizes, kind="stable")[:n_points])

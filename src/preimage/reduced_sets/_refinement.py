@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import clone
 
 from preimage._arrays import array_namespace, as_points, to_dense
 from preimage._threads import small_matrices
@@ -38,7 +39,8 @@ class Refine(Reducer):
     Parameters
     ----------
     start : Reducer or None, default=None
-        Gives the first points; None is `Construct()`.
+        Gives the first points; None is `Construct()`. With free widths None is the better end of two descents: from
+        `Construct(widths="free")`, and from what fixed widths end with.
     max_iter : int, default=150
         Steps of L-BFGS.
     tol : float, default=1e-5
@@ -81,8 +83,13 @@ class Refine(Reducer):
         check_parameters(self)
         check_n_points(n_points)
         target.kernel.require_gradient("Refine")
+        if self.widths == "free" and self.start is None:
+            # The second begins where fixed widths end, so that free ones are never worse.
+            starts = Construct(widths="free"), Refine(None, self.max_iter, self.tol)
+            found = [clone(self).set_params(start=each).reduce(target, n_points, X=X, rng=rng) for each in starts]
+            return min(found, key=lambda each: squared_error(target, each.expansion))
         merged = target.merged()
-        start, target = self.start or Construct(widths=self.widths), self._prepared(merged)
+        start, target = self.start or Construct(), self._prepared(merged)
         first = comparable(start.reduce(merged, n_points, X=X, rng=rng).expansion, target)
         error = _ProjectionError(target)
         with small_matrices():

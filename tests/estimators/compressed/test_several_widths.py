@@ -35,7 +35,7 @@ def answers(model, rows):
     return model.transform(rows) if hasattr(model, "transform") else model.predict(rows)
 
 
-@pytest.fixture(params=ORIGINALS)
+@pytest.fixture(params=ORIGINALS, scope="module")
 def small(request):
     return compress(ORIGINALS[request.param].fit(X, Y), 8, X=X, method=FREE)
 
@@ -105,10 +105,11 @@ def test_sparse_inputs():
     assert_allclose(small.decision_function(S), small.decision_function(S.toarray()), atol=1e-9)
 
 
-def test_machines_of_one_width_have_no_list_of_them():
-    plain = compress(SVC(gamma=2).fit(X, Y), 4, X=X)
-    with pytest.raises(AttributeError, match=r"widths='free'"):
-        plain.gammas_  # noqa: B018
+def test_machines_of_one_width_say_so():
+    assert compress(SVC(gamma=2).fit(X, Y), 4, X=X).gammas_.tolist() == [2.0] * 4
+    assert set(compress(SVC(gamma=2).fit(X, Y), 500, X=X, method=FREE).gammas_) == {2.0}  # all points are kept
+    with pytest.raises(AttributeError, match="have no width"):
+        compress(SVC(kernel="poly").fit(X, Y), 4, X=X).gammas_  # noqa: B018
 
 
 @pytest.mark.parametrize("method", ["construct", "select", Refine(), Construct(widths="free")])

@@ -165,14 +165,12 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
 
     @property
     def gammas_(self) -> Array:
-        """γ of every point of a machine whose Gaussians have widths of their own, shape (n_points_,)."""
+        """γ of the Gaussian of every point, shape (n_points_,)."""
         expansion = self.expansion_
-        if not expansion.kernel.own_columns:
-            raise AttributeError(
-                f"All points of this machine share the kernel {expansion.kernel!r}. Points get widths of their own "
-                "with method=Distill(widths='free'), Construct or Refine likewise."
-            )
-        return gammas_of(expansion.kernel, expansion.points)
+        gammas = gammas_of(expansion.kernel, expansion.points)
+        if gammas is None:
+            raise AttributeError(f"Points of this machine have no width: its kernel is {expansion.kernel!r}.")
+        return gammas
 
     @property
     def intercept_(self) -> Array:
@@ -389,7 +387,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     classes_, n_features_in_, feature_names_in_, points_, expansion_, intercept_
         As in scikit-learn, and the machine itself.
     gammas_ : array of shape (n_points_,)
-        Of the Gaussian of each point, for machines of several widths: ``method=Distill(widths="free")``.
+        γ of the Gaussian of each point: several with ``method=Distill(widths="free")``.
 
     Examples
     --------
