@@ -172,14 +172,15 @@ def _size_of_row(rows: Rows, row: int, shape: tuple[int, ...], training: Array) 
     values, known = _numbers(rows), _largest(training)
     if values is None or not shape or values.ndim != 2 or values.shape[0] != shape[0]:
         return ""
-    found = f", whose entries reach {np.abs(values[row]).max(initial=0.0):.3g} in absolute value"
+    size = np.nanmax(np.abs(values[row]), initial=0.0)  # missing entries have none
+    found = f", whose entries reach {size:.3g} in absolute value"
     return found if known is None else f"{found} (those of the training data {known:.3g})"
 
 
 def _largest(X: Any) -> float | None:
     """The largest absolute value, where X has numbers that can be looked at."""
     values = _numbers(X)
-    return None if values is None else float(np.abs(values).max(initial=0.0))
+    return None if values is None else float(np.nanmax(np.abs(values), initial=0.0))
 
 
 def _numbers(X: Any) -> np.ndarray | None:

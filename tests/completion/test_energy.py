@@ -87,7 +87,10 @@ def test_frame_and_origin_on_different_points():
 def test_the_objective_of_a_fit_is_the_least_over_frames():
     """No other subspace, variances or noise give the training rows a smaller one."""
     model = SubspaceFit(Gaussian(0.3), Wanted(number=5), None)(POINTS)
-    best = model.objective(model.energy.at(POINTS).value)
+    best = model.objective()
+    energies = model.energy.at(POINTS).value
+    explicit = np.sum(np.log(model.principal.variances)) + 34 * np.log(model.noise) + np.mean(energies) / model.noise
+    assert_allclose(best, explicit, rtol=1e-9)
     for other in (
         SubspaceFit(Gaussian(0.3), Wanted(number=5), None)(POINTS[::2]),
         NoisySubspace(model.principal, 1.1 * model.noise),
@@ -103,3 +106,19 @@ def test_the_objective_of_a_fit_is_the_least_over_frames():
 def test_indefinite_kernels_have_signed_weights():
     model = fitted(Sigmoid(gamma=0.5), count=3)
     assert_allclose(model.energy.at(QUERIES).value, model.principal.subspace.residuals(QUERIES), rtol=1e-9, atol=1e-9)
+
+
+def test_axes_of_little_variance_do_not_go_through_one_matrix():
+    """Rounding errors of kᵀMk are those of coordinates divided by the variance."""
+    energy = fitted(Gaussian(0.05), count=39).energy
+    assert not energy._has_matrix
+    assert_allclose(energy.at(QUERIES).value, energy.subspace.residuals(QUERIES), atol=1e-12)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.001])
+def test_many_axes_go_through_one_matrix(noise):
+    energy = fitted(Gaussian(0.3), count=30, noise=noise).energy
+    assert energy._has_matrix
+    values = energy._prepared(QUERIES)[0]
+    for one, other in zip(energy._through_matrix(values), energy._through_frame(values), strict=True):
+        assert_allclose(one, other, rtol=1e-7, atol=1e-9)

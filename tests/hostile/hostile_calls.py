@@ -71,6 +71,8 @@ ARGUMENTS = {
     "beyond": lambda case, model: (0.0, 1e300) if case.problem.seed % 5 == 0 else 0.5,
     "pairs": lambda case, model: case.X,
     "noise_samples": lambda case, model: case.Z,
+    "impute": lambda case, model: True,
+    "noise": lambda case, model: ("auto", 0.0, 0.5)[case.problem.seed % 3],
 }
 TRAINING_ARGUMENTS = {
     **ARGUMENTS,
@@ -103,7 +105,7 @@ OPTIONAL = (
     "pairs",
     "noise_samples",
 )
-OPTIONAL += ("classes",)
+OPTIONAL += ("classes", "impute", "noise")
 
 
 def call_of(model, name, case):

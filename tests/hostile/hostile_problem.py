@@ -103,6 +103,10 @@ def _with_entry(value):
     return twist
 
 
+def _with_holes(rng, X):
+    return np.where(rng.random(X.shape) < 1 / 3, np.nan, X)
+
+
 MORE_TWISTS = {
     "integers": lambda rng, X: np.round(2 * X),
     "constant": lambda rng, X: np.repeat(X[:1], len(X), axis=0),
@@ -113,6 +117,7 @@ MORE_TWISTS = {
     "mixed scales": _mixed_scales,
     "one huge entry": _with_entry(1e200),
     "NaN": _with_entry(np.nan),
+    "holes": _with_holes,
     "infinity": _with_entry(np.inf),
 }
 ALL_TWISTS = {**TWISTS, **MORE_TWISTS}
@@ -154,6 +159,8 @@ QUERIES = {
     "empty": lambda rng, X: X[:0],
     "narrow": lambda rng, X: X[:3, :-1],
     "NaN": _with_entry(np.nan),
+    "holes": _with_holes,
+    "nothing": lambda rng, X: np.full((2, X.shape[1]), np.nan),
 }
 WEIGHTS = {
     "ones": lambda rng, n: np.ones(n),
@@ -237,7 +244,7 @@ class Case:
     @property
     def is_finite(self):
         """Whether no NaN or infinity is given: such input may be refused for other reasons only."""
-        spoilt = {"NaN", "infinity"}
+        spoilt = {"NaN", "infinity", "holes", "nothing"}
         problem = self.problem
         return not (spoilt & {*problem.twists, problem.queries, problem.weights, problem.target})
 

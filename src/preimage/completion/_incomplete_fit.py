@@ -1,6 +1,6 @@
 """Kernel PCA of rows with missing entries: fits and fillings in turn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,13 +9,16 @@ from preimage._progress import stage
 from preimage._typing import Array
 from preimage.completion._fill import fill
 from preimage.completion._model import NoisySubspace, SubspaceFit
+from preimage.landmarks import as_landmarks
 from preimage.solvers._descent import Box
 
-# Folds of the first sweeps, by the number of rows up to which there are so many: more folds leave more rows to learn
-# from, and cost as many fits. With two folds errors on tables of 500 rows are up to a tenth larger than with five.
-FOLDS = ((700, 5), (float("inf"), 2))
-# Sweeps over the folds: after three of them errors change by a hundredth with half of the entries missing.
-SWEEPS = 3
+# Rows up to which the first sweeps go by folds, how many folds, and how many sweeps. More folds leave more rows to
+# learn from, and cost as many fits: on tables of 200 and 600 rows two folds give errors larger by a twentieth. Of more
+# rows few landmarks do as well, in less time. After these numbers of sweeps errors change by a hundredth.
+FOLDED_ROWS, FOLDS, FOLD_SWEEPS = 700, 5, 2
+ROUGH_LANDMARKS, LANDMARK_SWEEPS = 200, 2
+# Fraction of the variance that the first sweeps keep at most: axes beyond it matter for the last digits only.
+ROUGH_FRACTION = 0.95
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class IncompleteFit:
     model : NoisySubspace
     rows : array of shape (n, d)
     path : list of float
-        The objective `NoisySubspace.objective` after each joint round; it never rises.
+        The objective `NoisySubspace.objective` before the joint rounds and after each; it never rises.
     n_rounds : int
         Joint rounds of filling and fitting.
     converged : bool
@@ -83,22 +86,22 @@ def fit_incomplete(
     incomplete = np.flatnonzero(~to_numpy(xp.all(observed, axis=1)))
     if not incomplete.size:
         return IncompleteFit(fit(start), start, [], 0, True)
-    rows = _cross_filled(fit, observed, start, incomplete, box, rng)
-    on_points = fit.on_points(rows)
-    model = on_points(rows)
-    on_points = fit.like(model).on_points(rows)
+    rows = _first_filled(fit, observed, start, incomplete, box, rng)
+    landmarks = fit.landmarks(rows)
+    model = fit.on(landmarks, rows)
+    same = fit.like(model)
     known = take_rows(observed, incomplete)
-    path: list[float] = []
+    path = [model.objective()]
     with stage("Filling and fitting", max_iter) as advance:
         for _ in range(max_iter):
             found = fill(model.energy, known, take_rows(rows, incomplete), box=box)
             rows = with_rows(rows, incomplete, found.points)
-            model = on_points(rows)
-            path.append(model.objective(model.energy.at(rows).value))
+            model = same.on(landmarks, rows)
+            path.append(model.objective())
             advance()
-            if len(path) > 1 and path[-2] - path[-1] <= tol * _unit(model, path[-1]):
-                return IncompleteFit(model, rows, path, len(path), True)
-    return IncompleteFit(model, rows, path, len(path), False)
+            if path[-2] - path[-1] <= tol * _unit(model, path[-1]):
+                return IncompleteFit(model, rows, path, len(path) - 1, True)
+    return IncompleteFit(model, rows, path, len(path) - 1, False)
 
 
 def _unit(model: NoisySubspace, objective: float) -> float:
@@ -106,25 +109,23 @@ def _unit(model: NoisySubspace, objective: float) -> float:
     return model.principal.count - 1 if model.noise else abs(objective)
 
 
-def _cross_filled(
-    fit: SubspaceFit,
-    observed: Array,
-    start: Array,
-    incomplete: np.ndarray,
-    box: Box,
-    rng: np.random.Generator,
+def _first_filled(
+    fit: SubspaceFit, observed: Array, start: Array, incomplete: np.ndarray, box: Box, rng: np.random.Generator
 ) -> Array:
-    """Rows filled fold by fold, each with the subspace of the complete rows and of the other folds."""
-    n = start.shape[0]
-    n_folds = min(next(folds for most, folds in FOLDS if n <= most), incomplete.size)
-    parts = [np.sort(part) for part in np.array_split(rng.permutation(incomplete), n_folds)]
-    if n_folds < 2 or n - max(part.size for part in parts) < 2:
-        return start
+    """Rows after the first sweeps, in which no row is held by its own image."""
+    n, rough = start.shape[0], fit.rough(ROUGH_FRACTION)
+    everything = np.arange(n)
+    if n > FOLDED_ROWS and fit.kernel.is_positive_semidefinite:
+        rough = replace(rough, selector=as_landmarks(ROUGH_LANDMARKS))
+        pairs, n_sweeps = [(everything, incomplete)], LANDMARK_SWEEPS
+    else:
+        parts = np.array_split(rng.permutation(incomplete), min(FOLDS, incomplete.size))
+        pairs = [(np.setdiff1d(everything, part), np.sort(part)) for part in parts]
+        n_sweeps = FOLD_SWEEPS if min(others.size for others, _ in pairs) > 1 else 0
     rows = start
-    for _ in range(SWEEPS):
-        for part in parts:
-            others = np.setdiff1d(np.arange(n), part)
-            model = fit(take_rows(rows, others))
+    for _ in range(n_sweeps):
+        for others, part in pairs:
+            model = rough(take_rows(rows, others))
             found = fill(model.energy, take_rows(observed, part), take_rows(rows, part), box=box)
             rows = with_rows(rows, part, found.points)
     return rows

@@ -1,6 +1,5 @@
 """Probabilistic kernel PCA: a principal subspace, variances along it, and noise around it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from preimage.components import PrincipalSubspace, Wanted, landmark_subspace, pr
 from preimage.eigensolvers import EigenResult
 from preimage.eigensolvers._names import EigenOptions
 from preimage.exceptions import RankWarning
-from preimage.feature_space import Expansion, Gram, KernelMoments, Subspace
+from preimage.feature_space import Expansion, Gram, KernelMoments, Subspace, require_finite
 from preimage.kernels import Kernel
 from preimage.landmarks import LandmarkSelector
 
@@ -54,18 +53,19 @@ class NoisySubspace:
         """The energy of an input, see `SubspaceEnergy`."""
         return noisy_energy(self.principal.subspace, self.principal.variances, self.noise)
 
-    def objective(self, energies: Array) -> float:
-        r"""What fits and fillings lower together, given the energies E of all rows.
+    def objective(self) -> float:
+        r"""What fits and fillings lower together, at the rows that the subspace was fitted to.
 
         Minus twice the logarithm of the likelihood, per row and up to a constant,
         :math:`\sum_{i \le k} \log\lambda_i + (n - 1 - k) \log\sigma^2 + \frac{1}{n\sigma^2} \sum_j E(z_j)`; without
         noise the mean of the energies.
         """
-        mean = float(array_namespace(energies).mean(energies))
-        if not self.noise:
-            return mean
         variances = to_numpy(self.principal.variances)
         kept = variances[variances > self.noise]
+        # The energies of these rows add up to the variance less the weighted variances along the axes.
+        mean = self.principal.total / self.principal.count - float(np.sum(kept - self.noise))
+        if not self.noise:
+            return mean
         n_left = self.principal.count - 1 - kept.size
         return float(np.sum(np.log(kept))) + n_left * float(np.log(self.noise)) + mean / self.noise
 
@@ -108,15 +108,23 @@ class SubspaceFit:
     noise_variance: float | None = None
 
     def __call__(self, Z: Array) -> NoisySubspace:
-        return self.on_points(Z)(Z)
+        return self.on(self.landmarks(Z), Z)
 
-    def on_points(self, Z: Array) -> "Callable[[Array], NoisySubspace]":
-        """The function from rows like Z to their subspace: on landmarks that are chosen among Z, or on all rows."""
+    def landmarks(self, Z: Array) -> Array | None:
+        """Landmarks among the rows of Z; None where all rows are used, or are equal."""
         if self.selector is None or _are_equal(Z):
-            return self._exact
-        rng = np.random.default_rng(self.seed)
-        points = select_landmarks(self.selector, self.kernel, Z, rng).points
-        return lambda rows: self._on_landmarks(rows, points)
+            return None
+        return select_landmarks(self.selector, self.kernel, Z, np.random.default_rng(self.seed)).points
+
+    def on(self, landmarks: Array | None, Z: Array) -> NoisySubspace:
+        """The subspace of rows Z on landmarks that were chosen before."""
+        return self._exact(Z) if landmarks is None else self._on_landmarks(Z, landmarks)
+
+    def rough(self, fraction: float) -> "SubspaceFit":
+        """The same with at most a fraction of the variance; a number of components stays."""
+        if self.wanted.number is not None:
+            return self
+        return replace(self, wanted=Wanted(fraction=min(fraction, self.wanted.fraction or fraction)))
 
     def like(self, model: NoisySubspace) -> "SubspaceFit":
         """The same with as many components as `model` has, and with its noise unless the most likely one is wanted."""
@@ -152,6 +160,7 @@ def _are_equal(Z: Array) -> bool:
 def _single_point(kernel: Kernel, Z: Array) -> PrincipalSubspace:
     """The subspace without axes through the image of rows that are all the same."""
     point, xp = Z[:1, :], array_namespace(Z)
+    require_finite(kernel.diagonal(point), kernel)
     axes = xp.zeros_like(point[:, :0])
     nothing = axes[0, :]
     subspace = Subspace(Expansion(kernel, point, axes), Expansion(kernel, point, xp.ones_like(point[:, :1])))

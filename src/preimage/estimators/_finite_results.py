@@ -24,6 +24,7 @@ QUERIES = (
     "score_samples",
     "reconstruction_error",
     "denoise",
+    "impute",
     "staged_predict",
 )
 OTHERS = (

@@ -41,12 +41,13 @@ from preimage.landmarks import LandmarkSelector
 from preimage.persistence import Saved
 from preimage.solvers._descent import Box
 
-# Rows that a model is fitted to; of more, so many are drawn. Each round fills all of them, in proportional time, while
-# errors of imputed entries hardly fall beyond a few thousand rows.
+# Rows that a model is fitted to; of more, so many are drawn. Each round fills all of them: this many take a minute, and
+# the model has at most 1,000 landmarks in any case.
 MOST_ROWS = 10_000
-# Rows up to which landmarks="auto" uses all of them: every step of every filled row computes kernel values with all
-# points of the model. With 2,000 points a row takes milliseconds.
-MOST_EXACT_ROWS = 2000
+# Rows up to which landmarks="auto" uses all of them, if they are complete and if they are not: every step of every
+# filled row computes kernel values with all points of the model, and rows with missing entries are filled many times.
+# Beyond, half of the rows, at most so many, are landmarks: on digits errors are larger by a fiftieth.
+MOST_EXACT_ROWS, MOST_INCOMPLETE_ROWS, MOST_LANDMARKS = 2000, 700, 1000
 # The width of the Gaussian kernel is the median distance, σ² = median of squared distances, and γ = 1/(2σ²).
 HALF = 0.5
 
@@ -84,7 +85,8 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         "auto" does so unless standard deviations are alike, as those of pixels: the 90th percentile at most twice the
         median.
     landmarks : "auto", None, int, str or LandmarkSelector, default="auto"
-        As in `KernelPCA`; "auto" uses all rows up to 2,000, and 1,000 landmarks otherwise.
+        As in `KernelPCA`; "auto" uses all rows up to 2,000, or 700 if some are incomplete, and half of the rows, at
+        most 1,000, as landmarks otherwise.
     min_value, max_value : float, array of shape (d,) or None, default=None
         Bounds on imputed entries; None is the smallest and the largest known value of each column in the training set,
         ``-np.inf`` and ``np.inf`` are none.
@@ -94,7 +96,7 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         Whether columns that say which entries were missing are appended, as in scikit-learn's imputers.
     keep_empty_features : bool, default=False
         Whether columns without a known entry in the training set come back as zeros; otherwise they are left out.
-    tol : float, default=1e-3
+    tol : float, default=1e-2
         Fits to incomplete rows stop when a round raises the log-likelihood per dimension of feature space by less than
         this; without noise, when it lowers the mean energy by less than this fraction.
     max_iter : int, default=10
@@ -123,8 +125,9 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         Scaled inputs are (x − center)/scale, for the columns with `valid_features_`.
     n_iter_ : int
         How often the subspace was fitted to all rows: once, and again after each round of filling.
-    objective_path_ : array of shape (n_iter_ - 1,)
-        What the rounds lower: minus twice the log-likelihood per row up to a constant, or the mean energy.
+    objective_path_ : array
+        What the rounds lower, before the first and after each: minus twice the log-likelihood per row up to a
+        constant, or the mean energy.
     valid_features_ : boolean array of shape (n_features_in_,)
         Which columns had a known entry.
     indicator_features_ : integer array
@@ -184,7 +187,7 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         missing_values: Any = np.nan,
         add_indicator: bool = False,
         keep_empty_features: bool = False,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 10,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
@@ -291,7 +294,7 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         self.kernel_ = self._resolved_kernel(start, median)
         self.start_scale_ = median
         found = fit_incomplete(
-            self._subspace_fit(start, rng),
+            self._subspace_fit(start, observed, rng),
             observed,
             start,
             box=self._box(start),
@@ -377,13 +380,21 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
             return X
         return check_incomplete(self, in_memory(X), reset=False)
 
-    def _subspace_fit(self, Z: Array, rng: np.random.Generator) -> SubspaceFit:
-        uses_all = self.landmarks is None or (is_auto(self.landmarks) and Z.shape[0] <= MOST_EXACT_ROWS)
+    def _subspace_fit(self, Z: Array, observed: Array, rng: np.random.Generator) -> SubspaceFit:
+        n, landmarks = Z.shape[0], self.landmarks
+        if is_auto(landmarks):
+            is_complete = bool(array_namespace(observed).all(observed))
+            uses_all = n <= (MOST_EXACT_ROWS if is_complete else MOST_INCOMPLETE_ROWS)
+            uses_all = uses_all or not self.kernel_.is_positive_semidefinite
+            landmarks = None if uses_all else min(MOST_LANDMARKS, n // 2)
         noise = None if isinstance(self.noise, str) else float(self.noise)
-        options = EigenOptions(max_bytes=memory_budget(self.max_memory, Z))
-        selector = None if uses_all else as_selector(self.landmarks)
         return SubspaceFit(
-            self.kernel_, Wanted.of(self.n_components), noise, selector, options, int(rng.integers(2**32))
+            self.kernel_,
+            Wanted.of(self.n_components),
+            noise,
+            None if landmarks is None else as_selector(landmarks),
+            EigenOptions(max_bytes=memory_budget(self.max_memory, Z)),
+            int(rng.integers(2**32)),
         )
 
     def _resolved_kernel(self, Z: Array, median: float) -> Kernel:

@@ -43,6 +43,7 @@ from preimage.estimators._component_choice import ComponentChoice
 from preimage.estimators._cross_fit import FOLDS, cross_fitted, needs_folds
 from preimage.estimators._drop_in import SKLEARN_SOLVERS, DropIn
 from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._impute_rows import ImputesRows
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, through_device, with_kernel_tags
 from preimage.estimators._landmark_fit import (
     Inputs,
@@ -73,6 +74,7 @@ class KernelPCA(
     DropIn,
     ComponentChoice,
     ComponentPictures,
+    ImputesRows,
     ReportsProgress,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -385,14 +387,24 @@ class KernelPCA(
         scores = self._fit(X, y, sample_weight)
         return self.transform(X) if scores is None else scores
 
-    def transform(self, X: Rows) -> Array:
-        """Coordinates of X along the principal axes, shape (q, n_components_); lazy for a Dask array."""
-        X = self._check_inputs(X)
+    def transform(self, X: Rows, *, impute: bool = False) -> Array:
+        """Coordinates of X along the principal axes, shape (q, n_components_); lazy for a Dask array.
+
+        Parameters
+        ----------
+        X : array of shape (q, d)
+        impute : bool, default=False
+            Whether NaN are missing entries, which `impute` fills first: the coordinates are then the most likely ones
+            given the known entries. Otherwise NaN is an error: it is more often a mistake than a missing entry, and
+            coordinates of rows that were filled look like any others. In a pipeline, put `KernelImputer` before.
+        """
+        X = self._check_inputs(self.impute(X) if impute else X)
         if self.device is not None and not is_foreign(X):
             return through_device(self.subspace_, self.device)(X)
         with at_most(self.n_jobs):
             return self._map(self.subspace_.coordinates, X)
 
+    impute = within_n_jobs(ImputesRows.impute)
     inverse_transform = within_n_jobs(PreimageMixin.inverse_transform)
     find_preimages = within_n_jobs(PreimageMixin.find_preimages)
 
