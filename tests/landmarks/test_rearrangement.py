@@ -107,6 +107,25 @@ def test_column_space_is_nearer_in_the_frobenius_norm_and_orthogonal(seed, m, ga
     assert np.trace(left["function"]) >= -1e-9
 
 
+@pytest.mark.parametrize("n_candidates", [2, 7, 25])
+def test_of_the_same_candidates_column_space_takes_the_one_with_the_largest_gain_over_all_rows(n_candidates):
+    X, K = problem(120)
+    for seed in range(15):
+        chosen = {
+            space: SparseGreedy(1, n_candidates=n_candidates, block_size=1, space=space, random_state=seed)
+            .select(Gaussian(0.4), X)
+            .points
+            for space in ("function", "column")
+        }
+        left = {
+            space: np.linalg.norm(
+                K - Gaussian(0.4)(X, points) @ landmark_coefficients(Gaussian(0.4), points, X, "column")
+            )
+            for space, points in chosen.items()
+        }
+        assert left["column"] <= left["function"] * (1 + 1e-9)
+
+
 def test_t_expresses_rows_that_landmarks_were_not_chosen_among():
     X, _ = problem()
     Z = np.random.default_rng(0).normal(size=(7, 3))

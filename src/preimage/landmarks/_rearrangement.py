@@ -18,7 +18,7 @@ def order_by_gain(span: GrowingSpan) -> np.ndarray:
 
     All happens inside the span, without further kernel values: pivot i has the coordinates :math:`p_i` and its residual
     column is :math:`G r_i` with :math:`r_i` what earlier pivots leave of :math:`p_i`, so the trace falls by
-    :math:`r_i^\top M r_i / r_i^\top r_i` with :math:`M = \sum_x w_x g_x g_x^\top`. That takes O(nm²) operations.
+    :math:`r_i^\top M r_i / r_i^\top r_i` with :math:`M = \sum_x w_x g_x g_x^\top` (G19). That takes O(nm²) operations.
     """
     G = span.axes  # (m, n)
     M = to_numpy((G * from_numpy(span.weights, G)) @ G.T).astype(np.float64)

@@ -7,9 +7,9 @@ from numbers import Integral
 import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, to_numpy
-from preimage._typing import Seed
+from preimage._typing import Array, Seed
 from preimage._validation import Interval, StrOptions
-from preimage.feature_space import GrowingSpan, Proposal
+from preimage.feature_space import Gram, GrowingSpan, Proposal
 from preimage.feature_space._elimination import (
     MARGIN,
     TIE,
@@ -45,9 +45,10 @@ class SparseGreedy(LandmarkSelector):
     :math:`\tilde K = C W^{-1} C^\top`, whose residual trace is what is reported and what `tol` refers to.
 
     With ``block_size=1`` the gains are sums over all rows, as in [1]_, at the price of `n_candidates` kernel columns
-    per landmark. Larger blocks draw ``n_candidates · block_size`` candidates, estimate gains with the candidates
-    themselves as the sample of rows, and choose `block_size` landmarks, each the best of all that are left: every step
-    has as many fresh candidates as before, at a fraction of the price.
+    per landmark in function space, and of a product with the whole kernel matrix in column space. Larger blocks draw
+    ``n_candidates · block_size`` candidates, estimate gains with the candidates themselves as the sample of rows, and
+    choose `block_size` landmarks, each the best of all that are left: every step has as many fresh candidates as
+    before, at a fraction of the price.
 
     Parameters
     ----------
@@ -153,6 +154,8 @@ class SparseGreedy(LandmarkSelector):
         basis = span.column_basis()
         for _ in range(2):  # one pass leaves rounding errors of the size of what it removed
             columns = columns - (columns @ basis) @ basis.T
+        if self.block_size == 1 and self.rule == "gain":
+            return _by_exact_column_gain(span, candidates, columns, floor)
         best, _ = eliminate(to_numpy(columns @ columns.T), floor, self._choice(n_open), self.block_size)
         # Columns can be independent by rounding where the points are not; the points decide.
         return Proposal(candidates[best]) if best else span.farthest()
@@ -197,3 +200,18 @@ def _by_exact_gain(span: GrowingSpan, candidates: np.ndarray, is_relative: bool)
     best = longest_of_best(squares / diagonal if is_relative else squares, diagonal)
     chosen = candidates[best : best + 1]
     return Proposal(chosen, block=span.residuals[chosen][:, None], columns=columns[best : best + 1, :])
+
+
+def _by_exact_column_gain(span: GrowingSpan, candidates: np.ndarray, columns: Array, floor: np.ndarray) -> Proposal:
+    """The candidate whose residual column lowers ‖R‖²_F most, of residual columns (b, n) of the candidates  (G6)."""
+    # Residual columns are orthogonal to the chosen ones, so that r_j·r_i = K_j·r_i: one product with K has them all.
+    xp = array_namespace(columns)
+    products = (Gram(span.kernel, span.rows) @ columns.T) / span.largest
+    squares = to_numpy(xp.sum(products * products, axis=0)).astype(np.float64)
+    norms = to_numpy(xp.sum(columns * columns, axis=1)).astype(np.float64)
+    is_open = is_significant(norms, floor)
+    if not is_open.any():
+        return span.farthest()
+    gains = np.where(is_open, squares / np.where(is_open, norms, 1.0), -np.inf)
+    best = longest_of_best(gains, np.where(is_open, norms, -np.inf))
+    return Proposal(candidates[best : best + 1])

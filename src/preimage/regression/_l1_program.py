@@ -62,7 +62,7 @@ class L1Solution:
 def solve_l1_program(
     K: np.ndarray, lower: np.ndarray, upper: np.ndarray, costs: np.ndarray, *, intercept: bool = True
 ) -> L1Solution:
-    r"""Minimise :math:`\|\alpha\|_1` plus the cost of values :math:`f = K\alpha + b` outside of :math:`[\ell, u]`.
+    r"""Minimise :math:`\|\alpha\|_1` plus the cost of :math:`f = K\alpha + b` outside of :math:`[\ell, u]`  (G20).
 
     Parameters
     ----------
