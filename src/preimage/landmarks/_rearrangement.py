@@ -20,7 +20,7 @@ def order_by_gain(span: GrowingSpan) -> np.ndarray:
     column is :math:`G r_i` with :math:`r_i` what earlier pivots leave of :math:`p_i`, so the trace falls by
     :math:`r_i^\top M r_i / r_i^\top r_i` with :math:`M = \sum_x w_x g_x g_x^\top` (G19). That takes O(nm²) operations.
     """
-    G = span.axes  # (m, n)
+    G = span.axes / span.largest**0.5  # (m, n); squares of huge kernel values would overflow
     M = to_numpy((G * from_numpy(span.weights, G)) @ G.T).astype(np.float64)
     P = to_numpy(G).astype(np.float64)[:, span.pivots].T  # row i: coordinates of pivot i
     lengths = np.sum(P * P, axis=1)
