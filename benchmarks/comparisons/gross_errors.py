@@ -170,6 +170,14 @@ METHODS = {
 }
 
 
+REMARKS = """
+Scattered errors are removed best entry by entry ("cauchy"), blocks of ink by their neighbourhoods ("tukey"): both
+errors are below half of that of `denoise`. Those of other blocks are not. A blank block on a digit often leaves
+another digit, and a grey one changes pixels by so little that projections are about as good. More components or
+larger penalties than were tried here lower the error of `denoise` by 2 % at most for salt and pepper, and not at all
+for blocks of ink."""
+
+
 def report_lines(found, chosen, options):
     yield "# Gross errors: occluded digits and salt-and-pepper noise\n"
     yield f"`python {shlex.join(sys.argv)}`; {describe_machine()}.\n"
@@ -193,6 +201,7 @@ def report_lines(found, chosen, options):
     yield "\nChosen (width γ, components, penalty in units of γ, or loss):\n"
     for name in ("denoise", "denoise, loss", "denoise, loss, neighbours"):
         yield f"- {name}: " + "; ".join(f"{kind} {chosen[kind, name]}" for kind in ERRORS) + "."
+    yield REMARKS
 
 
 if __name__ == "__main__":

@@ -162,6 +162,13 @@ def test_scales_are_those_of_the_entries_that_agree():
     assert np.all((scale > 0.4) & (scale < 0.65))
 
 
+def test_rows_of_many_columns_are_compared_with_fewer_points():
+    points = np.broadcast_to(np.arange(2000.0)[:, None], (2000, 60_000))
+    kept = RobustStart.of(points, Neighborhoods()).points
+    assert kept.shape[0] == 2**22 // 60_000
+    assert_allclose(kept[[0, -1], 0], [0, 1999])
+
+
 def test_a_row_that_repeats_a_point_has_a_scale_above_zero():
     points = np.tile(CURVE[:2], (10, 1))
     assert RobustStart.of(points, Neighborhoods()).at(points[:1], np.ones((1, D)), None)[1][0] > 0

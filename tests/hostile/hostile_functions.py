@@ -192,9 +192,10 @@ FUNCTIONS = {
     ),
     "invariances.VirtualExamples": lambda i: invariances.VirtualExamples([invariances.TimeShift()]).augment(i.A, i.y),
     "invariances.Rotate": lambda i: invariances.Rotate((1, i.A.shape[1])).tangents(i.A),
-    "model_selection.DenoisingScorer": lambda i: model_selection.DenoisingScorer(0.1)(
-        preimage.KernelPCA(1).fit(i.A), i.A
-    ),
+    "model_selection.DenoisingScorer": lambda i: [
+        model_selection.DenoisingScorer(0.1, denoise_params=given)(preimage.KernelPCA(1).fit(i.A), i.A)
+        for given in (None, {"loss": "tukey"})
+    ],
 }
 
 

@@ -149,6 +149,18 @@ def test_added_noise_has_its_size(rng):
     assert_allclose(np.std(add_noise(np.zeros((500, 50)), 0.3, rng)), 0.3, rtol=0.05)
 
 
+def test_a_scorer_passes_arguments_to_denoise():
+    X = np.random.default_rng(2).permutation(load_digits().data / 16)
+    model = KernelPCA(100, gamma=0.06).fit(X[:300])
+
+    def salt_and_pepper(X, rng):
+        return np.where(rng.random(X.shape) < 0.2, rng.integers(0, 2, X.shape), X)
+
+    scorers = (DenoisingScorer(salt_and_pepper, denoise_params=given) for given in (None, {"loss": "cauchy"}))
+    plain, robust = (scorer(model, X[300:340]) for scorer in scorers)
+    assert robust > 0.8 * plain
+
+
 def test_scorer_serves_grid_search(digits):
     train, *_ = digits
     search = GridSearchCV(KernelPCA(gamma=0.2), {"n_components": [2, 64]}, scoring=DenoisingScorer(0.25), cv=3)

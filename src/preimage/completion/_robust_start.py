@@ -14,6 +14,8 @@ from preimage.solvers._descent import spread
 # Points that starts are averaged from. Every entry of each is compared with every entry of a row: ten times as many
 # take longer than the descent, and on digits a thousand are as good as all.
 MOST_POINTS = 1000
+# The same for rows of many columns, in numbers of all points: 32 MiB in float64, of which a block holds a few copies.
+MOST_NUMBERS = 2**22
 # The nearest points in the sum of absolute differences, whose mean gives the first residuals.
 NEAREST = 10
 # The scale is that of the smaller residuals, up to this fraction of the known entries: gross errors may be the rest.
@@ -49,10 +51,11 @@ class RobustStart:
 
     @classmethod
     def of(cls, points: Array, neighborhoods: Neighborhoods) -> "RobustStart":
-        """From at most `MOST_POINTS` of the points, evenly spaced."""
+        """From at most `MOST_POINTS` of the points, evenly spaced; fewer where rows are long."""
         n = points.shape[0]
-        if n > MOST_POINTS:
-            points = take_rows(points, np.unique(np.linspace(0, n - 1, MOST_POINTS).astype(int)))
+        most = max(NEAREST, min(MOST_POINTS, MOST_NUMBERS // points.shape[1]))
+        if n > most:
+            points = take_rows(points, np.unique(np.linspace(0, n - 1, most).astype(int)))
         points = to_dense(points)
         return cls(points, neighborhoods, SMALLEST_SCALE * spread(points) / points.shape[1] ** 0.5)
 

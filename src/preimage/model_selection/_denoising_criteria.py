@@ -137,6 +137,8 @@ class DenoisingScorer:
     noise : float or callable
         Deviation of Gaussian noise, or a function ``noise(X, rng)``.
     random_state : int, default=0
+    denoise_params : dict or None, default=None
+        Further arguments of the estimator's `denoise`, such as ``{"loss": "cauchy"}`` for noise that is gross errors.
 
     Examples
     --------
@@ -150,15 +152,17 @@ class DenoisingScorer:
     {'n_components': 32}
     """
 
-    def __init__(self, noise: Any, random_state: Seed = 0) -> None:
+    def __init__(self, noise: Any, random_state: Seed = 0, *, denoise_params: dict[str, Any] | None = None) -> None:
         self.noise = noise
         self.random_state = random_state
+        self.denoise_params = denoise_params
 
     @gives_finite_numbers()
     def __call__(self, estimator: Any, X: Rows, y: Targets = None) -> float:
         rng = generator(self.random_state)
         X = to_dense(as_points(X))
-        return -mean_square(estimator.denoise(add_noise(X, self.noise, rng)) - X)
+        spoiled = add_noise(X, self.noise, rng)
+        return -mean_square(estimator.denoise(spoiled, **(self.denoise_params or {})) - X)
 
 
 @gives_finite_numbers()
