@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -192,71 +191,81 @@ class _Program:
 
     def _step(self, x: Point) -> tuple[Point, float]:
         """A step of Mehrotra's method: as far as possible first, then back to where all products are alike."""
-        solve = self._newton(x)
+        newton = _Newton(self, x)
         pairs = (("p", "zp"), ("q", "zq"), ("xi", "zx"), ("s", "beta"))
         count = sum(x[a].size for a, _ in pairs)
         mean = sum(float(x[a] @ x[z]) for a, z in pairs) / count
-        ahead = solve({a: -x[a] * x[z] for a, z in pairs})
+        ahead = newton.step({a: -x[a] * x[z] for a, z in pairs})
         primal, dual = _lengths(x, ahead, 1.0)
         reached = sum(float((x[a] + primal * ahead[a]) @ (x[z] + dual * ahead[z])) for a, z in pairs) / count
         center = (reached / mean) ** 3 * mean
-        step = solve({a: center - x[a] * x[z] - ahead[a] * ahead[z] for a, z in pairs})
+        step = newton.step({a: center - x[a] * x[z] - ahead[a] * ahead[z] for a, z in pairs})
         primal, dual = _lengths(x, step, TO_THE_BOUNDARY)
         moved = {name: x[name] + (primal if name in PRIMAL else dual) * step[name] for name in x}
         return moved, max(primal, dual)
 
-    def _newton(self, x: Point) -> Callable[[Point], Point]:
-        """A function from right-hand sides of the four products to the step, with one factorisation for all."""
-        K, sigma = self.K, self.signs
-        sums = K.T @ self.per_row(sigma * x["beta"])
+
+class _Newton:
+    """Newton's equations at a point, eliminated to the size of α and b, with one factorisation for all right sides."""
+
+    def __init__(self, program: _Program, x: Point) -> None:
+        K, sigma = program.K, program.signs
+        self.program, self.x = program, x
+        sums = K.T @ program.per_row(sigma * x["beta"])
         f = K @ (x["p"] - x["q"]) + x["b"]
-        left = self.targets - (sigma * f[self.rows] + x["xi"] - x["s"])
-        left_p, left_q, left_x = 1 - sums - x["zp"], 1 + sums - x["zq"], self.costs - x["beta"] - x["zx"]
-        D = 1 / (x["xi"] / x["zx"] + x["s"] / x["beta"])
-        row_weights = self.per_row(D)
-        root = np.sqrt(x["p"] / x["zp"] + x["q"] / x["zq"])
-        B = K * root
-        weighted = B * row_weights[:, None]
+        # What is left of the equations: zero up to rounding, since iterations begin inside.
+        self.left = program.targets - (sigma * f[program.rows] + x["xi"] - x["s"])
+        self.left_p, self.left_q = 1 - sums - x["zp"], 1 + sums - x["zq"]
+        self.left_x = program.costs - x["beta"] - x["zx"]
+        self.D = 1 / (x["xi"] / x["zx"] + x["s"] / x["beta"])
+        row_weights = program.per_row(self.D)
+        self.root = np.sqrt(x["p"] / x["zp"] + x["q"] / x["zq"])
+        self.B = K * self.root
+        weighted = self.B * row_weights[:, None]
         # (I + RKᵀDKR) in terms of α = Rv: its smallest eigenvalue is one, however small some coefficients are.
-        M = B.T @ weighted
+        M = self.B.T @ weighted
         M[np.diag_indices_from(M)] += 1.0
-        border = weighted.sum(axis=0)
-        factor = cho_factor(M)
-        along = cho_solve(factor, border)
+        self.border = weighted.sum(axis=0)
+        self.factor = cho_factor(M)
+        self.along = cho_solve(self.factor, self.border)
         # ΣD − border·along, as a sum of squares that cannot cancel: along minimises it.
-        corner = row_weights @ (1 - B @ along) ** 2 + along @ along
+        self.corner = row_weights @ (1 - self.B @ self.along) ** 2 + self.along @ self.along
 
-        def solve(products: Point) -> Point:
-            to_p, to_q = products["p"] - x["p"] * left_p, products["q"] - x["q"] * left_q
-            to_x = (products["xi"] - x["xi"] * left_x) / x["zx"]
-            right = left - to_x + products["s"] / x["beta"]
-            g = self.per_row(sigma * D * right)
-            shift = to_p / x["zp"] - to_q / x["zq"]
-            rhs = shift / root + B.T @ g
-            db = 0.0
-            if self.intercept:
-                total = float(g.sum() + sigma @ x["beta"])
-                db = (total - border @ cho_solve(factor, rhs)) / corner
-            v = cho_solve(factor, rhs) - along * db
-            change = (K @ (root * v) + db)[self.rows]
-            dbeta = D * (right - sigma * change)
-            # Where coefficients are free, the step of the sums follows from that of the coefficients: from dβ, its
-            # rounding errors would be multiplied by the large ratio root², and values would not be those of α.
-            sums_step = np.where(root > 1, (v - shift / root) / root, K.T @ self.per_row(sigma * dbeta))
-            dzp, dzq, dzx = left_p - sums_step, left_q + sums_step, left_x - dbeta
-            return {
-                "p": (products["p"] - x["p"] * dzp) / x["zp"],
-                "q": (products["q"] - x["q"] * dzq) / x["zq"],
-                "b": np.array([db]),
-                "xi": (products["xi"] - x["xi"] * dzx) / x["zx"],
-                "s": (products["s"] - x["s"] * dbeta) / x["beta"],
-                "beta": dbeta,
-                "zp": dzp,
-                "zq": dzq,
-                "zx": dzx,
-            }
+    def step(self, products: Point) -> Point:
+        """The step after which the products of numbers and multipliers have changed by `products`, to first order."""
+        x, program, root = self.x, self.program, self.root
+        to_p, to_q = products["p"] - x["p"] * self.left_p, products["q"] - x["q"] * self.left_q
+        to_x = (products["xi"] - x["xi"] * self.left_x) / x["zx"]
+        right = self.left - to_x + products["s"] / x["beta"]
+        g = program.per_row(program.signs * self.D * right)
+        shift = to_p / x["zp"] - to_q / x["zq"]
+        v, db = self._coefficients(shift / root + self.B.T @ g, float(g.sum() + program.signs @ x["beta"]))
+        change = (program.K @ (root * v) + db)[program.rows]
+        dbeta = self.D * (right - program.signs * change)
+        # Where coefficients are free, the step of the sums follows from that of the coefficients: from dβ, its rounding
+        # errors would be multiplied by the large ratio root², and values would not be those of α.
+        from_rows = program.K.T @ program.per_row(program.signs * dbeta)
+        dsums = np.where(root > 1, (v - shift / root) / root, from_rows)
+        dzp, dzq, dzx = self.left_p - dsums, self.left_q + dsums, self.left_x - dbeta
+        return {
+            "p": (products["p"] - x["p"] * dzp) / x["zp"],
+            "q": (products["q"] - x["q"] * dzq) / x["zq"],
+            "b": np.array([db]),
+            "xi": (products["xi"] - x["xi"] * dzx) / x["zx"],
+            "s": (products["s"] - x["s"] * dbeta) / x["beta"],
+            "beta": dbeta,
+            "zp": dzp,
+            "zq": dzq,
+            "zx": dzx,
+        }
 
-        return solve
+    def _coefficients(self, right: np.ndarray, total: float) -> tuple[np.ndarray, float]:
+        """The steps of α, in units of `root`, and of b."""
+        v = cho_solve(self.factor, right)
+        if not self.program.intercept:
+            return v, 0.0
+        db = float((total - self.border @ v) / self.corner)
+        return v - self.along * db, db
 
 
 def _lengths(x: Point, step: Point, fraction: float) -> tuple[float, float]:
