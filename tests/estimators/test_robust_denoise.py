@@ -1,5 +1,7 @@
 """KernelPCA.denoise with a robust loss: gross errors, missing entries, lazy rows, and what is refused."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -10,7 +12,8 @@ from sklearn.feature_extraction.image import grid_to_graph
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.completion._losses import LOSSES
-from preimage.exceptions import UnsupportedKernelError
+from preimage.estimators import _robust_denoise
+from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, UnsupportedKernelError
 
 DIGITS = np.random.default_rng(5).permutation(load_digits().data / 16)
 TRAINING, CLEAN = DIGITS[:500], DIGITS[1000:1060]
@@ -151,9 +154,17 @@ def test_a_model_without_a_fit_is_refused():
 
 def test_kernels_without_distances_or_gradients_are_refused():
     X = TRAINING[:50]
+    with pytest.warns(IndefiniteKernelWarning):
+        indefinite = KernelPCA(5, kernel="sigmoid", gamma=1.0).fit(X)
     with pytest.raises(UnsupportedKernelError, match="positive semidefinite"):
-        KernelPCA(5, kernel="sigmoid", gamma=1.0).fit(X).denoise(X, loss="huber")
+        indefinite.denoise(X, loss="huber")
     with pytest.raises(UnsupportedKernelError, match="gradient"):
         KernelPCA(5, kernel=lambda x, y: float(np.exp(-np.sum((x - y) ** 2)))).fit(X[:20]).denoise(X, loss="huber")
     with pytest.raises(UnsupportedKernelError, match="precomputed"):
         KernelPCA(5, kernel="precomputed").fit(X @ X.T).denoise(X, loss="huber")
+
+
+def test_rows_that_do_not_converge_are_named_in_a_warning(model, monkeypatch):
+    monkeypatch.setattr(_robust_denoise, "repair", partial(_robust_denoise.repair, max_iter=1))
+    with pytest.warns(ConvergenceWarning, match="of 60 pre-images did not converge .*a larger `scale`"):
+        model.denoise(salted(), loss="tukey")

@@ -190,14 +190,17 @@ class PreimageMixin:
             )
 
 
-def points_of(result: PreimageResult) -> Array:
-    """The points of a result, with a warning that says how many did not converge, and why."""
+SEE_RESULT = "find_preimages() says which, and a solver with a larger max_iter may help."
+
+
+def points_of(result: PreimageResult, advice: str = SEE_RESULT) -> Array:
+    """The points of a result, with a warning that says how many did not converge, why, and what to do."""
     failed = len(result.converged) - int(np.sum(result.converged))
     if failed:
         reasons = ", ".join(sorted(set(result.reason[~result.converged])))
         warn_user(
             f"{failed} of {len(result.converged)} pre-images did not converge ({reasons}). They are no worse than "
-            "their starts; find_preimages() says which, and a solver with a larger max_iter may help.",
+            f"their starts; {advice}",
             ConvergenceWarning,
         )
     return result.points

@@ -17,6 +17,8 @@ from preimage.estimators._preimages import points_of
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Subspace
 
+ADVICE = "a larger `scale` makes the loss smoother."
+
 
 @dataclass(frozen=True)
 class RobustOptions:
@@ -69,7 +71,7 @@ def robustly_denoised(model: Any, X: Rows, subspace: Subspace, options: RobustOp
         points = finite_result(say(found.preimages), rows)
         return xp.concat([points, xp.astype(found.outliers, rows.dtype)], axis=1)
 
-    say = (lambda result: result.points) if is_lazy(X) else points_of
+    say = (lambda result: result.points) if is_lazy(X) else lambda result: points_of(result, ADVICE)
     found = map_incomplete(model, lambda rows, known: both(rows, known, say), X, like, np.nan)
     points = found[:, :width]
     return (points, found[:, width:] > 0.5) if options.return_outliers else points
