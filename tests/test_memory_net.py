@@ -27,6 +27,8 @@ from preimage import (
     EmpiricalKernelMap,
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
+    KernelImputer,
+    KernelImputerCV,
     KernelKMeans,
     KernelPCA,
     KernelProjectionPursuit,
@@ -219,6 +221,12 @@ ROUTES = {
         lambda: DenoisingSearch(0.3, gammas=[GAMMA], n_components=[2, 4], penalties=[0.0]),
         (X,),
         ("denoise",),
+    ),
+    "KernelImputer": (lambda: KernelImputer(4, gamma=GAMMA, max_memory=BUDGET), (X,), ("transform",)),
+    "KernelImputerCV": (
+        lambda: KernelImputerCV(gammas=[GAMMA], noises=[1e-2], cv=2, max_memory=BUDGET),
+        (X,),
+        ("transform",),
     ),
     "WidthSearch": (WidthSearch, (X, CLASSES), ()),
 }

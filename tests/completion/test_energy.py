@@ -57,7 +57,9 @@ def test_axes_below_the_noise_count_as_noise():
     model = fitted(Linear(), count=3)
     variances = model.principal.variances
     cut = noisy_energy(model.principal.subspace, variances, float(variances[1]))
-    assert_allclose(cut.weights, [1 - variances[1] / variances[0], 0, 0])
+    assert_allclose(cut.weights, [1 - variances[1] / variances[0]])
+    full = SubspaceEnergy(model.principal.subspace, np.array([*cut.weights, 0, 0]))
+    assert_allclose(cut.at(QUERIES).value, full.at(QUERIES).value)
 
 
 def test_most_likely_noise_is_the_mean_of_what_is_left_out():

@@ -8,6 +8,7 @@ from preimage import (
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
     KernelImputer,
+    KernelImputerCV,
     KernelKMeans,
     KernelPCA,
     KernelProjectionPursuit,
@@ -56,6 +57,7 @@ ESTIMATORS = [
     SemiSupervisedKernelPCA(landmarks=10),
     KernelImputer(),
     KernelImputer(2, noise=0, landmarks=10, add_indicator=True),
+    KernelImputerCV(gammas=[0.1, 1.0], noises=[1e-3], cv=2),
     KernelKMeans(),
     KernelKMeans(3, kernel="linear", init="random", n_init=3),
     # Not kernel="precomputed": the checks of clusterers give it inputs.

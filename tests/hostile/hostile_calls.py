@@ -73,6 +73,7 @@ ARGUMENTS = {
     "noise_samples": lambda case, model: case.Z,
     "impute": lambda case, model: True,
     "noise": lambda case, model: ("auto", 0.0, 0.5)[case.problem.seed % 3],
+    "n_draws": lambda case, model: 2,
 }
 TRAINING_ARGUMENTS = {
     **ARGUMENTS,
@@ -104,6 +105,7 @@ OPTIONAL = (
     "beyond",
     "pairs",
     "noise_samples",
+    "n_draws",
 )
 OPTIONAL += ("classes", "impute", "noise")
 

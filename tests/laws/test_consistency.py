@@ -22,6 +22,7 @@ from preimage import (
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
     KernelImputer,
+    KernelImputerCV,
     KernelKMeans,
     KernelPCA,
     KernelProjectionPursuit,
@@ -299,5 +300,5 @@ def test_memory_maps_are_the_array(case, data, tmp_path):
 
 
 def test_every_public_estimator_is_a_case():
-    searches = {DenoisingSearch, WidthSearch}  # which have the laws of what they search over
+    searches = {DenoisingSearch, KernelImputerCV, WidthSearch}  # which have the laws of what they search over
     assert {type(case.estimator) for case in CASES} == {*public_estimators()} - searches

@@ -1,9 +1,11 @@
 """Missing and wrong entries of rows, by principal subspaces of feature space."""
 
+from preimage.completion._draws import Posterior, cross_draws, draws, fit_temperature
 from preimage.completion._energy import SubspaceEnergy
 from preimage.completion._fill import fill
 from preimage.completion._incomplete_fit import IncompleteFit, fit_incomplete
 from preimage.completion._model import NoisySubspace, SubspaceFit, noisy_energy
 from preimage.completion._robust import RobustResult, repair
 from preimage.completion._scaling import ColumnScale
+from preimage.completion._selection import HiddenRows
 from preimage.completion._start import PartialRows, complete_rows, median_distance, neighbor_start

@@ -71,13 +71,14 @@ class NoisySubspace:
 
 
 def noisy_energy(subspace: Subspace, variances: Array, noise: float) -> SubspaceEnergy:
-    """The energy with weights 1 − σ²/λ, and zero along axes that have no more variance λ than the noise σ² has."""
+    """The energy with weights 1 − σ²/λ, without the axes that have no more variance λ than the noise σ² has.
+
+    Variances are in descending order.
+    """
     if not noise:
         return SubspaceEnergy(subspace)
-    xp = array_namespace(variances)
-    is_signal = variances > noise
-    safe = xp.where(is_signal, variances, xp.ones_like(variances))
-    return SubspaceEnergy(subspace, xp.where(is_signal, 1 - noise / safe, xp.zeros_like(variances)))
+    n_signals = int(np.sum(to_numpy(variances) > noise))
+    return SubspaceEnergy(subspace.leading(n_signals), 1 - noise / variances[:n_signals])
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from preimage.estimators._empirical_kernel_map import EmpiricalKernelMap
 from preimage.estimators._kernel_fisher import KernelFisherDiscriminant
 from preimage.estimators._kernel_fisher_cv import KernelFisherDiscriminantCV
 from preimage.estimators._kernel_imputer import KernelImputer
+from preimage.estimators._kernel_imputer_cv import KernelImputerCV
 from preimage.estimators._kernel_kmeans import KernelKMeans
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._kernel_projection_pursuit import KernelProjectionPursuit

@@ -35,6 +35,7 @@ from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, is_precomputed, named_kernel, with_array_tag
 from preimage.estimators._landmark_fit import as_selector, is_auto
 from preimage.estimators._missing_entries import ImputedColumns, check_incomplete, is_nan, known_entries, map_incomplete
+from preimage.estimators._posterior_draws import PosteriorDraws
 from preimage.exceptions import ConvergenceWarning, UnsupportedKernelError
 from preimage.kernels import Gaussian, Kernel
 from preimage.landmarks import LandmarkSelector
@@ -52,7 +53,9 @@ MOST_EXACT_ROWS, MOST_INCOMPLETE_ROWS, MOST_LANDMARKS = 2000, 700, 1000
 HALF = 0.5
 
 
-class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteResults, Saved, BaseEstimator):
+class KernelImputer(
+    PosteriorDraws, ImputedColumns, ReportsProgress, TransformerMixin, FiniteResults, Saved, BaseEstimator
+):
     r"""Fill missing entries so that rows lie near the principal subspace of kernel PCA.
 
     A row x with missing entries is completed by
@@ -90,6 +93,10 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
     min_value, max_value : float, array of shape (d,) or None, default=None
         Bounds on imputed entries; None is the smallest and the largest known value of each column in the training set,
         ``-np.inf`` and ``np.inf`` are none.
+    sample_posterior : bool, default=False
+        Whether results are drawn at random from what the missing entries may be, instead of the most likely entries: as
+        in scikit-learn's `IterativeImputer`, for multiple imputation with several values of `random_state`. Fits then
+        find out how uncertain filled entries are, which takes five more fits, and `sample` returns several draws.
     missing_values : float, int or None, default=np.nan
         What stands for a missing entry; None and pandas.NA are NaN.
     add_indicator : bool, default=False
@@ -108,7 +115,7 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
     verbose : bool, default=False
         Whether fits show their progress.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of folds, of landmarks, and of the choice among more than 10,000 rows.
+        Seed of folds, of landmarks, of draws, and of the choice among more than 10,000 rows.
 
     Attributes
     ----------
@@ -128,6 +135,8 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
     objective_path_ : array
         What the rounds lower, before the first and after each: minus twice the log-likelihood per row up to a
         constant, or the mean energy.
+    temperature_ : float
+        With `sample_posterior`, how much energy a filling may have more than the best one: see `sample`.
     valid_features_ : boolean array of shape (n_features_in_,)
         Which columns had a known entry.
     indicator_features_ : integer array
@@ -159,6 +168,7 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         "landmarks": [Interval(Integral, 1, None, closed="left"), str, LandmarkSelector, None],
         "min_value": [Real, "array-like", None],
         "max_value": [Real, "array-like", None],
+        "sample_posterior": ["boolean"],
         "missing_values": [MissingValues()],
         "add_indicator": ["boolean"],
         "keep_empty_features": ["boolean"],
@@ -184,6 +194,7 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         landmarks: Any = "auto",
         min_value: float | Array | None = None,
         max_value: float | Array | None = None,
+        sample_posterior: bool = False,
         missing_values: Any = np.nan,
         add_indicator: bool = False,
         keep_empty_features: bool = False,
@@ -205,6 +216,7 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         self.landmarks = landmarks
         self.min_value = min_value
         self.max_value = max_value
+        self.sample_posterior = sample_posterior
         self.missing_values = missing_values
         self.add_indicator = add_indicator
         self.keep_empty_features = keep_empty_features
@@ -239,7 +251,8 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         """Fit, and return X with missing entries filled as the fit has found them.
 
         A training set with missing entries is filled in the fit, with the same subspace as by `transform`, from
-        another start: results may differ a little.
+        another start: results may differ a little. With `sample_posterior`, missing entries of each row are drawn by
+        models of other rows.
         """
         filled = self._fit(X)
         return self.transform(X) if filled is None else filled
@@ -251,7 +264,7 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         like = self.center_
         X = check_incomplete(self, X, reset=False, like=like)
         with limited_memory(self.max_memory, like):
-            return map_incomplete(self, self._completed, X, like, self.missing_values)
+            return map_incomplete(self, self._answer, X, like, self.missing_values)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that come back; indicators are called "missingindicator_" and the name."""
@@ -293,8 +306,9 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
         start = neighbor_start(partial, X, observed, median, same=True)
         self.kernel_ = self._resolved_kernel(start, median)
         self.start_scale_ = median
+        fit = self._subspace_fit(start, observed, rng)
         found = fit_incomplete(
-            self._subspace_fit(start, observed, rng),
+            fit,
             observed,
             start,
             box=self._box(start),
@@ -303,7 +317,8 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
             rng=rng,
         )
         self._store(found)
-        return found.rows if is_whole and found.n_rounds else None
+        rows = self._fit_posterior(fit, found.rows, observed, rng)
+        return rows if is_whole and found.n_rounds else None
 
     def _store(self, found: IncompleteFit) -> None:
         model: NoisySubspace = found.model
@@ -320,15 +335,18 @@ class KernelImputer(ImputedColumns, ReportsProgress, TransformerMixin, FiniteRes
                 ConvergenceWarning,
             )
 
-    def _completed(self, X: Array, observed: Array) -> Array:
+    def _answer(self, X: Array, observed: Array) -> Array:
         """Rows with all valid columns known, and what else belongs to a result."""
-        valid, known = self._valid(X), self._valid(observed)
-        xp = array_namespace(valid)
-        open_rows = np.flatnonzero(~to_numpy(xp.all(known, axis=1)))
-        if open_rows.size:
-            filled = self._filled(take_rows(valid, open_rows), take_rows(known, open_rows))
-            valid = with_rows(valid, open_rows, filled)
-        return self._with_columns(valid, observed)
+        return self._with_columns(self._completed(self._valid(X), self._valid(observed)), observed)
+
+    def _completed(self, X: Array, observed: Array) -> Array:
+        """Rows of valid columns with missing entries filled."""
+        open_rows = np.flatnonzero(~to_numpy(array_namespace(X).all(observed, axis=1)))
+        if not open_rows.size:
+            return X
+        X_open, known = take_rows(X, open_rows), take_rows(observed, open_rows)
+        filled = self._drawn(X_open, known, 1)[0, :, :] if self.sample_posterior else self._filled(X_open, known)
+        return with_rows(X, open_rows, filled)
 
     def _filled(self, X: Array, observed: Array) -> Array:
         xp, scaling = array_namespace(X), self._scaling()

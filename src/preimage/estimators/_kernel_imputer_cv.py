@@ -1,0 +1,316 @@
+"""Kernel imputation whose width and noise are chosen by hiding known entries."""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import array_namespace, in_memory, is_lazy, take_rows, to_numpy
+from preimage._memory import limited_memory
+from preimage._progress import ReportsProgress, reports_progress, stage
+from preimage._threads import within_n_jobs
+from preimage._typing import Array, Rows, Seed, Targets
+from preimage._validation import Interval, check_parameters, generator
+from preimage.completion import HiddenRows
+from preimage.estimators._finite_results import FiniteResults
+from preimage.estimators._kernel_imputer import KernelImputer
+from preimage.estimators._missing_entries import check_incomplete, known_entries
+from preimage.kernels import Gaussian
+from preimage.persistence import Saved
+
+# Candidates for the width c = 1/γ as multiples of the median squared distance. Narrower kernels are nearest neighbours,
+# and wider ones are linear to within a per cent.
+RELATIVE_WIDTHS = (1 / 2, 1, 2, 4, 16, 64, 256)
+# Candidates for the noise as a fraction of the variance. Images and spectra want 1e-6 to 1e-4, tables up to 1e-2; with
+# more noise fillings approach column means.
+NOISES = (1e-6, 1e-5, 1e-4, 5e-4, 2e-3, 1e-2)
+# Entries that are hidden to compare all candidates, and to compare the best of them; errors of the best differ by per
+# cents, which takes thousands of entries to see.
+FIRST_ENTRIES, MOST_ENTRIES = 600, 2400
+# Fraction of the candidates that the second comparison is between.
+KEPT_FRACTION = 0.25
+# Rows that candidates are fitted to: fits take cubic time, and the best parameters change slowly with their number.
+MOST_SEARCH_ROWS = 1500
+SEARCHED = ("gammas", "noises", "cv", "hidden")
+
+
+class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, BaseEstimator):
+    r"""Fill missing entries by `KernelImputer` with the width and the noise that restore hidden entries best.
+
+    Known entries of the training rows are hidden: those that other rows miss, so that what is missing together is
+    hidden together, or a fraction of them at random. Each fold is filled by models of the other folds. All candidates
+    are compared by the squared errors of some hundred entries, and the best quarter of them by those of some thousand.
+
+    Parameters
+    ----------
+    gammas : list of floats and rules as for `gamma` of `KernelImputer`, or None, default=None
+        None is 1/c with c = 1/2, 1, 2, 4, 16, 64, 256 times the median squared distance of the rows (by their known
+        entries, of scaled columns). Kernels without a width, and `Kernel` objects, leave nothing to choose.
+    noises : list of floats in (0, 1) or None, default=None
+        Variances of the noise as fractions of the variance in feature space. None is 1e-6, 1e-5, 1e-4, 5e-4, 2e-3,
+        1e-2. The noise also decides how many components count: those with more variance.
+    cv : int, default=5
+        Number of folds.
+    hidden : float in (0, 1) or None, default=None
+        Fraction of the known entries of a row that is hidden, at random. None hides what another row misses, or 0.3
+        where all rows are complete.
+    kernel, degree, coef0, kernel_params, scale, landmarks, min_value, max_value, sample_posterior
+        As in `KernelImputer`.
+    missing_values, add_indicator, keep_empty_features, tol, max_iter, max_memory, n_jobs, verbose
+        As in `KernelImputer`.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of folds and of what is hidden, and of `KernelImputer`.
+
+    Attributes
+    ----------
+    best_estimator_ : KernelImputer
+        With the best parameters, fitted to all rows.
+    best_params_ : dict with "gamma" and "noise"
+    best_score_ : float
+        Minus the mean squared error of hidden entries, in units of scaled columns.
+    cv_results_ : dict of arrays
+        "params", "param_gamma", "param_noise", "mean_test_score", "rank_test_score", and "n_entries", the number of
+        hidden entries that a candidate was judged by; candidates of the second comparison come first in the ranks.
+    n_iter_ : int
+        That of `best_estimator_`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelImputerCV
+    >>> angles = np.random.default_rng(0).uniform(0, np.pi, 100)
+    >>> circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> search = KernelImputerCV(noises=[1e-6, 1e-2]).fit(circle)
+    >>> search.best_params_["noise"], search.transform([[0.6, np.nan]]).round(2)
+    (1e-06, array([[0.6, 0.8]]))
+    """
+
+    _parameter_constraints = {
+        **{
+            name: value
+            for name, value in KernelImputer._parameter_constraints.items()
+            if name not in ("n_components", "gamma", "noise")
+        },
+        "gammas": ["array-like", None],
+        "noises": ["array-like", None],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "hidden": [Interval(Real, 0, 1, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        gammas: Sequence | None = None,
+        noises: Sequence[float] | None = None,
+        cv: int = 5,
+        hidden: float | None = None,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        scale: bool | str = "auto",
+        landmarks: Any = "auto",
+        min_value: float | Array | None = None,
+        max_value: float | Array | None = None,
+        sample_posterior: bool = False,
+        missing_values: Any = np.nan,
+        add_indicator: bool = False,
+        keep_empty_features: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = 10,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        random_state: Seed = 0,
+    ) -> None:
+        self.gammas = gammas
+        self.noises = noises
+        self.cv = cv
+        self.hidden = hidden
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.scale = scale
+        self.landmarks = landmarks
+        self.min_value = min_value
+        self.max_value = max_value
+        self.sample_posterior = sample_posterior
+        self.missing_values = missing_values
+        self.add_indicator = add_indicator
+        self.keep_empty_features = keep_empty_features
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @reports_progress
+    @within_n_jobs
+    def fit(self, X: Rows, y: Targets = None) -> "KernelImputerCV":
+        """Choose the parameters, and fit to all rows.
+
+        Parameters
+        ----------
+        X, y
+            As in `KernelImputer.fit`. Of more than 1,500 rows so many are drawn for the comparison.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    def _fit(self, X: Rows) -> Array:
+        """Fit; X filled."""
+        check_parameters(self)
+        noises = self._noises()
+        # Scales, bounds and a first filling of rows that are incomplete come from a model with default parameters.
+        first = self._model(sample_posterior=False).fit(X)
+        self._take_columns(first)
+        rng = generator(self.random_state)
+        with limited_memory(self.max_memory, first.center_):
+            rows, observed = self._search_rows(first, X, rng)
+            hidden = HiddenRows.draw(
+                rows, observed, n_entries=MOST_ENTRIES, n_folds=self.cv, fraction=self.hidden, rng=rng
+            )
+            self._require_enough(rows, hidden)
+            self._search(first, hidden, self._gammas(first), noises, rng)
+        self.best_estimator_ = self._model(n_components=None, **self.best_params_)
+        return self.best_estimator_.fit_transform(X)
+
+    @reports_progress
+    @within_n_jobs
+    def fit_transform(self, X: Rows, y: Targets = None) -> Array:
+        """Fit, and return X with missing entries filled, as `KernelImputer.fit_transform` does."""
+        return self._fit(X)
+
+    def transform(self, X: Rows) -> Array:
+        """As `KernelImputer.transform`, with the best parameters."""
+        check_is_fitted(self)
+        return self.best_estimator_.transform(X)
+
+    def sample(self, X: Rows, n_draws: int = 5) -> Array:
+        """As `KernelImputer.sample`, with the best parameters."""
+        check_is_fitted(self)
+        return self.best_estimator_.sample(X, n_draws)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """As `KernelImputer.get_feature_names_out`."""
+        check_is_fitted(self)
+        return self.best_estimator_.get_feature_names_out(input_features)
+
+    @property
+    def n_iter_(self) -> int:
+        """Fits of the chosen model to all rows, see `KernelImputer`."""
+        check_is_fitted(self)
+        return self.best_estimator_.n_iter_
+
+    def _search(
+        self, first: KernelImputer, hidden: HiddenRows, gammas: list, noises: list[float], rng: np.random.Generator
+    ) -> None:
+        """Compare all candidates on the first entries, and the best of them on all."""
+        counts = hidden.hidden.sum(axis=1)
+        n_first = min(counts.size, int(np.searchsorted(np.cumsum(counts), FIRST_ENTRIES)) + 1)
+        errors = np.full((len(gammas), len(noises), counts.size), np.nan)
+        box, seed = first._box(hidden.rows), int(rng.integers(2**32))
+
+        def judge(width: int, which: np.ndarray, part: slice) -> None:
+            model = self._model(n_components=None, gamma=gammas[width])
+            model.kernel_ = model._resolved_kernel(hidden.rows, first.start_scale_)
+            fit = model._subspace_fit(hidden.rows, hidden.observed, np.random.default_rng(seed))
+            found = hidden.part(part).errors(fit, [noises[i] for i in which], first.start_scale_, box)
+            errors[width, which, part] = found
+
+        with stage("Choosing width and noise", 2 * len(gammas)) as advance:
+            for width in range(len(gammas)):
+                judge(width, np.arange(len(noises)), slice(0, n_first))
+                advance()
+            means = errors[:, :, :n_first].sum(axis=2) / counts[:n_first].sum()
+            n_kept = max(1, int(np.ceil(KEPT_FRACTION * means.size)))
+            kept = means <= np.sort(means, axis=None)[n_kept - 1]
+            for width in range(len(gammas)):
+                if kept[width].any() and n_first < counts.size:
+                    judge(width, np.flatnonzero(kept[width]), slice(n_first, counts.size))
+                advance()
+        means = np.where(kept, errors.sum(axis=2) / counts.sum(), means)
+        self._store(gammas, noises, means.ravel(), kept.ravel(), int(counts[:n_first].sum()), int(counts.sum()))
+
+    def _store(
+        self, gammas: list, noises: list[float], errors: np.ndarray, kept: np.ndarray, few: int, all_entries: int
+    ) -> None:
+        params = [{"gamma": gamma, "noise": noise} for gamma in gammas for noise in noises]
+        order = np.where(kept, errors, errors.max(initial=0.0) + errors + 1)
+        best = int(np.argmin(order))
+        self.best_params_, self.best_score_ = params[best], -float(errors[best])
+        self.cv_results_ = {
+            "params": params,
+            "param_gamma": np.array([each["gamma"] for each in params], dtype=object),
+            "param_noise": np.array([each["noise"] for each in params]),
+            "mean_test_score": -errors,
+            "rank_test_score": rankdata(order, method="min").astype(int),
+            "n_entries": np.where(kept, all_entries, few),
+        }
+
+    def _search_rows(self, first: KernelImputer, X: Rows, rng: np.random.Generator) -> tuple[Array, np.ndarray]:
+        """Scaled rows with their missing entries filled, and which entries are known."""
+        X = check_incomplete(first, X, reset=False, like=first.center_)
+        if X.shape[0] > MOST_SEARCH_ROWS:
+            X = take_rows(X, np.sort(rng.choice(X.shape[0], MOST_SEARCH_ROWS, replace=False)))
+        if is_lazy(X):
+            X = check_incomplete(first, in_memory(X), reset=False, like=first.center_)
+        observed = known_entries(X, self.missing_values)
+        some = np.flatnonzero(to_numpy(array_namespace(X).any(observed, axis=1)))
+        X, observed = take_rows(X, some), take_rows(observed, some)
+        X, observed = first._valid(X), first._valid(observed)
+        return first._scaling().apply(first._completed(X, observed)), to_numpy(observed)
+
+    def _require_enough(self, rows: Array, hidden: HiddenRows) -> None:
+        if hidden.numbers.size == 0 or rows.shape[0] < self.cv or rows.shape[0] <= 2:
+            raise ValueError(
+                f"KernelImputerCV needs at least {max(3, self.cv)} rows with known entries for cv={self.cv} folds, "
+                f"some of them with two; got {rows.shape[0]} rows with n_features={rows.shape[1]}, and "
+                f"{int(hidden.hidden.sum())} entries that can be hidden. KernelImputer chooses nothing and needs less."
+            )
+
+    def _gammas(self, first: KernelImputer) -> list:
+        if self.gammas is not None:
+            values = list(self.gammas)
+            if not values:
+                raise ValueError("KernelImputerCV needs at least one candidate in `gammas`; got none.")
+            return values
+        if not isinstance(self.kernel, str) or type(first.kernel_) is not Gaussian:
+            return [None]
+        return [1 / (width * first.start_scale_) for width in RELATIVE_WIDTHS]
+
+    def _noises(self) -> list[float]:
+        values = np.asarray(NOISES if self.noises is None else self.noises, dtype=float)
+        if values.ndim != 1 or values.size == 0 or not np.all((values >= 0) & (values < 1)):
+            raise ValueError(
+                "`noises` of KernelImputerCV is a list of fractions of the variance, from 0 to less than 1; got "
+                f"{values.tolist()!r}."
+            )
+        return [float(value) for value in values]
+
+    def _model(self, **chosen: Any) -> KernelImputer:
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name not in SEARCHED}
+        return KernelImputer(**{**shared, **chosen})
+
+    def _take_columns(self, model: KernelImputer) -> None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+
+    def __sklearn_tags__(self) -> Tags:
+        return self._model().__sklearn_tags__()

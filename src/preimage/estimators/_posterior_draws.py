@@ -1,0 +1,83 @@
+"""Draws of missing entries by a fitted imputer."""
+
+import zlib
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import array_namespace, is_lazy, take_rows, to_numpy, with_rows
+from preimage._memory import limited_memory
+from preimage._threads import within_n_jobs
+from preimage._typing import Array, Rows
+from preimage.completion import SubspaceFit, cross_draws, draws, fit_temperature
+from preimage.estimators._missing_entries import check_incomplete, known_entries
+
+
+class PosteriorDraws:
+    """Mixed into `KernelImputer`: several fillings of each row, which differ as much as the rows leave open."""
+
+    @within_n_jobs
+    def sample(self: Any, X: Rows, n_draws: int = 5) -> Array:
+        r"""Several fillings of each row, drawn at random.
+
+        Missing entries are drawn from the normal approximation of :math:`p(z) \propto e^{-E(z)/2T}` at the minimum of
+        the energy E, and cut off at the bounds. The temperature T was fitted so that 90 % intervals contain 90 % of
+        known entries that were hidden (`temperature_`). Rows should not be those that the model was fitted to, unless
+        they were complete then; draws of incomplete training rows are what `fit_transform` returns.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (q, d), in memory
+        n_draws : int, default=5
+
+        Returns
+        -------
+        array of shape (n_draws, q, number of columns with a known entry)
+            Without indicators, and with the same values where entries are known.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "temperature_"):
+            raise ValueError(
+                "KernelImputer.sample needs a model that was fitted with sample_posterior=True, which also fits how "
+                "uncertain filled entries are."
+            )
+        if isinstance(n_draws, bool) or not isinstance(n_draws, Integral) or n_draws < 1:
+            raise ValueError(f"KernelImputer.sample needs n_draws to be an integer of at least 1; got {n_draws!r}.")
+        if is_lazy(X):
+            raise TypeError("KernelImputer.sample takes rows in memory; pass parts of them.")
+        X = check_incomplete(self, X, reset=False, like=self.center_)
+        observed = known_entries(X, self.missing_values)
+        with limited_memory(self.max_memory, self.center_):
+            return self._drawn(self._valid(X), self._valid(observed), int(n_draws))
+
+    def _drawn(self: Any, X: Array, observed: Array, n_draws: int) -> Array:
+        """Draws of rows with valid columns, shape (n_draws, q, number of valid columns)."""
+        xp = array_namespace(X)
+        found = [X] * n_draws
+        open_rows = np.flatnonzero(~to_numpy(xp.all(observed, axis=1)))
+        if open_rows.size:
+            X, observed = take_rows(X, open_rows), take_rows(observed, open_rows)
+            modes, scaling = self._scaling().apply(self._filled(X, observed)), self._scaling()
+            # Blocks of rows get numbers of their own, because a pass over chunks calls this once for each.
+            rng = np.random.default_rng([self.draw_seed_, zlib.crc32(to_numpy(modes).tobytes())])
+            drawn = draws(
+                self._energy(), observed, modes, self.temperature_, n_draws=n_draws, rng=rng, box=self._box(modes)
+            )
+            found = [
+                with_rows(rows, open_rows, xp.where(observed, X, scaling.undo(drawn[number, :, :])))
+                for number, rows in enumerate(found)
+            ]
+        return xp.stack(found)
+
+    def _fit_posterior(self: Any, fit: SubspaceFit, rows: Array, observed: Array, rng: np.random.Generator) -> Array:
+        """Store the temperature and a seed; training rows (scaled, filled) with missing entries drawn if wanted."""
+        if not self.sample_posterior:
+            if hasattr(self, "temperature_"):
+                del self.temperature_, self.draw_seed_
+            return rows
+        box = self._box(rows)
+        self.temperature_ = fit_temperature(fit, rows, observed, self.start_scale_, rng=rng, box=box)
+        self.draw_seed_ = int(rng.integers(2**32))
+        return cross_draws(fit, rows, observed, self.start_scale_, self.temperature_, rng=rng, box=box)
