@@ -67,6 +67,7 @@ QUERIES = X[:N_QUERIES] + 0.01
 # Random labels, which make nearly all points support vectors.
 COIN = np.random.default_rng(0).integers(2, size=N_POINTS)
 TARGETS = np.random.default_rng(1).normal(size=N_POINTS)
+HOLES = np.where(np.random.default_rng(2).random(X.shape) < 0.1, np.nan, X)
 SOME_LABELS = np.where(np.arange(N_POINTS) % 10 == 0, CLASSES, -1)
 
 
@@ -157,6 +158,16 @@ ROUTES = {
         ("predict",),
     ),
     "KernelFisherDiscriminantCV, exact": (lambda: KernelFisherDiscriminantCV(max_memory=BUDGET), (X, CLASSES), ()),
+    "KernelImputer, exact": (
+        lambda: KernelImputer(4, gamma=GAMMA, landmarks=None, scale=False, max_memory=BUDGET),
+        (X,),
+        ("transform",),
+    ),
+    "KernelImputer, incomplete rows": (
+        lambda: KernelImputer(4, gamma=GAMMA, landmarks=200, max_iter=1, max_memory=BUDGET),
+        (HOLES,),
+        ("transform",),
+    ),
     "KernelKMeans, exact": (
         lambda: KernelKMeans(6, gamma=GAMMA, n_init=1, max_memory=BUDGET, landmarks=None, random_state=0),
         (X,),

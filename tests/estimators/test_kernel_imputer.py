@@ -28,7 +28,7 @@ class TestAccuracy:
     def test_digits_with_half_of_the_pixels_missing(self):
         digits = load_digits().data / 16
         order = np.random.default_rng(0).permutation(len(digits))
-        train, test = digits[order[:1200]], digits[order[1200:1400]]
+        train, test = digits[order[:1300]], digits[order[1300:1600]]
         known = np.random.default_rng(1).random(test.shape) > 0.5
         holes = np.where(known, test, np.nan)
         found = KernelImputer().fit(train).transform(holes)
