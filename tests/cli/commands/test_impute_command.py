@@ -153,7 +153,7 @@ def test_training_data_of_another_file(tmp_path):
     errors = {}
     for name in ("own", "taught"):
         difference = pd.read_csv(tmp_path / f"{name}.csv")["count"] - WHOLE["count"].iloc[:12]
-        errors[name] = np.sqrt(np.mean(difference[few["count"].isna()] ** 2))
+        errors[name] = np.median(np.abs(difference[few["count"].isna()]))  # one row knows `late` alone, and little
     assert errors["taught"] < 0.5 * errors["own"]
     assert report(tmp_path / "taught.csv")["training_rows"] == 148
 
