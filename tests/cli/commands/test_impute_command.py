@@ -12,7 +12,7 @@ pytest.importorskip("pandas", reason="tables are compared as frames")
 import pandas as pd
 from typer.testing import CliRunner
 
-from preimage import KernelImputer, load
+from preimage import KernelImputer, KernelImputerCV, load
 from preimage.cli import _app
 from preimage.cli.runs import _partial
 
@@ -87,19 +87,27 @@ def test_only_gaps_change_and_none_is_left(made):
     assert [column["gaps"] for column in found["filled_columns"]] == GAPS[VALUES].isna().sum().tolist()
 
 
-def test_expected_errors_are_those_of_the_truth(made):
-    filled, gaps = pd.read_csv(made / "out.csv"), GAPS.isna()
-    for column in report(made / "out.csv")["filled_columns"][:3]:
-        name = column["name"]
-        error = np.sqrt(np.mean((filled[name] - WHOLE[name])[gaps[name]] ** 2))
-        assert column["expected_error"] < 0.5 * column["error_of_mean"]
-        assert error < 3 * column["expected_error"] and column["expected_error"] < 3 * error
-        assert column["error_of_mean"] == pytest.approx(WHOLE[name].std(), rel=0.3)
+def test_expected_errors_are_those_of_the_truth(tmp_path):
+    rng = np.random.default_rng(1)
+    angle = rng.uniform(0, np.pi, 600)
+    truth = np.column_stack([np.cos(angle), 100 * np.sin(angle), angle]) + rng.normal(size=(600, 3)) * [0.1, 10, 0.1]
+    gaps = rng.permuted(np.tile([True, False, False, False, False, False], (3, 100)), axis=1).T
+    np.save(tmp_path / "gaps.npy", np.where(gaps, np.nan, truth))
+    done(tmp_path / "gaps.npy", tmp_path / "out.npy", "--gamma", "median", "--components", "20")
+    filled = np.load(tmp_path / "out.npy")
+    assert (filled[~gaps] == truth[~gaps]).all()
+    for number, column in enumerate(report(tmp_path / "out.npy")["filled_columns"]):
+        error = np.sqrt(np.mean((filled - truth)[gaps[:, number], number] ** 2))
+        assert column["expected_error"] < 0.9 * column["error_of_mean"]
+        # Of a hundred values with heavy tails; over eight draws the ratio was 0.6 to 2.0. Rows with hidden values lack
+        # more than others, so that estimates are rather too large.
+        assert 1 / 3 < column["expected_error"] / error < 3
+        assert column["error_of_mean"] == pytest.approx(truth[:, number].std(), rel=0.3)
 
 
 def test_the_numbers_are_those_of_the_estimator(made):
     values = GAPS[VALUES].astype(float).to_numpy()
-    expected, found = KernelImputer().fit(values).transform(values), pd.read_csv(made / "out.csv")
+    expected, found = KernelImputerCV().fit(values).transform(values), pd.read_csv(made / "out.csv")
     np.testing.assert_allclose(found[VALUES[:3]], expected[:, :3], atol=1e-9)
     np.testing.assert_array_equal(found["late"], expected[:, 3] >= 0.5)
 
@@ -149,7 +157,7 @@ def test_training_data_of_another_file(tmp_path):
     few.loc[:8, ["b", "count"]] = None
     complete, some = save(WHOLE.iloc[12:], tmp_path / "complete.csv"), save(few, tmp_path / "some.csv")
     done(some, tmp_path / "own.csv")
-    done(some, tmp_path / "taught.csv", "--fit", complete)
+    done(some, tmp_path / "taught.csv", "--fit", complete, "--gamma", "median")
     errors = {}
     for name in ("own", "taught"):
         difference = pd.read_csv(tmp_path / f"{name}.csv")["count"] - WHOLE["count"].iloc[:12]
@@ -190,7 +198,7 @@ def test_rows_without_values_get_numbers_and_a_warning(tmp_path):
     frame = GAPS.astype({"late": object})
     frame.loc[3, VALUES] = None
     output = tmp_path / "out.csv"
-    said = done(save(frame, tmp_path / "gaps.csv"), output)
+    said = done(save(frame, tmp_path / "gaps.csv"), output, "--components", 5)
     assert "1 rows have no value at all" in said and pd.read_csv(output)[VALUES].notna().all(axis=None)
 
 

@@ -15,11 +15,13 @@ from preimage.cli._errors import DataError
 from preimage.cli.tables._files import Dataset
 from preimage.cli.tables._sources import Source, regrouped
 from preimage.cli.tables._table_options import TableOptions
-from preimage.estimators import KernelImputer
+from preimage.estimators import KernelImputer, KernelImputerCV
 
 # Columns are standardised where the largest of their deviations is more than so many times the smallest: the kernel
 # would see little but that column.
 SPREAD = 10
+# With fewer rows no parameters of an imputer are chosen: there are too few values to hide.
+FEWEST_ROWS_TO_CHOOSE = 20
 
 
 @dataclass(frozen=True)
@@ -203,9 +205,11 @@ def with_gaps_filled(imputer: Any, rows: Array) -> Array:
     return filled
 
 
-def kernel_imputer(seed: int = 0, **parameters: Any) -> KernelImputer:
-    """An imputer of tables, all columns of which have values."""
-    return KernelImputer(keep_empty_features=True, random_state=seed, **parameters)
+def fitted_imputer(X: Array, seed: int, parameters: dict[str, Any]) -> KernelImputer:
+    """A model of rows, all columns of which have values; without parameters, those that restore hidden values best."""
+    if not parameters and len(X) >= FEWEST_ROWS_TO_CHOOSE:
+        return KernelImputerCV(keep_empty_features=True, random_state=seed).fit(X).best_estimator_
+    return KernelImputer(keep_empty_features=True, random_state=seed, **parameters).fit(X)
 
 
 def constant_imputer(strategy: str, values: Array) -> SimpleImputer:
@@ -233,7 +237,7 @@ def _imputer(impute: str | None, moments: ColumnMoments, sample: Array, labels: 
         raise DataError(f"Column {name!r} has no values at all to fill in from. Leave it out: --exclude {name}")
     if impute == "kernel":
         with stage("Learning to fill gaps in"):
-            return kernel_imputer().fit(sample)
+            return fitted_imputer(sample, 0, {})
     values = moments.mean
     if impute == "median":
         known = (column[~np.isnan(column)] for column in sample.T)
