@@ -19,6 +19,8 @@ FOLDED_ROWS, FOLDS, FOLD_SWEEPS = 700, 5, 2
 ROUGH_LANDMARKS, LANDMARK_SWEEPS = 200, 2
 # Fraction of the variance that the first sweeps keep at most: axes beyond it matter for the last digits only.
 ROUGH_FRACTION = 0.95
+# Tolerance of `fill` in the first sweeps, three times that of the joint rounds that follow.
+ROUGH_TOLERANCE = 3e-3
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def _first_filled(
     for _ in range(n_sweeps):
         for others, part in pairs:
             model = rough(take_rows(rows, others))
-            found = fill(model.energy, take_rows(observed, part), take_rows(rows, part), box=box)
+            known, first = take_rows(observed, part), take_rows(rows, part)
+            found = fill(model.energy, known, first, box=box, tol=ROUGH_TOLERANCE)
             rows = with_rows(rows, part, found.points)
     return rows
