@@ -1,5 +1,7 @@
 """Linear-programming machines as estimators: programs of users' words, weights, growth, sparsity."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,6 +10,7 @@ from sklearn.svm import SVC, SVR
 
 from preimage import LinearProgrammingClassifier, LinearProgrammingRegressor, compress
 from preimage._arrays import to_numpy
+from preimage.exceptions import ConvergenceWarning
 from preimage.kernels import Gaussian
 from preimage.landmarks import KMeans, SparseGreedy
 
@@ -97,6 +100,25 @@ def test_several_classes_and_several_targets():
     assert both.predict(X[:, :2]).shape == (150, 2)
     one = LinearProgrammingRegressor(50, gamma=0.3).fit(X[:, :2], X[:, 3])
     assert_allclose(both.objective_[1], one.objective_[0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("C", [1e4, 1e12])
+def test_rows_join_once_however_rounding_errors_see_them(C):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=120)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if C > 1e9 else "error", ConvergenceWarning)
+        model = LinearProgrammingRegressor(10, gamma=0.3, C=C, max_gap=0.01).fit(X, y)
+    assert model.n_offered_ <= 120 and len(set(model.support_)) == len(model.support_)
+    # At the largest cost multipliers are lost in rounding errors, which must not look like a proof.
+    assert model.gap_[0] <= 0.01 if C < 1e9 else model.gap_[0] > 0.5
+
+
+def test_a_gap_that_is_not_reached_is_told():
+    X, y = waves(60)
+    with pytest.warns(ConvergenceWarning, match="stopped short of its minimum"):
+        LinearProgrammingRegressor(10, gamma=1e-3, C=1e12, max_gap=0.01).fit(X, y)
 
 
 def test_centres_of_clusters_are_no_rows():

@@ -217,7 +217,7 @@ def test_a_transformation_of_weight_zero_is_left_out():
     np.testing.assert_array_equal(none.displaced(X), one.displaced(X))
 
 
-@pytest.mark.parametrize("weights", [[1], [1, -1], [0, 0], [1, np.nan], [[1, 1]]])
+@pytest.mark.parametrize("weights", [[1], [1, -1], [0, 0], [1, np.nan], [[1, 1]], ["a", "b"]])
 def test_weights_that_are_none_are_refused(weights):
     with pytest.raises(ValueError, match=r"one number per transformation, 2 here"):
         TangentCovariance([rotate, shift], weights=weights).tangent_moment(Gaussian(0.4), Z, X)

@@ -1,6 +1,7 @@
 """Rearranged landmarks, the rule of residual columns, and the matrix T against its definitions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -163,3 +164,10 @@ def test_bad_calls_say_what_is_wrong():
     with pytest.raises(ValueError, match=r"shape \(m, 3\).*got shape \(2, 2\)"):
         landmark_coefficients(Gaussian(1.0), X[:2, :2], X)
     assert_array_equal(landmark_coefficients(Gaussian(1.0), X[:1], X[:1]), [[1.0]])
+
+
+def test_lists_and_frames_are_rows():
+    X, _ = problem()
+    expected = landmark_coefficients(Gaussian(1.0), X[:3], X)
+    for kind in (np.ndarray.tolist, pd.DataFrame):
+        assert_allclose(landmark_coefficients(Gaussian(1.0), kind(X[:3]), kind(X)), expected, atol=1e-14)

@@ -67,9 +67,12 @@ def test_constant_functions_have_no_margin_and_no_capacity():
 def test_bad_arguments():
     X, y = load_iris(return_X_y=True)
     svm = SVC().fit(X, y)
-    for scale in (0, -1.0, np.nan, "half"):
+    for scale in (0, -1.0, np.nan, "half", True):
         with pytest.raises(ValueError, match="positive scale"):
             capacity_report(svm, X, y, scale=scale)
+    assert capacity_report(svm, X, y, scale=np.float32(0.5)).scale == 0.5
+    with pytest.raises(ValueError, match=r"has learnt, \[0, 1, 2\]; y has \[7\]"):
+        capacity_report(svm, X, np.where(y == 2, 7, y))
     with pytest.raises(ValueError, match="inconsistent"):
         capacity_report(svm, X, y[:-1])
     with pytest.raises(UnsupportedKernelError, match="precomputed"):

@@ -72,8 +72,11 @@ def test_references_that_nothing_follows_are_refused():
         reference_components(model, X, Y, min_correlation=0.99)
     with pytest.raises(ValueError, match="needs a reference that varies"):
         reference_components(model, X, np.ones(len(X)))
-    with pytest.raises(ValueError, match="min_correlation from 0 to below 1"):
-        reference_components(model, X, Y, min_correlation=1.5)
+    for wrong in (1.5, "much"):
+        with pytest.raises(ValueError, match="min_correlation from 0 to below 1"):
+            reference_components(model, X, Y, min_correlation=wrong)
+    with pytest.raises(TypeError, match=r"of a fitted KernelPCA; got PCA"):
+        split_half_denoising(PCA(2), X, RUN, reference=Y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         reference_components(model, X, Y[1:])
     with pytest.raises(ValueError, match="needs labels"):

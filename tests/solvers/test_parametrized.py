@@ -204,8 +204,11 @@ def test_mixtures_travel_in_files_and_functions_do_not(tmp_path):
         (Parametrized(HELIX, tol=-1.0), "tol"),
         (Parametrized("circle"), "family"),
         (Parametrized(FunctionFamily(lambda T: T * np.inf, 3)), "NaN or infinity"),
+        (Parametrized(Mixtures([["a", "b", "c"]])), "rows of numbers"),
+        (Parametrized(FunctionFamily(HELIX.function, 1, lambda T: np.ones((len(T), 2, 1)))), "each of 3 columns"),
+        (Parametrized(FunctionFamily(HELIX.function, 1, lambda T: np.full((len(T), 3, 1), np.nan))), "with NaN"),
     ],
-    ids=["columns", "n_starts", "tol", "family", "infinite"],
+    ids=["columns", "n_starts", "tol", "family", "infinite", "letters", "jacobian", "nan"],
 )
 def test_bad_questions_are_refused(solver, message):
     with pytest.raises(ValueError, match=message):

@@ -59,7 +59,7 @@ class Scoring:
 def left_out_classifier(decisions: Array, classes: Array) -> Any:
     """What scorers see of decisions (n, n_classes) for rows that were each left out in turn: a fitted classifier.
 
-    It knows its decisions and predictions for these rows alone, whatever rows it is given, and no probabilities.
+    It knows its decisions and predictions for these rows alone, whatever rows it is given, and has no probabilities.
     """
     return _LeftOutDecisions(decisions, classes)
 
@@ -152,3 +152,10 @@ class _LeftOutDecisions(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Rows) -> Array:
         return self.classes[np.argmax(self.decisions, axis=1)]
+
+    def predict_proba(self, X: Rows) -> Array:
+        """Scorers that ask are told why there is no answer."""
+        raise ValueError(
+            "cv='loo' leaves rows out in closed form and has decisions, but no probabilities of predict_proba, for "
+            "them. Use a score of decisions or labels, such as 'roc_auc' of two classes, or cv=5."
+        )

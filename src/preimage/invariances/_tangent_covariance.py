@@ -148,7 +148,8 @@ class TangentCovariance(BaseEstimator):
         count = len(as_transformations(self))
         if self.weights is None:
             return np.ones(count)
-        weights = np.asarray(self.weights, dtype=float)
+        weights = np.asarray(self.weights)
+        weights = weights.astype(float) if weights.dtype.kind in "biuf" else np.full(weights.shape, np.nan)
         if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() < 0 or not weights.any():
             raise ValueError(
                 f"`weights` of TangentCovariance has one number per transformation, {count} here, finite, not negative "

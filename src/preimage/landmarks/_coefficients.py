@@ -1,6 +1,6 @@
 """The matrix T of sparse greedy approximation: rows expressed by landmarks."""
 
-from preimage._arrays import array_namespace, from_numpy, in_double, in_precision
+from preimage._arrays import array_namespace, as_points, from_numpy, in_double, in_precision
 from preimage._finite import gives_finite_numbers
 from preimage._linalg import numerical_rank
 from preimage._typing import Array, Rows
@@ -53,6 +53,7 @@ def landmark_coefficients(kernel: Kernel, points: Array, X: Rows, space: str = "
     if space not in SPACES:
         raise ValueError(f"landmark_coefficients works in one of the spaces {', '.join(SPACES)}; got {space!r}.")
     X = stored_points(kernel, X)
+    points = points if kernel.points_are_row_numbers else as_points(points)
     if points.ndim != 2 or points.shape[0] == 0 or points.shape[1] != X.shape[1]:
         raise ValueError(
             f"landmark_coefficients needs landmarks of shape (m, {X.shape[1]}), as X has columns, and at least one; "

@@ -1,6 +1,7 @@
 """Radius, margin and capacity of fitted kernel machines."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from preimage._finite import gives_finite_numbers
 from preimage._typing import Rows, Targets
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
+from preimage.machines import Output
 from preimage.model_selection._maps import transformed, unwrapped
 from preimage.widths import enclosing_ball, enclosing_box
 from preimage.widths._enclosing_ball import Ball
@@ -137,7 +139,7 @@ def capacity_report(estimator: Any, X: Rows, y: Targets = None, *, scale: float 
     0.97 87 221
     0.99 99 373
     """
-    if not (isinstance(scale, (int, float)) and np.isfinite(scale) and scale > 0):
+    if not isinstance(scale, Real) or isinstance(scale, bool) or not (np.isfinite(scale) and scale > 0):
         raise ValueError(f"capacity_report needs a positive scale of function values; got {scale!r}.")
     check_consistent_length(X, y)
     steps, last = unwrapped(estimator)
@@ -152,11 +154,22 @@ def capacity_report(estimator: Any, X: Rows, y: Targets = None, *, scale: float 
     norms = np.sqrt(np.maximum(to_numpy(functions.squared_norms()).astype(float), 0))
     ball, box = enclosing_ball(functions.kernel, Z), enclosing_box(functions.kernel, Z)
     dimension = box.sides.size
-    signs = None if y is None else machine.output.signs(y)
+    signs = None if y is None else _signs(machine.output, y)
     smallest = None if signs is None else _smallest(signs, to_numpy(machine(Z))[:, : len(norms)], norms)
     bounds = np.minimum(np.ceil(ball.squared_radius * norms**2), dimension).astype(int) + 1
     coverings = tuple(box.covering(norm, scale) if norm > 0 else Covering(0.0, 0, 0.0) for norm in norms.tolist())
     return CapacityReport(ball, box, dimension, norms, smallest, bounds, coverings, float(scale))
+
+
+def _signs(output: Output, y: Targets) -> np.ndarray | None:
+    """The signs that functions should have, of labels that a classifier knows."""
+    classes, labels = getattr(output, "classes", None), np.asarray(y)
+    if classes is not None and labels.ndim == 1 and not np.all(np.isin(labels, classes)):
+        raise ValueError(
+            f"capacity_report needs labels that the machine has learnt, {np.asarray(classes).tolist()!s:.100}; y has "
+            f"{np.setdiff1d(labels, classes).tolist()!s:.100} too."
+        )
+    return output.signs(y)
 
 
 def _smallest(signs: np.ndarray, values: np.ndarray, norms: np.ndarray) -> np.ndarray:

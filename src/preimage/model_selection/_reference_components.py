@@ -1,5 +1,7 @@
 """Components that follow a reference, such as the design of an experiment."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
@@ -56,8 +58,13 @@ def reference_components(
     >>> task.denoise(scans.X).shape, len(chosen) < 10
     ((120, 144), True)
     """
-    if not 0 <= min_correlation < 1:
+    if not (isinstance(min_correlation, Real) and 0 <= min_correlation < 1):
         raise ValueError(f"reference_components needs min_correlation from 0 to below 1; got {min_correlation!r}.")
+    if not hasattr(model, "with_components"):
+        raise TypeError(
+            f"reference_components chooses components of a fitted KernelPCA; got {type(model).__name__}. "
+            "KernelPCA(kernel='linear') is PCA."
+        )
     course = column_or_1d(check_array(reference, ensure_2d=False, dtype=np.float64, input_name="reference"))
     scores = to_numpy(model.transform(X))
     check_consistent_length(scores, course)

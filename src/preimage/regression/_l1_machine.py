@@ -12,7 +12,7 @@ from preimage._rows import map_rows
 from preimage._typing import Array, Rows
 from preimage.feature_space import Expansion, Gram, GrowingSpan, require_finite
 from preimage.kernels import Kernel
-from preimage.regression._l1_program import L1Solution, solve_l1_program
+from preimage.regression._l1_program import GOOD_GAP, L1Solution, solve_l1_program
 
 # Rows that join the basis at once, at least and as a fraction of it: programs are solved anew with each batch, and a
 # few large batches need fewer solutions, while many small ones end with fewer points that are not used.
@@ -39,6 +39,7 @@ class L1Machine:
         How far, at most, the minimum on all rows is below the objective, relative to it; None where it was not asked
         for.
     converged : bool
+        Whether the programs are, and the gap is what it may be, up to what rounding errors leave of programs.
     """
 
     expansion: Expansion
@@ -87,12 +88,17 @@ class L1Machine:
                     for c in range(lower.shape[1])
                 ]
                 advance()
-                gap, more = (None, joined[:0]) if max_gap is None else _judged(kernel, X, columns, max_gap, K.shape[1])
+                gap, more = None, joined[:0]
+                if max_gap is not None:
+                    gap, strengths = _judged(kernel, X, columns, max_gap)
+                    strengths[joined] = 0.0  # rounding errors alone could ask for them again, and again
+                    more = _joining(kernel, X, strengths, K.shape[1])
                 if not more.size:
                     break
                 new = in_memory(take_rows(X, more))
                 points, joined = concat_rows(points, new), np.append(joined, more)
                 K = np.concatenate([K, _values(kernel, new, X)], axis=1)
+        reached = gap is None or max_gap is None or bool(np.all(gap <= max(max_gap, GOOD_GAP)))
         coefficients = np.stack([each.coefficients for each in columns], axis=1)
         used = np.flatnonzero(coefficients.any(axis=1))
         used = used if used.size else np.zeros(1, dtype=np.intp)  # functions that are constant still live on a point
@@ -105,7 +111,7 @@ class L1Machine:
             joined,
             np.array([each.objective for each in columns]),
             gap,
-            all(each.converged for each in columns),
+            all(each.converged for each in columns) and reached,
         )
 
 
@@ -121,35 +127,37 @@ def _doubled(kernel: Kernel, rows: Array) -> Array:
     return rows if kernel.points_are_row_numbers else in_double(rows)
 
 
-def _judged(
-    kernel: Kernel, X: Rows, columns: list[L1Solution], max_gap: float, n_points: int
-) -> tuple[np.ndarray, np.ndarray]:
-    r"""Gaps to the minima on all rows, and numbers of rows that should join the points.
+def _judged(kernel: Kernel, X: Rows, columns: list[L1Solution], max_gap: float) -> tuple[np.ndarray, np.ndarray]:
+    r"""Gaps to the minima on all rows, and how much every row is worth to functions whose gaps are too large.
 
     Multipliers γ with :math:`|\sum_i \gamma_i k(x, x_i)| \le 1` for all rows x, not for landmarks alone, bound the
     minimum on all rows; others are divided by the largest of these sums.
     """
     multipliers = np.stack([each.multipliers for each in columns], axis=1)
     active = np.flatnonzero(multipliers.any(axis=1))
-    if not active.size:
-        return np.zeros(len(columns)), active
-    values = kernel.against(_doubled(kernel, in_memory(take_rows(X, active))))
+    sums = np.zeros((X.shape[0], len(columns)))
+    if active.size:
+        values = kernel.against(_doubled(kernel, in_memory(take_rows(X, active))))
 
-    def weighted(rows: Array) -> Array:
-        K = values(_doubled(kernel, rows))
-        return K @ from_numpy(multipliers[active], K)
+        def weighted(rows: Array) -> Array:
+            K = values(_doubled(kernel, rows))
+            return K @ from_numpy(multipliers[active], K)
 
-    sums = to_numpy(in_memory(map_rows(weighted, X)))
+        sums = np.abs(to_numpy(in_memory(map_rows(weighted, X))))
     objectives = np.array([each.objective for each in columns])
-    bounds = np.array([each.bound for each in columns]) / np.maximum(1.0, np.abs(sums).max(axis=0))
+    bounds = np.array([each.bound for each in columns]) / np.maximum(1.0, sums.max(axis=0))
     gaps = np.maximum(objectives - bounds, 0.0) / np.maximum(objectives, np.finfo(float).tiny)
-    strongest = np.where(gaps > max_gap, np.abs(sums), 0.0).max(axis=1)
-    worthy = np.flatnonzero(strongest > 1 + WORTH)
+    return gaps, np.where(gaps > max_gap, sums, 0.0).max(axis=1)
+
+
+def _joining(kernel: Kernel, X: Rows, strengths: np.ndarray, n_points: int) -> np.ndarray:
+    """Numbers of the rows that should join so many points: those that are worth most, and independent."""
+    worthy = np.flatnonzero(strengths > 1 + WORTH)
     count = max(FEWEST_JOINING, int(JOINING_FRACTION * n_points))
     # Twice as many are looked at, since neighbours of the best row are nearly as good but depend on it.
-    best = worthy[np.argsort(-strongest[worthy], kind="stable")[: 2 * count]]
+    best = worthy[np.argsort(-strengths[worthy], kind="stable")[: 2 * count]]
     if best.size:
         span = GrowingSpan(kernel, in_memory(take_rows(X, best)), capacity=best.size)
         span.add_in_order()
         best = best[span.pivots[:count]]
-    return gaps, best
+    return best

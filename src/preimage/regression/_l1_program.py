@@ -92,7 +92,7 @@ def solve_l1_program(
     # Multipliers are feasible up to rounding; scaled to be so exactly, their objective is a bound.
     most = max(1.0, float(np.abs(K.T @ multipliers).max(initial=0.0)))
     bound = float(problem.targets @ beta) * (unit / size) / most
-    return L1Solution(alpha, b, multipliers, float(objective), bound, converged)
+    return L1Solution(alpha, b, multipliers / most, float(objective), bound, converged)
 
 
 def best_intercept(f: np.ndarray, lower: np.ndarray, upper: np.ndarray, costs: np.ndarray) -> float:

@@ -338,7 +338,10 @@ def members(family: Family, T: np.ndarray, d: int | None) -> np.ndarray:
 
 
 def _templates(family: Any) -> np.ndarray:
-    X = np.asarray(to_numpy(to_dense(family.templates)), dtype=float)
+    try:
+        X = np.asarray(to_numpy(to_dense(family.templates)), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{type(family).__name__} needs `templates` as rows of numbers: {error}.") from error
     if X.ndim != 2 or 0 in X.shape or not np.all(np.isfinite(X)):
         raise ValueError(
             f"{type(family).__name__} needs `templates` as one or more rows of finite numbers; got an array of shape "

@@ -173,7 +173,16 @@ class _Search:
         """How far members move per unit of each parameter, the root mean square over some starts; one where nowhere."""
         some = self.candidates[:: max(1, len(self.candidates) // 16)]
         members(self.family, some, self.d)  # whose shape and values are checked here
-        lengths = np.array([np.mean(np.sum(each**2, axis=1)) ** 0.5 for each in self.family.derivatives(some)])
+        derivatives = self.family.derivatives(some)
+        for each in derivatives:
+            if each.shape != (len(some), self.d) or not np.all(np.isfinite(each)):
+                raise ValueError(
+                    f"Derivatives of {type(self.family).__name__} must be finite numbers for each of {self.d} columns; "
+                    f"at members that exist they have shape {each.shape}"
+                    f"{'' if np.all(np.isfinite(each)) else ', with NaN or infinity'}. Correct `jacobian`, leave it "
+                    "out, or give bounds within which the family is smooth."
+                )
+        lengths = np.array([np.mean(np.sum(each**2, axis=1)) ** 0.5 for each in derivatives])
         return np.where((lengths > 0) & np.isfinite(lengths), lengths, 1.0)
 
 
