@@ -51,7 +51,9 @@ from preimage.solvers import (
     FixedPoint,
     Gradient,
     LearnedMap,
+    Mixtures,
     MultiStart,
+    Parametrized,
     SparsePath,
     WeightedMean,
 )
@@ -131,6 +133,11 @@ ROUTES = {
     "KernelPCA, WeightedMean": (lambda: exact(WeightedMean()), (X,), INVERSE),
     "KernelPCA, DistanceConstraint": (lambda: exact(DistanceConstraint()), (X,), INVERSE),
     "KernelPCA, ConformalMap": (lambda: exact(ConformalMap()), (X,), INVERSE),
+    "KernelPCA, Parametrized": (
+        lambda: exact(Parametrized(Mixtures(np.array(X[:5])), max_iter=2)),
+        (X,),
+        ("inverse_transform of few",),
+    ),
     "KernelPCA, SparsePath": (lambda: exact(SparsePath()), (X,), ("inverse_transform of few",)),
     "KernelPCA, Iterated": (
         lambda: KernelPCA(4, kernel=Iterated(Gaussian(GAMMA)), max_memory=BUDGET, landmarks=None),

@@ -10,7 +10,7 @@ from preimage.kernels import Gaussian, Linear, Product, Sum
 from preimage.machines import outputs
 from preimage.persistence._file import from_bytes, to_bytes
 from preimage.persistence._registry import ROOMS, class_named, name_of, registered_classes
-from preimage.solvers import FixedPoint
+from preimage.solvers import FixedPoint, Mixtures
 
 pytest.importorskip("safetensors", reason="files are safetensors")
 
@@ -40,6 +40,7 @@ NEEDED = {
     "n_landmarks": 3,
     "solver": FixedPoint(),
     "shape": (2, 2),
+    "family": Mixtures(np.eye(4)),
 }
 
 
