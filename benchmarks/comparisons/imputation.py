@@ -60,12 +60,13 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--cells", type=Path, required=True, help="file of the cells that are known, extended")
+    parser.add_argument("--report", action="store_true", help="compute nothing, report the cells that are known")
     parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
     parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     options = parser.parse_args()
     cells = json.loads(options.cells.read_text()) if options.cells.exists() else {}
     warnings.simplefilter("ignore")  # regressions that have not converged are judged as they are
-    for name in options.sets:
+    for name in () if options.report else options.sets:
         for seed in range(SETS[name].n_draws):
             for method in options.methods:
                 for key, cell in cells_of(name, seed, method, cells):
