@@ -44,6 +44,17 @@ def everything(X):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("connectivity", [None, CHAIN, np.eye(D)[[0] * D]], ids=["alone", "chain", "star"])
+def test_entries_without_residuals_are_trusted_everywhere(name, connectivity):
+    scales, neighborhoods = np.full(len(QUERIES), 0.5), Neighborhoods.of(connectivity, QUERIES)
+    known = np.ones(QUERIES.shape)
+    objective = RobustObjective(energy_of(count=5), as_loss(name), neighborhoods, 1.0, QUERIES, known, scales)
+    assert_allclose(objective.trust(QUERIES), 1.0)
+    far = objective.trust(spoiled(by=100.0))
+    assert far.max() <= 1 + 1e-12 and far[:, 4].max() < 0.6
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("connectivity", [None, CHAIN], ids=["alone", "neighbours"])
 def test_gradients_are_those_of_differences(name, connectivity):
     X, energy, step = spoiled(), energy_of(count=5), 1e-6

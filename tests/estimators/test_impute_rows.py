@@ -86,6 +86,8 @@ def test_models_of_sparse_rows(model):
 def test_refusals(model):
     with pytest.raises(ValueError, match="noise"):
         model.impute(HOLES, noise=2.0)
+    with pytest.raises(ValueError, match="noise must be"):
+        model.impute(HOLES, noise=np.array([0.1, 0.2]))
     with pytest.raises(ValueError, match="infinity"):
         model.impute(np.where(KNOWN, ROWS, np.inf))
     with pytest.raises(UnsupportedKernelError, match="precomputed"):

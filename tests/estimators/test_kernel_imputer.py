@@ -114,6 +114,28 @@ class TestContract:
         found = KernelImputer(min_value=-0.1, max_value=[0.1] * 5).fit_transform(HOLES)
         assert np.abs(found[~KNOWN]).max() <= 0.1 + 1e-12
 
+    @pytest.mark.parametrize("seed", range(8))
+    def test_bounds_hold_to_the_last_bit(self, seed):
+        rng = np.random.default_rng(seed)
+        rows = np.where(rng.random((40, 3)) < 0.3, np.nan, rng.exponential(size=(40, 3)) / 10)
+        model, missing = KernelImputer(min_value=0.03, max_value=0.1), np.isnan(rows)
+        for found in (model.fit_transform(rows), model.transform(rows)):
+            assert found[missing].min() >= 0.03 and found[missing].max() <= 0.1
+        found = KernelImputer().fit_transform(rows)
+        assert np.all((found >= np.nanmin(rows, axis=0)) & (found <= np.nanmax(rows, axis=0)))
+
+    def test_infinite_bounds_are_none(self):
+        # On the line y = 2x, the entry that belongs to x = 9 is beyond all others.
+        line = np.arange(8.0)[:, None] * [1.0, 2.0]
+        model = KernelImputer(1, kernel="linear", min_value=-np.inf, max_value=np.inf).fit(line)
+        assert_allclose(model.transform([[9.0, np.nan]]), [[9.0, 18.0]], rtol=1e-3)
+        assert KernelImputer(1, kernel="linear").fit(line).transform([[9.0, np.nan]])[0, 1] <= 14.0
+
+    def test_kernels_of_counts(self):
+        counts = np.where(KNOWN, np.round(10 * np.abs(X)), np.nan)
+        found = KernelImputer(kernel="chi2").fit_transform(counts)
+        assert np.isfinite(found).all() and found.min() >= 0
+
     def test_in_a_pipeline(self):
         y = (X[:, 0] > 0).astype(int)
         assert make_pipeline(KernelImputer(), SVC()).fit(HOLES, y).score(HOLES, y) > 0.9

@@ -83,8 +83,13 @@ class RobustObjective(Objective):
         return RobustObjective(self.energy, self.loss, self.neighborhoods, self.penalty, *parts)
 
     def trust(self, Z: Array) -> Array:
-        """How far the entries of the rows are believed, given the results Z."""
-        return self.known * self.neighborhoods.returned(self.loss.trust(self._residuals(Z)[1]))
+        """How far the entries of the rows are believed, given the results Z: one for entries without a residual.
+
+        An average over the neighbourhoods that an entry is in. Those in the middle are in more of them than others.
+        """
+        trust = self.loss.trust(self._residuals(Z)[1])
+        shares = self.neighborhoods.returned(array_namespace(Z).ones_like(trust[:1, :]))
+        return self.known * self.neighborhoods.returned(trust) / shares
 
     def _residuals(self, Z: Array) -> tuple[Array, Array]:
         """Residuals of known entries, and mean squares of neighbourhoods in units of the scale."""

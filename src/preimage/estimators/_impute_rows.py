@@ -59,7 +59,7 @@ class ImputesRows(PreimageMixin):
         count = self._leading(n_components, self.n_components_)
         variances = self.explained_variance_[:count]
         total = float(self.explained_variance_[0]) / float(self.explained_variance_ratio_[0])
-        if noise == "auto":
+        if isinstance(noise, str) and noise == "auto":
             left = total - float(array_namespace(variances).sum(variances))
             sigma = max(0.0, left) / max(1, self.n_samples_seen_ - 1 - count)
         elif isinstance(noise, Real) and 0 <= noise < 1:

@@ -1,5 +1,6 @@
 """Missing entries of tables and images, by kernel PCA."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -81,14 +82,15 @@ class KernelImputer(
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`, except that ``gamma=None`` of the Gaussian kernel is 0.35 over the median of squared
         distances between training rows, by their known entries; rules for `gamma` look at rows filled by
-        `neighbor_start`.
+        `neighbor_start`. The kernel compares scaled rows, (x − `center_`)/`scale_`: a number for `gamma` is in their
+        units.
     noise : "auto" or float in [0, 1), default="auto"
         Variance σ² of the noise as a fraction of the variance in feature space. "auto" is the mean of the eigenvalues
         that are left out, the most likely value; 0 minimises the distance to the subspace.
     scale : "auto" or bool, default="auto"
         Whether columns are divided by their standard deviations, as distances between columns of unlike units need.
         "auto" does so unless standard deviations are alike, as those of pixels: the 90th percentile at most twice the
-        median.
+        median. Otherwise all columns are divided by one number, the root mean square of their standard deviations.
     landmarks : "auto", None, int, str or LandmarkSelector, default="auto"
         As in `KernelPCA`; "auto" uses all rows up to 2,000, or 700 if some are incomplete, and half of the rows, at
         most 1,000, as landmarks otherwise.
@@ -131,7 +133,10 @@ class KernelImputer(
         σ².
     n_components_ : int
     center_, scale_ : arrays
-        Scaled inputs are (x − center)/scale, for the columns with `valid_features_`.
+        Scaled inputs are (x − center)/scale, for the columns with `valid_features_`. The center is zero for kernels of
+        non-negative inputs, such as "chi2".
+    lower_, upper_ : arrays
+        Bounds on imputed entries, in units of the inputs.
     n_iter_ : int
         How often the subspace was fitted to all rows: once, and again after each round of filling.
     objective_path_ : array
@@ -181,6 +186,9 @@ class KernelImputer(
         "verbose": ["verbose"],
         "random_state": ["random_state", np.random.Generator],
     }
+
+    #: Bounds may be infinite.
+    _unbounded_attributes = ("lower_", "upper_")
 
     def __init__(
         self,
@@ -290,7 +298,7 @@ class KernelImputer(
             found = self._fit_scaled(self._scaling().apply(valid), known, rng)
         if rows is not given or found is None:
             return None
-        filled = array_namespace(valid).where(known, valid, self._scaling().undo(found))
+        filled = array_namespace(valid).where(known, valid, self._unscaled(found))
         return self._with_columns(filled, observed)
 
     def _fit_scaled(self, X: Array, observed: Array, rng: np.random.Generator) -> Array | None:
@@ -351,12 +359,12 @@ class KernelImputer(
         return with_rows(X, open_rows, filled)
 
     def _filled(self, X: Array, observed: Array) -> Array:
-        xp, scaling = array_namespace(X), self._scaling()
-        scaled = scaling.apply(xp.where(observed, X, xp.zeros_like(X)))
+        xp = array_namespace(X)
+        scaled = self._scaling().apply(xp.where(observed, X, xp.zeros_like(X)))
         points = complete_rows(self.subspace_.frame.points)
         start = neighbor_start(points, scaled, observed, self.start_scale_)
         found = fill(self._energy(), observed, start, box=self._box(start))
-        return xp.where(observed, X, scaling.undo(found.points))
+        return xp.where(observed, X, self._unscaled(found.points))
 
     def _energy(self) -> SubspaceEnergy:
         return noisy_energy(self.subspace_, self.explained_variance_, self.noise_variance_)
@@ -365,11 +373,19 @@ class KernelImputer(
         return ColumnScale(self.center_, self.scale_)
 
     def _box(self, like: Array) -> Box:
-        return Box.of_inputs(self.lower_, self.upper_, self.kernel_, like)
+        """Bounds on scaled rows."""
+        lower, upper = (self._scaling().apply(from_numpy(bound, self.center_)) for bound in (self.lower_, self.upper_))
+        return Box.of_inputs(lower, upper, self.kernel_, like)
+
+    def _unscaled(self, Z: Array) -> Array:
+        """Rows in the units of the inputs, within the bounds: scaled ones keep them up to rounding only."""
+        return Box(from_numpy(self.lower_, Z), from_numpy(self.upper_, Z)).clip(self._scaling().undo(Z))
 
     def _store_scale(self, X: Array, observed: Array) -> None:
         xp = array_namespace(X)
         scaling = ColumnScale.of(X, observed, None if is_auto(self.scale) else bool(self.scale))
+        if named_kernel(self).lowest_input is not None:  # histograms and counts stay what they are, from zero on
+            scaling = replace(scaling, center=xp.zeros_like(scaling.center))
         self.center_, self.scale_ = scaling.center, scaling.scale
         known = lambda other: xp.where(observed, X, xp.full_like(X, other))
         bounds = xp.min(known(np.inf), axis=0), xp.max(known(-np.inf), axis=0)
@@ -379,7 +395,7 @@ class KernelImputer(
         ]
         if bool(xp.any(found[0] > found[1])):
             raise ValueError("KernelImputer needs min_value ≤ max_value in every column.")
-        self.lower_, self.upper_ = (to_numpy(scaling.apply(bound)) for bound in found)
+        self.lower_, self.upper_ = (to_numpy(bound) for bound in found)
 
     def _valid_bound(self, value: Any, X: Array) -> Array:
         d = self.valid_features_.size

@@ -59,14 +59,14 @@ class PosteriorDraws:
         open_rows = np.flatnonzero(~to_numpy(xp.all(observed, axis=1)))
         if open_rows.size:
             X, observed = take_rows(X, open_rows), take_rows(observed, open_rows)
-            modes, scaling = self._scaling().apply(self._filled(X, observed)), self._scaling()
+            modes = self._scaling().apply(self._filled(X, observed))
             # Blocks of rows get numbers of their own, because a pass over chunks calls this once for each.
             rng = np.random.default_rng([self.draw_seed_, zlib.crc32(to_numpy(modes).tobytes())])
             drawn = draws(
                 self._energy(), observed, modes, self.temperature_, n_draws=n_draws, rng=rng, box=self._box(modes)
             )
             found = [
-                with_rows(rows, open_rows, xp.where(observed, X, scaling.undo(drawn[number, :, :])))
+                with_rows(rows, open_rows, xp.where(observed, X, self._unscaled(drawn[number, :, :])))
                 for number, rows in enumerate(found)
             ]
         return xp.stack(found)

@@ -219,7 +219,18 @@ def _check_features(estimator: Any) -> None:
     _require(_is_count(d), "a positive number of features; got {!r:.30}", d)
     _check_names(getattr(estimator, "feature_names_in_", None), d)
     if "subspace_" in vars(estimator):
-        _check_fitted_subspace(estimator.subspace_, d)
+        _check_fitted_subspace(estimator.subspace_, _kept_columns(estimator))
+
+
+def _kept_columns(estimator: Any) -> int:
+    """Columns that the points of a model have: all of its inputs, or of an imputer those with known entries."""
+    d, valid = estimator.n_features_in_, vars(estimator).get("valid_features_")
+    if valid is None:
+        return int(d)
+    described = _describe(valid) if hasattr(valid, "shape") else type(valid).__name__
+    is_mask = isinstance(valid, np.ndarray) and valid.dtype == bool and valid.shape == (d,)
+    _require(is_mask, f"{d} booleans that say which columns are valid; got {described}")
+    return int(valid.sum())
 
 
 def _check_fitted_subspace(subspace: Any, d: int) -> None:

@@ -88,7 +88,14 @@ def read_imputer(path: Path) -> Ready:
         found = "one that was not fitted" if isinstance(model, KernelImputer) else type(model).__name__
         raise FileError(f"{path} holds no fitted KernelImputer, but {found}.")
     names = getattr(model, "feature_names_in_", None)
-    return Ready(path, _with_names(model, None), None if names is None else tuple(map(str, names)))
+    empty = np.flatnonzero(~model.valid_features_)
+    if empty.size:
+        name = empty[0] if names is None else repr(str(names[empty[0]]))
+        raise FileError(f"The model of {path} was fitted without any value of column {name}. Fit it to others.")
+    imputer = _with_names(model, None)
+    # Gaps of tables are NaN here, whatever stood for them where the model was fitted, and tables keep their columns.
+    imputer.missing_values, imputer.add_indicator = np.nan, False
+    return Ready(path, imputer, None if names is None else tuple(map(str, names)))
 
 
 @dataclass(frozen=True)
@@ -336,9 +343,10 @@ def _parameters(imputer: KernelImputer | None) -> dict[str, Any] | None:
     """What a model was fitted with, as plain numbers; None without one."""
     if imputer is None:
         return None
+    gamma = getattr(imputer.kernel_, "gamma", None)  # saved models may have kernels without one
     return {
         "components": int(imputer.n_components_),
-        "gamma": float(imputer.kernel_.gamma),
+        "gamma": None if gamma is None else float(gamma),
         "noise": float(imputer.noise_variance_),
         "points": len(imputer.subspace_.frame.points),
     }
