@@ -204,6 +204,13 @@ class TestKinds:
         save(model, tmp_path / "model")
         assert_allclose(load(tmp_path / "model").transform(HOLES), model.transform(HOLES))
 
+    @pytest.mark.parametrize("keeps", [False, True])
+    def test_models_with_empty_columns_are_saved(self, tmp_path, keeps):
+        holes = np.column_stack([HOLES, np.full(len(HOLES), np.nan)])
+        model = KernelImputer(keep_empty_features=keeps).fit(holes)
+        save(model, tmp_path / "model")
+        assert_allclose(load(tmp_path / "model").transform(holes), model.transform(holes))
+
     @pytest.mark.parametrize("kernel", ["poly", "laplacian", Gaussian(0.1) + Linear()])
     def test_other_kernels(self, kernel):
         found = KernelImputer(kernel=kernel).fit_transform(HOLES)

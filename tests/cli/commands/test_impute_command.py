@@ -138,6 +138,34 @@ def test_whole_numbers_on_request(tmp_path):
     np.testing.assert_array_equal(whole["a"], real["a"])
 
 
+NUMBERS = GAPS[["a", "b"]]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelImputer(kernel="linear", n_components=1),
+        KernelImputer(add_indicator=True),
+        KernelImputer(missing_values=-1).set_output(transform="pandas"),
+        KernelImputerCV(noises=[1e-3]),
+    ],
+    ids=["no width", "indicators", "other missing value", "search"],
+)
+def test_models_of_the_library_fill_tables(model, tmp_path):
+    known = NUMBERS.fillna(-1) if model.missing_values == -1 else NUMBERS
+    model.fit(known.astype(float)).save(tmp_path / "m.safetensors")
+    done(save(NUMBERS, tmp_path / "gaps.csv"), tmp_path / "out.csv", "--model", tmp_path / "m.safetensors")
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert list(found) == ["a", "b"] and found.notna().all(axis=None)
+    assert (found[NUMBERS.notna()] == NUMBERS)[NUMBERS.notna()].all(axis=None)
+
+
+def test_models_without_values_of_a_column_are_refused(tmp_path):
+    KernelImputer().fit(NUMBERS.assign(b=np.nan).astype(float)).save(tmp_path / "m.safetensors")
+    answer = run(save(NUMBERS, tmp_path / "gaps.csv"), tmp_path / "out.csv", "--model", tmp_path / "m.safetensors")
+    assert answer.exit_code != 0 and "without any value of column 'b'" in " ".join(answer.output.split())
+
+
 def test_models_are_kept_and_fill_other_tables(made, tmp_path):
     path = made / "model.safetensors"
     assert isinstance(load(path), KernelImputer) and list(load(path).feature_names_in_) == VALUES

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict, dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from preimage.cli.tables._frames import Frame
 from preimage.cli.tables._identity import identity_of
 from preimage.cli.tables._sources import Source
 from preimage.cli.tables._table_options import TableOptions
-from preimage.estimators import KernelImputer
+from preimage.estimators import KernelImputer, KernelImputerCV
 from preimage.persistence._file import to_bytes
 
 # Rows that a model is made of, from the whole file, as many as `KernelImputer` uses of more; fewer where they are long,
@@ -82,8 +83,9 @@ class Ready:
 
 
 def read_imputer(path: Path) -> Ready:
-    """A fitted `KernelImputer` from a file of its `save`."""
+    """A fitted `KernelImputer`, or the best one of a search, from a file of its `save`."""
     model = load_model(path)
+    model = getattr(model, "best_estimator_", model) if isinstance(model, KernelImputerCV) else model
     if not isinstance(model, KernelImputer) or not hasattr(model, "n_features_in_"):
         found = "one that was not fitted" if isinstance(model, KernelImputer) else type(model).__name__
         raise FileError(f"{path} holds no fitted KernelImputer, but {found}.")
@@ -346,7 +348,7 @@ def _parameters(imputer: KernelImputer | None) -> dict[str, Any] | None:
     gamma = getattr(imputer.kernel_, "gamma", None)  # saved models may have kernels without one
     return {
         "components": int(imputer.n_components_),
-        "gamma": None if gamma is None else float(gamma),
+        "gamma": float(gamma) if isinstance(gamma, Real) else None,
         "noise": float(imputer.noise_variance_),
         "points": len(imputer.subspace_.frame.points),
     }
