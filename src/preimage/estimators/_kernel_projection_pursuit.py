@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import in_memory, is_lazy, to_numpy
+from preimage._arrays import in_memory, to_numpy
 from preimage._memory import memory_budget
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
@@ -26,8 +24,9 @@ from preimage.components import (
     projection_pursuit,
     pursuit_features,
 )
+from preimage.estimators._expansion_features import ExpansionFeatures
 from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, map_queries, with_kernel_tags
+from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, map_queries
 from preimage.estimators._landmark_fit import (
     Inputs,
     as_selector,
@@ -40,14 +39,13 @@ from preimage.estimators._preimages import ComponentPictures
 from preimage.exceptions import ConvergenceWarning, RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, Gram, Subspace
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.machines import Coordinates, KernelMachine
 from preimage.persistence import Saved
 from preimage.solvers import Preimage, as_preimage
-from preimage.solvers._learned import training_sample
 
 
 class KernelProjectionPursuit(
     ReportsProgress,
+    ExpansionFeatures,
     ComponentPictures,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -250,7 +248,8 @@ class KernelProjectionPursuit(
 
     def transform(self, X: Rows) -> Array:
         """The features of X, shape (q, n_components_); lazy for a Dask array."""
-        return self._map(self._features(self.n_components_), self._check_inputs(X))
+        X = self._check_inputs(X)  # which checks that there are features
+        return self._map(self._features(self.n_components_), X)
 
     def score(self, X: Rows, y: Targets = None) -> float:
         """How extreme the moments of other rows are along the same directions: the mean over features.
@@ -319,19 +318,10 @@ class KernelProjectionPursuit(
         self.contrasts_ = result.pursuit.moments
         self.n_components_, self.n_principal_ = len(result.vectors), n_principal
         self.n_iter_ = max(result.pursuit.n_iter, 1)
-        solver, X = as_preimage(self.preimage), inputs.X
-        if is_lazy(X):
-            X = training_sample(X) if solver.learns else self.expansion_.points
-        # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        self.preimage_ = solver if self.kernel_.points_are_row_numbers else solver.fit(self.subspace_, X)
+        self.preimage_ = self._fitted_preimage(as_preimage(self.preimage), inputs.X)
 
     def _index(self) -> MomentIndex:
         return MomentIndex(int(self.order), self.extreme)
-
-    def _features(self, count: int) -> Callable[[Array], Array]:
-        """From inputs to the first features; not the whole estimator, which would travel to workers."""
-        features, offset = self.expansion_[:count], self.offset_[:count]
-        return lambda rows: features(rows) - offset
 
     def _in_frame(self, count: int) -> Callable[[Array], Array]:
         """Features Y have the coordinates Y Rᵀ; R is triangular, so that its leading part serves the first of them."""
@@ -346,21 +336,3 @@ class KernelProjectionPursuit(
     def _axes(self, n_components: int | None) -> Expansion:
         """The directions, not the frame of their patterns."""
         return self.expansion_[: self._leading(n_components, self.n_components_)]
-
-    def _kernel_machine(self) -> KernelMachine:
-        """The features as the functions of a machine; errors count alike, since all have variance one."""
-        check_is_fitted(self)
-        return KernelMachine(
-            self.expansion_,
-            -self.offset_,
-            Coordinates(self.n_components_),
-            self.n_features_in_,
-            getattr(self, "feature_names_in_", None),
-        )
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def __sklearn_tags__(self) -> Tags:
-        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)

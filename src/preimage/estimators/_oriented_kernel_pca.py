@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import array_namespace, in_precision, is_lazy, take_rows
 from preimage._memory import require_square_matrices
@@ -25,21 +23,19 @@ from preimage._validation import (
 )
 from preimage.components import Noise, OrientedFeatures, coordinate_moments, oriented_features
 from preimage.components._oriented import require_room
+from preimage.estimators._expansion_features import ExpansionFeatures
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import (
     KERNEL_CONSTRAINTS,
     about_data,
     is_precomputed,
     kernel_and_inputs,
-    with_kernel_tags,
 )
 from preimage.estimators._landmark_fit import as_selector, landmark_inputs, selection_rng, uses_landmarks
-from preimage.estimators._preimages import PreimageMixin
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Subspace
 from preimage.invariances import TangentCovariance, Transformation, as_tangent_covariance
 from preimage.landmarks import LandmarkSelector
-from preimage.machines import Coordinates, KernelMachine
 from preimage.persistence import Saved
 from preimage.solvers import Auto, Gradient, Preimage, as_preimage
 
@@ -53,7 +49,7 @@ CANDIDATE_ROWS = 10_000
 
 class OrientedKernelPCA(
     ReportsProgress,
-    PreimageMixin,
+    ExpansionFeatures,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     FiniteResults,
@@ -248,9 +244,8 @@ class OrientedKernelPCA(
 
     def transform(self, X: Rows) -> Array:
         """The features of X, centred on the training set, shape (q, n_components_); lazy for a Dask array."""
-        X = self._check_inputs(X)
-        features, offset = self.expansion_, self.offset_  # not the whole estimator, which would travel to workers
-        return self._map(lambda rows: features(rows) - offset, X)
+        X = self._check_inputs(X)  # which checks that there are features
+        return self._map(self._features(self.n_components_), X)
 
     def _rows_in_memory(
         self, X: Rows, y: Targets, sample_weight: Targets, noise_samples: Rows, pairs: Any
@@ -362,24 +357,6 @@ class OrientedKernelPCA(
         """
         mixing = self.mixing_[:count, :count]
         return lambda Y: array_namespace(Y).linalg.solve(mixing.T, Y.T).T
-
-    def _kernel_machine(self) -> KernelMachine:
-        """The features as the functions of a machine; errors count alike, since all have the same noise."""
-        check_is_fitted(self)
-        return KernelMachine(
-            self.expansion_,
-            -self.offset_,
-            Coordinates(self.n_components_),
-            self.n_features_in_,
-            getattr(self, "feature_names_in_", None),
-        )
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def __sklearn_tags__(self) -> Tags:
-        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
 
 
 def _are_two(pairs: Any) -> bool:

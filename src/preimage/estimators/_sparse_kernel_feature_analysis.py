@@ -6,28 +6,24 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import in_precision, is_lazy
+from preimage._arrays import in_precision
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, generator
 from preimage.components import KernelFeatures, kernel_features
+from preimage.estimators._expansion_features import ExpansionFeatures
 from preimage.estimators._finite_results import FiniteResults
-from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, with_kernel_tags, without_origin
+from preimage.estimators._kernel_input import KERNEL_CONSTRAINTS, without_origin
 from preimage.estimators._landmark_fit import landmark_inputs
-from preimage.estimators._preimages import PreimageMixin
 from preimage.landmarks import FeatureAnalysis
-from preimage.machines import Coordinates, KernelMachine
 from preimage.persistence import Saved
 from preimage.solvers import Preimage, as_preimage
-from preimage.solvers._learned import training_sample
 
 
 class SparseKernelFeatureAnalysis(
     ReportsProgress,
-    PreimageMixin,
+    ExpansionFeatures,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     FiniteResults,
@@ -195,9 +191,8 @@ class SparseKernelFeatureAnalysis(
 
     def transform(self, X: Rows) -> Array:
         """The features of X, shape (q, n_components_); lazy for a Dask array."""
-        X = self._check_inputs(X)
-        features, offset = self.expansion_, self.offset_  # not the whole estimator, which would travel to workers
-        return self._map(lambda rows: features(rows) - offset, X)
+        X = self._check_inputs(X)  # which checks that there are features
+        return self._map(self._features(self.n_components_), X)
 
     @property
     def residual_fraction_(self) -> float:
@@ -215,31 +210,9 @@ class SparseKernelFeatureAnalysis(
         self.explained_variance_ = narrow(result.variances)
         self.subspace_ = result.subspace.converted(narrow, points)
         self.n_components_ = len(self.expansion_)
-        solver = as_preimage(self.preimage)
-        if is_lazy(X):
-            X = training_sample(X) if solver.learns else points
-        # A precomputed kernel has no inputs to go back to; `inverse_transform` says so.
-        self.preimage_ = solver if self.kernel_.points_are_row_numbers else solver.fit(self.subspace_, X)
+        self.preimage_ = self._fitted_preimage(as_preimage(self.preimage), X)
 
     def _in_frame(self, count: int) -> Callable[[Array], Array]:
         """Features are centred and scaled coordinates."""
         offset, scales = self.offset_[:count], self.scales_[:count]
         return lambda Y: (Y + offset) / scales
-
-    def _kernel_machine(self) -> KernelMachine:
-        """The features as the functions of a machine."""
-        check_is_fitted(self)
-        return KernelMachine(
-            self.expansion_,
-            -self.offset_,
-            Coordinates(self.n_components_),
-            self.n_features_in_,
-            getattr(self, "feature_names_in_", None),
-        )
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def __sklearn_tags__(self) -> Tags:
-        return with_kernel_tags(super().__sklearn_tags__(), self.kernel)
