@@ -47,8 +47,8 @@ class L1Solution:
     objective, bound : float
         The value at α, and a lower bound of the minimum from γ.
     converged : bool
-        Whether the two agreed up to `GOOD_GAP` of the objective, or of `SMALL` of the cost without functions, where that
-        is more, before rounding errors of the values met their costs.
+        Whether the iteration closed its gap to `GOOD_GAP` of the objective, or of `SMALL` of the cost without
+        functions where that is more: two small numbers may then still differ by rounding errors of f.
     """
 
     coefficients: np.ndarray
