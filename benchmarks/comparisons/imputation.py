@@ -12,8 +12,8 @@ validation rows with the same pattern, and are then judged on test rows. Ours ar
 
 On complete training rows every round of `IterativeImputer` fits the same regressions, so it stops after the first and
 then applies one round to new rows. Here the round is repeated, as often as is best on validation rows. With more than
-100 columns its regressions look at 40 of the others (`n_nearest_features`), chosen by correlation, or they would not
-finish.
+100 columns its trees look at 40 of the others (`n_nearest_features`), chosen by correlation, or they would not finish,
+and its linear regressions at all of them or at 40, whichever is better on validation rows.
 
     OMP_NUM_THREADS=1 python benchmarks/comparisons/imputation.py --cells cells.json --record --output FILE
 
@@ -140,18 +140,20 @@ def neighbors(train: np.ndarray) -> Candidates:
 
 
 def bayesian_ridge(train: np.ndarray) -> Candidates:
-    yield from round_robin(BayesianRidge(), train, "BayesianRidge")
+    for nearest in (None, N_NEAREST) if train.shape[1] >= MANY_COLUMNS else (None,):
+        for rounds, imputer in round_robin(BayesianRidge(), train, "BayesianRidge", nearest):
+            yield (nearest, rounds), imputer
 
 
 def extra_trees(train: np.ndarray) -> Candidates:
     for leaf in LEAVES:
         forest = ExtraTreesRegressor(N_TREES, min_samples_leaf=leaf, max_features=0.5, random_state=0)
-        for rounds, imputer in round_robin(forest, train, "ExtraTrees"):
+        nearest = N_NEAREST if train.shape[1] >= MANY_COLUMNS else None
+        for rounds, imputer in round_robin(forest, train, "ExtraTrees", nearest):
             yield (leaf, rounds), imputer
 
 
-def round_robin(estimator: Any, train: np.ndarray, name: str) -> Candidates:
-    nearest = N_NEAREST if train.shape[1] >= MANY_COLUMNS else None
+def round_robin(estimator: Any, train: np.ndarray, name: str, nearest: int | None) -> Candidates:
     is_complete = not np.isnan(train).any()
     for rounds in (1,) if is_complete else INCOMPLETE_ROUNDS[name]:
         model = IterativeImputer(estimator, max_iter=rounds, n_nearest_features=nearest, random_state=0).fit(train)
