@@ -83,3 +83,17 @@ def test_bad_numbers_of_draws_are_refused(count):
 def test_models_without_a_temperature_do_not_draw():
     with pytest.raises(ValueError, match="sample_posterior=True"):
         KernelImputer().fit(ROWS[:20]).sample(NEW_INCOMPLETE)
+
+
+def circle(n, seed):
+    rng = np.random.default_rng(seed)
+    angles = rng.uniform(0, 2 * np.pi, n)
+    return np.column_stack([np.cos(angles), np.sin(angles)]) + 0.02 * rng.standard_normal((n, 2))
+
+
+def test_entries_at_two_places_do_not_widen_all_intervals():
+    # Half of the entries are at the other side of the circle, which no interval around one side should contain.
+    rows = circle(200, 1)
+    draws = KernelImputer(sample_posterior=True).fit(circle(300, 0)).sample(np.where([True, False], rows, np.nan), 200)
+    low, high = np.quantile(draws[:, :, 1], [0.25, 0.75], axis=0)
+    assert 0.35 < np.mean((low <= rows[:, 1]) & (rows[:, 1] <= high)) < 0.65

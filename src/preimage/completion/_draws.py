@@ -22,9 +22,11 @@ SQUARE_ARRAYS = 6
 # The temperature is sought between these multiples of the median curvature, of which data with any structure are far
 # inside, and the interval is halved so often that a per cent remains.
 TEMPERATURE_RANGE, BISECTIONS = 1e9, 12
-# Intervals of this probability contain that fraction of hidden entries: the level at which intervals are mostly read.
-# Making the mean of squared errors agree instead would make most intervals too wide, because a few errors are large.
-LEVEL, LEVEL_QUANTILE = 0.9, 1.6449
+# Intervals of the first probability contain that fraction of hidden entries: the level at which intervals are mostly
+# read. Making the mean of squared errors agree instead would make most intervals too wide, because a few errors are
+# large. Where entries may be at several places no interval around one of them contains so many, and the widest would be
+# chosen: the second probability then decides. With each, the quantile of the normal distribution.
+LEVELS = ((0.9, 1.6449), (0.5, 0.6745))
 # Folds for the temperature, and rows judged in all of them: their thousands of entries give it to some per cent.
 FOLDS, JUDGED_ROWS = 5, 200
 
@@ -166,7 +168,8 @@ def fit_temperature(
     """The temperature T at which hidden entries differ from their fillings as much as the posterior says.
 
     The rows are divided into folds. In each, known entries are hidden and filled by a subspace that is fitted to the
-    other folds; T makes 90 % intervals contain 90 % of the hidden entries. The noise of the model would be the
+    other folds; T makes 90 % intervals contain 90 % of the hidden entries or, where entries may be at several places so
+    that no T does, 50 % intervals 50 %. The noise of the model would be the
     temperature if images were normally distributed in feature space, but they lie on a curved surface there.
 
     Parameters
@@ -256,20 +259,24 @@ def _fold_models(fit: SubspaceFit, rows: Array, numbers: np.ndarray) -> Iterator
 
 
 def _covering_temperature(posteriors: list[Posterior], errors: np.ndarray, judged: np.ndarray) -> float:
-    """The smallest temperature at which 90 % intervals contain 90 % of the judged entries, given squared errors."""
+    """The smallest temperature at which intervals contain as many judged entries as they should, given squared errors.
 
-    def covers_enough(temperature: float) -> bool:
+    Of 90 % intervals 90 % or, where no temperature has as many, of 50 % intervals 50 %.
+    """
+
+    def covers_enough(temperature: float, level: float, quantile: float) -> bool:
         variances = np.concatenate([to_numpy(each.variances(temperature)) for each in posteriors])
         counted = judged & (variances > 0)  # columns without variance have none for any temperature
-        inside = errors[counted] <= LEVEL_QUANTILE**2 * variances[counted]
-        return bool(np.mean(inside) >= LEVEL) if inside.size else True
+        inside = errors[counted] <= quantile**2 * variances[counted]
+        return bool(np.mean(inside) >= level) if inside.size else True
 
     curvatures = np.concatenate([to_numpy(each.curvatures)[to_numpy(each.free) > 0] for each in posteriors])
     middle = float(np.median(np.abs(curvatures))) or 1.0
     low, high = -np.log(TEMPERATURE_RANGE), np.log(TEMPERATURE_RANGE)
+    wanted = next((each for each in LEVELS if covers_enough(middle * TEMPERATURE_RANGE, *each)), LEVELS[-1])
     for _ in range(BISECTIONS):
         half = (low + high) / 2
-        low, high = (low, half) if covers_enough(middle * float(np.exp(half))) else (half, high)
+        low, high = (low, half) if covers_enough(middle * float(np.exp(half)), *wanted) else (half, high)
     return middle * float(np.exp(high))
 
 

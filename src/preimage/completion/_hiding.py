@@ -35,5 +35,5 @@ def hidden_entries(observed: np.ndarray, rng: np.random.Generator, fraction: flo
     place = np.where(observed, order, np.inf)
     rows = np.arange(n)
     hidden[rows, place.argmin(axis=1)] |= ~hidden.any(axis=1)
-    hidden[rows, np.where(observed, order, -np.inf).argmax(axis=1)] &= False | (observed & ~hidden).any(axis=1)
+    hidden[rows, np.where(observed, order, -np.inf).argmax(axis=1)] &= (observed & ~hidden).any(axis=1)
     return hidden & observed & (observed.sum(axis=1) > 1)[:, None]

@@ -24,7 +24,9 @@ class PosteriorDraws:
 
         Missing entries are drawn from the normal approximation of :math:`p(z) \propto e^{-E(z)/2T}` at the minimum of
         the energy E, and cut off at the bounds. The temperature T was fitted so that 90 % intervals contain 90 % of
-        known entries that were hidden (`temperature_`). Rows should not be those that the model was fitted to, unless
+        known entries that were hidden (`temperature_`). Where entries may be at several places far apart, such as the
+        other coordinate of a circle, draws are from around one of them, 50 % intervals contain 50 %, and 90 % intervals
+        fewer than they should. Rows should not be those that the model was fitted to, unless
         they were complete then; draws of incomplete training rows are what `fit_transform` returns.
 
         Parameters
