@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, Linear
 from preimage.regression import L1Machine, best_intercept, solve_l1_program
 from preimage.regression._l1_program import _loss
 
@@ -123,6 +123,21 @@ def test_equal_columns_and_columns_of_zeros_are_no_trouble(rng):
     nothing = solve_l1_program(np.zeros((60, 3)), y, y, np.ones(60))
     assert not nothing.coefficients.any()
     assert_allclose(nothing.intercept, np.median(y))
+
+
+@pytest.mark.parametrize("seed", [57, 108, 165, 233, 273, 300])
+def test_gaps_bound_what_all_rows_gain_where_landmarks_gain_nothing(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 15))
+    X = rng.normal(size=(n, 2)) * 10.0 ** rng.integers(-2, 3, size=(n, 1))
+    signs = np.where(rng.random(n) < 0.3, 1, -1)
+    signs[:2] = 1, -1
+    lower, upper = np.where(signs > 0, 1.0, -np.inf), np.where(signs < 0, -1.0, np.inf)
+    costs = rng.random(n) * 10.0 ** rng.integers(-8, 0)
+    shortest = X[[np.argmin(np.sum(X**2, axis=1))]]
+    machine = L1Machine.fit(Linear(), shortest, X, lower[:, None], upper[:, None], costs, intercept=True, max_gap=0.01)
+    expected = naive_minimum(X @ X.T, lower, upper, costs)
+    assert machine.objective[0] * (1 - machine.gap[0]) <= expected * (1 + 1e-6)
 
 
 def test_growing_points_end_at_the_minimum_on_all_rows(rng):

@@ -88,7 +88,8 @@ def solve_l1_program(
     b = best_intercept(f, lower, upper, costs) if intercept else 0.0
     objective = np.abs(alpha).sum() + _loss(f + b, lower, upper, costs)
     if beta is None:
-        return L1Solution(alpha, b, _subgradient(f + b, lower, upper, costs), objective, objective, True)
+        multipliers = _constant_multipliers(f + b, lower, upper, costs, intercept)
+        return L1Solution(alpha, b, multipliers, objective, objective, True)
     multipliers = problem.per_row(problem.signs * beta) / size
     # Multipliers are feasible up to rounding; scaled to be so exactly, their objective is a bound.
     most = max(1.0, float(np.abs(K.T @ multipliers).max(initial=0.0)))
@@ -115,8 +116,16 @@ def _loss(f: np.ndarray, lower: np.ndarray, upper: np.ndarray, costs: np.ndarray
     return float(costs @ (np.maximum(lower - f, 0.0) + np.maximum(f - upper, 0.0)))
 
 
-def _subgradient(f: np.ndarray, lower: np.ndarray, upper: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    return costs * ((f < lower).astype(float) - (f > upper).astype(float))
+def _constant_multipliers(
+    f: np.ndarray, lower: np.ndarray, upper: np.ndarray, costs: np.ndarray, intercept: bool
+) -> np.ndarray:
+    """Multipliers at the best constant; their sum is zero where the constant is free, as that of all minima over b."""
+    multipliers = costs * ((f < lower).astype(float) - (f > upper).astype(float))
+    total = float(multipliers.sum())
+    if intercept and total != 0:  # rows that the constant meets at a bound share what is missing
+        shares = costs * (f == (upper if total > 0 else lower))
+        multipliers = multipliers - total * shares / max(float(shares.sum()), np.finfo(float).tiny)
+    return multipliers
 
 
 class _Program:
