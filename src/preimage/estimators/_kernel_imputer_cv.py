@@ -46,6 +46,10 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
     hidden together, or a fraction of them at random. Each fold is filled by models of the other folds. All candidates
     are compared by the squared errors of some hundred entries, and the best quarter of them by those of some thousand.
 
+    Where many entries of the training rows are missing, candidates are compared on rows that a first model has filled.
+    Less noise seems to be enough then than is, and `KernelImputer` with its default noise may do better, in particular
+    on few rows.
+
     Parameters
     ----------
     gammas : list of floats and rules as for `gamma` of `KernelImputer`, or None, default=None
