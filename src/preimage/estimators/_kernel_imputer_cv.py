@@ -89,9 +89,9 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
     --------
     >>> import numpy as np
     >>> from preimage import KernelImputerCV
-    >>> angles = np.random.default_rng(0).uniform(0, np.pi, 100)
-    >>> circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    >>> search = KernelImputerCV(noises=[1e-6, 1e-2]).fit(circle)
+    >>> angles = np.random.default_rng(0).uniform(0, np.pi / 2, 100)
+    >>> arc = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> search = KernelImputerCV(noises=[1e-6, 1e-2]).fit(arc)
     >>> search.best_params_["noise"], search.transform([[0.6, np.nan]]).round(2)
     (1e-06, array([[0.6, 0.8]]))
     """
