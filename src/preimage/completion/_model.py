@@ -122,8 +122,8 @@ class SubspaceFit:
         return self._exact(Z) if landmarks is None else self._on_landmarks(Z, landmarks)
 
     def rough(self, fraction: float) -> "SubspaceFit":
-        """The same with at most a fraction of the variance; a number of components stays."""
-        if self.wanted.number is not None:
+        """The same with at most a fraction of the variance; a number of components stays, as does given noise."""
+        if self.wanted.number is not None or self.noise is not None:
             return self
         return replace(self, wanted=Wanted(fraction=min(fraction, self.wanted.fraction or fraction)))
 
