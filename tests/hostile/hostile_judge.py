@@ -40,6 +40,7 @@ MAY_BE_INFINITE = {
     r"inflation_report the result\.dependence\.(information|p_values)$": "NaN on the diagonal",
     r"model_selection.fdr_threshold the result$": "infinite where nothing counts",
     r"model_selection.pr_curve the result\.(maps|map_reproducibility)": "NaN for maps that one value has not",
+    r"best_estimator_\.missing_values$": "NaN is what stands for a missing entry",
 }
 _MAY_BE_INFINITE = re.compile("|".join(MAY_BE_INFINITE))
 # What the checks of scikit-learn say of text and complex numbers, in its own words from NumPy: everybody has met it.
