@@ -43,3 +43,13 @@ def test_missing_entries_are_never_judged():
     observed = np.random.default_rng(2).random(X.shape) > 0.3
     hidden = drawn(observed=observed)
     assert not (hidden.hidden & ~observed[hidden.numbers]).any()
+
+
+def test_entries_that_are_hidden_once_are_not_seen():
+    observed = np.random.default_rng(2).random(X.shape) > 0.3
+    hidden = drawn(observed=observed, n_entries=10**6)
+    assert np.unique(hidden.numbers).size == hidden.numbers.size  # incomplete rows are hidden once each
+    expected = observed.copy()
+    for row, mask in zip(hidden.numbers, hidden.hidden, strict=True):
+        expected[row] &= ~mask
+    assert np.array_equal(hidden.seen(), expected)

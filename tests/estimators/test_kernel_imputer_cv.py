@@ -1,5 +1,7 @@
 """The width and the noise that restore hidden entries best."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -92,6 +94,24 @@ def test_incomplete_rows_are_their_own_example_of_what_is_missing():
 def test_bad_candidates_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         KernelImputerCV(**options).fit(LINE)
+
+
+def test_hidden_entries_do_not_reach_the_filling_of_other_rows(monkeypatch):
+    """Whatever the hidden entries are, the rows that candidates are fitted to are filled in the same way."""
+    drawn = []
+
+    def without_truth(self, first, hidden, rng):
+        changed = np.array(hidden.rows)
+        changed[hidden.numbers] += 5.0 * hidden.hidden
+        seeds = [np.random.default_rng(3), np.random.default_rng(3)]
+        filled = [fill(self, first, each, seed) for each, seed in zip((hidden, replace(hidden, rows=changed)), seeds)]
+        drawn.append([each.rows[~hidden.observed] for each in filled])
+        return filled[0]
+
+    fill = KernelImputerCV._filled_without_hidden
+    monkeypatch.setattr(KernelImputerCV, "_filled_without_hidden", without_truth)
+    KernelImputerCV(gammas=[1.0], noises=[1e-2]).fit(HOLES)
+    assert_array_equal(*drawn[0])
 
 
 def test_default_candidates_are_multiples_of_the_median_distance():

@@ -56,7 +56,8 @@ class HiddenRows:
         n = observed.shape[0]
         folds = rng.permutation(np.arange(n) % n_folds)
         order, numbers, hidden, found = rng.permutation(n), [], [], 0
-        for _ in range(MOST_REPEATS):
+        # Of incomplete rows each once: the others are filled without what is hidden (`seen`).
+        for _ in range(MOST_REPEATS if observed.all() else 1):
             mask = hidden_entries(observed, rng, fraction)
             for row in order[mask[order].any(axis=1)]:
                 numbers.append(row)
@@ -67,6 +68,12 @@ class HiddenRows:
             if found >= n_entries or not numbers:
                 break
         return cls(rows, observed, np.array(numbers, dtype=int), np.array(hidden).reshape(-1, observed.shape[1]), folds)
+
+    def seen(self) -> np.ndarray:
+        """Which entries of the rows are known and nowhere hidden, shape (n, d)."""
+        found = self.observed.copy()
+        np.logical_and.at(found, self.numbers, ~self.hidden)
+        return found
 
     def part(self, selected: slice) -> "HiddenRows":
         """The judged rows of a slice."""

@@ -1,6 +1,7 @@
 """Kernel imputation whose width and noise are chosen by hiding known entries."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,13 +11,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, in_memory, is_lazy, take_rows, to_numpy
+from preimage._arrays import array_namespace, from_numpy, in_memory, is_lazy, take_rows, to_numpy
 from preimage._memory import limited_memory
 from preimage._progress import ReportsProgress, reports_progress, stage
 from preimage._threads import within_n_jobs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, check_parameters, generator
-from preimage.completion import HiddenRows
+from preimage.completion import HiddenRows, PartialRows, fit_incomplete, neighbor_start
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_imputer import KernelImputer
 from preimage.estimators._missing_entries import check_incomplete, known_entries
@@ -178,7 +179,7 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         """Fit; X filled."""
         check_parameters(self)
         noises = self._noises()
-        # Scales, bounds and a first filling of rows that are incomplete come from a model with default parameters.
+        # Scales and bounds come from a model with default parameters.
         first = self._model(sample_posterior=False).fit(X)
         self._take_columns(first)
         rng = generator(self.random_state)
@@ -188,6 +189,8 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
                 rows, observed, n_entries=MOST_ENTRIES, n_folds=self.cv, fraction=self.hidden, rng=rng
             )
             self._require_enough(rows, hidden)
+            if not observed.all():
+                hidden = self._filled_without_hidden(first, hidden, rng)
             self._search(first, hidden, self._gammas(first), noises, rng)
         self.best_estimator_ = self._model(n_components=None, **self.best_params_)
         return self.best_estimator_.fit_transform(X)
@@ -276,7 +279,29 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
         some = np.flatnonzero(to_numpy(array_namespace(X).any(observed, axis=1)))
         X, observed = take_rows(X, some), take_rows(observed, some)
         X, observed = first._valid(X), first._valid(observed)
-        return first._scaling().apply(first._completed(X, observed)), to_numpy(observed)
+        xp = array_namespace(X)
+        return first._scaling().apply(xp.where(observed, X, xp.zeros_like(X))), to_numpy(observed)
+
+    def _filled_without_hidden(self, first: KernelImputer, hidden: HiddenRows, rng: np.random.Generator) -> HiddenRows:
+        """Missing entries filled by a model that has not seen the hidden ones.
+
+        Candidates that follow the filled rows closely repeat the model that has filled them: if it knew the hidden
+        entries, these candidates would seem to be the best.
+        """
+        xp = array_namespace(hidden.rows)
+        as_known = lambda known: from_numpy(known, hidden.rows, dtype=xp.bool)
+        seen = as_known(hidden.seen())
+        start = neighbor_start(PartialRows.of(hidden.rows, seen), hidden.rows, seen, first.start_scale_, same=True)
+        found = fit_incomplete(
+            first._subspace_fit(start, seen, rng),
+            seen,
+            start,
+            box=first._box(start),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            rng=rng,
+        )
+        return replace(hidden, rows=xp.where(as_known(hidden.observed), hidden.rows, found.rows))
 
     def _require_enough(self, rows: Array, hidden: HiddenRows) -> None:
         if hidden.numbers.size == 0 or rows.shape[0] < self.cv or rows.shape[0] <= 2:
