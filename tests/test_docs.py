@@ -28,8 +28,16 @@ def names_of_the_reader(page):
     X, y = load_digits(return_X_y=True)
     X = X / 16
     noisy = X[:120] + np.random.default_rng(0).normal(scale=0.25, size=(120, 64))
+    gaps = np.where(np.random.default_rng(1).uniform(size=(120, 64)) < 0.3, np.nan, X[:120])
     svc = SVC(gamma="scale").fit(X[:400], y[:400])
-    return {"X": X[:200], "X_new": X[200:250], "X_noisy": noisy, "X_train": X[:400], "svc": svc}
+    data = {
+        "X": X[:200],
+        "X_new": X[200:250],
+        "X_noisy": noisy,
+        "X_with_gaps": gaps,
+        "X_occluded": X[:20] * (X[:20] < 1),
+    }
+    return {**data, "X_train": X[:400], "svc": svc}
 
 
 def code_blocks(page):
