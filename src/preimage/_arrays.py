@@ -80,7 +80,13 @@ def as_points(X: Rows) -> Array:
         raise ValueError(f"Kernels here take real numbers; got {X.dtype}. Pass real and imaginary parts as columns.")
     xp = array_namespace(X)
     with np.errstate(over="ignore"):  # numbers of more than double precision
-        return xp.astype(X, floating_type(X), copy=False)
+        try:
+            return xp.astype(X, floating_type(X), copy=False)
+        except TypeError as error:  # entries that are objects, such as None in a frame
+            raise ValueError(
+                f"Kernels here take numbers, of which none is missing; got an array of {X.dtype} with entries that are "
+                f"none ({error}). Convert columns to numbers, and fill missing entries or drop their rows."
+            ) from error
 
 
 def is_masked(X: Any) -> bool:

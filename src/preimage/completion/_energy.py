@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, epsilon
+from preimage._arrays import array_namespace, concat_rows, device_kwargs, epsilon
 from preimage._typing import Array
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, ProfileKernel
 from preimage.solvers._blocks import tiles
-from preimage.solvers._descent import Evaluation, Objective
+from preimage.solvers._descent import Evaluation, Objective, spread
 from preimage.solvers._nearest_image import has_fixed_point
 
 # Rounding errors of a sum of n products, in units of its largest terms: one per product and addition.
@@ -92,13 +92,9 @@ class SubspaceEnergy(Objective):
         through = self._through_matrix if self._has_matrix else self._through_frame
         target, quadratic = through(values)
         size = xp.sum(xp.abs(target * values), axis=1)
-        return Evaluation(
-            diagonal - quadratic,
-            kernel.diagonal_gradient(Z) - 2 * contracted(target),
-            ROUNDING * epsilon(Z.dtype) * (xp.abs(diagonal) + 2 * size),
-            None,
-            self._first_curvature(Z),
-        )
+        gradient = kernel.diagonal_gradient(Z) - 2 * contracted(target)
+        noise = ROUNDING * epsilon(Z.dtype) * (xp.abs(diagonal) + 2 * size)
+        return Evaluation(diagonal - quadratic, gradient, noise, None, self._first_curvature(Z, gradient))
 
     def _through_frame(self, values: Array) -> tuple[Array, Array]:
         """Coefficients of the vector whose distance has the gradient of E, and k(z, z) − E, from kernel values."""
@@ -138,17 +134,23 @@ class SubspaceEnergy(Objective):
         constant = float((space.offset * weights) @ space.offset) - (space.origin_squared_norm or 0.0)
         return matrix, shift - weighted @ space.offset, constant
 
-    def _first_curvature(self, Z: Array) -> Array | None:
+    def _first_curvature(self, Z: Array, gradient: Array) -> Array | None:
         """A curvature that the distance to a vector no longer than images are does not exceed by much: first steps.
 
-        Sums of moduli, which other descents use, are far larger: coefficients of weak axes cancel.
+        Sums of moduli, which other descents use, are far larger: coefficients of weak axes cancel. Where the kernel is
+        flat at a row and itself, as a saturated sigmoid is, it is that of a step as long as the spread of the points.
         """
         kernel, xp = self.kernel, array_namespace(Z)
         if not isinstance(kernel, ProfileKernel) or not has_fixed_point(kernel):
             return None
         at_itself = xp.abs(kernel.profile_derivative(kernel.pairwise.diagonal(Z)))
         curvature = (4 if kernel.is_radial else 2) * at_itself
-        return curvature if bool(xp.all(xp.isfinite(curvature) & (curvature > 0))) else None
+        is_known = xp.isfinite(curvature) & (curvature > 0)
+        if bool(xp.all(is_known)):
+            return curvature
+        slopes = xp.sqrt(xp.vecdot(gradient, gradient)) / spread(self.points)
+        slopes = xp.where(xp.isfinite(slopes) & (slopes > 0), slopes, xp.ones_like(slopes))
+        return xp.where(is_known, curvature, slopes)
 
     @cached_property
     def _prepared(self) -> Any:
@@ -159,13 +161,14 @@ class SubspaceEnergy(Objective):
     def _basis(self) -> Array:
         """Coefficients of the frame and, in the last column, of the origin, on all points, shape (n, k + 1)."""
         frame, origin = self.subspace.frame, self.subspace.origin
-        xp = array_namespace(frame.coefficients)
+        axes = frame.coefficients
+        xp = array_namespace(axes)
+        if origin is not None and origin.points is frame.points:
+            return xp.concat([axes, origin.coefficients], axis=1)
+        above = xp.concat([axes, xp.zeros((axes.shape[0], 1), dtype=axes.dtype, **device_kwargs(axes))], axis=1)
         if origin is None:
-            return xp.concat([frame.coefficients, xp.zeros_like(frame.coefficients[:, :1])], axis=1)
-        if origin.points is frame.points:
-            return xp.concat([frame.coefficients, origin.coefficients], axis=1)
-        above = xp.concat([frame.coefficients, xp.zeros_like(frame.coefficients[:, :1])], axis=1)
-        empty = xp.zeros_like(frame.coefficients[:1, :] * origin.coefficients)
+            return above
+        empty = xp.zeros_like(axes[:1, :] * origin.coefficients)
         return xp.concat([above, xp.concat([empty, origin.coefficients], axis=1)], axis=0)
 
     @cached_property

@@ -80,6 +80,8 @@ class Arpack(Eigensolver):
     def solve(self, operator: Operator, k: int, rng: np.random.Generator, *, by_modulus: bool = False) -> EigenResult:
         if not is_host(getattr(operator, "device_array", operator)):
             raise TypeError("Arpack works on NumPy arrays only; BlockKrylov works on every array library.")
+        if k >= operator.shape[0]:  # ARPACK finds fewer eigenvectors than there are
+            return Dense().solve(operator, k, rng, by_modulus=by_modulus)
         start = rng.standard_normal(operator.shape[0])
         n_products = 0
 

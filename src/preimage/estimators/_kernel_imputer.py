@@ -405,6 +405,9 @@ class KernelImputer(
                 f"min_value and max_value of KernelImputer are a number or an array of {d} numbers, one per column; "
                 f"got shape {bound.shape}."
             )
+        # Numbers beyond the precision of X are its largest: no bounds at all are infinite.
+        most = float(array_namespace(X).finfo(X.dtype).max)
+        bound = np.where(np.isfinite(bound), np.clip(bound, -most, most), bound)
         return from_numpy(np.broadcast_to(bound, (d,))[self.valid_features_], X)
 
     def _training_rows(self, X: Rows, rng: np.random.Generator) -> Array:

@@ -49,6 +49,8 @@ def sampling_deviation(n_rows: int, n_sampled: int, spread: float, confidence: f
         raise ValueError(
             f"sampling_deviation needs 1 ≤ n_sampled ≤ n_rows; got n_sampled={n_sampled} and n_rows={n_rows}."
         )
+    if not (math.isfinite(spread) and spread >= 0):
+        raise ValueError(f"sampling_deviation needs a finite spread of the numbers, from 0 on; got {spread!r}.")
     if n_sampled == n_rows:
         return 0.0  # the mean of all rows is exact; the inequality would give a positive number
     remaining = 1 - (n_sampled - 1) / n_rows

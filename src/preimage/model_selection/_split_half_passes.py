@@ -12,6 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from preimage._arrays import is_foreign, to_numpy
+from preimage._finite import current_method
 from preimage._progress import progress_bar, stage
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import generator
@@ -56,7 +57,7 @@ def checked_rows(X: Rows, groups: Targets) -> tuple[Array, Array]:
             "share runs predict each other too well. For independent samples pass np.arange(len(X))."
         )
     X = to_numpy(X) if is_foreign(X) else np.asarray(X) if isinstance(X, (list, tuple)) else X
-    X = check_array(X, dtype=[np.float64, np.float32])
+    X = check_array(X, dtype=[np.float64, np.float32], estimator=current_method(), input_name="X")
     groups = column_or_1d(check_array(groups, ensure_2d=False, dtype=None, input_name="groups"))
     check_consistent_length(X, groups)
     return X, groups

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from preimage._arrays import array_namespace, device_kwargs, take_rows, to_numpy
-from preimage._finite import finite_result, gives_finite_numbers, working_method
+from preimage._finite import finite_result, gives_finite_numbers, is_finite, working_method
 from preimage._linalg import orthonormal_factor, rank_tolerance, require_semidefinite
 from preimage._memory import memory_budget
 from preimage._typing import Array
@@ -39,6 +39,11 @@ def project(target: Expansion, points: Array) -> Expansion:
         raise ValueError(
             f"project needs points like those of the target, rows of shape {tuple(target.points.shape[1:])}, at least "
             f"one; got an array of shape {tuple(points.shape)}."
+        )
+    if not is_finite(points):
+        raise ValueError(
+            f"project needs points without NaN and infinity, in an array of shape {tuple(points.shape)}: fill missing "
+            "entries (KernelImputer), or leave these points out."
         )
     values = target(points)
     coefficients = solve_gram(Gram(target.kernel, points).dense(), values)

@@ -134,7 +134,7 @@ class _Search:
 
     def nearest_members(self, X: np.ndarray) -> np.ndarray:
         """Parameters of the members nearest to the rows of X in input space, shape (q, p)."""
-        begin = np.empty((len(X), self.candidates.shape[1]))
+        begin = np.repeat(self.candidates[:1], len(X), axis=0)  # also where no distance is a number
         smallest = np.full(len(X), np.inf)
         for first in range(0, len(self.candidates), BLOCK):
             T = self.candidates[first : first + BLOCK]
@@ -200,9 +200,12 @@ class _InParameters(Objective):
 
     def at(self, U: Array) -> Evaluation:
         T = U / self.scale
-        Z = self.family(T)
         # A long step may lead to parameters without members: infinitely bad, so that a shorter one is tried.
-        exists = np.isfinite(Z).all(axis=1)
+        exists = np.isfinite(T).all(axis=1)
+        if not exists.all():
+            T = np.where(exists[:, None], T, self.family.starts()[:1])
+        Z = self.family(T)
+        exists &= np.isfinite(Z).all(axis=1)
         here = self.inner.at(np.where(exists[:, None], Z, 0.0))
         gradient = self._differences(T) if here.gradient is None else self.family.contracted(T, here.gradient)
         gradient = np.where(np.isfinite(gradient), gradient, 0.0) / self.scale

@@ -175,6 +175,8 @@ class ClassPairs:
         self.gammas = np.asarray(gammas, dtype=float)
         if self.gammas.ndim != 1 or not self.gammas.size or not np.all(np.isfinite(self.gammas) & (self.gammas > 0)):
             raise ValueError(f"Widths must be positive finite numbers, at least one; got {gammas!r}.")
+        if y is None:
+            raise ValueError("Class means need `y`, the label of each point; got None.")
         X = as_points(X)
         if X.ndim != 2 or not is_finite(X):
             raise ValueError(f"Class means need finite points, in an array of shape (n, d); got shape {X.shape}.")
