@@ -12,6 +12,8 @@ from preimage.calibration._samples import deviation, mean, quantiles
 MOST_STEPS = 50
 LONGEST_STEP = 3.0
 STEP_TOLERANCE = 1e-10
+# Fractions of classes are at least this far from zero and one, so that their logits are numbers: rounding of weights.
+SMALLEST_FRACTION = float(np.finfo(float).eps)
 
 
 def fit_logistic(values: Array, is_second: Array, weights: Array) -> tuple[float, float]:
@@ -154,6 +156,7 @@ class Probabilities:
             slopes, offsets = slopes.copy(), offsets.copy()
             for k in np.flatnonzero(flat):
                 fraction = weights @ (codes == (1 if left_out.shape[1] == 1 else k)) / weights.sum()
+                fraction = np.clip(fraction, SMALLEST_FRACTION, 1 - SMALLEST_FRACTION)
                 slopes[k], offsets[k] = 0.0, np.log(fraction / (1 - fraction))
         return cls(slopes, offsets)
 

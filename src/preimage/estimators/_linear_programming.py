@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from preimage._finite import refuse_overflowing_fit
 from preimage._progress import reports_progress
 from preimage._typing import Rows, Seed, Targets
 from preimage._validation import Interval, check_parameters
@@ -64,6 +65,7 @@ class LinearProgrammingModel(LandmarkMachine):
     def _store_points(self, landmarks: Landmarks, fitted: L1Machine, numbers: np.ndarray) -> None:
         indices = None if landmarks.indices is None else numbers[landmarks.indices]
         self.landmarks_ = replace(landmarks, indices=indices, factor=None)
+        refuse_overflowing_fit("landmarks_.residuals_path", self.landmarks_.residuals_path)
         offered = np.full(len(landmarks), -1) if indices is None else indices
         self.support_ = np.append(offered, numbers[fitted.joined])[fitted.used]
         self.n_offered_ = offered.size + fitted.joined.size

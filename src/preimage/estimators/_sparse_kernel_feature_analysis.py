@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from preimage._arrays import in_precision
+from preimage._finite import refuse_overflowing_fit
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, generator
@@ -205,6 +206,7 @@ class SparseKernelFeatureAnalysis(
         points = result.vectors.points  # one array of points for all expansions
         points = points if self.kernel_.points_are_row_numbers else narrow(points)
         self.landmarks_ = result.landmarks
+        refuse_overflowing_fit("landmarks_.residuals_path", self.landmarks_.residuals_path, X)
         self.expansion_ = result.vectors.converted(narrow, points)
         self.offset_, self.scales_ = narrow(result.offset), narrow(result.scales)
         self.explained_variance_ = narrow(result.variances)

@@ -83,6 +83,8 @@ def plan_blocks(
     # Narrow blocks use the hardware badly: where memory is scarce, rather fewer at a time.
     workers = max(1, min(threads, budget // (FEWEST * per_problem + per_worker)))
     affordable = max(1, (budget // workers - per_worker) // per_problem)
+    # Few problems have few kernel values, less than a tile: where memory is scarce, as many as fit with these.
+    affordable = max(affordable, budget // workers // (per_problem + 4 * bytes_each * n_points))
     cached = max(FEWEST, min(MOST, BLOCK_BYTES // (bytes_each * max(n_points, n_columns))))
     # Where p blocks share the work of a step w and the interpreter (o each), max(w/p, p·o) is least at p = √(w/o).
     useful = isqrt(2 * n_problems * n_points * n_columns // work_of_a_step)
