@@ -28,7 +28,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from scipy.signal import detrend
 from scipy.spatial.distance import pdist
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -36,6 +35,7 @@ from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
+from npairs import Scans
 
 import preimage
 from preimage import KernelPCA
@@ -167,14 +167,10 @@ def best(figures, which):
 
 def faces_and_houses():
     """Scans, 1 for a face and 0 for a house, and runs; without trends, standardised within runs."""
-    haxby = load_haxby()
-    X = np.empty(haxby.X.shape)
-    for number in np.unique(haxby.run):
-        rows = detrend(haxby.X[haxby.run == number].astype(float), axis=0)
-        X[haxby.run == number] = rows / np.maximum(rows.std(axis=0), 1e-12)
-    names = np.asarray(haxby.label_names)[haxby.y]
+    scans = Scans(load_haxby(), "linear")
+    names = np.array(scans.names)[scans.y]
     chosen = np.isin(names, ["face", "house"])
-    return X[chosen], (names[chosen] == "face").astype(int), haxby.run[chosen]
+    return scans.X[chosen], (names[chosen] == "face").astype(int), scans.run[chosen]
 
 
 if __name__ == "__main__":
