@@ -11,7 +11,7 @@ ROOT = Path(preimage.__file__).parent
 
 # Higher layers may import lower ones, never the reverse, and not each other unless named here.
 LAYERS = [
-    {"cli", "plotting", "neuro", "datasets"},
+    {"cli", "explorer", "plotting", "neuro", "datasets"},
     {"model_selection", "renormalization"},
     {"estimators", "interop"},
     {"persistence"},

@@ -1,0 +1,82 @@
+// The page: opens what is embedded, and puts its parts in their places.
+
+import { button, tabs } from "./controls.js";
+import { openPage } from "./data.js";
+import { element } from "./dom.js";
+import { Model } from "./model.js";
+import { createComponents } from "./panels/components.js";
+import { createDenoise } from "./panels/denoise.js";
+import { createInspector } from "./panels/inspector.js";
+import { createMap } from "./panels/map.js";
+import { createSpectrum } from "./panels/spectrum.js";
+import { createWalk } from "./panels/walk.js";
+import { createWidths } from "./panels/widths.js";
+import { createSamples } from "./samples.js";
+import { createStore } from "./state.js";
+import { createView } from "./views/view.js";
+
+/** What all parts of the page work with. */
+function createApp(data) {
+  const models = data.models.map((record) => new Model(record));
+  const k = models[0].k;
+  const store = createStore({
+    model: 0, q: k, across: 0, up: Math.min(1, k - 1), colour: data.samples.labels ? "labels" : "novelty", hidden: new Set(),
+    selected: null, pointer: null, others: "average", theme: null,
+  });
+  const status = element("p", { class: "status", role: "status" });
+  return {
+    data, models, store, status,
+    model: () => models[store.get("model")],
+    view: createView(data.view),
+    samples: createSamples(data.samples),
+    say: (message) => { status.textContent = message; },
+  };
+}
+
+function createHeader(app) {
+  const theme = button({ text: "Dark", title: "Light or dark colours", onclick: () => app.store.set({ theme: isDark() ? "light" : "dark" }) });
+  const isDark = () => (app.store.get("theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const show = () => {
+    document.documentElement.dataset.theme = isDark() ? "dark" : "light";
+    theme.textContent = isDark() ? "Light colours" : "Dark colours";
+  };
+  app.store.on("theme", show);
+  show();
+  const messages = app.data.messages.map((message) => element("li", { text: message }));
+  return element("header", {}, [
+    element("div", { class: "title-line" }, [element("h1", { text: app.data.title }), theme]),
+    messages.length ? element("ul", { class: "messages" }, messages) : null,
+  ]);
+}
+
+function createBody(app) {
+  const tools = [
+    { name: "walk", title: "Walk", panel: createWalk(app) },
+    { name: "components", title: "Components", panel: createComponents(app) },
+    { name: "denoise", title: "Denoise", panel: createDenoise(app) },
+  ];
+  const widths = app.models.length > 1 ? createWidths(app) : null;
+  return element("main", {}, [
+    element("div", { class: "workbench" }, [
+      createMap(app),
+      element("div", { class: "side" }, [createInspector(app), createSpectrum(app), widths]),
+    ]),
+    tabs(tools, (name) => app.store.set({ tool: name })).element,
+    app.status,
+  ]);
+}
+
+async function start() {
+  const page = document.getElementById("page");
+  try {
+    const app = createApp(await openPage(document));
+    window.preimage = app;
+    page.replaceChildren(createHeader(app), createBody(app));
+    document.documentElement.dataset.ready = "true";
+  } catch (error) {
+    page.replaceChildren(element("p", { class: "waiting", role: "alert", text: `This page could not be opened: ${error.message}` }));
+    throw error;
+  }
+}
+
+start();

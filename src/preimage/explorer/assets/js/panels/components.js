@@ -1,0 +1,6 @@
+import { panel } from "../dom.js";
+
+/** Components. */
+export function createComponents(app) {
+  return panel("Components", "", [], { class: "components" });
+}

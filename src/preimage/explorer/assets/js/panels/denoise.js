@@ -1,0 +1,6 @@
+import { panel } from "../dom.js";
+
+/** Denoise. */
+export function createDenoise(app) {
+  return panel("Denoise", "", [], { class: "denoise" });
+}

@@ -1,0 +1,6 @@
+import { panel } from "../dom.js";
+
+/** Inspector. */
+export function createInspector(app) {
+  return panel("Inspector", "", [], { class: "inspector" });
+}

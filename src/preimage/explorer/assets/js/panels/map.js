@@ -1,0 +1,6 @@
+import { panel } from "../dom.js";
+
+/** Map. */
+export function createMap(app) {
+  return panel("Map", "", [], { class: "map" });
+}

@@ -1,0 +1,6 @@
+import { panel } from "../dom.js";
+
+/** Spectrum. */
+export function createSpectrum(app) {
+  return panel("Spectrum", "", [], { class: "spectrum" });
+}

@@ -1,0 +1,6 @@
+import { panel } from "../dom.js";
+
+/** Walk. */
+export function createWalk(app) {
+  return panel("Walk", "", [], { class: "walk" });
+}

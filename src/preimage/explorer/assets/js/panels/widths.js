@@ -1,0 +1,6 @@
+import { panel } from "../dom.js";
+
+/** Widths. */
+export function createWidths(app) {
+  return panel("Widths", "", [], { class: "widths" });
+}

@@ -1,0 +1,28 @@
+// The rows that are drawn, in the units of their user.
+
+/**
+ * Samples of a page: `count`, `total`, `row(i)`, `number(i)` (its row in the data), `code(i)` and `label(i)`.
+ * @param {Object} record  "samples" of the header
+ */
+export function createSamples(record) {
+  const { values, shape } = record.inputs;
+  const width = shape[1];
+  const low = record.low ?? 0;
+  const step = record.step ?? 1;
+  const labels = record.labels;
+  return {
+    count: record.count,
+    total: record.total,
+    width,
+    labels,
+    columns: record.columns,
+    row(i) {
+      const row = Float64Array.from(values.subarray(i * width, (i + 1) * width));
+      if (record.step !== undefined && record.step !== null) for (let j = 0; j < width; j += 1) row[j] = low + step * row[j];
+      return row;
+    },
+    number: (i) => record.rows.values[i],
+    code: (i) => (labels ? labels.codes.values[i] : -1),
+    label: (i) => (labels && labels.codes.values[i] >= 0 ? labels.names[labels.codes.values[i]] : ""),
+  };
+}
