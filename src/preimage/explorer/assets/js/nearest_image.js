@@ -1,0 +1,109 @@
+// Pre-images as the library finds them: the input whose image is nearest to a point of the subspace.
+
+import { Box, Reason, minimize } from "./descent.js";
+import { distanceOf, penalized } from "./distance.js";
+import { FixedPointSteps, roughSteps } from "./fixed_point.js";
+import { QuasiNewtonSteps } from "./quasi_newton.js";
+import { squaredDistance } from "./vectors.js";
+
+// Points farther from the middle of the data than this many times the farthest data point, and than their start, are
+// lost: kernel PCA knows nothing of what lies beyond the data.
+const REACH = 2;
+// Rounding errors of kernel values in single precision, relative to the sum of moduli: a search that began with rough
+// steps counts as lower than its start when it is lower by more than these.
+const ROUGH_ROUNDING = 64 * 2 ** -23;
+
+/** Minimises ρ(z) + λ‖z − start‖² over inputs z, for targets in a subspace. */
+export class NearestImage {
+  /**
+   * @param subspace a `Subspace`
+   * @param record of a model: solver {name, penalty, tol, max_iter, memory, lower, upper, rough_steps}, spread, middle,
+   *   radius, positive_semidefinite
+   */
+  constructor(subspace, record) {
+    const { solver } = record, { kernel } = subspace;
+    this.subspace = subspace;
+    this.distance = distanceOf(kernel);
+    this.penalty = solver.penalty ?? 0;
+    this.maxIter = solver.max_iter;
+    this.size = record.spread;
+    this.tol = solver.tol;
+    this.box = new Box(bound(solver.lower, kernel.d), bound(solver.upper, kernel.d));
+    this.descent = new QuasiNewtonSteps(this.size, this.tol, solver.memory ?? undefined);
+    const iterates = solver.name === "fixed_point" && kernel.hasFixedPoint;
+    this.rule = iterates ? new FixedPointSteps(this.size, this.tol) : this.descent;
+    this.isRough = iterates && Boolean(solver.rough_steps);
+    this.mayRunAway = !record.positive_semidefinite;
+    this.middle = record.middle.values;
+    this.radius = record.radius;
+  }
+
+  /**
+   * The input whose image is nearest to the point with coordinates `beta` along the first q axes.
+   *
+   * @param start where to begin, and the point to which the penalty measures distances; null is the point of the model
+   *   with the nearest image
+   * @returns {{z: Float64Array, objective: number, iterations: number, converged: boolean, reason: string}}
+   */
+  solve(beta, q, start = null) {
+    const nearest = () => this.#point(this.subspace.nearestPoint(beta, q));
+    const weights = this.subspace.coefficients(beta, q), from = start ?? nearest();
+    const objective = penalized(this.distance, weights, from, this.penalty);
+    const restarted = (result, again) => (result.reason === Reason.VANISHING ? better(again(nearest()), result) : result);
+    const search = (z) => minimize(objective, z, this.box, this.rule, this.maxIter);
+    let result = restarted(this.isRough ? this.#roughly(objective, weights, from) : search(from), search);
+    if (this.mayRunAway && this.#isLost(result.z, from)) {
+      const box = this.#range(), within = (z) => minimize(objective, z, box, this.descent, this.maxIter);
+      result = { ...restarted(within(from), within), reason: Reason.RESTRICTED };
+    }
+    const value = result.objective + this.subspace.squaredNorm(beta, q);
+    const converged = result.reason === Reason.CONVERGED;
+    return { ...result, objective: Number.isFinite(value) ? value : Number.MAX_VALUE, converged };
+  }
+
+  /** A search that begins with rough steps, and begins again where it may end no lower than its start. */
+  #roughly(objective, weights, start) {
+    const rough = roughSteps(objective, start, this.size, this.tol);
+    const found = minimize(objective, rough.z, this.box, this.rule, this.maxIter - rough.iterations, 1);
+    const moduli = weights.reduce((sum, weight) => sum + Math.abs(weight), 0);
+    const safe = rough.first - ROUGH_ROUNDING * (1 + 2 * moduli);
+    if (found.objective < safe) return { ...found, iterations: found.iterations + rough.iterations };
+    return minimize(objective, start, this.box, this.rule, this.maxIter);
+  }
+
+  /**
+   * The part of the box within the range of the model's points. For an indefinite kernel the distance may decrease
+   * without bound towards infinity, where inputs have nothing to do with the target.
+   */
+  #range() {
+    const { points, d } = this.subspace.kernel;
+    const lower = Float64Array.from(points.subarray(0, d)), upper = Float64Array.from(lower);
+    for (let i = 0; i < points.length; i += 1) {
+      lower[i % d] = Math.min(lower[i % d], points[i]);
+      upper[i % d] = Math.max(upper[i % d], points[i]);
+    }
+    return this.box.within(lower, upper);
+  }
+
+  #isLost(z, start) {
+    const away = Math.sqrt(squaredDistance(z, this.middle));
+    return !(away <= REACH * Math.max(this.radius, Math.sqrt(squaredDistance(start, this.middle))));
+  }
+
+  #point(number) {
+    const { points, d } = this.subspace.kernel;
+    return Float64Array.from(points.subarray(number * d, (number + 1) * d));
+  }
+}
+
+/** The result with the smaller objective, the first one where neither is smaller, with the steps of both. */
+function better(first, second) {
+  const best = second.objective < first.objective ? second : first;
+  return { ...best, iterations: first.iterations + second.iterations };
+}
+
+/** A bound as an array of d numbers; null for none. */
+function bound(given, d) {
+  if (given === null || given === undefined) return null;
+  return typeof given === "number" ? new Float64Array(d).fill(given) : Float64Array.from(given.values);
+}
