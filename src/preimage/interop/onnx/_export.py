@@ -11,11 +11,10 @@ from preimage._output_files import replacing
 from preimage._typing import Array
 from preimage.feature_space import Expansion
 from preimage.interop._folding import fold
-from preimage.interop.onnx._graph import IR_VERSION, OPSET, Graph, element_type, onnx
-from preimage.interop.onnx._kernels import kernel_values
+from preimage.interop.onnx._graph import IR_VERSION, OPSET, OnnxGraph, element_type, onnx
 from preimage.interop.onnx._outputs import Described, output_tensors
-from preimage.interop.onnx._steps import step_values
 from preimage.interop.onnx._verify import GraphMismatchError, check_graph, sample_rows
+from preimage.interop.tracing import kernel_values, step_values
 from preimage.kernels import Kernel
 from preimage.machines import Coordinates, KernelMachine, Regression
 
@@ -155,10 +154,10 @@ def _checked(parts: _Parts, rows: np.ndarray, dtype: str, compute_dtype: str | N
 def _graph_of(parts: _Parts, dtype: str, inner: str, tolerance: float, of_steps: str, probabilities: bool) -> Any:
     """The graph of `front` in the type `of_steps` and of the machine in the type `inner`, between inputs of `dtype`."""
     kernel, points, coefficients, intercept = _numbers(parts.machine)
-    graph = Graph(inner, tolerance)
+    graph = OnnxGraph(inner, tolerance)
     X = "X"
     if parts.front:
-        front = Graph(of_steps, outer=graph)
+        front = OnnxGraph(of_steps, outer=graph)
         X = X if of_steps == dtype else front.cast(X, of_steps)
         for name, step in parts.front:
             X = step_values(front, name, step, X)
@@ -212,7 +211,7 @@ def _precision(
     return dtype, OF_VALUES * ACCURACY * scale / length if length > 0 else np.inf
 
 
-def _model(package: Any, graph: Graph, tensors: dict[str, Described], d: int, dtype: np.dtype) -> Any:
+def _model(package: Any, graph: OnnxGraph, tensors: dict[str, Described], d: int, dtype: np.dtype) -> Any:
     helper = package.helper
     outputs = []
     for name, (tensor, kind, columns) in tensors.items():

@@ -6,7 +6,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from preimage.interop.onnx._graph import Graph, Tensor, element_type, onnx
+from preimage.interop.onnx._graph import OnnxGraph, element_type, onnx
+from preimage.interop.tracing import Tensor
 from preimage.machines.outputs import (
     Binary,
     Calibrated,
@@ -24,7 +25,7 @@ from preimage.machines.outputs._classes import MARGIN, MOST_SWEEPS, NOT_CONSTANT
 Described: TypeAlias = tuple[Tensor, Any, int | None]
 
 
-def output_tensors(graph: Graph, output: Output, F: Tensor, probabilities: bool = True) -> dict[str, Described]:
+def output_tensors(graph: OnnxGraph, output: Output, F: Tensor, probabilities: bool = True) -> dict[str, Described]:
     """The outputs of a graph by name."""
     tensors = _OUTPUTS[type(output)](graph, output, F)
     if probabilities and output.has_probabilities:
@@ -32,12 +33,12 @@ def output_tensors(graph: Graph, output: Output, F: Tensor, probabilities: bool 
     return tensors
 
 
-def _binary(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
+def _binary(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     second = graph.cast(graph.add("GreaterOrEqual", _column(graph, F), 0.0), "int64")
     return {"label": _labels(graph, output.classes, second), "decision": (_column(graph, F), graph.dtype, None)}
 
 
-def _one_vs_one(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
+def _one_vs_one(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     n, by_confidence = output.classes.size, output.decision_function_shape == "ovr"
     if output.break_ties and not by_confidence:
         raise ValueError("break_ties must be False when decision_function_shape is 'ovo': such a model cannot predict.")
@@ -47,7 +48,7 @@ def _one_vs_one(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
     return {"label": _labels(graph, output.classes, _first_largest(graph, ranked)), "decision": decision}
 
 
-def _one_vs_rest(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
+def _one_vs_rest(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     k = output.n_functions
     decision: Described = (_column(graph, F), graph.dtype, None) if k == 1 else (F, graph.dtype, k)
     above = graph.cast(graph.add("Greater", F, float(output.threshold)), "int64")
@@ -60,7 +61,7 @@ def _one_vs_rest(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
     return {"label": label, "decision": decision}
 
 
-def _logistic(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
+def _logistic(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     if output.n_functions > 1:
         decision = (F, graph.dtype, output.n_functions)
         return {"label": _labels(graph, output.classes, _first_largest(graph, F)), "decision": decision}
@@ -68,13 +69,13 @@ def _logistic(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
     return {"label": _labels(graph, output.classes, second), "decision": (_column(graph, F), graph.dtype, None)}
 
 
-def _calibrated(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
+def _calibrated(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     # There is no decision function: the most probable class is the label, so probabilities are computed in any case.
     P, _, _ = _calibrated_probabilities(graph, output, F)
     return {"label": _labels(graph, output.classes, _first_largest(graph, P))}
 
 
-def _logistic_probabilities(graph: Graph, output: Any, F: Tensor) -> Described:
+def _logistic_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:
     n = output.classes.size
     if output.link == "softmax" and n > 2:
         return graph.add("Softmax", F, axis=1), graph.dtype, n
@@ -85,23 +86,23 @@ def _logistic_probabilities(graph: Graph, output: Any, F: Tensor) -> Described:
     return sum_to_one(graph, P, n), graph.dtype, n
 
 
-def _calibrated_probabilities(graph: Graph, output: Any, F: Tensor) -> Described:
+def _calibrated_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:
     n = output.classes.size
     tensor, _, columns = _OUTPUTS[type(output.classifier)](graph, output.classifier, F)["decision"]
     D = graph.add("Unsqueeze", tensor, np.array([1])) if columns is None else tensor
     return calibrated_probabilities(graph, output, D), graph.dtype, n
 
 
-def _binary_probabilities(graph: Graph, output: Any, F: Tensor) -> Described:
+def _binary_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:
     return class_probabilities(graph, graph.add("Neg", F), output.probA, output.probB, 2), graph.dtype, 2
 
 
-def _one_vs_one_probabilities(graph: Graph, output: Any, F: Tensor) -> Described:
+def _one_vs_one_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:
     n = output.classes.size
     return class_probabilities(graph, F, output.probA, output.probB, n), graph.dtype, n
 
 
-def _one_vs_rest_probabilities(graph: Graph, output: Any, F: Tensor) -> Described:
+def _one_vs_rest_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:
     k = output.n_functions
     # Every function is a problem of two classes of its own: one row each.
     scaled = graph.add("Sub", graph.add("Mul", F, output.probA[None, :]), output.probB[None, :])
@@ -118,29 +119,29 @@ def _one_vs_rest_probabilities(graph: Graph, output: Any, F: Tensor) -> Describe
     return P, graph.dtype, 2 if k == 1 else k
 
 
-def _regression(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
+def _regression(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     flat = output.flat and output.n_outputs == 1
     return {"prediction": (_column(graph, F) if flat else F, graph.dtype, None if flat else output.n_outputs)}
 
 
-def _detection(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
+def _detection(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     decision = _column(graph, F)
     label = graph.add("Where", graph.add("Greater", decision, 0.0), np.array(1), np.array(-1))
     return {"label": (label, np.int64, None), "decision": (decision, graph.dtype, None)}
 
 
-def _coordinates(graph: Graph, output: Any, F: Tensor) -> dict[str, Described]:
+def _coordinates(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     return {"coordinates": (F, graph.dtype, output.n_components)}
 
 
-def _votes(graph: Graph, for_first: Tensor, n: int) -> Tensor:
+def _votes(graph: OnnxGraph, for_first: Tensor, n: int) -> Tensor:
     """How many pairs each class wins: those it wins as first, and those that the first one loses."""
     first, second = _members(n)
     won = graph.cast(for_first, graph.dtype)
     return graph.add("Add", graph.add("MatMul", won, first - second), np.sum(second, axis=0)[None, :])
 
 
-def _votes_with_confidence(graph: Graph, F: Tensor, n: int) -> Tensor:
+def _votes_with_confidence(graph: OnnxGraph, F: Tensor, n: int) -> Tensor:
     first, second = _members(n)
     confidence = graph.add("MatMul", F, first - second)
     bound = graph.add("Mul", graph.add("Add", graph.add("Abs", confidence), 1.0), 3.0)
@@ -154,15 +155,15 @@ def _members(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.eye(n)[pairs[:, 0]], np.eye(n)[pairs[:, 1]]
 
 
-def _first_largest(graph: Graph, scores: Tensor) -> Tensor:
+def _first_largest(graph: OnnxGraph, scores: Tensor) -> Tensor:
     return graph.add("ArgMax", scores, axis=1, keepdims=0, select_last_index=0)
 
 
-def _column(graph: Graph, F: Tensor) -> Tensor:
+def _column(graph: OnnxGraph, F: Tensor) -> Tensor:
     return graph.add("Squeeze", F, np.array([1]))
 
 
-def _labels(graph: Graph, classes: np.ndarray, numbers: Tensor) -> Described:
+def _labels(graph: OnnxGraph, classes: np.ndarray, numbers: Tensor) -> Described:
     """The classes with the given numbers: integers where they are whole numbers, strings as strings."""
     kind = classes.dtype.kind
     if kind in "UO":
@@ -172,7 +173,7 @@ def _labels(graph: Graph, classes: np.ndarray, numbers: Tensor) -> Described:
     return graph.add("Gather", classes.astype(float), numbers, axis=0), graph.dtype, None
 
 
-_OUTPUTS: dict[type, Callable[[Graph, Any, Tensor], dict[str, Described]]] = {
+_OUTPUTS: dict[type, Callable[[OnnxGraph, Any, Tensor], dict[str, Described]]] = {
     Binary: _binary,
     Calibrated: _calibrated,
     Logistic: _logistic,
@@ -183,7 +184,7 @@ _OUTPUTS: dict[type, Callable[[Graph, Any, Tensor], dict[str, Described]]] = {
     Coordinates: _coordinates,
 }
 
-_PROBABILITIES: dict[type, Callable[[Graph, Any, Tensor], Described]] = {
+_PROBABILITIES: dict[type, Callable[[OnnxGraph, Any, Tensor], Described]] = {
     Binary: _binary_probabilities,
     Calibrated: _calibrated_probabilities,
     Logistic: _logistic_probabilities,
@@ -192,7 +193,7 @@ _PROBABILITIES: dict[type, Callable[[Graph, Any, Tensor], Described]] = {
 }
 
 
-def class_probabilities(graph: Graph, F: Tensor, probA: np.ndarray, probB: np.ndarray, n_classes: int) -> Tensor:
+def class_probabilities(graph: OnnxGraph, F: Tensor, probA: np.ndarray, probB: np.ndarray, n_classes: int) -> Tensor:
     """P(class t) from values of functions that separate pairs; the iteration of `_platt.couple`, as a loop.
 
     Double precision whatever the graph: where the iteration stops depends on a threshold.
@@ -203,13 +204,13 @@ def class_probabilities(graph: Graph, F: Tensor, probA: np.ndarray, probB: np.nd
     return graph.cast(_couple(graph, wins, n_classes), graph.dtype)
 
 
-def _couple(graph: Graph, wins: Tensor, n: int) -> Tensor:
+def _couple(graph: OnnxGraph, wins: Tensor, n: int) -> Tensor:
     Q, curvature = _quadratic_form(graph, wins, n)
     start = graph.add("Expand", graph.double(1 / n), graph.add("Shape", curvature))
     return graph.add("Loop", np.array(max(MOST_SWEEPS, n)), np.array(True), start, body=_body(graph, Q, curvature, n))
 
 
-def _quadratic_form(graph: Graph, wins: Tensor, n: int) -> tuple[Tensor, Tensor]:
+def _quadratic_form(graph: OnnxGraph, wins: Tensor, n: int) -> tuple[Tensor, Tensor]:
     """Q of shape (N, n, n) and its diagonal (N, n)."""
     pairs = np.array(list(combinations(range(n), 2)))
     places = np.eye(n * n)
@@ -225,9 +226,9 @@ def _quadratic_form(graph: Graph, wins: Tensor, n: int) -> tuple[Tensor, Tensor]
     return graph.add("Sub", diagonal, mixed), curvature
 
 
-def _body(outer: Graph, Q: Tensor, curvature: Tensor, n: int) -> Any:
+def _body(outer: OnnxGraph, Q: Tensor, curvature: Tensor, n: int) -> Any:
     """One sweep over the classes, for the rows that have not converged."""
-    graph, helper = Graph(np.float64, outer=outer), onnx().helper
+    graph, helper = OnnxGraph(np.float64, outer=outer), onnx().helper
     start = graph.name("p")
     Qp = graph.add("Squeeze", graph.add("MatMul", Q, graph.add("Unsqueeze", start, np.array([2]))), np.array([2]))
     pQp = graph.add("ReduceSum", graph.add("Mul", start, Qp), np.array([1]), keepdims=1)
@@ -257,7 +258,7 @@ def _body(outer: Graph, Q: Tensor, curvature: Tensor, n: int) -> Any:
     return helper.make_graph(graph.nodes, "sweep", inputs, outputs, graph.constants)
 
 
-def calibrated_probabilities(graph: Graph, output: Calibrated, D: Tensor) -> Tensor:
+def calibrated_probabilities(graph: OnnxGraph, output: Calibrated, D: Tensor) -> Tensor:
     """Probabilities of a `Calibrated` output from its decisions D, shape (N, n_classes).
 
     Double precision whatever the graph: curves of isotonic calibration can be steep.
@@ -278,7 +279,7 @@ def calibrated_probabilities(graph: Graph, output: Calibrated, D: Tensor) -> Ten
     return graph.cast(sum_to_one(graph, P, n, graph.double), graph.dtype)
 
 
-def sum_to_one(graph: Graph, P: Tensor, n: int, constant: Callable[[np.ndarray], Tensor] | None = None) -> Tensor:
+def sum_to_one(graph: OnnxGraph, P: Tensor, n: int, constant: Callable[[np.ndarray], Tensor] | None = None) -> Tensor:
     """Probabilities of n classes from those of each against the rest; a single column is the second of two classes."""
     constant = graph.constant if constant is None else constant
     one = constant(np.array(1.0))
@@ -290,7 +291,7 @@ def sum_to_one(graph: Graph, P: Tensor, n: int, constant: Callable[[np.ndarray],
     return graph.add("Where", nothing, constant(np.array(1.0 / n)), fractions)
 
 
-def _broken_line(graph: Graph, D: Tensor, number: int, knots: np.ndarray, levels: np.ndarray) -> Tensor:
+def _broken_line(graph: OnnxGraph, D: Tensor, number: int, knots: np.ndarray, levels: np.ndarray) -> Tensor:
     r"""The line through (knot, level): :math:`y_0 + \sum_j (y_{j+1} - y_j)\,\mathrm{clip}((d - x_j)/(x_{j+1} - x_j))`.
 
     Relative positions, not derivatives: knots of a jump are so close that derivatives are huge.

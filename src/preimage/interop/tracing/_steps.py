@@ -1,4 +1,4 @@
-"""Steps of pipelines before a kernel machine, as ONNX nodes."""
+"""Steps of pipelines before a kernel machine, as nodes of a graph."""
 
 from functools import singledispatch
 from typing import Any
@@ -23,8 +23,8 @@ from preimage._arrays import is_sparse, to_dense, to_numpy
 from preimage.interop._affine import AffineMap, affine_map_of
 from preimage.interop._private import column_numbers, scaler_of
 from preimage.interop._sklearn import machine_of
-from preimage.interop.onnx._graph import Graph, Tensor
-from preimage.interop.onnx._kernels import kernel_values
+from preimage.interop.tracing._graph import Graph, Tensor
+from preimage.interop.tracing._kernels import kernel_values
 
 KNOWN = (
     "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, Normalizer, Binarizer, PowerTransformer, "
@@ -46,8 +46,8 @@ def step_values(graph: Graph, name: str, step: Any, X: Tensor) -> Tensor:
     found = _values(step, graph, X)
     if found is None:
         raise TypeError(
-            f"to_onnx has no graph for the step {name!r}, {step!r:.100}. It takes {KNOWN}. Export the pipeline without "
-            "its first steps, to_onnx(pipeline[k:]), and transform inputs before the graph."
+            f"{graph.who} has no graph for the step {name!r}, {step!r:.100}. It takes {KNOWN}. Export the pipeline "
+            f"without its first steps, {graph.who}(pipeline[k:]), and transform inputs before the graph."
         )
     return found
 
@@ -132,7 +132,7 @@ def _(step: SimpleImputer, graph: Graph, X: Tensor) -> Tensor | None:
 @_values.register
 def _(step: PolynomialFeatures, graph: Graph, X: Tensor) -> Tensor:
     d = step.n_features_in_
-    one = graph.add("Expand", 1.0, graph.add("Shape", _columns(graph, X, np.array([0]))))
+    one = graph.filled_like(_columns(graph, X, np.array([0])), 1.0)
     padded = graph.add("Concat", one, X, axis=1)
     # Column 0 is one; a product of fewer factors than the degree takes it for the rest.
     factors = [np.repeat(np.arange(1, d + 1), powers) for powers in step.powers_]

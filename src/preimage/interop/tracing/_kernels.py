@@ -1,24 +1,21 @@
-"""Kernels as ONNX nodes, and the pairwise quantities under them, with distances that survive single precision."""
+"""Kernels as nodes of a graph: their values against fixed points, and their diagonals."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from preimage._arrays import integer_power, to_dense, to_numpy
 from preimage.exceptions import UnsupportedKernelError
-from preimage.interop.onnx._graph import Graph, Tensor, Traced
+from preimage.interop.tracing._graph import Graph, Tensor
+from preimage.interop.tracing._traced import Traced
 from preimage.kernels import (
     FreeWidthGaussian,
     Gaussian,
-    InnerProduct,
     Iterated,
     Kernel,
-    ManhattanDistance,
     MappedInputs,
     Normalized,
-    PairwiseQuantity,
     Patches,
     Power,
     Precomputed,
@@ -27,8 +24,8 @@ from preimage.kernels import (
     Scaled,
     ScaledInputs,
     ShiftedInputs,
-    SquaredDistance,
     Sum,
+    Warped,
 )
 
 # How a kernel writes its values k(x, p) and its diagonal k(x, x).
@@ -39,45 +36,35 @@ Rule: TypeAlias = tuple[Values, Diagonal]
 
 def kernel_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
     """k(x, p) for the tensor X of shape (N, d) and points in NumPy: a tensor of shape (N, n)."""
-    if _is_profile(kernel):
-        return _profile(graph, kernel, quantity_values(graph, kernel, X, points), points.shape[0])
-    return _rule(kernel)[0](graph, kernel, X, points)
+    if _is_profile(graph, kernel):
+        return graph.profile(kernel, graph.quantity(kernel, X, points), points.shape[0])
+    return _rule(graph, kernel)[0](graph, kernel, X, points)
 
 
 def kernel_diagonal(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
     """k(x, x), a tensor of shape (N, 1)."""
-    if _is_profile(kernel):
-        return _profile(graph, kernel, quantity_diagonal(graph, kernel, X), 1)
-    return _rule(kernel)[1](graph, kernel, X)
+    if _is_profile(graph, kernel):
+        return graph.profile(kernel, graph.quantity_diagonal(kernel, X), 1)
+    return _rule(graph, kernel)[1](graph, kernel, X)
 
 
-def _is_profile(kernel: Kernel) -> bool:
+def _is_profile(graph: Graph, kernel: Kernel) -> bool:
     # Methods that a subclass has written anew compute something else.
     return (
         isinstance(kernel, ProfileKernel)
         and type(kernel).blocks is ProfileKernel.blocks
         and type(kernel).diagonal is ProfileKernel.diagonal
-        and is_known_quantity(kernel.pairwise)
+        and kernel.pairwise in graph.quantities
     )
 
 
-def _profile(graph: Graph, kernel: Any, s: Tensor, width: int) -> Tensor:
-    try:
-        return kernel.profile(Traced(graph, s, width)).name
-    except (AttributeError, TypeError, ValueError) as error:
-        raise UnsupportedKernelError(
-            f"The profile of {kernel!r:.200} cannot be written as ONNX operators: {error}. Arithmetic, comparisons, "
-            "`where` and elementary functions of the array namespace of its argument can."
-        ) from error
-
-
-def _rule(kernel: Kernel) -> Rule:
+def _rule(graph: Graph, kernel: Kernel) -> Rule:
     # By the exact class: a subclass may compute something else.
     if type(kernel) not in _RULES:
         names = sorted(each.__name__ for each in _RULES)
         raise UnsupportedKernelError(
-            f"to_onnx needs a kernel with a closed form; got {kernel!r:.200}. Kernels of distances and inner products "
-            f"(ProfileKernel, also your own) can be exported, and {', '.join(names)}; functions cannot."
+            f"{graph.who} needs a kernel with a closed form; got {kernel!r:.200}. Kernels of distances and inner "
+            f"products (ProfileKernel, also your own) have one, and {', '.join(names)}; functions have none."
         )
     return _RULES[type(kernel)]
 
@@ -108,12 +95,13 @@ def _after(function: Callable[[Any, Traced], Traced]) -> Rule:
 
 def _before(transform: Diagonal) -> Rule:
     """A kernel of transformed inputs."""
-    return (
-        lambda graph, kernel, X, points: kernel_values(
-            graph, kernel.kernel, transform(graph, kernel, X), kernel.mapped(points)
-        ),
-        lambda graph, kernel, X: kernel_diagonal(graph, kernel.kernel, transform(graph, kernel, X)),
-    )
+
+    def values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
+        image, images = transform(graph, kernel, X), kernel.mapped(points)
+        graph.remember_map(X, image, points, images)
+        return kernel_values(graph, kernel.kernel, image, images)
+
+    return values, lambda graph, kernel, X: kernel_diagonal(graph, kernel.kernel, transform(graph, kernel, X))
 
 
 def _normalized_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
@@ -136,9 +124,8 @@ def _inverse_lengths(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
 
 
 def _patch_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
-    # x M (p M)ᵀ: the points bring the region along.
     n = points.shape[0]
-    regions = [Traced(graph, graph.add("MatMul", X, M @ (points @ M).T), n) for M in kernel._maps(points)]
+    regions = [Traced(graph, graph.mapped_products(X, M, points), n) for M in kernel._maps(points)]
     powers = [integer_power(region, kernel.degree) for region in regions]
     return integer_power(sum(powers[1:], powers[0]), kernel.outer_degree).name
 
@@ -146,7 +133,7 @@ def _patch_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> T
 def _patch_diagonal(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
     height, width = kernel.image_shape
     regions = [graph.add("MatMul", X, M) for M in kernel._maps(np.zeros((1, height * width)))]
-    norms = [graph.add("ReduceSum", graph.add("Mul", part, part), np.array([1]), keepdims=1) for part in regions]
+    norms = [graph.row_sums(graph.add("Mul", part, part)) for part in regions]
     powers = [integer_power(Traced(graph, norm, 1), kernel.degree) for norm in norms]
     return integer_power(sum(powers[1:], powers[0]), kernel.outer_degree).name
 
@@ -160,7 +147,7 @@ def _iterated_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -
 def _iterated_diagonal(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
     reference = _reference(kernel)
     values = kernel_values(graph, kernel.kernel, X, reference)
-    total = graph.add("ReduceSum", graph.add("Mul", values, values), np.array([1]), keepdims=1)
+    total = graph.row_sums(graph.add("Mul", values, values))
     return (Traced(graph, total, 1) / reference.shape[0]).name
 
 
@@ -171,12 +158,32 @@ def _reference(kernel: Iterated) -> np.ndarray:
 def _free_width_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
     gammas = kernel.gammas(points)
     # The narrowest of the Gaussians decides how accurate distances must be.
-    s = quantity_values(graph, Gaussian(float(np.max(gammas))), X, points[:, : kernel.n_features])
+    s = graph.quantity(Gaussian(float(np.max(gammas))), X, points[:, : kernel.n_features])
     return graph.add("Exp", graph.add("Mul", s, -gammas[None, :]))
 
 
 def _free_width_diagonal(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
     return kernel_diagonal(graph, Gaussian(kernel.gamma), X)
+
+
+def _warped_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
+    # k − (G k_x)·(G k_p), where features of the points are numbers.
+    features = np.asarray(to_numpy(kernel.unwarped(points).features), dtype=np.float64)
+    taken = graph.add("MatMul", _graph_features(graph, kernel, X), features.T)
+    return graph.add("Sub", kernel_values(graph, kernel.kernel, X, points), taken)
+
+
+def _warped_diagonal(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
+    features = _graph_features(graph, kernel, X)
+    taken = graph.row_sums(graph.add("Mul", features, features))
+    return graph.add("Sub", kernel_diagonal(graph, kernel.kernel, X), taken)
+
+
+def _graph_features(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
+    """G k_x, whose inner products a warped kernel subtracts."""
+    points = np.asarray(to_numpy(to_dense(kernel.points)), dtype=np.float64)
+    factor = np.asarray(to_numpy(kernel.unwarped(points).factor), dtype=np.float64)
+    return graph.add("MatMul", kernel_values(graph, kernel.kernel, X, points), factor.T)
 
 
 def _precomputed_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
@@ -200,72 +207,5 @@ _RULES: dict[type, Rule] = {
     Iterated: (_iterated_values, _iterated_diagonal),
     FreeWidthGaussian: (_free_width_values, _free_width_diagonal),
     Precomputed: (_precomputed_values, _precomputed_diagonal),
+    Warped: (_warped_values, _warped_diagonal),
 }
-
-
-# Entries in the difference of one query with a block of points, 16 kB in single precision: runtimes hold it for every
-# query of a batch at once, so that ten times more would take 160 MB for a batch of a thousand.
-BLOCK = 4096
-# Points on which rounding errors are measured: the error of the worst of them stands for all.
-SAMPLE = 256
-
-
-def quantity_values(graph: Graph, kernel: ProfileKernel, X: Tensor, points: np.ndarray) -> Tensor:
-    """s(x, p) of the quantity of a profile kernel, shape (N, n)."""
-    if kernel.pairwise == InnerProduct():
-        return graph.add("MatMul", X, points.T)
-    if kernel.pairwise == ManhattanDistance():
-        return _by_differences(graph, X, points, lambda difference: graph.add("Abs", difference))
-    if graph.dtype == np.float32 and _rounding_shows(kernel, points, graph.tolerance):
-        return _by_differences(graph, X, points, lambda difference: graph.add("Mul", difference, difference))
-    return _by_product(graph, X, points)
-
-
-def quantity_diagonal(graph: Graph, kernel: ProfileKernel, X: Tensor) -> Tensor:
-    """s(x, x), shape (N, 1)."""
-    squared = graph.add("ReduceSum", graph.add("Mul", X, X), np.array([1]), keepdims=1)
-    return squared if kernel.pairwise == InnerProduct() else graph.add("Expand", 0.0, graph.add("Shape", squared))
-
-
-def is_known_quantity(quantity: PairwiseQuantity) -> bool:
-    return quantity in (InnerProduct(), ManhattanDistance(), SquaredDistance())
-
-
-def _by_product(graph: Graph, X: Tensor, points: np.ndarray) -> Tensor:
-    """‖x‖² − 2x·p + ‖p‖² after a shift by the median point, as `SquaredDistance` does."""
-    shift = _middle(points)
-    points = points - shift
-    X = graph.add("Sub", X, shift[None, :])
-    squares = graph.add("ReduceSum", graph.add("Mul", X, X), np.array([1]), keepdims=1)
-    mixed = graph.add("MatMul", X, -2 * points.T)
-    total = graph.add("Add", graph.add("Add", mixed, squares), np.sum(points**2, axis=1)[None, :])
-    return graph.add("Relu", total)
-
-
-def _by_differences(graph: Graph, X: Tensor, points: np.ndarray, magnitude: Callable[[Tensor], Tensor]) -> Tensor:
-    """Σ_f |x_f − p_f| or Σ_f (x_f − p_f)² without cancellation; points in blocks, which bounds the memory."""
-    X = graph.add("Unsqueeze", X, np.array([1]))  # (N, 1, d)
-    size = max(1, BLOCK // points.shape[1])
-    parts = []
-    for first in range(0, points.shape[0], size):
-        difference = graph.add("Sub", X, points[None, first : first + size])
-        parts.append(graph.add("ReduceSum", magnitude(difference), np.array([2]), keepdims=0))
-    return parts[0] if len(parts) == 1 else graph.add("Concat", *parts, axis=1)
-
-
-def _rounding_shows(kernel: ProfileKernel, points: np.ndarray, tolerance: float) -> bool:
-    """Whether the product in single precision moves kernel values, near the points and between them, too far."""
-    points = points[:: max(1, points.shape[0] // SAMPLE)]
-    # At the points themselves distances are zero and cancel most; half-way between two of them they are typical.
-    queries = np.concatenate([points, (points + np.roll(points, 1, axis=0)) / 2]).astype(np.float32)
-    shift = _middle(points).astype(np.float32)
-    left, right = queries - shift, points.astype(np.float32) - shift
-    rounded = np.maximum(np.sum(left**2, 1)[:, None] - 2 * left @ right.T + np.sum(right**2, 1), np.float32(0))
-    exact = cdist(queries.astype(float), points.astype(np.float32).astype(float), "sqeuclidean")
-    with np.errstate(all="ignore"):
-        error = np.abs(kernel.profile(rounded.astype(float)) - kernel.profile(exact))
-    return not bool(np.max(error) <= tolerance)
-
-
-def _middle(points: np.ndarray) -> np.ndarray:
-    return np.sort(points, axis=0)[points.shape[0] // 2]

@@ -1,0 +1,55 @@
+/**
+ * Elementwise operators of programs, with the names of ONNX, and their derivatives.
+ *
+ * A unary operator is [f(x), f′ as a function of x and f(x)]; a binary one is [f(a, b), ∂f/∂a, ∂f/∂b] with derivatives
+ * as functions of a, b and f(a, b). Comparisons are 1 or 0. Derivatives at jumps and corners are those of the parts: they
+ * only matter where a formula has no derivative.
+ */
+
+const nothing = () => 0;
+const truth = (condition) => (condition ? 1 : 0);
+
+/** Operators of one vector. */
+export const UNARY = {
+  Neg: [(x) => -x, () => -1],
+  Abs: [Math.abs, (x) => Math.sign(x)],
+  Sign: [Math.sign, nothing],
+  Floor: [Math.floor, nothing],
+  Ceil: [Math.ceil, nothing],
+  Exp: [Math.exp, (x, y) => y],
+  Log: [Math.log, (x) => 1 / x],
+  Sqrt: [Math.sqrt, (x, y) => 0.5 / y],
+  Reciprocal: [(x) => 1 / x, (x, y) => -y * y],
+  Relu: [(x) => Math.max(x, 0), (x) => truth(x > 0)],
+  Not: [(x) => truth(x === 0), nothing],
+  Sin: [Math.sin, (x) => Math.cos(x)],
+  Cos: [Math.cos, (x) => -Math.sin(x)],
+  Tan: [Math.tan, (x, y) => 1 + y * y],
+  Asin: [Math.asin, (x) => 1 / Math.sqrt(1 - x * x)],
+  Acos: [Math.acos, (x) => -1 / Math.sqrt(1 - x * x)],
+  Atan: [Math.atan, (x) => 1 / (1 + x * x)],
+  Sinh: [Math.sinh, (x) => Math.cosh(x)],
+  Cosh: [Math.cosh, (x) => Math.sinh(x)],
+  Tanh: [Math.tanh, (x, y) => 1 - y * y],
+  Asinh: [Math.asinh, (x) => 1 / Math.sqrt(1 + x * x)],
+  Acosh: [Math.acosh, (x) => 1 / Math.sqrt(x * x - 1)],
+  Atanh: [Math.atanh, (x) => 1 / (1 - x * x)],
+};
+
+/** Operators of two vectors. */
+export const BINARY = {
+  Add: [(a, b) => a + b, () => 1, () => 1],
+  Sub: [(a, b) => a - b, () => 1, () => -1],
+  Mul: [(a, b) => a * b, (a, b) => b, (a) => a],
+  Div: [(a, b) => a / b, (a, b) => 1 / b, (a, b, y) => -y / b],
+  Pow: [Math.pow, (a, b) => b * Math.pow(a, b - 1), (a, b, y) => y * Math.log(a)],
+  Max: [Math.max, (a, b) => truth(a >= b), (a, b) => truth(a < b)],
+  Min: [Math.min, (a, b) => truth(a <= b), (a, b) => truth(a > b)],
+  And: [(a, b) => truth(a !== 0 && b !== 0), nothing, nothing],
+  Or: [(a, b) => truth(a !== 0 || b !== 0), nothing, nothing],
+  Less: [(a, b) => truth(a < b), nothing, nothing],
+  LessOrEqual: [(a, b) => truth(a <= b), nothing, nothing],
+  Greater: [(a, b) => truth(a > b), nothing, nothing],
+  GreaterOrEqual: [(a, b) => truth(a >= b), nothing, nothing],
+  Equal: [(a, b) => truth(a === b), nothing, nothing],
+};

@@ -1,0 +1,192 @@
+"""Formulas read by calling them: arithmetic on a `Traced` tensor writes down the operators that it consists of."""
+
+from collections.abc import Callable
+from numbers import Real
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from preimage.exceptions import UnsupportedKernelError
+from preimage.interop.tracing._graph import Graph, Tensor
+
+
+def traced(graph: Graph, kernel: Any, formula: Callable[[Any], Any], s: Tensor, width: int) -> Tensor:
+    """The tensor of a formula of `kernel`, such as its profile, of the tensor s with `width` columns.
+
+    Raises
+    ------
+    UnsupportedKernelError
+        If the formula does something that is no operator.
+    """
+    x = Traced(graph, s, width)
+    try:
+        result = formula(x)
+        return _full_like(x, float(result)).name if isinstance(result, Real) else result.name
+    except (AttributeError, TypeError, ValueError, NotImplementedError) as error:
+        what = getattr(formula, "__name__", "formula")
+        raise UnsupportedKernelError(
+            f"{graph.who} cannot write the {what.replace('_', ' ')} of {kernel!r:.200} as {graph.operators}"
+            f"{': ' if str(error) else ''}{error}. Arithmetic, comparisons, `where` and elementary functions of its "
+            "argument can be written, from the array namespace of the argument or from NumPy."
+        ) from error
+
+
+class Traced:
+    """A tensor of a graph under construction; arithmetic and array functions append nodes.
+
+    Profiles of kernels, written once for arrays, are called with it: also those that users define.
+    """
+
+    def __init__(self, graph: Graph, name: Tensor, width: int):
+        self.graph, self.name, self.width = graph, name, width  # of shape (N, width)
+        self.dtype = graph.dtype
+
+    def __array_namespace__(self, api_version: str | None = None) -> ModuleType:
+        return _NAMESPACE
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's functions, in formulas that are not written for other arrays."""
+        name = _NAMES_OF_NUMPY.get(ufunc.__name__, ufunc.__name__)
+        if method != "__call__" or options or name not in vars(_NAMESPACE):
+            return NotImplemented
+        return vars(_NAMESPACE)[name](*inputs)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, inputs: Any, options: Any) -> Any:
+        known = vars(_NAMESPACE).get(function.__name__)
+        return NotImplemented if known is None else known(*inputs, **options)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise TypeError("it asks for the numbers of its argument")
+
+    def __bool__(self) -> bool:
+        raise TypeError("it branches on the numbers of its argument, which `where` does one by one")
+
+    def apply(self, operator: str, *others: Any, reverse: bool = False) -> "Traced":
+        """The result of an operator on this tensor and others, or numbers."""
+        operands = [self, *others][::-1] if reverse else [self, *others]
+        names = [each.name if isinstance(each, Traced) else self._number(each) for each in operands]
+        return Traced(self.graph, self.graph.add(operator, *names), self.width)
+
+    def _number(self, value: float) -> Tensor:
+        return self.graph.number(float(value), self.width)
+
+    def __add__(self, other: Any) -> "Traced":
+        return self.apply("Add", other)
+
+    def __sub__(self, other: Any) -> "Traced":
+        return self.apply("Sub", other)
+
+    def __rsub__(self, other: Any) -> "Traced":
+        return self.apply("Sub", other, reverse=True)
+
+    def __mul__(self, other: Any) -> "Traced":
+        return self.apply("Mul", other)
+
+    def __truediv__(self, other: Any) -> "Traced":
+        return self.apply("Div", other)
+
+    def __rtruediv__(self, other: Any) -> "Traced":
+        return self.apply("Div", other, reverse=True)
+
+    def __pow__(self, other: Any) -> "Traced":
+        return self.apply("Pow", other)
+
+    def __rpow__(self, other: Any) -> "Traced":
+        return self.apply("Pow", other, reverse=True)
+
+    def __neg__(self) -> "Traced":
+        return self.apply("Neg")
+
+    def __pos__(self) -> "Traced":
+        return self
+
+    def __abs__(self) -> "Traced":
+        return self.apply("Abs")
+
+    def __lt__(self, other: Any) -> "Traced":
+        return self.apply("Less", other)
+
+    def __le__(self, other: Any) -> "Traced":
+        return self.apply("LessOrEqual", other)
+
+    def __gt__(self, other: Any) -> "Traced":
+        return self.apply("Greater", other)
+
+    def __ge__(self, other: Any) -> "Traced":
+        return self.apply("GreaterOrEqual", other)
+
+    def __and__(self, other: "Traced") -> "Traced":
+        return self.apply("And", other)
+
+    def __or__(self, other: "Traced") -> "Traced":
+        return self.apply("Or", other)
+
+    def __invert__(self) -> "Traced":
+        return self.apply("Not")
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def _full_like(x: Traced, value: float, **_: Any) -> Traced:
+    return Traced(x.graph, x.graph.filled_like(x.name, float(value)), x.width)
+
+
+def _where(condition: Traced, x: Any, y: Any) -> Traced:
+    return condition.apply("Where", x, y)
+
+
+def _clip(x: Traced, min: float | None = None, max: float | None = None) -> Traced:
+    above = x if min is None else x.apply("Max", min)
+    return above if max is None else above.apply("Min", max)
+
+
+def _unary(operator: str) -> Callable[[Traced], Traced]:
+    return lambda x: x.apply(operator)
+
+
+def _binary(operator: str) -> Callable[[Any, Any], Traced]:
+    return lambda x, y: x.apply(operator, y) if isinstance(x, Traced) else y.apply(operator, x, reverse=True)
+
+
+# What array namespaces are made of: array_api_compat compares them by name.
+_NAMESPACE = ModuleType("traced_tensors")
+vars(_NAMESPACE).update(
+    **{name: _unary(name.title()) for name in ("exp", "log", "sqrt", "tanh", "abs", "sign", "sin", "cos", "floor")},
+    **{name: _unary(name.title()) for name in ("sinh", "cosh", "tan", "atan", "asin", "acos", "ceil")},
+    **{name: _unary(name.title()) for name in ("asinh", "acosh", "atanh")},
+    add=_binary("Add"),
+    subtract=_binary("Sub"),
+    multiply=_binary("Mul"),
+    divide=_binary("Div"),
+    pow=_binary("Pow"),
+    maximum=_binary("Max"),
+    minimum=_binary("Min"),
+    less=_binary("Less"),
+    less_equal=_binary("LessOrEqual"),
+    greater=_binary("Greater"),
+    greater_equal=_binary("GreaterOrEqual"),
+    logical_and=_binary("And"),
+    logical_or=_binary("Or"),
+    logical_not=_unary("Not"),
+    clip=_clip,
+    negative=lambda x: -x,
+    positive=lambda x: x,
+    square=lambda x: x * x,
+    reciprocal=lambda x: 1 / x,
+    where=_where,
+    full_like=_full_like,
+    ones_like=lambda x, **_: _full_like(x, 1.0),
+    zeros_like=lambda x, **_: _full_like(x, 0.0),
+)
+# Functions of NumPy whose names are others than in the standard.
+_NAMES_OF_NUMPY = {
+    "absolute": "abs",
+    "power": "pow",
+    "float_power": "pow",
+    "true_divide": "divide",
+    "bitwise_and": "logical_and",
+    "bitwise_or": "logical_or",
+    "invert": "logical_not",
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}
