@@ -5,7 +5,7 @@ import { Program, numbersOf } from "./program.js";
 /**
  * A kernel k and the points p₁ … pₙ of a model.
  *
- * Vectors that methods return are reused: they are valid until the next call of the same method. `evaluate` and
+ * Vectors that methods return are reused, to be read, and valid until the next call of a method. `evaluate` and
  * `pullBack` are the fast way for solvers that need values and gradients at the same place.
  */
 export class Kernel {
@@ -19,8 +19,9 @@ export class Kernel {
   constructor(record, points, n, d) {
     this.n = n;
     this.d = d;
-    const values = numbersOf(points);
-    const sets = [{ values, count: n, columns: values.length / n }];
+    /** The points, one after the other. */
+    this.points = numbersOf(points);
+    const sets = [{ values: this.points, count: n, columns: this.points.length / n }];
     for (const set of record.sets) sets.push(makeSet(set, sets));
     this.program = new Program(record, d, { sets, profiles: record.profiles });
     this.result = new Float64Array(d);
@@ -96,6 +97,13 @@ export class Kernel {
   /** f′ of every number of a vector. */
   profileDerivative(s) {
     return this.formula(s.length).run(s, 1);
+  }
+
+  /** Both at once, of a vector: {values, derivatives}. */
+  profileWithDerivative(s) {
+    const formula = this.formula(s.length);
+    const values = formula.run(s, 0);
+    return { values, derivatives: formula.runFurther(1) };
   }
 
   /** The program of f and f′ for vectors of a length. */

@@ -13,7 +13,31 @@ export const QUANTITIES = {
   ChiSquaredDistance: { values: chiSquaredDistances, pullBack: pullBackChiSquared },
 };
 
-function squaredDistances(z, { values: p, count, columns }, out) {
+// Squared distances up to this many times √columns (plus four, for few columns) and the precision of numbers count as
+// zero, relative to the squared norm about the middle of the points. The library does so, where sums of products leave
+// such errors; kernels with a corner at zero need the same answer to "is this the point itself?".
+const ROUNDING = 2 * Number.EPSILON;
+// Rows from which the middle is found, as in the library.
+const SAMPLE = 512;
+
+function squaredDistances(z, set, out) {
+  differencesSquared(z, set, out);
+  set.middle ??= medians(set);
+  let norm = 0;
+  for (let f = 0; f < set.columns; f++) norm += (z[f] - set.middle[f]) ** 2;
+  const floor = ROUNDING * (4 + Math.sqrt(set.columns + 2)) * norm;
+  for (let i = 0; i < set.count; i++) if (out[i] <= floor) out[i] = 0;
+}
+
+/** The median of every column, the upper one of two. */
+function medians({ values, count, columns }) {
+  const step = Math.max(1, Math.floor(count / SAMPLE));
+  const rows = Math.ceil(count / step);
+  const column = (f) => Float64Array.from({ length: rows }, (_, i) => values[i * step * columns + f]).sort();
+  return Float64Array.from({ length: columns }, (_, f) => column(f)[Math.floor(rows / 2)]);
+}
+
+function differencesSquared(z, { values: p, count, columns }, out) {
   let i = 0;
   for (; i + 3 < count; i += 4) {
     let a = i * columns;
