@@ -22,6 +22,7 @@ PUBLIC = (
     "preimage.invariances",
     "preimage.geometry",
     "preimage.feature_space",
+    "preimage.explorer",
     "preimage.plotting",
     "preimage.datasets",
     "preimage.neuro",

@@ -24,6 +24,7 @@ from preimage.estimators import (
     SparseKernelFeatureAnalysis,
     compress,
 )
+from preimage.explorer import explore
 from preimage.interop import to_onnx
 from preimage.persistence import load, save
 from preimage.renormalization import Renormalized, inflation_report
@@ -54,6 +55,7 @@ __all__ = [
     "SparseKernelFeatureAnalysis",
     "__version__",
     "compress",
+    "explore",
     "inflation_report",
     "load",
     "report_progress",

@@ -46,7 +46,7 @@ export class NearestImage {
    * @returns {{z: Float64Array, objective: number, iterations: number, converged: boolean, reason: string}}
    */
   solve(beta, q, start = null) {
-    const nearest = () => this.subspace.point(this.subspace.nearestPoint(beta, q));
+    const nearest = () => this.#point(this.subspace.nearestPoint(beta, q));
     const weights = this.subspace.coefficients(beta, q), from = start ?? nearest();
     const objective = penalized(this.distance, weights, from, this.penalty);
     const restarted = (result, again) => (result.reason === Reason.VANISHING ? better(again(nearest()), result) : result);
@@ -76,12 +76,11 @@ export class NearestImage {
    * without bound towards infinity, where inputs have nothing to do with the target.
    */
   #range() {
-    const lower = this.subspace.point(0), upper = this.subspace.point(0);
-    for (let i = 1; i < this.subspace.kernel.n; i += 1) {
-      this.subspace.point(i).forEach((value, j) => {
-        lower[j] = Math.min(lower[j], value);
-        upper[j] = Math.max(upper[j], value);
-      });
+    const { points, d } = this.subspace.kernel;
+    const lower = Float64Array.from(points.subarray(0, d)), upper = Float64Array.from(lower);
+    for (let i = 0; i < points.length; i += 1) {
+      lower[i % d] = Math.min(lower[i % d], points[i]);
+      upper[i % d] = Math.max(upper[i % d], points[i]);
     }
     return this.box.within(lower, upper);
   }
@@ -89,6 +88,11 @@ export class NearestImage {
   #isLost(z, start) {
     const away = Math.sqrt(squaredDistance(z, this.middle));
     return !(away <= REACH * Math.max(this.radius, Math.sqrt(squaredDistance(start, this.middle))));
+  }
+
+  #point(number) {
+    const { points, d } = this.subspace.kernel;
+    return Float64Array.from(points.subarray(number * d, (number + 1) * d));
   }
 }
 

@@ -63,12 +63,6 @@ export class Subspace {
     return sum;
   }
 
-  /** The inputs of the point with this number: a point may have parameters of its own behind them. */
-  point(number) {
-    const { points, n, d } = this.kernel, first = (number * points.length) / n;
-    return points.slice(first, first + d);
-  }
-
   /** The number of the point with the image nearest to Ψ. */
   nearestPoint(beta, q) {
     // ρ(pᵢ) = ‖φ(pᵢ) − origin‖² − 2 Σ βⱼ(pᵢ) βⱼ + ‖β‖²: the coordinates of the points are enough.
@@ -113,10 +107,10 @@ export class Subspace {
   }
 
   #ofAllPoints() {
-    const { n } = this.kernel;
+    const { n, d, points } = this.kernel;
     const squared = new Float64Array(n), coordinates = new Float64Array(n * this.k);
     for (let i = 0; i < n; i += 1) {
-      const found = this.#fromOriginAndCoordinates(this.point(i));
+      const found = this.#fromOriginAndCoordinates(Float64Array.from(points.subarray(i * d, (i + 1) * d)));
       squared[i] = found.squared;
       coordinates.set(found.coordinates, i * this.k);
     }

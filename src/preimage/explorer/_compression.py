@@ -1,0 +1,94 @@
+"""Models of many points made small for a page, and what that changes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage._typing import Seed
+from preimage.estimators import compress
+from preimage.explorer._models import PageModel
+from preimage.feature_space import Expansion
+from preimage.machines import Coordinates, KernelMachine
+from preimage.solvers._descent import spread
+
+# Rows that a small model is fitted to: twice as many take twice the time and change the third digit of the loss.
+ROWS_TO_FIT = 2000
+# Rows of which pre-images are compared: a median of more hardly changes.
+ROWS_TO_COMPARE = 50
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a small model loses.
+
+    Attributes
+    ----------
+    n_points, n_original_points : int
+    variance : float
+        Fraction of the variance of coordinates that is not reproduced.
+    preimages : float
+        Median distance of pre-images of the rows from those of the original, relative to the spread of the data.
+    """
+
+    n_points: int
+    n_original_points: int
+    variance: float
+    preimages: float
+
+    def __str__(self) -> str:
+        return (
+            f"The page computes with {self.n_points:,} points in place of the model's {self.n_original_points:,}: "
+            f"coordinates lose {percent(self.variance)} of their variance, and pre-images move by "
+            f"{percent(self.preimages)} of the spread of the data."
+        )
+
+
+def percent(fraction: float) -> str:
+    """A fraction as text, such as "0.03 %" or "less than 0.01 %"."""
+    value = 100 * fraction
+    return "less than 0.01 %" if value < 0.01 else f"{value:.2g} %"
+
+
+def small_model(
+    model: PageModel, n_points: int, Z: np.ndarray, random_state: Seed, verbose: bool
+) -> tuple[PageModel, Loss | None]:
+    """The model on at most `n_points` points, fitted to the rows Z of inputs of the kernel, and what that loses."""
+    n_original = model.points.shape[0]
+    if n_original <= n_points:
+        return model, None
+    Z = Z if Z.shape[0] <= ROWS_TO_FIT else Z[:: -(-Z.shape[0] // ROWS_TO_FIT)]
+    # Rows of a user may be few, or unlike the training set; the points of the model are like it.
+    known = Z if Z.shape[0] >= n_points else np.concatenate([Z, _some(model.points, ROWS_TO_FIT)])
+    small = compress(_machine(model, known), n_points, X=known, random_state=random_state, verbose=verbose)
+    machine = small.machine_
+    found = model.on(machine.expansion, np.asarray(machine.intercept))
+    return found, _loss(model, found, Z)
+
+
+def _some(points: np.ndarray, count: int) -> np.ndarray:
+    return points[:: -(-points.shape[0] // count)]
+
+
+def _machine(model: PageModel, Z: np.ndarray) -> KernelMachine:
+    """Functions and origin of a model as a machine; errors count as they change the vectors with these coordinates."""
+    functions, k = model.functions, len(model)
+    Y = model.coordinates(Z)
+    B = Y if model.features is None else Y @ model.features.T @ model.features
+    weights, intercept, coefficients = np.std(B, axis=0), -model.offset, functions.coefficients
+    if model.origin is not None:
+        weights, intercept = np.append(weights, 1.0), np.append(intercept, 0.0)
+        coefficients = np.concatenate([coefficients, model.origin.coefficients], axis=1)
+    expansion = Expansion(model.kernel, functions.points, coefficients)
+    return KernelMachine(expansion, intercept, Coordinates(k), Z.shape[1], None, weights)
+
+
+def _loss(model: PageModel, small: PageModel, Z: np.ndarray) -> Loss:
+    Y, approximate = model.coordinates(Z), small.coordinates(Z)
+    variance = float(np.sum((Y - np.mean(Y, axis=0)) ** 2))
+    squared = float(np.sum((approximate - Y) ** 2))
+    some = _some(np.arange(Z.shape[0])[:, None], ROWS_TO_COMPARE)[:, 0]
+    before = model.solver.solve(model.target(Y[some]), Z[some]).points
+    after = model.solver.solve(small.target(approximate[some]), Z[some]).points
+    moved = float(np.median(np.linalg.norm(after - before, axis=1))) / spread(model.points)
+    lost = squared / variance if variance > 0 else 0.0
+    return Loss(small.points.shape[0], model.points.shape[0], lost, moved)

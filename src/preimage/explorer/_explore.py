@@ -1,0 +1,164 @@
+"""From a fitted model and its data to a web page."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from preimage._progress import progress_bar
+from preimage._typing import Array, Rows, Seed, Targets
+from preimage.estimators import KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA
+from preimage.explorer._drawn import DrawnRows
+from preimage.explorer._explorer import Explorer
+from preimage.explorer._fronts import taken_apart
+from preimage.explorer._kinds import view_record
+from preimage.explorer._labels import read_labels, shown
+from preimage.explorer._named import named_models
+from preimage.explorer._parts import Smaller, read_part
+from preimage.explorer._samples import number_of_rows
+
+# Raised when pages change in a way that matters to those who read their data.
+VERSION = 1
+
+
+def explore(
+    model: Any,
+    X: Rows,
+    y: Targets = None,
+    *,
+    image_shape: Sequence[int] | None = None,
+    kind: str = "auto",
+    names: Sequence[str] | None = None,
+    units: Any = None,
+    axis: Array = None,
+    axis_label: str | None = None,
+    value_label: str | None = None,
+    mask: Any = None,
+    label_name: str | None = None,
+    colors: Any = None,
+    widths: Sequence[float] | None = None,
+    title: str | None = None,
+    n_components: int | None = None,
+    n_points: int = 300,
+    max_samples: int = 5000,
+    verbose: bool = False,
+    random_state: Seed = 0,
+) -> Explorer:
+    r"""Make a web page that shows a fitted model: its map, pre-images at the pointer, walks, components, denoising.
+
+    The page is one HTML file without references to anything outside it. The model is inside, and the browser of
+    whoever opens it computes pre-images :math:`\arg\min_z \|\varphi(z) - \Psi\|^2` (P1) by the solvers of this
+    library.
+
+    Parameters
+    ----------
+    model : fitted estimator, list of them, or dict of them by name
+        `KernelPCA`, `SemiSupervisedKernelPCA`, `OrientedKernelPCA`, `CompressedTransformer`, or a Pipeline of scalers,
+        PCA, selections of columns and imputers that ends in one. Of several models, the page has a slider.
+    X : array, sparse matrix, data frame, memory map or Dask array of shape (n, d)
+        The rows to draw: the training set, or others like it, in the units in which they should be seen.
+    y : array of shape (n,), optional
+        Labels to colour by: texts or numbers, missing ones NaN, None or "" (and −1 for `SemiSupervisedKernelPCA`).
+        Numbers of more than 30 different values are shown as measurements.
+    image_shape : tuple of ints, optional
+        Height and width of rows that are images; (height, width, 3) for colours.
+    kind : {"auto", "image", "curve", "table", "volume"}, default="auto"
+        How a row is shown. "auto" guesses, and the page says what it guessed.
+    names, units : sequences of d strings, optional
+        Of the columns; names of a data frame are used by themselves.
+    axis : array of shape (d,), optional
+        Where the values of curves were measured: wavelengths, times.
+    axis_label, value_label : str, optional
+        What the axes of curves show, such as "wavelength in nm" and "absorbance".
+    mask : array of shape (x, y, z) or image, optional
+        The voxels of a volume that columns of X are, in C order.
+    label_name : str, optional
+        What y is, such as "species"; the name of a pandas Series is used by itself.
+    colors : dict of arrays of shape (n,), or data frame, optional
+        Further columns to colour by, such as ``{"age": ages}``.
+    widths : sequence of floats, optional
+        Values of `gamma` for which copies of the model are fitted to X and y, in addition to the model itself, so that
+        the page shows what the width does.
+    title : str, optional
+    n_components : int, optional
+        Leading components that the page has; None is all, but at most 64.
+    n_points : int, default=300
+        Models of more points are compressed to so many, see `compress`; the page says what that changes.
+    max_samples : int, default=5000
+        Rows that are drawn at most. Of more, some are chosen at random, labels in proportion.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the choice of rows and of compression: the same seed gives the same page.
+
+    Returns
+    -------
+    Explorer
+        With `save`, `to_html`, and `messages`; in a notebook it shows itself.
+
+    See Also
+    --------
+    preimage.plotting : static figures.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from preimage import KernelPCA, explore
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = KernelPCA(8, gamma="median").fit(X[:200])
+    >>> page = explore(model, X[:200], y[:200], image_shape=(8, 8))
+    >>> page
+    Explorer 'Kernel PCA of 200 rows': 200 rows, 1 model with 8 components on 200 points
+
+    ``page.save("digits.html")`` writes it.
+    """
+    n_points, max_samples = _count("n_points", n_points), _count("max_samples", max_samples)
+    n_components = None if n_components is None else _count("n_components", n_components)
+    with progress_bar(verbose):
+        models = named_models(model, widths, X, y)
+        labels = read_labels(y, number_of_rows(X), models.are_partly_labelled, label_name)
+        drawn = DrawnRows.of(X, labels, colors, max_samples, random_state)
+        parts = [read_part(estimator, drawn) for estimator in models.estimators]
+        view, said = view_record(
+            parts[0].inputs,
+            kind=kind,
+            image_shape=image_shape,
+            mask=mask,
+            axis=axis,
+            axis_label=axis_label,
+            value_label=value_label,
+            names=drawn.names if names is None else [shown(name) for name in names],
+            units=units,
+        )
+        options = Smaller(n_components, n_points, random_state, verbose)
+        records = [part.record(name, options) for name, part in zip(models.names(), parts, strict=True)]
+    header = {
+        "version": VERSION,
+        "title": shown(_title(models.estimators[0], drawn.total) if title is None else title),
+        "messages": [*said, *drawn.messages(), *_notes(records)],
+        "initial": models.initial,
+        "view": view,
+        "samples": drawn.record(parts[0].inputs, in_bytes=view["kind"] == "image"),
+        "models": records,
+    }
+    return Explorer(header)
+
+
+def _count(name: str, value: Any) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"explore needs {name} to be a whole number of at least one; got {value!r}.")
+    return int(value)
+
+
+def _title(estimator: Any, total: int) -> str:
+    last = taken_apart(estimator)[1]
+    kind = {KernelPCA: "Kernel PCA", SemiSupervisedKernelPCA: "Semi-supervised kernel PCA"}.get(
+        type(last), "Oriented kernel PCA" if isinstance(last, OrientedKernelPCA) else "Kernel PCA"
+    )
+    return f"{kind} of {total:,} row{'s' * (total > 1)}"
+
+
+def _notes(records: list[dict[str, Any]]) -> list[str]:
+    """What is said about models, with their names where there are several."""
+    if len(records) == 1:
+        return [records[0]["note"]] if records[0]["note"] else []
+    return [f"{record['name']}: {record['note']}" for record in records if record["note"]]

@@ -1,0 +1,274 @@
+"""Fitted models as a page has them: axes and mean in feature space, on few points, in double precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from preimage._arrays import to_dense, to_numpy
+from preimage._warnings import unwarned
+from preimage.estimators import CompressedTransformer, KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA
+from preimage.exceptions import UnsupportedKernelError
+from preimage.explorer._solvers import page_solver
+from preimage.feature_space import Expansion, Subspace
+from preimage.kernels import Kernel
+from preimage.solvers import FixedPoint, Gradient, as_preimage
+
+CLASSES = (KernelPCA, SemiSupervisedKernelPCA, OrientedKernelPCA, CompressedTransformer)
+SUPPORTED = "KernelPCA, SemiSupervisedKernelPCA, OrientedKernelPCA and CompressedTransformer"
+
+
+@dataclass(frozen=True)
+class PageModel:
+    """Features y = ⟨W, φ(z)⟩ − offset of inputs z, and the vectors of feature space that they stand for.
+
+    Attributes
+    ----------
+    functions : Expansion of k vectors
+        W, on NumPy points in double precision, with a kernel that does not shift its inputs.
+    offset : array of shape (k,)
+    origin : Expansion of one vector or None
+        The mean of feature space, on the same points; None is zero.
+    origin_squared_norm : float
+    signature : array of shape (k,) or None
+        Signs of the squared norms of the axes of indefinite kernels.
+    features : lower triangular array of shape (k, k) or None
+        F, with coordinates Fy in the orthonormal frame WFᵀ; None where W itself is one.
+    eigenvalues, variances, explained : arrays of shape (k,) or None
+        Of the components on the training set, where the model knows them.
+    solver : FixedPoint or Gradient
+    shift : array of shape (d,) or None
+        What is subtracted from the inputs of the original before the kernel sees them.
+    """
+
+    functions: Expansion
+    offset: np.ndarray
+    origin: Expansion | None
+    origin_squared_norm: float
+    signature: np.ndarray | None
+    features: np.ndarray | None
+    eigenvalues: np.ndarray | None
+    variances: np.ndarray | None
+    explained: np.ndarray | None
+    solver: FixedPoint | Gradient
+    shift: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.functions.kernel
+
+    @property
+    def points(self) -> np.ndarray:
+        return self.functions.points
+
+    def coordinates(self, Z: np.ndarray) -> np.ndarray:
+        """What `transform` gives for rows that the kernel takes, shape (n, k)."""
+        return self.functions(Z) - self.offset
+
+    def residuals(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Squared distances of φ(z) from the subspace, for rows Z with the coordinates Y, shape (n,)."""
+        B = Y if self.features is None else Y @ self.features.T
+        squared = np.asarray(self.kernel.diagonal(Z))
+        if self.origin is not None:
+            squared = squared - 2 * self.origin(Z)[:, 0] + self.origin_squared_norm
+        found = squared - np.sum(B * B if self.signature is None else B * B * self.signature, axis=1)
+        return found if self.signature is not None else np.maximum(found, 0.0)
+
+    def target(self, Y: np.ndarray) -> Expansion:
+        """The vectors of feature space with the coordinates Y, as the page computes them."""
+        B = Y if self.features is None else Y @ self.features.T @ self.features
+        B = B if self.signature is None else B * self.signature
+        mean = 0.0 if self.origin is None else self.origin.coefficients
+        return Expansion(self.kernel, self.points, self.functions.coefficients @ B.T + mean)
+
+    def leading(self, count: int) -> PageModel:
+        """The model of the first components."""
+        cut = lambda array: None if array is None else array[:count]
+        return replace(
+            self,
+            functions=self.functions[:count],
+            offset=self.offset[:count],
+            signature=cut(self.signature),
+            features=None if self.features is None else self.features[:count, :count],
+            eigenvalues=cut(self.eigenvalues),
+            variances=cut(self.variances),
+            explained=cut(self.explained),
+        )
+
+    def on(self, functions: Expansion, intercept: np.ndarray) -> PageModel:
+        """The same model made of approximations: k functions and, where there is an origin, that of the origin.
+
+        Intercepts are what is added to their values. Those are nearer to the values of the original than norms of the
+        approximations are to its norms: ρ = k(z, z) − 2ψ(z) + ‖Ψ‖² is that of the original with the constants moved
+        from ψ to ‖Ψ‖².
+        """
+        k = len(self)
+        offset = -intercept[:k]
+        own = Expansion(self.kernel, functions.points, np.ascontiguousarray(functions.coefficients[:, :k]))
+        if self.origin is None:
+            return replace(self, functions=own, offset=offset)
+        origin = Expansion(self.kernel, functions.points, np.ascontiguousarray(functions.coefficients[:, k:]))
+        norm = self.origin_squared_norm - 2 * float(intercept[k])
+        return replace(self, functions=own, offset=offset, origin=origin, origin_squared_norm=norm)
+
+
+def fitted_kernel(estimator: Any) -> Kernel:
+    """The kernel of a fitted estimator of a class that pages know."""
+    if isinstance(estimator, type) or not isinstance(estimator, CLASSES):
+        raise TypeError(
+            f"explore shows fitted models of {SUPPORTED}, alone or as the last step of a Pipeline; got "
+            f"{_described(estimator)}."
+        )
+    check_is_fitted(estimator)
+    is_compressed = isinstance(estimator, CompressedTransformer)
+    return (estimator.expansion_.kernel if is_compressed else estimator.kernel_).unshifted()[0]
+
+
+def width_of(kernel: Kernel) -> float | None:
+    """γ of a resolved kernel or of the one that it changes; None where there is none."""
+    while not hasattr(kernel, "gamma") and isinstance(getattr(kernel, "kernel", None), Kernel):
+        kernel = kernel.kernel
+    gamma = getattr(kernel, "gamma", None)
+    return float(gamma) if isinstance(gamma, (int, float, np.number)) else None
+
+
+@singledispatch
+def page_model(estimator: Any) -> PageModel:
+    """A fitted estimator as a `PageModel`.
+
+    Raises
+    ------
+    TypeError
+        If pages do not know its class.
+    NotFittedError
+        If it has not been fitted.
+    UnsupportedKernelError
+        If its kernel has no gradient, or no inputs.
+    """
+    fitted_kernel(estimator)
+    raise NotImplementedError(f"There is no page for {_described(estimator)}.")
+
+
+@page_model.register(KernelPCA)
+@page_model.register(SemiSupervisedKernelPCA)
+def _(estimator: Any) -> PageModel:
+    check_is_fitted(estimator)
+    space = estimator.subspace_
+    return _checked_model(
+        estimator,
+        space,
+        space.frame,
+        space.offset,
+        None,
+        getattr(estimator, "eigenvalues_", estimator.explained_variance_),
+        estimator.explained_variance_,
+        estimator.explained_variance_ratio_,
+    )
+
+
+@page_model.register
+def _(estimator: OrientedKernelPCA) -> PageModel:
+    check_is_fitted(estimator)
+    # Coordinates β with βR = y, see `OrientedKernelPCA._in_frame`: F is the inverse of Rᵀ, lower triangular.
+    features = np.linalg.inv(_double(estimator.mixing_).T)
+    ratios = estimator.ratios_
+    return _checked_model(
+        estimator, estimator.subspace_, estimator.expansion_, estimator.offset_, features, ratios, ratios, None
+    )
+
+
+@page_model.register
+def _(estimator: CompressedTransformer) -> PageModel:
+    check_is_fitted(estimator)
+    machine = estimator.machine_
+    expansion, k = machine.expansion, machine.output.n_functions
+    if len(expansion) == k:
+        raise TypeError(
+            "explore needs the mean in feature space, which this CompressedTransformer does not have: only models "
+            "compressed from KernelPCA with a definite kernel have it. Pass the original; explore compresses it."
+        )
+    mean = expansion[k:]
+    # The constant of the function of the mean is moved to its norm, see `PageModel.on`.
+    norm = float(mean.squared_norms()[0]) - 2 * float(machine.intercept[k])
+    space = Subspace(expansion[:k], mean, offset=-machine.intercept[:k], origin_squared_norm=norm)
+    return _checked_model(estimator, space, space.frame, space.offset, None, None, None, None)
+
+
+def _checked_model(
+    estimator: Any,
+    space: Subspace,
+    functions: Expansion,
+    offset: Any,
+    features: np.ndarray | None,
+    eigenvalues: Any,
+    variances: Any,
+    explained: Any,
+) -> PageModel:
+    kernel = functions.kernel
+    if kernel.points_are_row_numbers:
+        raise UnsupportedKernelError(
+            f"explore goes back to inputs, which a precomputed kernel does not have. Fit {type(estimator).__name__} "
+            "with the kernel itself and the inputs."
+        )
+    optional = lambda array: None if array is None else _double(array)
+    given = estimator.preimage_ if hasattr(estimator, "preimage_") else as_preimage(estimator.preimage)
+    solver = page_solver(given, kernel.unshifted()[0])
+    functions, origin, shift = _on_plain_points(functions, space.origin)
+    k = len(functions)
+    model = PageModel(
+        functions,
+        np.zeros(k) if offset is None else _double(offset),
+        origin,
+        0.0 if space.origin_squared_norm is None else float(space.origin_squared_norm),
+        optional(space.signature),
+        features,
+        optional(eigenvalues),
+        optional(variances),
+        optional(explained),
+        solver,
+        shift,
+    )
+    return _without_zero_components(estimator, model)
+
+
+def _on_plain_points(
+    functions: Expansion, origin: Expansion | None
+) -> tuple[Expansion, Expansion | None, np.ndarray | None]:
+    """Functions and origin on one set of points of a kernel that does not shift its inputs, and its former shift.
+
+    Points without coefficients stay: tolerances of solvers are relative to the spread of all of them.
+    """
+    kernel, shift = functions.kernel.unshifted()
+    if origin is not None and origin.points is not functions.points:
+        both = Expansion.join([functions, origin])
+        functions, origin = both[: len(functions)], both[len(functions) :]
+    points = _double(functions.points)
+    if shift is not None:
+        shift = _double(shift)
+        points = points - shift
+    mean = None if origin is None else Expansion(kernel, points, _double(origin.coefficients))
+    return Expansion(kernel, points, _double(functions.coefficients)), mean, shift
+
+
+def _without_zero_components(estimator: Any, model: PageModel) -> PageModel:
+    """The model without the columns of zeros that ``remove_zero_eig=False`` keeps at its end."""
+    directed = int(np.sum(np.any(model.functions.coefficients != 0, axis=0)))
+    if directed == 0:
+        raise ValueError(f"explore needs at least one component; this {type(estimator).__name__} has none.")
+    return model if directed == len(model) else model.leading(directed)
+
+
+def _double(array: Any) -> np.ndarray:
+    with unwarned():
+        return np.ascontiguousarray(to_numpy(to_dense(array)), dtype=np.float64)
+
+
+def _described(estimator: Any) -> str:
+    return f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__

@@ -1,0 +1,69 @@
+"""One model of a page: what comes before its kernel, the model itself, and how both are made small."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import to_numpy
+from preimage._typing import Seed
+from preimage.explorer._compression import small_model
+from preimage.explorer._drawn import DrawnRows
+from preimage.explorer._fronts import Front, front_of, taken_apart
+from preimage.explorer._models import PageModel, page_model
+from preimage.explorer._records import model_record
+
+# Components of a page: each has a slider, a picture and an entry in two menus.
+MOST_COMPONENTS = 64
+# Largest difference of coordinates from those that `transform` gives, in standard deviations: five times what models in
+# single precision may lose. A class that computes something else differs by as much as coordinates vary.
+MOST_DISAGREEMENT = 0.05
+
+
+@dataclass(frozen=True)
+class Smaller:
+    """How models are made small enough for a page."""
+
+    n_components: int | None
+    n_points: int
+    random_state: Seed
+    verbose: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """A model, the map before it, and the drawn rows as imputers before it fill them."""
+
+    model: PageModel
+    front: Front
+    inputs: np.ndarray
+
+    def record(self, name: str, options: Smaller) -> dict[str, Any]:
+        """The entry of the model on a page."""
+        notes = []
+        count = min(len(self.model), MOST_COMPONENTS if options.n_components is None else options.n_components)
+        if count < len(self.model):
+            notes.append(f"The first {count} of {len(self.model)} components are shown.")
+        rows = self.front.shifted(self.model.shift)(self.inputs)
+        small, loss = small_model(
+            self.model.leading(count), options.n_points, rows, options.random_state, options.verbose
+        )
+        notes += [] if loss is None else [str(loss)]
+        return model_record(small, self.front, self.inputs, name, " ".join(notes))
+
+
+def read_part(estimator: Any, drawn: DrawnRows) -> Part:
+    """A fitted estimator for a page, checked with the rows that are drawn."""
+    steps, last = taken_apart(estimator)
+    model = page_model(last)
+    expected = to_numpy(estimator.transform(drawn.given))  # which says what is wrong with rows
+    front, inputs = front_of(steps, drawn.values)
+    Z = front.shifted(model.shift)(inputs)
+    found, expected = model.coordinates(Z), expected[:, : len(model)]
+    unit = np.maximum(np.std(expected, axis=0), np.max(np.abs(expected), axis=0) / 10)
+    if found.shape != expected.shape or np.any(np.abs(found - expected) > MOST_DISAGREEMENT * unit):
+        raise TypeError(
+            f"explore would show other coordinates than {type(estimator).__name__}.transform gives; a subclass with "
+            "another `transform` cannot be shown."
+        )
+    return Part(model, front, inputs)

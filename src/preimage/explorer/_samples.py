@@ -1,0 +1,75 @@
+"""The rows that a page draws: which ones, and their inputs in the units of their user."""
+
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import is_chunked, is_sparse, known_rows, take_rows, to_dense, to_numpy, without_frame
+from preimage._typing import Rows
+from preimage._validation import count_rows, is_stream
+from preimage.explorer._labels import Groups
+from preimage.widths._class_gram import stratified_rows
+
+# Numbers of all inputs of a page: 32 MB in single precision. Browsers hold ten times more, but people do not wait for
+# it. Of images of 40,000 voxels 200 rows are drawn.
+MOST_NUMBERS = 8_000_000
+
+
+def number_of_rows(X: Rows) -> int:
+    """How many rows X has, wherever they are."""
+    if is_stream(X):
+        raise TypeError("explore was given an iterator of blocks, which can be read once only. Pass some of the rows.")
+    n = int(known_rows(without_frame(X)).shape[0] if is_chunked(X) else count_rows(X))
+    if n == 0:
+        raise ValueError("explore needs rows to draw; X has none.")
+    return n
+
+
+def chosen_rows(n: int, most: int, groups: Groups | None, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of at most `most` rows, ascending; groups in proportion, and two rows at least of rare ones."""
+    if n <= most:
+        return np.arange(n)
+    some = stratified_rows(np.zeros(n, int) if groups is None else groups.codes, most, rng)
+    # Proportions are rounded down, and two rows of every group may be too many.
+    if some.size > most:
+        return np.sort(rng.choice(some, most, replace=False))
+    others = np.setdiff1d(np.arange(n), some, assume_unique=True)
+    return np.sort(np.concatenate([some, rng.choice(others, most - some.size, replace=False)]))
+
+
+def rows_of(X: Rows, rows: np.ndarray) -> Rows:
+    """Some rows of X in memory; those of a data frame as one, so that models see the names of its columns."""
+    if is_chunked(X):
+        return take_rows(known_rows(without_frame(X)), rows)
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if isinstance(X, (list, tuple)):
+        return np.asarray(X)[rows]
+    if hasattr(X, "get_column"):  # Polars
+        return X[rows.tolist()]
+    return take_rows(X.tocsr() if is_sparse(X) else X, rows)
+
+
+def as_numbers(rows: Rows) -> np.ndarray:
+    """Rows in memory as a new NumPy array of double precision, with NaN where entries are missing."""
+    if isinstance(rows, np.ma.MaskedArray):
+        rows = np.ma.filled(rows.astype(np.float64), np.nan)
+    rows = rows.to_numpy() if hasattr(rows, "to_numpy") else to_numpy(to_dense(rows))
+    try:
+        numbers = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"explore needs rows of numbers in X: {error}.") from error
+    if numbers.ndim != 2:
+        raise ValueError(f"explore needs X of two dimensions, (rows, columns); got an array of shape {numbers.shape}.")
+    return numbers
+
+
+def input_record(X: np.ndarray, in_bytes: bool) -> dict[str, Any]:
+    """Inputs of the drawn rows: in single precision, or as bytes with `low` and `step` (of pictures)."""
+    low, high = float(np.min(X)), float(np.max(X))
+    step = (high - low) / 255
+    if in_bytes and np.isfinite(step) and step > 0:
+        return {"inputs": np.rint((X - low) / step).astype(np.uint8), "low": low, "step": step}
+    with np.errstate(over="ignore"):
+        single = X.astype(np.float32)
+    return {"inputs": single if np.all(np.isfinite(single)) else X}
