@@ -9,8 +9,8 @@ export const Reason = Object.freeze({
   RESTRICTED: "the objective has no minimum; this is the best point within the range of the data",
 });
 
-// Sums of kernel values at or below this have no correct digits left: the smallest normal number is 1e-308, and gradients
-// multiply the sums by coefficients and differences of inputs.
+// Sums of kernel values at or below this have no correct digits left: the smallest normal number is 1e-308, and
+// gradients multiply the sums by coefficients and differences of inputs.
 const VANISHING = 1e-280;
 
 /** Whether kernel values are too small to have correct digits, so that the gradient has no direction. */

@@ -82,17 +82,15 @@ function dotProductDistance(kernel, weights, z) {
 
 /** Any kernel with a gradient; no fixed point. */
 function generalDistance(kernel, weights, z) {
-  const values = kernel.values(z);
+  const { values, diagonal } = kernel.evaluate(z), doubled = new Float64Array(weights.length);
   let psi = 0, size = 0;
   for (let i = 0; i < weights.length; i += 1) {
     const term = weights[i] * values[i];
     psi += term;
     size += Math.abs(term);
+    doubled[i] = -2 * weights[i];
   }
-  const diagonal = kernel.diagonal(z);
-  const gradient = Float64Array.from(kernel.diagonalGradient(z));
-  const ofPsi = kernel.gradient(weights, z);
-  for (let j = 0; j < z.length; j += 1) gradient[j] -= 2 * ofPsi[j];
+  const gradient = Float64Array.from(kernel.pullBack(doubled, 1)); // memory that the next call writes to
   const noise = rounding(diagonal, size);
   return { value: diagonal - 2 * psi, gradient, noise, curvature: null, safeCurvature: null };
 }

@@ -72,10 +72,10 @@ function fullStep({ gradient, curvature, safeCurvature }) {
  * @returns {{z: Float64Array, iterations: number, first: number}} `first` is the objective at the start; z is the start
  *   itself where the steps lead to no number
  */
-export function roughSteps(objective, start, size, tol) {
+export function roughSteps(objective, start, size, tol, maxIter) {
   const shortest = (Math.max(tol, SHORTEST_ROUGH_STEP) * size) ** 2;
   let z = start, first = null, iterations = 0;
-  for (let moving = true; moving && iterations < MOST_ROUGH_STEPS; iterations += 1) {
+  for (let moving = true; moving && iterations < Math.min(MOST_ROUGH_STEPS, maxIter); iterations += 1) {
     const here = objective(z);
     first ??= here.value;
     const move = Float64Array.from(here.gradient, (value) => -value / here.curvature);

@@ -43,17 +43,19 @@ export class NearestImage {
    *
    * @param start where to begin, and the point to which the penalty measures distances; null is the point of the model
    *   with the nearest image
+   * @param maxIter largest number of steps; that of the model's solver by default
    * @returns {{z: Float64Array, objective: number, iterations: number, converged: boolean, reason: string}}
    */
-  solve(beta, q, start = null) {
-    const nearest = () => this.#point(this.subspace.nearestPoint(beta, q));
+  solve(beta, q, start = null, maxIter = this.maxIter) {
+    const nearest = () => this.subspace.point(this.subspace.nearestPoint(beta, q));
     const weights = this.subspace.coefficients(beta, q), from = start ?? nearest();
     const objective = penalized(this.distance, weights, from, this.penalty);
-    const restarted = (result, again) => (result.reason === Reason.VANISHING ? better(again(nearest()), result) : result);
-    const search = (z) => minimize(objective, z, this.box, this.rule, this.maxIter);
-    let result = restarted(this.isRough ? this.#roughly(objective, weights, from) : search(from), search);
+    const restarted = (found, again) => (found.reason === Reason.VANISHING ? better(again(nearest()), found) : found);
+    const search = (z) => minimize(objective, z, this.box, this.rule, maxIter);
+    const first = this.isRough ? this.#roughly(objective, weights, from, maxIter) : search(from);
+    let result = restarted(first, search);
     if (this.mayRunAway && this.#isLost(result.z, from)) {
-      const box = this.#range(), within = (z) => minimize(objective, z, box, this.descent, this.maxIter);
+      const box = this.#range(), within = (z) => minimize(objective, z, box, this.descent, maxIter);
       result = { ...restarted(within(from), within), reason: Reason.RESTRICTED };
     }
     const value = result.objective + this.subspace.squaredNorm(beta, q);
@@ -62,13 +64,13 @@ export class NearestImage {
   }
 
   /** A search that begins with rough steps, and begins again where it may end no lower than its start. */
-  #roughly(objective, weights, start) {
-    const rough = roughSteps(objective, start, this.size, this.tol);
-    const found = minimize(objective, rough.z, this.box, this.rule, this.maxIter - rough.iterations, 1);
+  #roughly(objective, weights, start, maxIter) {
+    const rough = roughSteps(objective, start, this.size, this.tol, maxIter);
+    const found = minimize(objective, rough.z, this.box, this.rule, maxIter - rough.iterations, 1);
     const moduli = weights.reduce((sum, weight) => sum + Math.abs(weight), 0);
     const safe = rough.first - ROUGH_ROUNDING * (1 + 2 * moduli);
     if (found.objective < safe) return { ...found, iterations: found.iterations + rough.iterations };
-    return minimize(objective, start, this.box, this.rule, this.maxIter);
+    return minimize(objective, start, this.box, this.rule, maxIter);
   }
 
   /**
@@ -76,11 +78,12 @@ export class NearestImage {
    * without bound towards infinity, where inputs have nothing to do with the target.
    */
   #range() {
-    const { points, d } = this.subspace.kernel;
-    const lower = Float64Array.from(points.subarray(0, d)), upper = Float64Array.from(lower);
-    for (let i = 0; i < points.length; i += 1) {
-      lower[i % d] = Math.min(lower[i % d], points[i]);
-      upper[i % d] = Math.max(upper[i % d], points[i]);
+    const lower = this.subspace.point(0), upper = this.subspace.point(0);
+    for (let i = 1; i < this.subspace.kernel.n; i += 1) {
+      this.subspace.point(i).forEach((value, j) => {
+        lower[j] = Math.min(lower[j], value);
+        upper[j] = Math.max(upper[j], value);
+      });
     }
     return this.box.within(lower, upper);
   }
@@ -88,11 +91,6 @@ export class NearestImage {
   #isLost(z, start) {
     const away = Math.sqrt(squaredDistance(z, this.middle));
     return !(away <= REACH * Math.max(this.radius, Math.sqrt(squaredDistance(start, this.middle))));
-  }
-
-  #point(number) {
-    const { points, d } = this.subspace.kernel;
-    return Float64Array.from(points.subarray(number * d, (number + 1) * d));
   }
 }
 

@@ -18,9 +18,9 @@ export class Subspace {
     this.kernel = kernel;
     this.k = record.frame.shape[1];
     const frame = record.frame.values, offset = valuesOf(record.offset) ?? new Float64Array(this.k);
-    const orthonormal = record.features ? (rows) => timesTransposed(rows, record.features.values, this.k) : (rows) => rows;
-    this.frame = orthonormal(frame);
-    this.offset = orthonormal(offset);
+    const matrix = valuesOf(record.features);
+    this.frame = matrix === null ? frame : timesTransposed(frame, matrix, this.k);
+    this.offset = matrix === null ? offset : timesTransposed(offset, matrix, this.k);
     this.origin = valuesOf(record.origin);
     this.originSquaredNorm = record.origin_squared_norm ?? 0;
     this.signature = valuesOf(record.signature) ?? new Float64Array(this.k).fill(1);
@@ -61,6 +61,12 @@ export class Subspace {
     let sum = this.originSquaredNorm;
     for (let j = 0; j < q; j += 1) sum += signed[j] * (2 * this.offset[j] + beta[j]);
     return sum;
+  }
+
+  /** The inputs of the point with this number: a point may have parameters of its own behind them. */
+  point(number) {
+    const { points, n, d } = this.kernel, first = (number * points.length) / n;
+    return points.slice(first, first + d);
   }
 
   /** The number of the point with the image nearest to Ψ. */
@@ -107,10 +113,10 @@ export class Subspace {
   }
 
   #ofAllPoints() {
-    const { n, d, points } = this.kernel;
+    const { n } = this.kernel;
     const squared = new Float64Array(n), coordinates = new Float64Array(n * this.k);
     for (let i = 0; i < n; i += 1) {
-      const found = this.#fromOriginAndCoordinates(Float64Array.from(points.subarray(i * d, (i + 1) * d)));
+      const found = this.#fromOriginAndCoordinates(this.point(i));
       squared[i] = found.squared;
       coordinates.set(found.coordinates, i * this.k);
     }
