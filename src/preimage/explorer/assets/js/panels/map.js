@@ -1,6 +1,106 @@
-import { panel } from "../dom.js";
+// The map: samples on the plane of two components, where the pointer asks for pre-images.
 
-/** Map. */
+import { menu } from "../controls.js";
+import { element, panel } from "../dom.js";
+import { colourings } from "./map_colouring.js";
+import { HAZES } from "./map_haze.js";
+import { createLegend } from "./map_legend.js";
+import { Stage } from "./map_stage.js";
+import { mapSamples } from "./shown_samples.js";
+
+const OTHERS = [
+  { value: "average", text: "average of samples nearby" },
+  { value: "nearest", text: "as the nearest sample" },
+  { value: "zero", text: "zero (the mean)" },
+];
+
+/** The map with its menus and its legend. */
 export function createMap(app) {
-  return panel("Map", "", [], { class: "map" });
+  app.store.set({ haze: app.store.get("haze") ?? "far" });
+  const stage = new Stage(app);
+  const note = element("p", { class: "hint map-note", role: "status" });
+  const showNote = () => { note.textContent = beyondUse(app); };
+  app.store.on(["q", "across", "up", "model"], showNote);
+  showNote();
+  keepPlace(app);
+  return panel("Map", "Move over the map to see what lies there. Click a sample to look at it. Drag moves, the wheel zooms.", [
+    element("div", { class: "controls" }, [...axisMenus(app), colourMenu(app)]),
+    stage.element,
+    element("div", { class: "map-foot" }, [createFilter(app, stage), createChoices(app)]),
+    note,
+  ], { class: "map", "data-panel": "map" });
+}
+
+/** The components that a menu offers, with what they explain. */
+function componentOptions(app) {
+  const { component_names: names, explained } = app.data.models[app.store.get("model")];
+  const percent = (number) => (explained ? ` (${(100 * explained.values[number]).toFixed(1)} %)` : "");
+  return names.map((name, number) => ({ value: String(number), text: name + percent(number) }));
+}
+
+function axisMenus(app) {
+  const { store } = app;
+  return [["across", "Across"], ["up", "Up"]].map(([key, label]) => {
+    const control = menu({
+      label, options: componentOptions(app), value: store.get(key),
+      onchange: (value) => store.set({ [key]: Number(value) }),
+    });
+    store.on("model", () => control.setOptions(componentOptions(app)));
+    store.on(["model", key], () => control.set(store.get(key)));
+    return control.element;
+  });
+}
+
+function colourMenu(app) {
+  const { store } = app;
+  const control = menu({
+    label: "Colour by", options: colourings(app), value: store.get("colour"),
+    onchange: (colour) => store.set({ colour, hiddenInColumn: new Set() }),
+  });
+  store.on("model", () => control.setOptions(colourings(app)));
+  store.on(["model", "colour"], () => control.set(store.get("colour")));
+  return control.element;
+}
+
+/** The legend; it filters labels everywhere, and names of a column while the map is coloured by it. */
+function createFilter(app, stage) {
+  const { store } = app;
+  const key = () => (store.get("colour").startsWith("column:") ? "hiddenInColumn" : "hidden");
+  const legend = createLegend({ onfilter: (hidden) => store.set({ [key()]: hidden }) });
+  const show = () => legend.show(stage.colouring, store.get(key()) ?? new Set());
+  store.on(["colour", "hidden", "hiddenInColumn", "model", "q", "theme"], show);
+  show();
+  return legend.element;
+}
+
+function createChoices(app) {
+  const { store } = app;
+  const choices = [["others", "Other components", OTHERS], ["haze", "Shade", HAZES]].map(([key, label, options]) => {
+    const control = menu({ label, options, value: store.get(key), onchange: (value) => store.set({ [key]: value }) });
+    store.on(key, () => control.set(store.get(key)));
+    return control.element;
+  });
+  return element("div", { class: "map-choices" }, choices);
+}
+
+/** What to say when an axis of the map is not among the components in use. */
+function beyondUse(app) {
+  const { store } = app;
+  const names = app.data.models[store.get("model")].component_names;
+  const q = store.get("q");
+  const beyond = [...new Set([store.get("across"), store.get("up")])].filter((number) => number >= q);
+  if (!beyond.length) return "";
+  return `${beyond.map((number) => names[number]).join(" and ")}: beyond the ${q} in use, so pre-images do not change along it.`;
+}
+
+/** When the plane changes, the pointer stays with the sample that was nearest to it. */
+function keepPlace(app) {
+  const { store } = app;
+  let nearest = null;
+  store.on("pointer", () => { nearest = store.get("pointer") ? mapSamples(app).nearest(store.get("pointer")) : null; });
+  store.on(["model", "across", "up"], () => {
+    if (nearest === null) return;
+    const samples = mapSamples(app);
+    store.set({ pointer: { across: samples.across[nearest], up: samples.up[nearest] } });
+  });
 }

@@ -1,0 +1,162 @@
+// The stage of the map: three canvases on each other, what is drawn on them when, and what gestures do.
+
+import { button } from "../controls.js";
+import { element, isVisible, oncePerFrame } from "../dom.js";
+import { Background } from "./map_background.js";
+import { createColouring } from "./map_colouring.js";
+import { listenToGestures, listenToKeys } from "./map_gestures.js";
+import { Layer, drawMarks, drawOverlay, placeViewport } from "./map_layers.js";
+import { Viewport } from "./map_viewport.js";
+import { mapSamples } from "./shown_samples.js";
+
+// A click this many pixels from a sample or nearer selects it; a fingertip covers about as much.
+const REACH = 22;
+// Arrow keys move the place that is explored by this fraction of the map.
+const KEY_STEP = 1 / 50;
+const LAYERS = ["haze", "marks", "overlay"];
+const KEYS = "Arrow keys explore, Shift and arrows move the map, plus and minus zoom, 0 shows all, Enter selects the "
+  + "nearest sample, Escape ends the selection.";
+
+/** The canvases of the map, with the buttons that zoom. */
+export class Stage {
+  constructor(app) {
+    this.app = app;
+    this.viewport = new Viewport();
+    this.colouring = createColouring(app, app.store.get("colour"));
+    const canvases = [
+      ...LAYERS.slice(0, 2).map((name) => element("canvas", { class: `map-${name}`, "aria-hidden": "true" })),
+      element("canvas", { class: "map-overlay", tabindex: 0, role: "application", "aria-label": `Map of the samples. ${KEYS}` }),
+    ];
+    this.surface = canvases[2];
+    this.layers = canvases.map((canvas) => new Layer(canvas));
+    this.element = element("div", { class: "map-stage" }, [...canvases, this.#zoomButtons()]);
+    this.draw = oncePerFrame(() => this.#draw(LAYERS));
+    this.drawOverlay = oncePerFrame(() => this.#draw(["overlay"]));
+    this.background = new Background(app, oncePerFrame(() => this.#draw(["haze"])));
+    this.viewport.fit(...mapSamples(app).ranges);
+    this.#followStore();
+    this.#followUser();
+  }
+
+  #zoomButtons() {
+    const middle = () => [this.viewport.frame.x + this.viewport.frame.width / 2, this.viewport.frame.y + this.viewport.frame.height / 2];
+    return element("div", { class: "map-zoom" }, [
+      button({ text: "+", label: "Zoom in", title: "Zoom in", onclick: () => this.#zoom(1.5, ...middle()) }),
+      button({ text: "−", label: "Zoom out", title: "Zoom out", onclick: () => this.#zoom(1 / 1.5, ...middle()) }),
+      button({ text: "All", label: "Show the whole map", title: "Show the whole map", onclick: () => this.#reset() }),
+    ]);
+  }
+
+  #followStore() {
+    const { store } = this.app;
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", this.draw);
+    store.on(["colour", "model", "q"], () => { this.colouring = createColouring(this.app, store.get("colour")); });
+    store.on(["model", "across", "up"], () => { this.viewport.fit(...mapSamples(this.app).ranges); this.#moved(); });
+    store.on(["theme", "colour", "q", "hidden", "hiddenInColumn", "haze"], this.draw);
+    store.on(["pointer", "selected", "trail"], this.drawOverlay);
+    store.on(["q", "others", "hidden", "hiddenInColumn", "haze"], () => this.background.restart(this.viewport.shown));
+  }
+
+  #followUser() {
+    new ResizeObserver(() => this.#resize()).observe(this.element);
+    const drag = (dx, dy) => { this.viewport.pan(dx, dy); this.#moved(); };
+    const zoom = (factor, x, y) => this.#zoom(factor, x, y);
+    listenToGestures(this.surface, {
+      drag, zoom, explore: (x, y) => this.#explore(x, y), choose: (x, y) => this.#choose(x, y),
+    });
+    listenToKeys(this.surface, {
+      step: (dx, dy) => this.#step(dx, dy),
+      drag: (dx, dy) => drag(-40 * dx, -40 * dy),
+      choose: () => this.#chooseByKey(),
+      zoom: (factor) => zoom(factor, ...this.#explored()),
+      reset: () => this.#reset(),
+      clear: () => this.app.store.set({ selected: null }),
+    });
+  }
+
+  #resize() {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    if (!width || !height) return;
+    const isFirst = this.layers[0].width === undefined;
+    for (const layer of this.layers) layer.resize(width, height, Math.max(1, window.devicePixelRatio || 1));
+    placeViewport(this.viewport, width, height);
+    this.#draw(LAYERS);
+    if (isFirst) this.background.restart(this.viewport.shown);
+  }
+
+  #moved() {
+    this.draw();
+    this.background.restart(this.viewport.shown);
+  }
+
+  #reset() {
+    this.viewport.reset();
+    this.#moved();
+  }
+
+  #zoom(factor, x, y) {
+    const hasChanged = this.viewport.zoom(factor, x, y);
+    if (hasChanged) this.#moved();
+    return hasChanged;
+  }
+
+  #explore(x, y) {
+    if (!this.viewport.contains(x, y)) return;
+    this.background.touch();
+    this.app.store.set({ pointer: this.viewport.at(x, y) });
+  }
+
+  /** Select the sample at a place; without one there the place is explored and nothing is selected. */
+  #choose(x, y) {
+    this.#explore(x, y);
+    const samples = mapSamples(this.app);
+    const nearest = samples.nearest(this.viewport.at(x, y));
+    if (nearest === null) return;
+    const distance = Math.hypot(this.viewport.x(samples.across[nearest]) - x, this.viewport.y(samples.up[nearest]) - y);
+    if (distance <= REACH) this.app.store.set({ selected: nearest });
+  }
+
+  /** The pixel of the place that is explored; the middle of the map before there is one. */
+  #explored() {
+    const { frame } = this.viewport;
+    const pointer = this.app.store.get("pointer");
+    return pointer ? [this.viewport.x(pointer.across), this.viewport.y(pointer.up)] : [frame.x + frame.width / 2, frame.y + frame.height / 2];
+  }
+
+  #step(dx, dy) {
+    const { frame } = this.viewport;
+    const [x, y] = this.#explored();
+    const inside = (value, low, size) => Math.min(low + size, Math.max(low, value));
+    this.#explore(inside(x + dx * frame.width * KEY_STEP, frame.x, frame.width), inside(y + dy * frame.width * KEY_STEP, frame.y, frame.height));
+  }
+
+  #chooseByKey() {
+    const nearest = mapSamples(this.app).nearest(this.viewport.at(...this.#explored()));
+    if (nearest !== null) this.app.store.set({ selected: nearest });
+  }
+
+  #theme() {
+    const style = getComputedStyle(this.element);
+    return Object.fromEntries(["ink", "soft", "line", "panel", "accent"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  }
+
+  #draw(names) {
+    if (this.layers[0].width === undefined || !isVisible(this.element)) return;
+    const { store, data } = this.app;
+    const theme = this.#theme();
+    const samples = mapSamples(this.app);
+    const [haze, marks, overlay] = this.layers;
+    if (names.includes("haze")) this.background.draw(haze, this.viewport, theme);
+    if (names.includes("marks")) {
+      const { component_names: components } = data.models[store.get("model")];
+      const axes = samples.axes.map((number) => components[number]);
+      drawMarks(marks, this.viewport, { samples, colouring: this.colouring, theme, names: axes });
+    }
+    if (names.includes("overlay")) {
+      const [pointer, selected] = [store.get("pointer"), store.get("selected")];
+      drawOverlay(overlay, this.viewport, {
+        samples, theme, pointer, selected, trail: store.get("trail"), nearest: pointer ? samples.nearest(pointer) : null,
+      });
+    }
+  }
+}
