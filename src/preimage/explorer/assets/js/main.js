@@ -18,9 +18,10 @@ import { createView } from "./views/view.js";
 /** What all parts of the page work with. */
 function createApp(data) {
   const models = data.models.map((record) => new Model(record));
-  const k = models[0].k;
+  const model = data.initial ?? 0;
+  const k = models[model].k;
   const store = createStore({
-    model: 0, q: k, across: 0, up: Math.min(1, k - 1), colour: data.samples.labels ? "labels" : "novelty", hidden: new Set(),
+    model, q: k, across: 0, up: Math.min(1, k - 1), colour: data.samples.labels ? "labels" : "novelty", hidden: new Set(),
     selected: null, pointer: null, others: "average", theme: null,
   });
   const status = element("p", { class: "status", role: "status" });
@@ -66,6 +67,13 @@ function createBody(app) {
   ]);
 }
 
+/** Compute ahead what the first answer of a model would wait for, when there is nothing else to do. */
+function prepareModels(app) {
+  const prepare = () => setTimeout(() => app.model().prepare());
+  app.store.on("model", prepare);
+  prepare();
+}
+
 async function start() {
   const page = document.getElementById("page");
   try {
@@ -73,6 +81,7 @@ async function start() {
     window.preimage = app;
     page.replaceChildren(createHeader(app), createBody(app));
     document.documentElement.dataset.ready = "true";
+    prepareModels(app);
   } catch (error) {
     page.replaceChildren(element("p", { class: "waiting", role: "alert", text: `This page could not be opened: ${error.message}` }));
     throw error;
