@@ -1,0 +1,51 @@
+// Names, units, ranges and numbers of the columns of a table.
+
+import { tickFormat } from "./ticks.js";
+
+// Numbers are written to this fraction of the standard deviation of their column.
+const READING = 0.1;
+// How far a bar may reach beyond the range of the data before it is cut.
+const OUTSIDE = 0.02;
+
+/**
+ * The columns of a view, by number.
+ * - `name(i)`, `described(i)` (with unit and range), `text(i, value, what)`
+ * - `part(i, value, what)`, where a value lies in its range from 0 to 1, and `middle(i, what)`, where its mean does;
+ *   for differences the middle is zero, and the ends are half the range away
+ * - `standardized(i, value, what)`: in standard deviations from the mean, or of a difference
+ */
+export function tableColumns(record) {
+  const [low, high, mean, deviation] = ["low", "high", "mean", "deviation"].map((name) => record[name].values);
+  const formats = Array.from(low, (_, column) => numberFormat(low[column], high[column], deviation[column]));
+  const width = (column) => high[column] - low[column];
+  const limited = (part) => (part < -OUTSIDE ? -OUTSIDE : part > 1 + OUTSIDE ? 1 + OUTSIDE : part);
+  const part = (column, value, what) => {
+    if (!(width(column) > 0)) return limited(0.5 + Math.sign(what === "difference" ? value : value - low[column]) / 2);
+    return limited(what === "difference" ? 0.5 + value / width(column) : (value - low[column]) / width(column));
+  };
+  const withUnit = (column, text) => (record.units[column] ? `${text} ${record.units[column]}` : text);
+  const text = (column, value, what) => {
+    if (Number.isNaN(value)) return "–";
+    const number = formats[column](value);
+    return withUnit(column, what === "difference" && /[1-9]/.test(number) && value > 0 ? `+${number}` : number);
+  };
+  return {
+    length: low.length,
+    name: (column) => record.names[column],
+    unit: (column) => record.units[column],
+    mean,
+    part,
+    text,
+    number: (column, value) => formats[column](value),
+    middle: (column, what) => (what === "difference" ? 0.5 : part(column, mean[column], what)),
+    standardized: (column, value, what) => (deviation[column] > 0 ? (value - (what === "difference" ? 0 : mean[column])) / deviation[column] : 0),
+    described: (column) => `${record.names[column]}: ${formats[column](low[column])} to ${withUnit(column, formats[column](high[column]))}, mean ${formats[column](mean[column])}`,
+  };
+}
+
+/** Numbers to a tenth of their spread; whole numbers where all values of a column are far apart. */
+function numberFormat(low, high, deviation) {
+  const largest = Math.max(Math.abs(low), Math.abs(high));
+  const spread = deviation > 0 ? deviation : largest || 1;
+  return tickFormat(10 ** Math.floor(Math.log10(READING * spread) + 1e-9), largest || 1);
+}

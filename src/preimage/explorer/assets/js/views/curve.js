@@ -1,0 +1,61 @@
+// Rows as curves: spectra, time series, profiles.
+
+import { svg } from "../dom.js";
+import { createCurveEditor } from "./curve_editor.js";
+import { curveFrame } from "./curve_frame.js";
+import { linePath, nearestColumn } from "./curve_path.js";
+import { tickFormat } from "./ticks.js";
+
+// Values are read to this fraction of their range.
+const READING = 1e-3;
+
+/** The view of curves; see `createView`. */
+export function createCurveView(record) {
+  return {
+    kind: "curve",
+    picture: ({ size = "medium", what = "value" } = {}) => createPicture(record, size, what),
+    editor: (row, onChange) => createCurveEditor(record, row, onChange),
+    scale: () => null,
+  };
+}
+
+function createPicture(record, size, what) {
+  const frame = curveFrame(record, size, what);
+  frame.element.setAttribute("aria-label", `${what === "difference" ? "Difference: c" : "C"}urve of ${record.axis.values.length} values over ${record.axis_label}`);
+  const line = svg("path", { class: what === "difference" ? "line difference" : "line" });
+  frame.layer.append(line);
+  let shown = null;
+  const show = (row) => {
+    shown = row;
+    line.setAttribute("d", row === null ? "" : linePath(row, frame.scales, frame.box));
+    reading?.update();
+  };
+  const reading = size === "small" ? null : createReading(record, frame, () => shown);
+  return { element: frame.element, show };
+}
+
+/** A dot on the curve under the pointer, with its numbers in the corner. */
+function createReading(record, { element: drawing, box, scales, layer, range }, row) {
+  const dot = svg("circle", { class: "reading", r: 3, visibility: "hidden" });
+  const text = svg("text", { class: "tick", x: box.right, y: 11, "text-anchor": "end" });
+  layer.append(dot);
+  drawing.append(text);
+  const axis = record.axis.values;
+  const format = tickFormat(READING * (range[1] - range[0]), Math.max(...range.map(Math.abs)));
+  let column = null;
+  const update = () => {
+    const value = column === null || row() === null ? NaN : row()[column];
+    dot.setAttribute("visibility", Number.isNaN(value) ? "hidden" : "visible");
+    text.textContent = Number.isNaN(value) ? "" : `${Number(axis[column].toPrecision(6))}: ${format(value)}`;
+    if (Number.isNaN(value)) return;
+    dot.setAttribute("cx", scales.x(column));
+    dot.setAttribute("cy", scales.y(value));
+  };
+  drawing.addEventListener("pointermove", (event) => {
+    const bounds = drawing.getBoundingClientRect();
+    column = nearestColumn(axis, scales, ((event.clientX - bounds.left) / bounds.width) * drawing.viewBox.baseVal.width);
+    update();
+  });
+  drawing.addEventListener("pointerleave", () => { column = null; update(); });
+  return { update };
+}

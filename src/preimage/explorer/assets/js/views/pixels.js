@@ -1,0 +1,85 @@
+// Colours of pixels, and canvases that hold them.
+
+import { diverging, grey, sequential } from "../colours.js";
+import { element, formatted } from "../dom.js";
+
+const LEVELS = 256;
+// Gaps are a checkerboard in two blues, which no grey or coloured value looks like.
+const GAPS = [[92, 122, 160], [122, 150, 186]];
+
+/** Colours of a scale as 32 bits, in the order of bytes in which a canvas keeps them. */
+function packed(colours) {
+  const bytes = new Uint8ClampedArray(4 * colours.length);
+  colours.forEach((colour, number) => bytes.set([...colour, 255], 4 * number));
+  return new Uint32Array(bytes.buffer);
+}
+
+const scaleOf = (colour, from, to) => packed(Array.from({ length: LEVELS }, (_, level) => colour(from + ((to - from) * level) / (LEVELS - 1))));
+
+const GAP_COLOURS = packed(GAPS);
+
+/**
+ * What numbers look like: `{low, high, colours}`; a difference has the opposite ends, half the range of values away.
+ * @param {[number, number]} range
+ * @param {"value"|"difference"} what
+ * @param {"grey"|"sequential"} values  the scale of values
+ */
+export function levels([low, high], what, values) {
+  const half = (high - low) / 2;
+  if (what === "difference") return { low: -half, high: half, colours: scaleOf(diverging, -1, 1) };
+  return { low, high, colours: scaleOf(values === "grey" ? grey : sequential, 0, 1) };
+}
+
+/** The number of the colour of a value; values outside the scale have the colours of its ends. */
+export function levelOf({ low, high }, value) {
+  const level = Math.round(((value - low) / (high - low)) * (LEVELS - 1));
+  return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : level;
+}
+
+/** The colour of a value as 32 bits; gaps depend on where they are. */
+export function colourOf(scale, value, across, down) {
+  return Number.isNaN(value) ? GAP_COLOURS[(across + down) % 2] : scale.colours[levelOf(scale, value)];
+}
+
+/** Red, green and blue levels as 32 bits. */
+export function packedColour(red, green, blue) {
+  PACKING.bytes[0] = red;
+  PACKING.bytes[1] = green;
+  PACKING.bytes[2] = blue;
+  return PACKING.whole[0];
+}
+
+const PACKING = { bytes: new Uint8ClampedArray([0, 0, 0, 255]) };
+PACKING.whole = new Uint32Array(PACKING.bytes.buffer);
+
+/** A canvas of so many pixels: `{canvas, pixels, draw(), clear()}`; `pixels` are 32 bits each, row by row. */
+export function pixelCanvas(width, height, options) {
+  const canvas = element("canvas", { width, height, ...options });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(width, height);
+  const draw = () => context.putImageData(image, 0, 0);
+  const clear = () => context.clearRect(0, 0, width, height);
+  return { canvas, pixels: new Uint32Array(image.data.buffer), draw, clear };
+}
+
+/** Where the pointer is on a canvas, [across, down] in pixels, also for canvases that are drawn larger or smaller. */
+export function placeOn(canvas, event) {
+  const box = canvas.getBoundingClientRect();
+  return [((event.clientX - box.left) / box.width) * canvas.width, ((event.clientY - box.top) / box.height) * canvas.height];
+}
+
+/** The pixel under the pointer, [across, down]; the nearest one where the pointer is outside. */
+export function pixelAt(canvas, event) {
+  const [across, down] = placeOn(canvas, event);
+  const limited = (place, count) => Math.min(Math.max(Math.floor(place), 0), count - 1);
+  return [limited(across, canvas.width), limited(down, canvas.height)];
+}
+
+/** A bar of the colours of a scale with the numbers of its ends. */
+export function colourBar(scale, label) {
+  const bar = pixelCanvas(LEVELS, 1, { class: "colour-bar", "aria-hidden": "true" });
+  bar.pixels.set(scale.colours);
+  bar.draw();
+  const end = (value) => element("span", { text: formatted(value) });
+  return element("div", { class: "colour-scale", title: label }, [end(scale.low), bar.canvas, end(scale.high)]);
+}

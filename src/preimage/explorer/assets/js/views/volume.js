@@ -1,0 +1,113 @@
+// Rows as volumes: three cuts through the voxels of a mask that meet at one place.
+
+import { element, formatted, svg } from "../dom.js";
+import { colourBar, colourOf, levels, pixelAt, pixelCanvas } from "./pixels.js";
+import { createMask } from "./mask.js";
+
+const AXES = ["x", "y", "z"];
+const KEYS = "A click or the arrows move the place where the cuts meet.";
+// A grey that is nearly transparent, on light and on dark pages.
+const SHADOW = 0x30808080;
+const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+/** The view of volumes; see `createView`. All pictures are cut at the same place. */
+export function createVolumeView(record) {
+  const mask = createMask(record);
+  const place = createPlace(mask.middle());
+  const scales = { value: levels(record.range, "value", "sequential"), difference: levels(record.range, "difference") };
+  return {
+    kind: "volume",
+    picture: ({ size = "medium", what = "value" } = {}) => createPicture(mask, place, scales[what], size, what),
+    editor: () => null,
+    scale: ({ what = "value" } = {}) => colourBar(scales[what], `${what} of a voxel`),
+  };
+}
+
+/** Where the cuts meet, for all pictures; they are held weakly, so that those that nobody shows any more can go. */
+function createPlace(start) {
+  const at = [...start];
+  const drawings = new WeakMap();
+  let pictures = [];
+  const add = (picture, draw) => {
+    drawings.set(picture, draw);
+    pictures = [...pictures.filter((other) => other.deref()), new WeakRef(picture)];
+  };
+  const move = (changes) => {
+    for (const [axis, value] of changes) at[axis] = value;
+    for (const picture of pictures) drawings.get(picture.deref())?.();
+  };
+  return { at, add, move };
+}
+
+function createPicture(mask, place, scale, size, what) {
+  const cuts = (size === "small" ? [mask.widest] : [0, 1, 2]).map((axis) => createCut(mask, place, scale, axis, size));
+  const position = size === "large" ? element("p", { class: "cut-position" }) : null;
+  const label = `${what === "value" ? "Volume" : "Difference"} in ${cuts.length === 1 ? "one cut" : "three cuts"}`;
+  const picture = element("div", { class: `picture volume ${size}`, role: "group", "aria-label": label }, [...cuts.map((cut) => cut.element), position]);
+  let shown = null;
+  const draw = () => {
+    for (const cut of cuts) cut.draw(shown);
+    if (position) position.textContent = describedPlace(mask, place.at, shown);
+  };
+  place.add(picture, draw);
+  draw();
+  return { element: picture, show: (row) => { shown = row; draw(); } };
+}
+
+function describedPlace(mask, at, row) {
+  const voxel = mask.column(...at);
+  const value = row === null ? "" : voxel < 0 ? ": outside the mask" : Number.isNaN(row[voxel]) ? ": gap" : `: ${formatted(row[voxel])}`;
+  return `${AXES.map((axis, number) => `${axis} = ${at[number]}`).join(", ")}${value}`;
+}
+
+/** One cut, at right angles to `axis`: `{element, draw(row)}`. */
+function createCut(mask, place, scale, axis, size) {
+  const { across, up, width, height, columns, shadow } = mask.plane(axis);
+  const screen = pixelCanvas(width, height, { class: "cut-canvas" });
+  const lines = svg("svg", { class: "cut-lines", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const [upright, level] = [svg("path", {}), svg("path", {})];
+  lines.append(upright, level);
+  const box = element("div", { class: "cut", tabindex: size === "small" ? null : 0, role: "img" }, [screen.canvas, lines, ...(size === "small" ? [] : mask.letters(axis).map(({ text, side }) => element("span", { class: `direction ${side}`, text })))]);
+  box.style.setProperty("--aspect", mask.aspect(axis));
+  box.style.setProperty("--grow", mask.length(across));
+  const draw = (row) => {
+    const at = place.at.map((value, number) => value - mask.first[number]);
+    paint(screen, columns(place.at[axis]), shadow, row, scale, width);
+    upright.setAttribute("d", `M${at[across] + 0.5} 0V${height}`);
+    level.setAttribute("d", `M0 ${height - at[up] - 0.5}H${width}`);
+    box.setAttribute("aria-label", `Cut at ${AXES[axis]} = ${place.at[axis]}. ${size === "small" ? "" : KEYS}`.trim());
+  };
+  const moveTo = (right, high) => place.move([[across, mask.limited(across, right)], [up, mask.limited(up, high)]]);
+  if (size !== "small") listen(box, screen.canvas, (right, high) => moveTo(mask.first[across] + right, mask.first[up] + high), (right, high) => moveTo(place.at[across] + right, place.at[up] + high));
+  return { element: box, draw };
+}
+
+/** A press or a drag moves to a pixel; arrows move by one. */
+function listen(box, canvas, moveTo, moveBy) {
+  const follow = (event) => {
+    const [across, down] = pixelAt(canvas, event);
+    moveTo(across, canvas.height - 1 - down);
+  };
+  box.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    box.setPointerCapture(event.pointerId);
+    follow(event);
+  });
+  box.addEventListener("pointermove", (event) => { if (box.hasPointerCapture(event.pointerId)) follow(event); });
+  box.addEventListener("keydown", (event) => {
+    const move = MOVES[event.key];
+    if (!move) return;
+    event.preventDefault();
+    moveBy(...move);
+  });
+}
+
+/** Voxels of a cut; other voxels of the mask, in front or behind, are a shadow. */
+function paint(screen, columns, shadow, row, scale, width) {
+  for (let pixel = 0; pixel < columns.length; pixel++) {
+    const column = columns[pixel];
+    const isSeen = column >= 0 && row !== null;
+    screen.pixels[pixel] = isSeen ? colourOf(scale, row[column], pixel % width, Math.floor(pixel / width)) : SHADOW * shadow[pixel];
+  }
+  screen.draw();
+}
