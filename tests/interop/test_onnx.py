@@ -32,6 +32,7 @@ from preimage.kernels import (
     ScaledInputs,
     Sigmoid,
     SquaredDistance,
+    Warped,
 )
 from preimage.machines import (
     Binary,
@@ -82,6 +83,7 @@ KERNELS = {
     "Normalized Patches": Normalized(Patches((8, 8), degree=2)),
     "Iterated": Iterated(Sigmoid(0.02), DIGITS[60:80]),
     "Normalized Iterated": Normalized(Iterated(Gaussian(0.05), DIGITS[60:80])),
+    "Warped": Warped(Gaussian(0.05), DIGITS[60:80], strength=2.0, laplacian="knn"),
 }
 STRINGS = np.array(["cat", "dog", "ox", "a long name"], dtype=object)
 OUTPUTS = {
@@ -277,6 +279,21 @@ class Cauchy(ProfileKernel):
         raise NotImplementedError
 
 
+class WrittenInNumPy(Cauchy):
+    """A profile of NumPy's functions, which know nothing of other arrays."""
+
+    def profile(self, s):
+        near = np.exp(-np.arcsinh(np.square(s / self.scale)))
+        return np.where((s > 1.0) & np.less_equal(s, 20.0), near, np.clip(np.tanh(s), 0.1, 0.7) + np.ones_like(s))
+
+
+class Branching(Cauchy):
+    """A profile that looks at the numbers themselves."""
+
+    def profile(self, s):
+        return 1 / (1 + s) if np.all(s > 0) else s
+
+
 class Lookup(Cauchy):
     """A profile that is no formula."""
 
@@ -285,13 +302,15 @@ class Lookup(Cauchy):
 
 
 def test_profiles_of_users_are_exported_by_their_formula():
-    expansion = Expansion(Cauchy(2.0) + Gaussian(0.1), POINTS, RNG.normal(size=(30, 2)))
-    np.testing.assert_allclose(run(to_onnx(expansion), QUERIES)["values"], expansion(QUERIES), atol=1e-5)
+    for kernel in (Cauchy(2.0) + Gaussian(0.1), WrittenInNumPy(5.0)):
+        expansion = Expansion(kernel, POINTS, RNG.normal(size=(30, 2)))
+        np.testing.assert_allclose(run(to_onnx(expansion), QUERIES)["values"], expansion(QUERIES), atol=1e-5)
 
 
 def test_kernels_without_a_closed_form_are_refused_by_name():
-    for kernel in (CallableKernel(lambda x, y: x @ y), Lookup(), Linear() + CallableKernel(lambda x, y: x @ y)):
-        with pytest.raises(UnsupportedKernelError, match=r"CallableKernel|Lookup"):
+    function = CallableKernel(lambda x, y: x @ y)
+    for kernel in (function, Lookup(), Branching(), Linear() + function):
+        with pytest.raises(UnsupportedKernelError, match=r"to_onnx .*(CallableKernel|Lookup|Branching)"):
             to_onnx(Expansion(kernel, POINTS, np.ones((30, 1))))
 
 

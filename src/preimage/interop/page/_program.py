@@ -7,25 +7,21 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from preimage.exceptions import UnsupportedKernelError
+from preimage.interop.page._agreement import require_same_profile
 from preimage.interop.tracing import Graph, Tensor, traced
+from preimage.interop.tracing._traced import BINARY, UNARY
 from preimage.kernels import (
     ChiSquaredDistance,
     InnerProduct,
     ManhattanDistance,
     PairwiseQuantity,
+    Precomputed,
     ProfileKernel,
     SquaredDistance,
 )
 
-# What the page can compute elementwise, with the names of ONNX; operators.js has the same table.
-UNARY = (
-    *("Neg", "Abs", "Sign", "Floor", "Ceil", "Exp", "Log", "Sqrt", "Reciprocal", "Relu", "Not"),
-    *("Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh"),
-)
-BINARY = (
-    *("Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "And", "Or"),
-    *("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"),
-)
+# What the page can compute elementwise, with the names of ONNX; operators.js has the same.
+ELEMENTWISE = {*UNARY.values(), *BINARY.values(), "Reciprocal"}
 _QUANTITIES: dict[PairwiseQuantity, str] = {
     SquaredDistance(): "SquaredDistance",
     InnerProduct(): "InnerProduct",
@@ -45,6 +41,7 @@ class PageGraph(Graph):
 
     who, operators = "explore", "operators of a page"
     quantities = tuple(_QUANTITIES)
+    without = (Precomputed,)
 
     def __init__(self, tables: "Tables") -> None:
         super().__init__(np.float64)
@@ -56,7 +53,7 @@ class PageGraph(Graph):
     def add(self, operator: str, *inputs: Any, **attributes: Any) -> Tensor:
         if operator == "MatMul":
             return self._node(operator, inputs[0], matrix=np.asarray(inputs[1], dtype=np.float64))
-        if operator not in (*UNARY, *BINARY, "Where") or attributes:
+        if operator not in {*ELEMENTWISE, "Where"} or attributes:
             raise UnsupportedKernelError(f"{self.who} has no operator {operator} on its pages.")
         return self._node(operator, *(each if isinstance(each, str) else self.constant(each) for each in inputs))
 
@@ -150,6 +147,7 @@ class Tables:
         program = graph.program(value, derivative)
         text = repr(program)
         if text not in self._profile_numbers:
+            require_same_profile(kernel, program)
             self._profile_numbers[text] = len(self.profiles)
             self.profiles.append(program)
         return self._profile_numbers[text]

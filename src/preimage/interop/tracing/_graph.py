@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from preimage.kernels import PairwiseQuantity, ProfileKernel
+from preimage.kernels import Kernel, PairwiseQuantity, ProfileKernel
 
 # A tensor of a graph is known by its name.
 Tensor: TypeAlias = str
@@ -26,11 +26,14 @@ class Graph(ABC):
         What the operators are called in messages.
     quantities : tuple of PairwiseQuantity
         Those with an implementation.
+    without : tuple of classes
+        Kernels that have rules, but no meaning for the target.
     """
 
     who: str
     operators: str
     quantities: tuple[PairwiseQuantity, ...]
+    without: tuple[type[Kernel], ...] = ()
 
     def __init__(self, dtype: DTypeLike) -> None:
         self.dtype = np.dtype(dtype)

@@ -60,8 +60,8 @@ def _is_profile(graph: Graph, kernel: Kernel) -> bool:
 
 def _rule(graph: Graph, kernel: Kernel) -> Rule:
     # By the exact class: a subclass may compute something else.
-    if type(kernel) not in _RULES:
-        names = sorted(each.__name__ for each in _RULES)
+    if type(kernel) not in _RULES or type(kernel) in graph.without:
+        names = sorted(each.__name__ for each in _RULES if each not in graph.without)
         raise UnsupportedKernelError(
             f"{graph.who} needs a kernel with a closed form; got {kernel!r:.200}. Kernels of distances and inner "
             f"products (ProfileKernel, also your own) have one, and {', '.join(names)}; functions have none."

@@ -22,13 +22,19 @@ def traced(graph: Graph, kernel: Any, formula: Callable[[Any], Any], s: Tensor, 
     x = Traced(graph, s, width)
     try:
         result = formula(x)
-        return _full_like(x, float(result)).name if isinstance(result, Real) else result.name
+        if isinstance(result, Real):
+            result = _full_like(x, float(result))
+        if not isinstance(result, Traced):
+            raise TypeError(f"it returns {type(result).__name__} for an argument that is no array of NumPy")
+        return result.name
+    except UnsupportedKernelError:
+        raise
     except (AttributeError, TypeError, ValueError, NotImplementedError) as error:
         what = getattr(formula, "__name__", "formula")
         raise UnsupportedKernelError(
             f"{graph.who} cannot write the {what.replace('_', ' ')} of {kernel!r:.200} as {graph.operators}"
-            f"{': ' if str(error) else ''}{error}. Arithmetic, comparisons, `where` and elementary functions of its "
-            "argument can be written, from the array namespace of the argument or from NumPy."
+            f"{': ' if str(error) else ''}{str(error).rstrip('.')}. Arithmetic, comparisons, `where` and elementary "
+            "functions of its argument can be written, from the array namespace of the argument or from NumPy."
         ) from error
 
 
@@ -149,28 +155,21 @@ def _binary(operator: str) -> Callable[[Any, Any], Traced]:
     return lambda x, y: x.apply(operator, y) if isinstance(x, Traced) else y.apply(operator, x, reverse=True)
 
 
+# Operators by the names that the standard has for them.
+_SAME = ("abs", "sign", "floor", "ceil", "exp", "log", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan")
+_HYPERBOLIC = ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh")
+UNARY = {name: name.title() for name in (*_SAME, *_HYPERBOLIC)} | {"negative": "Neg", "logical_not": "Not"}
+BINARY = {
+    **{"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "pow": "Pow"},
+    **{"maximum": "Max", "minimum": "Min", "logical_and": "And", "logical_or": "Or"},
+    **{"less": "Less", "less_equal": "LessOrEqual", "greater": "Greater", "greater_equal": "GreaterOrEqual"},
+}
 # What array namespaces are made of: array_api_compat compares them by name.
 _NAMESPACE = ModuleType("traced_tensors")
 vars(_NAMESPACE).update(
-    **{name: _unary(name.title()) for name in ("exp", "log", "sqrt", "tanh", "abs", "sign", "sin", "cos", "floor")},
-    **{name: _unary(name.title()) for name in ("sinh", "cosh", "tan", "atan", "asin", "acos", "ceil")},
-    **{name: _unary(name.title()) for name in ("asinh", "acosh", "atanh")},
-    add=_binary("Add"),
-    subtract=_binary("Sub"),
-    multiply=_binary("Mul"),
-    divide=_binary("Div"),
-    pow=_binary("Pow"),
-    maximum=_binary("Max"),
-    minimum=_binary("Min"),
-    less=_binary("Less"),
-    less_equal=_binary("LessOrEqual"),
-    greater=_binary("Greater"),
-    greater_equal=_binary("GreaterOrEqual"),
-    logical_and=_binary("And"),
-    logical_or=_binary("Or"),
-    logical_not=_unary("Not"),
+    **{name: _unary(operator) for name, operator in UNARY.items()},
+    **{name: _binary(operator) for name, operator in BINARY.items()},
     clip=_clip,
-    negative=lambda x: -x,
     positive=lambda x: x,
     square=lambda x: x * x,
     reciprocal=lambda x: 1 / x,

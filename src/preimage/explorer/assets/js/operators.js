@@ -20,7 +20,6 @@ export const UNARY = {
   Log: [Math.log, (x) => 1 / x],
   Sqrt: [Math.sqrt, (x, y) => 0.5 / y],
   Reciprocal: [(x) => 1 / x, (x, y) => -y * y],
-  Relu: [(x) => Math.max(x, 0), (x) => truth(x > 0)],
   Not: [(x) => truth(x === 0), nothing],
   Sin: [Math.sin, (x) => Math.cos(x)],
   Cos: [Math.cos, (x) => -Math.sin(x)],
@@ -51,5 +50,4 @@ export const BINARY = {
   LessOrEqual: [(a, b) => truth(a <= b), nothing, nothing],
   Greater: [(a, b) => truth(a > b), nothing, nothing],
   GreaterOrEqual: [(a, b) => truth(a >= b), nothing, nothing],
-  Equal: [(a, b) => truth(a === b), nothing, nothing],
 };

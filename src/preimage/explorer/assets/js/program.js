@@ -7,6 +7,7 @@
 
 import { BINARY, UNARY } from "./operators.js";
 import { QUANTITIES } from "./quantities.js";
+import { combineRows } from "./vectors.js";
 
 /** A program for inputs of `width` numbers; `tables` has the sets of points and the records of profiles. */
 export class Program {
@@ -18,15 +19,13 @@ export class Program {
     }
     this.input = this.nodes.find((node) => node.op === "Input");
     this.outputs = record.outputs.map((number) => this.nodes[number]);
-    // Of constants there is nothing to compute again.
-    this.needed = record.outputs.map((number) => neededNodes(record.nodes, number));
-    this.schedules = this.needed.map((numbers) => this.inOrder(numbers));
-  }
-
-  /** Nodes with these numbers that compute something, in order. */
-  inOrder(numbers) {
-    const sorted = [...numbers].sort((a, b) => a - b);
-    return sorted.map((number) => this.nodes[number]).filter((node) => node.forward !== null);
+    // The nodes of each output in order, without those that have nothing to compute.
+    this.schedules = this.outputs.map((output) => {
+      const needed = neededNodes(output);
+      return this.nodes.filter((node) => needed.has(node) && node.forward !== null);
+    });
+    const first = new Set(this.schedules[0]);
+    this.further = this.schedules.map((schedule) => schedule.filter((node) => !first.has(node)));
   }
 
   /** Compute one output at the input z, which is read, not copied. The result is valid until the next call. */
@@ -38,7 +37,6 @@ export class Program {
 
   /** Compute a further output at the input of the last `run` of output 0, whose nodes are not computed again. */
   runFurther(output = 1) {
-    this.further ??= this.needed.map((numbers) => this.inOrder([...numbers].filter((i) => !this.needed[0].has(i))));
     for (const node of this.further[output]) node.forward(node);
     return this.outputs[output].value;
   }
@@ -61,16 +59,10 @@ export class Program {
   }
 }
 
-/** Numbers of the nodes that a node needs, with its own. */
-function neededNodes(records, number) {
-  const needed = new Set();
-  const waiting = [number];
-  while (waiting.length) {
-    const next = waiting.pop();
-    if (needed.has(next)) continue;
-    needed.add(next);
-    waiting.push(...records[next].inputs);
-  }
+/** The nodes that a node needs, with itself. */
+function neededNodes(output) {
+  const needed = new Set([output]);
+  for (const node of needed) for (const input of node.inputs) needed.add(input); // a set is read while it grows
   return needed;
 }
 
@@ -117,19 +109,16 @@ const MAKERS = {
   }),
 
   MatMul: ({ matrix }) => {
-    const [rows, columns] = matrix.shape;
+    const [count, columns] = matrix.shape;
+    const set = { values: numbersOf(matrix), count, columns };
+    const products = new Float64Array(count);
     return {
       value: new Float64Array(columns),
-      matrix: { values: numbersOf(matrix), count: rows, columns },
-      forward: (node) => {
-        node.value.fill(0);
-        QUANTITIES.InnerProduct.pullBack(node.inputs[0].value, null, node.matrix, node.value);
-      },
+      forward: (node) => node.value.set(combineRows(node.inputs[0].value, set.values, columns)),
       backward: (node) => {
-        const products = new Float64Array(rows);
-        QUANTITIES.InnerProduct.values(node.adjoint, node.matrix, products);
         const { adjoint } = node.inputs[0];
-        for (let i = 0; i < rows; i++) adjoint[i] += products[i];
+        QUANTITIES.InnerProduct.values(node.adjoint, set, products);
+        for (let i = 0; i < count; i++) adjoint[i] += products[i];
       },
     };
   },

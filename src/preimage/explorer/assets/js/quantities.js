@@ -5,10 +5,12 @@
  * sums that do not wait for each other: half of the time of one sum after the other.
  */
 
+import { EPSILON, combineRows } from "./vectors.js";
+
 /** By name: {values(z, set, out) writes s; pullBack(weights, z, set, out) adds the contracted gradient to out}. */
 export const QUANTITIES = {
   SquaredDistance: { values: squaredDistances, pullBack: pullBackSquaredDistances },
-  InnerProduct: { values: innerProducts, pullBack: addCombination },
+  InnerProduct: { values: innerProducts, pullBack: pullBackInnerProducts },
   ManhattanDistance: { values: manhattanDistances, pullBack: pullBackManhattan },
   ChiSquaredDistance: { values: chiSquaredDistances, pullBack: pullBackChiSquared },
 };
@@ -16,7 +18,7 @@ export const QUANTITIES = {
 // Squared distances up to this many times √columns (plus four, for few columns) and the precision of numbers count as
 // zero, relative to the squared norm about the middle of the points. The library does so, where sums of products leave
 // such errors; kernels with a corner at zero need the same answer to "is this the point itself?".
-const ROUNDING = 2 * Number.EPSILON;
+const ROUNDING = 2 * EPSILON;
 // Rows from which the middle is found, as in the library.
 const SAMPLE = 512;
 
@@ -104,28 +106,17 @@ function innerProducts(z, { values: p, count, columns }, out) {
   }
 }
 
-/** Adds Σ wᵢ pᵢ: the contracted gradient of inner products. */
-function addCombination(weights, z, { values: p, count, columns }, out) {
-  let i = 0;
-  for (; i + 3 < count; i += 4) {
-    const [wA, wB, wC, wD] = [weights[i], weights[i + 1], weights[i + 2], weights[i + 3]];
-    let a = i * columns;
-    let b = a + columns;
-    let c = b + columns;
-    let d = c + columns;
-    for (let f = 0; f < columns; f++) out[f] += wA * p[a++] + wB * p[b++] + (wC * p[c++] + wD * p[d++]);
-  }
-  for (; i < count; i++) {
-    for (let f = 0, a = i * columns; f < columns; f++, a++) out[f] += weights[i] * p[a];
-  }
+/** ∇(z·p) = p. */
+function pullBackInnerProducts(weights, z, set, out) {
+  const combination = combineRows(weights, set.values, set.columns);
+  for (let f = 0; f < set.columns; f++) out[f] += combination[f];
 }
 
 /** ∇‖z − p‖² = 2(z − p). */
 function pullBackSquaredDistances(weights, z, set, out) {
   let total = 0;
   for (let i = 0; i < set.count; i++) total += weights[i];
-  const combination = new Float64Array(set.columns);
-  addCombination(weights, z, set, combination);
+  const combination = combineRows(weights, set.values, set.columns);
   for (let f = 0; f < set.columns; f++) out[f] += 2 * (total * z[f] - combination[f]);
 }
 
