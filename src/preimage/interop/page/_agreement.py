@@ -22,8 +22,7 @@ def require_same_profile(kernel: ProfileKernel, program: dict[str, Any]) -> None
 
     A profile may look at the class of its argument, and do something else with the symbols by which it was read.
     """
-    negative = -_POSITIVE[::-1] if kernel.pairwise == InnerProduct() else []
-    s = np.concatenate([negative, [0.0], _POSITIVE])
+    s = np.concatenate([[0.0], _POSITIVE, -_POSITIVE if kernel.pairwise == InnerProduct() else _POSITIVE[:0]])
     with np.errstate(all="ignore"):
         wanted = [
             np.broadcast_to(formula(s.copy()), s.shape) for formula in (kernel.profile, kernel.profile_derivative)
@@ -51,7 +50,7 @@ def _evaluated(program: dict[str, Any], s: np.ndarray) -> list[np.ndarray]:
         elif node["op"] in ("Constant", "Fill"):
             values.append(np.full_like(s, float(node["value"])))
         elif node["op"] == "Where":
-            values.append(xp.where(inputs[0].astype(bool), *inputs[1:]))
+            values.append(np.where(inputs[0].astype(bool), *inputs[1:]))
         else:
             values.append(getattr(xp, _FUNCTIONS[node["op"]])(*inputs))
     return [values[number] for number in program["outputs"]]
