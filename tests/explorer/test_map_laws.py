@@ -107,6 +107,16 @@ def test_the_two_components_of_the_map_are_those_of_the_place(javascript, others
     np.testing.assert_array_equal(found[:, [1, 3]], PLACES)
 
 
+@pytest.mark.parametrize(("across", "up"), [(1.5, 1.5), (1.0, 2.0)])
+def test_one_component_on_both_axes_stands_for_the_nearest_point_of_the_diagonal(javascript, across, up):
+    ask = """({MapSamples}, coordinates, across, up) =>
+      new MapSamples(coordinates, 0, 0, () => true).target({across, up}, "average")[0]"""
+    found = javascript(TARGET, ask, COORDINATES, across, up)
+    # Both axes have the same range, so that their pixels are in the ratio of 4 : 3.
+    distance = lambda t: 16 * (t - across) ** 2 + 9 * (t - up) ** 2
+    assert distance(found) <= min(distance(found - 1e-3), distance(found + 1e-3))
+
+
 def test_remaining_components_are_zero_or_those_of_the_nearest_shown_sample(javascript):
     rest = [0, 2, 4]
     assert not targets(javascript, PLACES, "zero")[:, rest].any()
@@ -203,7 +213,8 @@ GRID = """({HazeGrid}, tilt) => {
     if (!grid.isReady) continue;
     const {columns, rows} = grid;
     const at = (node) => ({
-      across: area.left + 4 * (node % columns) / (columns - 1), up: area.top - 2 * Math.floor(node / columns) / (rows - 1),
+      across: area.left + 4 * (node % columns) / (columns - 1),
+      up: area.top - 2 * Math.floor(node / columns) / (rows - 1),
     });
     const errors = Array.from(grid.values, (value, node) => Math.abs(value - plane(at(node))));
     stages.push([columns * rows, Math.max(...errors)]);

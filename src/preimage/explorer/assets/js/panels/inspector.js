@@ -1,6 +1,133 @@
-import { panel } from "../dom.js";
+// The inspector: what lies at the pointer, and the selected sample next to its reconstruction.
 
-/** Inspector. */
+import { button } from "../controls.js";
+import { element, formatted, oncePerFrame, panel } from "../dom.js";
+import { createNoveltyScale } from "./novelty_scale.js";
+import { noveltyScores, rankFromTop } from "./novelty.js";
+import { PointerAnswer } from "./pointer_answer.js";
+import { mapSamples } from "./shown_samples.js";
+
+// The squared distance, in widths of averages on the map, from which on samples are far: where its haze is one half.
+const FAR = 9;
+
+/** The inspector. */
 export function createInspector(app) {
-  return panel("Inspector", "", [], { class: "inspector" });
+  return panel("Inspector", "", [createPointerPart(app), createSelectedPart(app)], { class: "inspector", "data-panel": "inspector" });
+}
+
+/** A picture with a title, and what it shows in a line below. */
+function createFigure(app, title, what = "value") {
+  const picture = app.view.picture({ size: "medium", what });
+  const caption = element("figcaption");
+  const name = title.toLowerCase().replaceAll(" ", "-");
+  return {
+    element: element("figure", { "data-figure": name }, [element("h4", { text: title }), picture.element, caption]),
+    show(row, text) {
+      picture.show(row);
+      caption.textContent = text;
+    },
+  };
+}
+
+/** "row 17, setosa": how a sample is called. */
+function nameOf(app, sample) {
+  const label = app.samples.label(sample);
+  return `row ${app.samples.number(sample)}${label ? `, ${label}` : ""}`;
+}
+
+function createPointerPart(app) {
+  const { store, samples } = app;
+  const preimage = createFigure(app, "Pre-image");
+  const nearest = createFigure(app, "Nearest sample");
+  const text = element("p", { class: "hint inspector-text", text: "Move the pointer over the map, or reach it by Tab and use the arrow keys." });
+  const answer = new PointerAnswer(app);
+  const showAnswer = (result, isSettled) => {
+    preimage.show(result.row, placeName(app));
+    text.textContent = sentenceAbout(app, result, isSettled);
+  };
+  const show = () => {
+    const pointer = store.get("pointer");
+    if (!pointer) return;
+    const sample = mapSamples(app).nearest(pointer);
+    nearest.show(sample === null ? null : samples.row(sample), sample === null ? "no sample is shown" : nameOf(app, sample));
+    showAnswer(answer.at(pointer, (result) => showAnswer(result, true)), false);
+  };
+  preimage.show(null, "\u00a0");
+  nearest.show(null, "\u00a0");
+  store.on(["pointer", "q", "model", "across", "up", "others", "hidden", "hiddenInColumn"], oncePerFrame(show));
+  return element("div", { class: "inspector-part", "data-part": "pointer" }, [
+    element("h3", { text: "At the pointer" }),
+    element("div", { class: `inspector-pictures two kind-${app.view.kind}` }, [preimage.element, nearest.element]),
+    text,
+  ]);
+}
+
+/** The coordinates of the pointer. */
+function placeName(app) {
+  const { across, up } = app.store.get("pointer");
+  return `at (${formatted(across, 2)}, ${formatted(up, 2)})`;
+}
+
+/** How far the pre-image is from what was asked for, and the place from the samples, in words. */
+function sentenceAbout(app, { objective, converged, reason }, isSettled) {
+  const scores = noveltyScores(app.data.models[app.store.get("model")], app.store.get("q"));
+  const isFar = mapSamples(app).squaredDistance(app.store.get("pointer")) > FAR;
+  return [
+    `Squared distance in feature space ${formatted(Math.max(0, objective))}, ${comparison(scores, objective)}.`,
+    isFar ? "No sample is near: the model extrapolates." : "",
+    isSettled && !converged ? `Not converged: ${reason}.` : "",
+  ].join(" ");
+}
+
+/** A distance compared with the reconstruction errors of the samples. */
+function comparison(scores, distance) {
+  const smaller = scores.length - rankFromTop(scores, distance) + 1;
+  if (smaller === 0) return "smaller than the reconstruction error of every sample";
+  if (smaller === scores.length) return "at least the reconstruction error of every sample";
+  const percent = Math.min(99, Math.max(1, Math.round((100 * smaller) / scores.length)));
+  return `larger than the reconstruction error of ${percent} % of the samples`;
+}
+
+function createSelectedPart(app) {
+  const { store, samples } = app;
+  const title = element("h3", { text: "Selected sample" });
+  const clear = button({ text: "Clear", label: "Clear the selection", onclick: () => store.set({ selected: null }) });
+  const figures = [createFigure(app, "Original"), createFigure(app, "Reconstruction"), createFigure(app, "Difference", "difference")];
+  const novelty = createNoveltyScale();
+  const text = element("p", { class: "hint inspector-text" });
+  const show = () => {
+    const sample = store.get("selected");
+    clear.hidden = sample === null;
+    const scores = noveltyScores(app.data.models[store.get("model")], store.get("q"));
+    novelty.show(scores, sample);
+    if (sample === null) {
+      title.textContent = "Selected sample";
+      text.textContent = "Click a sample of the map, or press Enter there: its reconstruction from the components in use, and how unusual it is.";
+      figures.forEach((figure) => figure.show(null, ""));
+      return;
+    }
+    const row = samples.row(sample);
+    const result = app.model().denoise(row, store.get("q"));
+    const difference = row.map((value, j) => value - result.row[j]);
+    title.textContent = `Selected sample: ${nameOf(app, sample)}`;
+    [row, result.row, difference].forEach((shown, i) => figures[i].show(shown, ""));
+    text.textContent = noveltySentence(scores, sample, samples) + (result.converged ? "" : ` Not converged: ${result.reason}.`);
+  };
+  const showSoon = oncePerFrame(show);
+  store.on(["selected", "q", "model"], showSoon);
+  show();
+  return element("div", { class: "inspector-part", "data-part": "selected" }, [
+    element("div", { class: "inspector-head" }, [title, clear]),
+    element("div", { class: `inspector-pictures three kind-${app.view.kind}` }, [
+      ...figures.map((figure) => figure.element),
+      element("div", { class: "inspector-summary" }, [text, novelty.element]),
+    ]),
+  ]);
+}
+
+function noveltySentence(scores, sample, samples) {
+  const rank = rankFromTop(scores, scores[sample]);
+  const count = samples.count.toLocaleString("en");
+  const drawn = samples.total > samples.count ? " that are drawn" : "";
+  return `Novelty (reconstruction error) ${formatted(scores[sample])}: rank ${rank.toLocaleString("en")} of ${count} samples${drawn}; 1 is the most unusual.`;
 }

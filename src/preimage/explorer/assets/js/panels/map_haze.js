@@ -1,6 +1,7 @@
 // The background of the map: a haze where the pre-image is far from what the data know.
 
 import { noveltyScores, quantile } from "./novelty.js";
+import { FEW_STEPS } from "./pointer_answer.js";
 import { mapSamples } from "./shown_samples.js";
 
 // Nodes of the coarsest grid, across and up; each further level halves the distance of nodes. The map has a ratio of 4 : 3.
@@ -35,7 +36,7 @@ export function hazeOf(app, what) {
   if (what === "far") return (place) => relative(samples.squaredDistance(place), 9);
   const [model, q, others] = [app.model(), store.get("q"), store.get("others")];
   const typical = quantile(noveltyScores(app.data.models[store.get("model")], q), 0.5);
-  return (place) => relative(model.preimage(samples.target(place, others), { q }).objective, typical);
+  return (place) => relative(model.preimage(samples.target(place, others), { q, maxIter: FEW_STEPS }).objective, typical);
 }
 
 /** x/(x + unit) for x ≥ 0; nothing where there is neither. */

@@ -78,9 +78,16 @@ export class MapSamples {
       if (others === "nearest") this.#copyNearest(place, y);
       else this.#average(place, y);
     }
-    y[this.axes[0]] = place.across;
-    y[this.axes[1]] = place.up;
+    const [across, up] = this.axes;
+    y[across] = place.across;
+    y[up] = place.up;
+    // One component on both axes: samples lie on the diagonal, and the place stands for the nearest point of it.
+    if (across === up) y[across] = this.#onDiagonal(place);
     return y;
+  }
+
+  #onDiagonal(place) {
+    return (ASPECT[0] ** 2 * place.across + ASPECT[1] ** 2 * place.up) / (ASPECT[0] ** 2 + ASPECT[1] ** 2);
   }
 
   #copyNearest(place, y) {
