@@ -1,0 +1,271 @@
+"""The panels walk, components, denoise and width: what they show is what the library computes."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from preimage import KernelPCA, explore
+
+
+@pytest.fixture(scope="module")
+def digits():
+    bunch = load_digits()
+    return bunch.data[:120] / 16.0, bunch.target[:120]
+
+
+@pytest.fixture(scope="module")
+def model(digits):
+    return KernelPCA(8, gamma=0.05).fit(digits[0])
+
+
+@pytest.fixture(scope="module")
+def images(digits, model):
+    return explore(model, *digits, image_shape=(8, 8)).to_html()
+
+
+class Tool:
+    """One panel of an opened shown.page."""
+
+    def __init__(self, page, name):
+        self.page, self.panel = page, page.locator(f"[data-panel={name}]")
+        if name != "widths":
+            page.click(f"#tab-{name}")
+        self.panel.scroll_into_view_if_needed()
+
+    def state(self, key):
+        return self.page.evaluate("(key) => window.preimage.store.get(key)", key)
+
+    def select(self, sample):
+        self.page.evaluate("(selected) => window.preimage.store.set({ selected })", sample)
+
+    def wait_for(self, words, *, gone=False):
+        """Waits until the panel says so, or no longer does."""
+        code = "([panel, words, gone]) => panel.innerText.includes(words) !== gone"
+        self.page.wait_for_function(code, arg=[self.panel.element_handle(), words, gone])
+
+    def drawn(self):
+        """The pixels of the first picture."""
+        return self.panel.locator("canvas").first.evaluate("(canvas) => canvas.toDataURL()")
+
+    def blank(self):
+        """The pixels of an empty picture of the same size."""
+        code = """(canvas) => Object.assign(document.createElement("canvas"),
+          { width: canvas.width, height: canvas.height }).toDataURL()"""
+        return self.panel.locator("canvas").first.evaluate(code)
+
+    def wait_for_drawing(self, pixels, *, gone=False):
+        code = "([canvas, pixels, gone]) => (canvas.toDataURL() === pixels) !== gone"
+        self.page.wait_for_function(code, arg=[self.panel.locator("canvas").first.element_handle(), pixels, gone])
+
+    def novelty(self):
+        return number_in(wait_for_text(self.panel, "Novelty score").split("Novelty score")[1])
+
+    def drop(self, name, text):
+        """Drops a file on the panel, as the browser would tell it."""
+        code = """([name, text]) => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([text], name));
+          return transfer;
+        }"""
+        transfer = self.page.evaluate_handle(code, [name, text])
+        self.panel.dispatch_event("dragover", {"dataTransfer": transfer})
+        self.panel.dispatch_event("drop", {"dataTransfer": transfer})
+
+
+@pytest.fixture
+def tool(open_page):
+    """Opens a page at one of its tools."""
+    return lambda html, name: Tool(open_page(html).page, name)
+
+
+def number_in(text):
+    return float(re.search(r"([\d.]+(?:e[−+]?\d+)?)", text.replace("−", "-"))[1])
+
+
+def wait_for_text(panel, pattern):
+    panel.get_by_text(re.compile(pattern)).first.wait_for()
+    return panel.get_by_text(re.compile(pattern)).first.inner_text()
+
+
+def test_lines_in_feature_space_are_those_of_navigate(javascript, digits, model):
+    code = """({Model, alongLine}, record, a, b, fractions, q) =>
+      [...alongLine(new Model(record), a.values, b.values, fractions, { q })].map(({ row }) => row)"""
+    X, _ = digits
+    record = explore(model, X).header["models"][0]
+    A, B = model.transform(X[:1])[0], model.transform(X[1:2])[0]
+    found = javascript(["model.js", "panels/lines.js"], code, record, A, B, list(np.linspace(0, 1, 7)), 8)
+    expected = model.navigate(X[:1], X[1:2], steps=7)
+    assert np.max(np.abs(np.array(found) - expected)) < 1e-4 * np.sqrt(np.sum(np.var(X, axis=0)))
+
+
+def test_a_walk_follows_its_slider_its_frames_and_its_ends(tool, images):
+    shown = tool(images, "walk")
+    panel = shown.panel
+    assert shown.state("walk") == {"a": "label:0", "b": "label:1"}
+    first = wait_for_text(panel, "Squared distance")
+    position = panel.get_by_label("Place between A and B")
+    position.focus()
+    for _ in range(30):
+        position.press("ArrowRight")
+    assert panel.locator(".marked figcaption").all_inner_texts() == ["75 %", "75 %"]
+    assert panel.get_by_text("80 %").is_visible()
+    assert wait_for_text(panel, "Squared distance") != first
+    panel.locator(".frame", has_text="B").first.click()
+    assert position.input_value() == "1"
+    panel.get_by_role("button", name="Swap").click()
+    assert shown.state("walk") == {"a": "label:1", "b": "label:0"}
+
+
+def test_the_selected_sample_becomes_an_end_of_the_walk(tool, images):
+    shown = tool(images, "walk")
+    panel = shown.panel
+    take = panel.get_by_role("button", name="Selected sample as B")
+    assert take.is_disabled()
+    shown.select(7)
+    take.click()
+    assert shown.state("walk")["b"] == "sample:7"
+    assert panel.get_by_label("B", exact=True).locator("option:checked").inner_text() == "row 7, 7"
+
+
+def test_sliders_of_components_change_the_picture_and_reset_brings_it_back(tool, images):
+    shown = tool(images, "components")
+    panel = shown.panel
+    assert panel.locator(".component").count() == 6
+    assert panel.locator(".component .frame").count() == 30
+    shown.wait_for_drawing(shown.blank(), gone=True)
+    before = shown.drawn()
+    slider = panel.get_by_role("slider").first
+    slider.focus()
+    for _ in range(15):
+        slider.press("ArrowRight")
+    assert panel.get_by_text("+1.5 s").is_visible()
+    shown.wait_for_drawing(before, gone=True)
+    panel.get_by_role("button", name="Reset").click()
+    assert slider.input_value() == "0"
+    shown.wait_for_drawing(before)
+    panel.get_by_role("button", name="Show more").click()
+    assert panel.locator(".component").count() == 8
+    shown.page.evaluate("() => window.preimage.store.set({ q: 3 })")
+    shown.page.wait_for_function("() => document.querySelectorAll('.component').length === 3")
+
+
+def test_components_start_at_the_place_that_was_chosen(tool, images, digits, model):
+    shown = tool(images, "components")
+    panel = shown.panel
+    panel.get_by_label("Around").select_option(label="mean of 3")
+    X, y = digits
+    mean = model.transform(X[y == 3]).mean(axis=0)[0] / model.transform(X)[:, 0].std()
+    shown.page.wait_for_function(
+        "(value) => Math.abs(document.querySelector('.component input').value - value) < 0.06", arg=mean
+    )
+
+
+def test_pasted_rows_are_denoised_and_their_novelty_is_that_of_the_library(tool, images, digits, model):
+    shown = tool(images, "denoise")
+    panel = shown.panel
+    row = np.round(np.random.default_rng(0).random(64), 3)
+    panel.get_by_label("Paste a row").fill(";".join(str(value).replace(".", ",") for value in row))
+    panel.get_by_text("One row read.").wait_for()
+    panel.get_by_text("Given: the row pasted").wait_for()
+    expected = model.reconstruction_error(row[None, :])[0]
+    shown.wait_for(f"Novelty score {expected:.3g}:")
+    panel.get_by_label("Components in use").press("Home")
+    assert shown.state("q") == 1
+    expected = model.reconstruction_error(row[None, :], n_components=1)[0]
+    shown.wait_for(f"Novelty score {expected:.3g}:")
+
+
+def test_gaps_of_a_dropped_file_are_filled_as_impute_fills_them(tool, images, digits, model):
+    shown = tool(images, "denoise")
+    panel = shown.panel
+    rows = load_digits().data[300:302] / 16.0
+    rows[1, 32:] = np.nan
+    text = "\n".join(",".join("" if np.isnan(value) else str(value) for value in row) for row in rows)
+    shown.drop("two rows.csv", text)
+    panel.get_by_text("2 rows read.").wait_for()
+    panel.get_by_label("Row", exact=True).press("End")
+    panel.get_by_text("Given: row 2 of two rows.csv").wait_for()
+    panel.get_by_text("32 of 64 values were missing").wait_for()
+    expected = model.reconstruction_error(model.impute(rows[1:]))[0]
+    assert shown.novelty() == pytest.approx(expected, rel=1e-2)
+    assert panel.get_by_text("Completed: gaps filled").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("1, 2, 3", "Row 1 has 3 values"), ("<script>alert(1)</script>", "the model needs 64")],
+)
+def test_rows_that_cannot_be_used_are_answered_by_a_sentence_and_change_nothing(tool, images, text, words):
+    shown = tool(images, "denoise")
+    panel = shown.panel
+    before = wait_for_text(panel, "Given:")
+    panel.get_by_label("Paste a row").fill(text)
+    panel.get_by_text(words).wait_for()
+    assert wait_for_text(panel, "Given:") == before
+
+
+def test_noise_and_gaps_are_added_to_a_selected_sample(tool, images):
+    shown = tool(images, "denoise")
+    panel = shown.panel
+    shown.select(5)
+    panel.get_by_role("button", name="Take the selected sample").click()
+    panel.get_by_text("Given: row 5, 5").wait_for()
+    clean = shown.novelty()
+    panel.get_by_role("button", name="Add noise").click()
+    panel.get_by_text("Given: with noise added").wait_for()
+    shown.wait_for(f"score {clean:.3g}:", gone=True)
+    assert shown.novelty() > clean
+    panel.get_by_label("Gaps", exact=True).select_option("lower")
+    panel.get_by_role("button", name="Make gaps").click()
+    panel.get_by_text("32 of 64 values were missing").wait_for()
+
+
+def test_rows_of_tables_are_found_by_the_names_of_their_columns(tool):
+    wine = load_wine(as_frame=True)
+    model = make_pipeline(StandardScaler(), KernelPCA(5, gamma=0.05)).fit(wine.data)
+    shown = tool(explore(model, wine.data, wine.target_names[wine.target]).to_html(), "denoise")
+    panel = shown.panel
+    row = wine.data.iloc[:1, ::-1].assign(comment="late harvest")
+    panel.get_by_label("Paste a row").fill(row.to_csv(index=False))
+    panel.get_by_text("1 other column was left out").wait_for()
+    scaled = model[0].transform(wine.data.iloc[:1])
+    expected = model[1].reconstruction_error(scaled)[0]
+    shown.wait_for(f"Novelty score {expected:.3g}:")
+
+
+def test_the_slider_of_widths_changes_the_model_of_all_views(tool, digits):
+    X, y = digits
+    html = explore(KernelPCA(4, gamma=0.05).fit(X), X, y, image_shape=(8, 8), widths=[0.01, 0.05, 0.2]).to_html()
+    shown = tool(html, "widths")
+    panel = shown.panel
+    assert panel.locator(".frame").count() == 3
+    slider = panel.get_by_role("slider")
+    slider.press("End")
+    assert shown.state("model") == 2
+    assert panel.locator(".marked").inner_text() == "γ = 0.2"
+    panel.locator(".frame").first.click()
+    assert shown.state("model") == 0 and slider.input_value() == "0"
+    panel.get_by_label("Picture of").select_option("walk")
+    panel.get_by_text("Half-way between mean of 0 and mean of 1").wait_for()
+
+
+@pytest.mark.parametrize("name", ["walk", "components", "denoise"])
+def test_narrow_windows_need_no_scrolling_sideways(open_page, images, name):
+    watched = open_page(images, width=400, theme="dark")
+    watched.page.click(f"#tab-{name}")
+    watched.page.locator(f"[data-panel={name}]").scroll_into_view_if_needed()
+    assert watched.sideways() <= 0
+
+
+def test_pages_without_labels_walk_between_the_ends_of_the_first_component(tool, digits):
+    X, _ = digits
+    model = KernelPCA(2, gamma=0.05).fit(X)
+    shown = tool(explore(model, X, image_shape=(8, 8)).to_html(), "walk")
+    panel = shown.panel
+    first = model.transform(X)[:, 0]
+    assert shown.state("walk") == {"a": f"sample:{first.argmin()}", "b": f"sample:{first.argmax()}"}
+    wait_for_text(panel, "Squared distance")
