@@ -170,7 +170,9 @@ def test_ticks_are_round_inside_and_read_back(javascript):
 
 
 LINES = """(element) => [...element.querySelectorAll(".table-line")].map((line) => [
-  line.querySelector(".table-name").textContent, line.querySelector(".table-value").textContent,
+  line.querySelector(".table-name").textContent,
+  line.querySelector(".table-value").textContent + (line.querySelector(".table-unit").textContent && " ")
+    + line.querySelector(".table-unit").textContent,
   line.querySelector(".table-bar").hidden ? null : ["left", "width"].map(
     (side) => Math.round(parseFloat(line.querySelector(".table-bar").style.getPropertyValue(side))))])"""
 
@@ -201,6 +203,45 @@ def test_long_tables_have_few_lines_and_scroll_together(look):
         assert len(lines) < 20
         assert lines[0][0] == "gene 2000"
         assert float(lines[0][1].replace("−", "-")) == pytest.approx(table[0, 2000], abs=0.06)
+
+
+@pytest.mark.parametrize("width", [120, 200, 320, 440])
+def test_numbers_of_tables_are_never_cut(look, width):
+    table = rng.normal(size=(50, 20)) * 10.0 ** rng.integers(-9, 9, size=20)
+    record, _ = view_record(table, names=["a name that is rather long"] * 20, units=["microgram per litre", *[""] * 19])
+    code = f"""async (element, view, picture) => {{
+      element.style.setProperty("max-width", "{width}px");
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      const box = element.getBoundingClientRect();
+      return [...element.querySelectorAll(".table-line")].map((line) => {{
+        const value = line.querySelector(".table-value"), inner = value.getBoundingClientRect();
+        return [value.scrollWidth <= value.clientWidth + 1, box.left <= inner.left && inner.right <= box.right,
+                line.querySelector(".table-name").clientWidth > 60];
+      }});
+    }}"""
+    for seen in look(record, -record["high"], code), look(record, record["high"], code, what="difference"):
+        assert np.all(seen)
+
+
+def test_ticks_of_curves_keep_their_size_at_every_width(look):
+    curves = np.cumsum(rng.normal(size=(30, 41)), axis=1)
+    record, _ = view_record(curves, axis=np.linspace(400, 800, 41))
+    code = """async (element, view, picture) => {
+      element.style.setProperty("max-width", "%dpx");
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      const texts = [...element.querySelectorAll(".tick")].filter((text) => text.textContent);
+      const boxes = texts.map((text) => text.getBoundingClientRect());
+      const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+      return {...(CURVE)(element), heights: boxes.map((box) => box.height), width: element.clientWidth,
+              overlaps: boxes.some((box, i) => boxes.slice(0, i).some((other) => overlap(box, other)))};
+    }""".replace("CURVE", CURVE)
+    for width in 130, 220, 400:
+        drawn = look(record, curves[0], code % width, size="large")
+        assert drawn["width"] == width
+        assert min(drawn["heights"]) > 9
+        assert not drawn["overlaps"]
+        if width > 200:
+            np.testing.assert_allclose(read_off(drawn)[1], curves[0], atol=4e-3 * np.ptp(record["range"]))
 
 
 def test_small_tables_have_a_bar_for_every_unusual_column(look):

@@ -4,12 +4,15 @@ import { tickFormat } from "./ticks.js";
 
 // Numbers are written to this fraction of the standard deviation of their column.
 const READING = 0.1;
+// Room for units, in letters; longer ones are cut and can be read by pointing at them.
+const LONGEST_UNIT = 8;
 // How far a bar may reach beyond the range of the data before it is cut.
 const OUTSIDE = 0.02;
 
 /**
  * The columns of a view, by number.
- * - `name(i)`, `described(i)` (with unit and range), `text(i, value, what)`
+ * - `name(i)`, `unit(i)`, `described(i)` (all of it, with the range), `text(i, value, what)`
+ * - `letters`, `unitLetters`: of the longest number and unit
  * - `part(i, value, what)`, where a value lies in its range from 0 to 1, and `middle(i, what)`, where its mean does;
  *   for differences the middle is zero, and the ends are half the range away
  * - `standardized(i, value, what)`: in standard deviations from the mean, or of a difference
@@ -27,16 +30,20 @@ export function tableColumns(record) {
   const text = (column, value, what) => {
     if (Number.isNaN(value)) return "–";
     const number = formats[column](value);
-    return withUnit(column, what === "difference" && /[1-9]/.test(number) && value > 0 ? `+${number}` : number);
+    return what === "difference" && /[1-9]/.test(number) && value > 0 ? `+${number}` : number;
   };
+  // With a sign, also for the longest.
+  const letters = 1 + formats.reduce((most, format, column) => Math.max(most, format(low[column]).length, format(high[column]).length), 1);
+  const unitLetters = record.units.reduce((most, unit) => Math.max(most, Math.min([...unit].length, LONGEST_UNIT)), 0);
   return {
     length: low.length,
     name: (column) => record.names[column],
     unit: (column) => record.units[column],
     mean,
+    letters,
+    unitLetters,
     part,
     text,
-    number: (column, value) => formats[column](value),
     middle: (column, what) => (what === "difference" ? 0.5 : part(column, mean[column], what)),
     standardized: (column, value, what) => (deviation[column] > 0 ? (value - (what === "difference" ? 0 : mean[column])) / deviation[column] : 0),
     described: (column) => `${record.names[column]}: ${formats[column](low[column])} to ${withUnit(column, formats[column](high[column]))}, mean ${formats[column](mean[column])}`,

@@ -2,7 +2,7 @@
 
 import { svg } from "../dom.js";
 import { createCurveEditor } from "./curve_editor.js";
-import { curveFrame } from "./curve_frame.js";
+import { createFrame } from "./curve_frame.js";
 import { linePath, nearestColumn } from "./curve_path.js";
 import { tickFormat } from "./ticks.js";
 
@@ -20,24 +20,24 @@ export function createCurveView(record) {
 }
 
 function createPicture(record, size, what) {
-  const frame = curveFrame(record, size, what);
+  let shown = null;
+  const draw = () => {
+    line.setAttribute("d", shown === null ? "" : linePath(shown, frame.scales, frame.box));
+    reading?.update();
+  };
+  const frame = createFrame(record, size, what, draw);
   frame.element.setAttribute("aria-label", `${what === "difference" ? "Difference: c" : "C"}urve of ${record.axis.values.length} values over ${record.axis_label}`);
   const line = svg("path", { class: what === "difference" ? "line difference" : "line" });
   frame.layer.append(line);
-  let shown = null;
-  const show = (row) => {
-    shown = row;
-    line.setAttribute("d", row === null ? "" : linePath(row, frame.scales, frame.box));
-    reading?.update();
-  };
   const reading = size === "small" ? null : createReading(record, frame, () => shown);
-  return { element: frame.element, show };
+  return { element: frame.element, show: (row) => { shown = row; draw(); } };
 }
 
 /** A dot on the curve under the pointer, with its numbers in the corner. */
-function createReading(record, { element: drawing, box, scales, layer, range }, row) {
+function createReading(record, frame, row) {
+  const { element: drawing, layer, range } = frame;
   const dot = svg("circle", { class: "reading", r: 3, visibility: "hidden" });
-  const text = svg("text", { class: "tick", x: box.right, y: 11, "text-anchor": "end" });
+  const text = svg("text", { class: "tick", y: 11, "text-anchor": "end" });
   layer.append(dot);
   drawing.append(text);
   const axis = record.axis.values;
@@ -48,12 +48,12 @@ function createReading(record, { element: drawing, box, scales, layer, range }, 
     dot.setAttribute("visibility", Number.isNaN(value) ? "hidden" : "visible");
     text.textContent = Number.isNaN(value) ? "" : `${Number(axis[column].toPrecision(6))}: ${format(value)}`;
     if (Number.isNaN(value)) return;
-    dot.setAttribute("cx", scales.x(column));
-    dot.setAttribute("cy", scales.y(value));
+    text.setAttribute("x", frame.box.right);
+    dot.setAttribute("cx", frame.scales.x(column));
+    dot.setAttribute("cy", frame.scales.y(value));
   };
   drawing.addEventListener("pointermove", (event) => {
-    const bounds = drawing.getBoundingClientRect();
-    column = nearestColumn(axis, scales, ((event.clientX - bounds.left) / bounds.width) * drawing.viewBox.baseVal.width);
+    column = nearestColumn(axis, frame.scales, event.clientX - drawing.getBoundingClientRect().left);
     update();
   });
   drawing.addEventListener("pointerleave", () => { column = null; update(); });

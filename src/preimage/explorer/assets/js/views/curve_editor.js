@@ -2,7 +2,7 @@
 
 import { button } from "../controls.js";
 import { element, oncePerFrame, svg } from "../dom.js";
-import { curveFrame } from "./curve_frame.js";
+import { createFrame } from "./curve_frame.js";
 import { linePath, nearestColumn } from "./curve_path.js";
 
 const KEYS = "Drag to draw. With the keyboard: left and right choose a value, up and down change it.";
@@ -16,7 +16,7 @@ const KEY_STEP = 0.01;
  * @param {Function} onChange  gets a copy of the row, at most once per frame
  */
 export function createCurveEditor(record, row, onChange) {
-  const frame = curveFrame(record, "large", "value");
+  const frame = createFrame(record, "large", "value", () => draw());
   const values = new Float64Array(record.axis.values.length);
   const line = svg("path", { class: "line" });
   const dot = svg("circle", { class: "reading", r: 4 });
@@ -54,14 +54,14 @@ export function createCurveEditor(record, row, onChange) {
 }
 
 /** The curve follows the pointer while it is down; columns that it passes between two events are joined. */
-function listenToPointer({ element: drawing, box, scales, range }, axis, set) {
+function listenToPointer(frame, axis, set) {
+  const { element: drawing, range } = frame;
   let last = null;
   const placeOf = (event) => {
     const bounds = drawing.getBoundingClientRect();
-    const unit = drawing.viewBox.baseVal.width / bounds.width;
-    const part = (box.bottom - (event.clientY - bounds.top) * unit) / (box.bottom - box.top);
+    const part = (frame.box.bottom - (event.clientY - bounds.top)) / (frame.box.bottom - frame.box.top);
     const value = range[0] + Math.min(Math.max(part, 0), 1) * (range[1] - range[0]);
-    return { column: nearestColumn(axis, scales, (event.clientX - bounds.left) * unit), value };
+    return { column: nearestColumn(axis, frame.scales, event.clientX - bounds.left), value };
   };
   drawing.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;

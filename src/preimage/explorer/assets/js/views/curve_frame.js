@@ -4,60 +4,79 @@ import { svg } from "../dom.js";
 import { bandPath, curveScales, linePath } from "./curve_path.js";
 import { ticks } from "./ticks.js";
 
-// Sizes in units of the drawing, which are pixels where there is room; small ones have no axes.
+// Sizes in pixels; widths are those of the style sheet, for pictures that are not on the page yet. Small ones have no axes.
 const SIZES = {
-  small: { width: 128, height: 76, left: 3, right: 3, top: 4, bottom: 4, across: 0, up: 0 },
-  medium: { width: 280, height: 168, left: 42, right: 10, top: 22, bottom: 36, across: 4, up: 4 },
-  large: { width: 460, height: 260, left: 50, right: 12, top: 24, bottom: 38, across: 7, up: 6 },
+  small: { width: 118, height: 70, left: 3, right: 3, top: 4, bottom: 4 },
+  medium: { width: 280, height: 168, left: 42, right: 12, top: 22, bottom: 36 },
+  large: { width: 460, height: 260, left: 46, right: 14, top: 24, bottom: 38 },
 };
+// Room for the number of a tick, in pixels.
+const TICK_WIDTH = 52;
+const TICK_HEIGHT = 32;
 // A margin above and below all values, relative to their range: lines at the ends are not cut.
 const MARGIN = 0.04;
-// Longer labels are cut and can be read by pointing at them.
-const LONGEST_LABEL = 44;
+// Room for a letter of a label, in pixels; longer labels are cut and can be read by pointing at them.
+const LETTER_WIDTH = 6;
 
 /**
- * A drawing with axes: `{element, box, scales, layer}`; what is put into `layer` is cut at the edges of the plot.
+ * A drawing with axes that is as wide as the page lets it be, with numbers of one size: `{element, layer, range, box,
+ * scales}`. What is put into `layer` is cut at the edges of the plot. `draw()` is called when `box` and `scales` have
+ * changed, and must be called once at first by whoever made the frame.
  * @param {Object} record  the view
  * @param {"small"|"medium"|"large"} size
  * @param {"value"|"difference"} what
+ * @param {Function} draw
  */
-export function curveFrame(record, size, what) {
-  const { width, height, left, right, top, bottom, across, up } = SIZES[size];
-  const box = { left, top, right: width - right, bottom: height - bottom };
+export function createFrame(record, size, what, draw) {
   const range = paddedRange(record.range, what);
-  const scales = curveScales(record.axis.values, range, box);
-  const layer = svg("svg", { x: left, y: top, width: box.right - left, height: box.bottom - top, viewBox: `${left} ${top} ${box.right - left} ${box.bottom - top}` });
-  const drawing = svg("svg", { class: `picture curve ${size}`, viewBox: `0 0 ${width} ${height}`, role: "img" }, [
-    ...(across > 0 ? axes(record, box, scales, range, { across, up }, what) : [baseline(box)]),
-    layer,
-  ]);
-  layer.append(...background(record, box, scales, what));
-  return { element: drawing, box, scales, layer, range };
+  const axesLayer = svg("g");
+  const band = svg("path", { class: "band" });
+  const middle = svg("path", { class: what === "difference" ? "zero" : "mean" });
+  const layer = svg("svg", {}, [band, middle]);
+  const drawing = svg("svg", { class: `picture curve ${size}`, role: "img" }, [axesLayer, layer]);
+  const frame = { element: drawing, layer, range };
+  const arrange = (width) => {
+    const { height, left, right, top, bottom } = SIZES[size];
+    const box = { left, top, right: Math.max(width - right, left + 1), bottom: height - bottom };
+    const scales = curveScales(record.axis.values, range, box);
+    Object.assign(frame, { box, scales, width });
+    const inner = { x: left, y: top, width: box.right - left, height: box.bottom - top };
+    setAll(drawing, { viewBox: `0 0 ${width} ${height}` });
+    setAll(layer, { ...inner, viewBox: Object.values(inner).join(" ") });
+    axesLayer.replaceChildren(...(size === "small" ? [baseline(box)] : axes(record, box, scales, range, what)));
+    setAll(band, { d: what === "difference" ? "" : bandPath(record.low.values, record.high.values, scales, box) });
+    setAll(middle, { d: what === "difference" ? `M${left} ${scales.y(0)}H${box.right}` : linePath(record.mean.values, scales, box) });
+  };
+  arrange(SIZES[size].width);
+  const observer = new ResizeObserver(([{ contentRect: { width } }]) => {
+    if (width < 1 || Math.abs(width - frame.width) < 1) return;
+    arrange(width);
+    draw();
+  });
+  observer.observe(drawing);
+  return frame;
+}
+
+function setAll(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
 
 /** Lowest and highest value of the plot; differences are symmetric around zero, up to half the range of values. */
-export function paddedRange([low, high], what) {
+function paddedRange([low, high], what) {
   const margin = MARGIN * (high - low);
   const half = (high - low) / 2;
   return what === "difference" ? [-half - margin, half + margin] : [low - margin, high + margin];
 }
 
-/** Behind values: everything between the lowest and the highest of the data, and the mean. Behind differences: zero. */
-function background(record, box, scales, what) {
-  if (what === "difference") return [svg("path", { class: "zero", d: `M${box.left} ${scales.y(0)}H${box.right}` })];
-  return [
-    svg("path", { class: "band", d: bandPath(record.low.values, record.high.values, scales, box) }),
-    svg("path", { class: "mean", d: linePath(record.mean.values, scales, box) }),
-  ];
-}
-
 const baseline = (box) => svg("path", { class: "axis", d: `M${box.left} ${box.bottom}H${box.right}` });
 
-function axes(record, box, scales, range, count, what) {
+function axes(record, box, scales, range, what) {
   const axis = record.axis.values;
   const last = axis.length - 1;
-  const below = last > 0 ? ticks(axis[0], axis[last], count.across) : { values: [axis[0]], format: String };
-  const upright = ticks(...range, count.up);
+  const room = (size, tick) => Math.max(Math.floor(size / tick), 1);
+  const below = last > 0 ? ticks(axis[0], axis[last], room(box.right - box.left, TICK_WIDTH)) : { values: [axis[0]], format: String };
+  const upright = ticks(...range, room(box.bottom - box.top, TICK_HEIGHT));
+  const letters = Math.floor((box.right - 2) / LETTER_WIDTH);
   return [
     ...upright.values.flatMap((value) => [
       svg("path", { class: "grid", d: `M${box.left} ${scales.y(value)}H${box.right}` }),
@@ -68,13 +87,13 @@ function axes(record, box, scales, range, count, what) {
       svg("text", { class: "tick", x: scales.atAxis(value), y: box.bottom + 15, "text-anchor": "middle", text: below.format(value) }),
     ]),
     baseline(box),
-    label(what === "difference" ? `difference of ${record.value_label}` : record.value_label, { x: 2, y: 11 }),
-    label(record.axis_label, { x: box.right, y: box.bottom + 30, "text-anchor": "end" }),
+    label(what === "difference" ? `difference of ${record.value_label}` : record.value_label, letters, { x: 2, y: 11 }),
+    label(record.axis_label, letters, { x: box.right, y: box.bottom + 30, "text-anchor": "end" }),
   ];
 }
 
-function label(text, place) {
-  const short = [...text].length > LONGEST_LABEL ? `${[...text].slice(0, LONGEST_LABEL - 1).join("")}…` : text;
+function label(text, longest, place) {
+  const short = [...text].length > longest ? `${[...text].slice(0, longest - 1).join("")}…` : text;
   const drawn = svg("text", { class: "label", ...place, text: short });
   if (short !== text) drawn.append(svg("title", { text }));
   return drawn;

@@ -29,7 +29,7 @@ export function profilePicture(columns, what) {
     const bounds = drawing.getBoundingClientRect();
     const part = Math.min(Math.max((event.clientX - bounds.left) / bounds.width, 0), 1 - 1e-9);
     const column = Math.floor(part * columns.length);
-    title.textContent = shown === null ? "" : `${columns.name(column)}: ${columns.text(column, shown[column], what)}`;
+    title.textContent = shown === null ? "" : `${columns.name(column)}: ${columns.text(column, shown[column], what)} ${columns.unit(column)}`;
   });
   return { element: drawing, show };
 }

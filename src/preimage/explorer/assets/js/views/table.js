@@ -5,7 +5,10 @@ import { tableColumns } from "./columns.js";
 import { profilePicture } from "./profile.js";
 import { createTableEditor } from "./table_editor.js";
 
-const ROW_HEIGHT = 24;
+// Heights of a line in pixels. In narrow pictures the name stands above its bar and number.
+const WIDE_LINE = 24;
+const NARROW_LINE = 40;
+const NARROW = 260;
 // How many columns are seen without scrolling.
 const SEEN = { medium: 8, large: 16 };
 
@@ -29,38 +32,53 @@ function listPicture(columns, size, what, scroller) {
   const seen = Math.min(columns.length, SEEN[size]);
   const lines = Array.from({ length: Math.min(columns.length, seen + 1) }, () => createLine(columns, what));
   const inner = element("div", { class: "table-inner", role: "list" }, lines.map((line) => line.element));
-  inner.style.setProperty("height", `${columns.length * ROW_HEIGHT}px`);
-  const outer = element("div", { class: `picture table ${size}`, role: "group", "aria-label": `${what === "value" ? "Values" : "Differences"} of ${columns.length} columns` }, [inner]);
-  outer.style.setProperty("height", `${seen * ROW_HEIGHT}px`);
+  const label = `${what === "value" ? "Values" : "Differences"} of ${columns.length} columns`;
+  const outer = element("div", { class: `picture table ${size}`, role: "group", "aria-label": label }, [inner]);
+  outer.style.setProperty("--letters", columns.letters);
+  outer.style.setProperty("--unit-letters", columns.unitLetters);
   if (seen < columns.length) outer.tabIndex = 0;
-  let shown = null;
-  const draw = () => {
-    const first = Math.min(Math.max(Math.floor(outer.scrollTop / ROW_HEIGHT), 0), columns.length - lines.length);
-    lines.forEach((line, number) => line.show(first + number, shown));
+  const list = { element: outer, height: WIDE_LINE, shown: null };
+  list.draw = () => {
+    const first = Math.min(Math.max(Math.floor(outer.scrollTop / list.height), 0), columns.length - lines.length);
+    lines.forEach((line, number) => line.show(first + number, list.shown, list.height));
   };
-  scroller.add(outer, draw);
-  draw();
-  return { element: outer, show: (row) => { shown = row; draw(); } };
+  const arrange = (height) => {
+    list.height = height;
+    outer.classList.toggle("narrow", height === NARROW_LINE);
+    outer.style.setProperty("height", `${seen * WIDE_LINE}px`);
+    inner.style.setProperty("height", `${columns.length * height}px`);
+    list.draw();
+  };
+  arrange(WIDE_LINE);
+  new ResizeObserver(([{ contentRect: { width } }]) => {
+    const height = width > 0 && width < NARROW ? NARROW_LINE : WIDE_LINE;
+    if (height !== list.height) arrange(height);
+  }).observe(outer);
+  scroller.add(list);
+  return { element: outer, show: (row) => { list.shown = row; list.draw(); } };
 }
 
-/** A line of a list: `{element, show(column, row)}`. */
+/** A line of a list: `{element, show(column, row, height)}`. */
 function createLine(columns, what) {
   const name = element("span", { class: "table-name" });
   const bar = element("span", { class: "table-bar" });
   const middle = element("span", { class: "table-middle" });
   const value = element("span", { class: "table-value" });
-  const line = element("div", { class: "table-line", role: "listitem", "aria-setsize": columns.length }, [name, element("span", { class: "table-track" }, [middle, bar]), value]);
-  let last = -1;
-  const move = (column) => {
-    last = column;
+  const unit = element("span", { class: "table-unit" });
+  const track = element("span", { class: "table-track" }, [middle, bar]);
+  const line = element("div", { class: "table-line", role: "listitem", "aria-setsize": columns.length }, [name, track, value, unit]);
+  let last = { column: null, height: null };
+  const move = (column, height) => {
+    last = { column, height };
     name.textContent = columns.name(column);
+    unit.textContent = columns.unit(column);
     line.title = columns.described(column);
-    line.style.setProperty("transform", `translateY(${column * ROW_HEIGHT}px)`);
+    line.style.setProperty("transform", `translateY(${column * height}px)`);
     line.setAttribute("aria-posinset", column + 1);
     middle.style.setProperty("left", `${100 * columns.middle(column, what)}%`);
   };
-  const show = (column, row) => {
-    if (column !== last) move(column);
+  const show = (column, row, height) => {
+    if (column !== last.column || height !== last.height) move(column, height);
     const number = row === null ? NaN : row[column];
     value.textContent = row === null ? "" : columns.text(column, number, what);
     bar.hidden = Number.isNaN(number);
@@ -73,19 +91,21 @@ function createLine(columns, what) {
   return { element: line, show };
 }
 
-/** Keeps lists at the same place. Lists are held weakly: pictures that nobody shows any more can go. */
+/** Keeps lists at the same column. Lists are held weakly: pictures that nobody shows any more can go. */
 function createScroller() {
   let lists = [];
-  let top = 0;
-  const add = (list, draw) => {
+  let first = 0;
+  const add = (list) => {
     lists = [...lists.filter((other) => other.deref()), new WeakRef(list)];
-    list.addEventListener("scroll", () => {
-      draw();
-      if (list.scrollTop === top) return;
-      top = list.scrollTop;
+    list.element.addEventListener("scroll", () => {
+      list.draw();
+      const column = list.element.scrollTop / list.height;
+      // A list that followed another one is within a pixel of it and leads no one.
+      if (Math.abs(column - first) * list.height <= 1) return;
+      first = column;
       for (const other of lists) {
         const follower = other.deref();
-        if (follower && follower !== list) follower.scrollTop = top;
+        if (follower && follower !== list) follower.element.scrollTop = first * follower.height;
       }
     });
   };
