@@ -59,8 +59,10 @@ function createBody(app) {
   const widths = app.models.length > 1 ? createWidths(app) : null;
   return element("main", {}, [
     element("div", { class: "workbench" }, [
-      createMap(app),
-      element("div", { class: "side" }, [createInspector(app), createSpectrum(app), widths]),
+      placed("at-map", createMap(app)),
+      placed("at-inspector", createInspector(app)),
+      placed("at-spectrum", createSpectrum(app)),
+      widths ? placed("at-widths", widths) : null,
     ]),
     tabs(tools, (name) => app.store.set({ tool: name })).element,
     app.status,
@@ -73,6 +75,9 @@ function prepareModels(app) {
   app.store.on("model", prepare);
   prepare();
 }
+
+/** A part of the workbench in its place; the order of parts is that of a narrow page. */
+const placed = (place, part) => element("div", { class: place }, [part]);
 
 async function start() {
   const page = document.getElementById("page");
