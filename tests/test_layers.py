@@ -46,6 +46,7 @@ ALLOWED_SIDEWAYS = {
     ("discriminants", "components"),
     ("estimators", "interop"),
     ("model_selection", "renormalization"),
+    ("cli", "explorer"),
     ("cli", "plotting"),
     ("cli", "neuro"),
     ("cli", "datasets"),

@@ -27,6 +27,9 @@ def make_files(folder):
     for name, label in labelled.items():
         header = f"a,b,c,{label}"
         np.savetxt(folder / f"{name}.csv", np.column_stack([X, y]), delimiter=",", header=header, comments="")
+    rows = [f"{a},{b},{c},{'xy'[k]},{'north' if a > 0 else 'south'}" for (a, b, c), k in zip(X, y)]
+    (folder / "measurements.csv").write_text("\n".join(["a,b,c,species,site", *rows]) + "\n")
+    np.savez(folder / "digits.npz", X=RNG.random((40, 64)), y=np.arange(40) % 10)
     np.savez(folder / "scans.npz", X=RNG.normal(size=(24, 50)), y=np.arange(24) % 2, run=np.arange(24) // 6)
     pictures = [Image.fromarray(RNG.integers(0, 256, size=(4, 5), dtype=np.uint8)) for _ in range(12)]
     for name in ("noisy_pictures", "folder_to_learn_from"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
@@ -49,6 +49,21 @@ def one_gamma(gamma: Any, of_width: Any) -> Any:
     if of_width is not None and gamma != AUTO:
         raise UsageError("--gamma and --width both say the width of the kernel (gamma = 1/width). Give one of them.")
     return gamma if of_width is None else of_width
+
+
+def gammas(text: str) -> list[float | str]:
+    """Several γ or rules between commas."""
+    return [gamma(word.strip()) for word in text.split(",")]
+
+
+def image_shape(text: str) -> tuple[int, ...]:
+    """Height and width of pictures, and 3 for colours, as in 16x16 or 32x32x3."""
+    parts = text.lower().replace("×", "x").split("x")
+    sizes = tuple(int(part) for part in parts if part.strip().isdecimal())
+    is_shape = len(sizes) == len(parts) and min(sizes, default=0) > 0
+    if not is_shape or len(sizes) not in (2, 3) or (len(sizes) == 3 and sizes[2] != 3):
+        raise typer.BadParameter(f"{text!r} is not a height and a width such as 16x16, or 16x16x3 for colours.")
+    return sizes
 
 
 def penalty(text: str) -> float | str:
@@ -146,6 +161,20 @@ Gamma = Annotated[
     ),
 ]
 Width = Annotated[Any, typer.Option("--width", parser=gamma_of_width, hidden=True, help="1/γ.")]
+KernelName = Literal[
+    "rbf",
+    "laplacian",
+    "matern",
+    "rational_quadratic",
+    "inverse_multiquadric",
+    "linear",
+    "poly",
+    "exponential",
+    "cosine",
+]
+Kernel = Annotated[KernelName, typer.Option(metavar="NAME", help=f"One of {', '.join(get_args(KernelName))}.")]
+Degree = Annotated[int, typer.Option(min=1, metavar="N", help="Degree of the polynomial kernel.")]
+Coef0 = Annotated[float, typer.Option(metavar="NUMBER", help="Constant of the polynomial kernel.")]
 Landmarks = Annotated[
     Any,
     typer.Option(
@@ -158,6 +187,10 @@ Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is ran
 OutputFormat = Annotated[
     Any,
     typer.Option(parser=output_format, metavar="FORMAT", help="Format of the output, if its suffix does not say it."),
+]
+Mask = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Voxels of a NIfTI scan to take. (Default: what looks like a brain.)"),
 ]
 ArrayName = Annotated[str | None, typer.Option("--array", metavar="NAME", help="The array of an NPZ archive.")]
 ChunkRows = Annotated[

@@ -103,10 +103,7 @@ def denoise_command(
     chunk_rows: _options.ChunkRows = None,
     resume: _options.Resume = True,
     array: _options.ArrayName = None,
-    mask: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Voxels of a NIfTI scan to take. (Default: what looks like a brain.)"),
-    ] = None,
+    mask: _options.Mask = None,
     outside: Annotated[
         Literal["keep", "zero"],
         typer.Option(help="Voxels of a NIfTI scan outside the mask: left as they were, or set to zero."),

@@ -21,17 +21,6 @@ from preimage.cli.tables._sources import SOURCE_FORMATS, Source, open_source
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 from preimage.estimators import KernelPCA
 
-Kernel = Literal[
-    "rbf",
-    "laplacian",
-    "matern",
-    "rational_quadratic",
-    "inverse_multiquadric",
-    "linear",
-    "poly",
-    "exponential",
-    "cosine",
-]
 Method = Literal["auto", "rpcholesky", "sparse_greedy", "kmeans", "uniform", "pivoted_cholesky"]
 
 # Formats of coordinates.
@@ -54,10 +43,10 @@ def embed_command(
         Path, typer.Argument(metavar="OUTPUT", help="The coordinates: .npy, .csv, .tsv, .parquet or .xlsx.")
     ],
     components: _options.Components = "10",
-    kernel: Annotated[Kernel, typer.Option(metavar="NAME", help=f"One of {', '.join(get_args(Kernel))}.")] = "rbf",
+    kernel: _options.Kernel = "rbf",
     gamma: _options.Gamma = AUTO,
-    degree: Annotated[int, typer.Option(min=1, metavar="N", help="Degree of the polynomial kernel.")] = 3,
-    coef0: Annotated[float, typer.Option(metavar="NUMBER", help="Constant of the polynomial kernel.")] = 1.0,
+    degree: _options.Degree = 3,
+    coef0: _options.Coef0 = 1.0,
     landmarks: _options.Landmarks = "500",
     method: Annotated[
         Method, typer.Option(metavar="NAME", help=f"How landmarks are chosen: {', '.join(get_args(Method))}.")

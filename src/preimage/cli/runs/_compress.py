@@ -34,7 +34,7 @@ class Wish:
 
 def small_model(model: Any, data: Dataset | None, wish: Wish) -> tuple[Any, Array | None, Array | None]:
     """The model on few points, and its inputs and labels in the order that the model wants."""
-    X, y = (None, None) if data is None else (_inputs(model, data), _labels(model, data))
+    X, y = (None, None) if data is None else (inputs_for(model, data), _labels(model, data))
     if X is None and wish.n_points is None and wish.tolerance is None:
         raise UsageError("Give --points N, or --data FILE on which to find the smallest number of points.")
     try:
@@ -91,7 +91,8 @@ def size_row(before: Path, after: Path) -> tuple[str, str, str, str]:
     return ("file size", _kilobytes(larger), _kilobytes(smaller), f"{larger / smaller:.1f} × smaller")
 
 
-def _inputs(model: Any, data: Dataset) -> Array:
+def inputs_for(model: Any, data: Dataset) -> Array:
+    """Rows with the columns that a model wants, in its order."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None and data.columns is not None:
         places = {name: place for place, name in enumerate(data.columns)}

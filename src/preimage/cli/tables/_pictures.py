@@ -49,12 +49,15 @@ class Pictures:
         In the order of rows.
     shape : (height, width) or (height, width, 3)
     notes : list of str
-        What users should know.
+        What users should know who write them again.
+    passed_over : list of str
+        Of these, what was not read.
     """
 
     files: list[PictureFile] = field(repr=False)
     shape: tuple[int, ...]
     notes: list[str]
+    passed_over: list[str] = field(default_factory=list)
 
     def write_folder(self, path: Path, values: Array) -> None:
         """Fill an empty folder with pictures of the names and kinds that were read."""
@@ -76,7 +79,7 @@ def read_pictures(path: Path) -> tuple[Array, Pictures]:
 
     Grey levels and colours become values from 0 to 1; 32-bit integers and floating-point numbers stay as they are.
     """
-    files, notes = _files(path) if path.is_dir() else ([path], [])
+    files, passed_over = _files(path) if path.is_dir() else ([path], [])
     heads = [head for file in files for head in _heads(file)]
     size, mode = _common(heads)
     columns = size[0] * size[1] * KINDS[mode].channels
@@ -98,8 +101,8 @@ def read_pictures(path: Path) -> tuple[Array, Pictures]:
                 kind, options = image.info["kind"], options_of(image)
         found.append(PictureFile(file.name, kind, pages, options))
     lost = {text for head in heads if (text := head.lost)}
-    notes += told_about_writing({file.kind for file in found}) + sorted(lost)
-    return values, Pictures(found, array.shape, notes)
+    notes = [*passed_over, *told_about_writing({file.kind for file in found}), *sorted(lost)]
+    return values, Pictures(found, array.shape, notes, passed_over)
 
 
 def numbered_pictures(values: Array, shape: tuple[int, ...], what: Path) -> Pictures:

@@ -111,7 +111,14 @@ class Source:
             raise _of_file(self.path, error) from error
 
     def labels_of(self, name: str) -> Array:
-        """The classes in a column: whole numbers, numbers or words."""
+        """The classes in a column: whole numbers, numbers or words; NaN for all words where one is missing."""
+        found = self.values_of(name)
+        if any(value is None for value in found):
+            return np.array([value if isinstance(value, int | float) else np.nan for value in found])
+        return np.asarray(found)
+
+    def values_of(self, name: str) -> list[Any]:
+        """What a column holds, row by row: numbers, or words; None where there is nothing."""
         place = self.layout.find(name)
         try:
             found = [value for batch in self.columns([place]) for value in batch[0].to_pylist()]
@@ -119,13 +126,15 @@ class Source:
             raise _of_file(self.path, error) from error
         dialect = self.layout.dialect
         numbers = NumberFormat() if dialect is None else dialect.numbers
-        if self.layout.kinds[place] is Kind.NUMBER and found and isinstance(found[0], str):
-            if all(map(is_whole, found)):
-                return np.array([int(text) for text in found])
-            return np.array([numbers.value(text) if numbers.is_number(text) else np.nan for text in found])
+        if self.layout.kinds[place] is Kind.NUMBER and any(isinstance(value, str) for value in found):
+            texts = [text if text is not None and numbers.is_number(text) else None for text in found]
+            convert = int if all(text is None or is_whole(text) for text in texts) else numbers.value
+            return [None if text is None else convert(text) for text in texts]
         marks = MISSING_WORDS.union(self.options.missing)
-        missing = any(text is None or (isinstance(text, str) and text.strip() in marks) for text in found)
-        return np.full(len(found), np.nan) if missing else np.asarray(found)
+        is_missing = lambda value: (
+            value != value or (isinstance(value, str) and value.strip() in marks)
+        )  # NaN is not NaN
+        return [None if is_missing(value) else value for value in found]
 
     def identity(self) -> dict[str, Any]:
         """What tells this file from another one, or from itself after a change."""
@@ -161,7 +170,9 @@ def _of_file(path: Path, error: Exception) -> CommandError:
     return kind(f"{path} {text}" if text.startswith("has ") else f"{path} cannot be read: {text}")
 
 
-def open_source(path: Path, options: TableOptions = DEFAULTS, label: str | None = None) -> Source:
+def open_source(
+    path: Path, options: TableOptions = DEFAULTS, label: str | None = None, needs_numbers: bool = True
+) -> Source:
     """A file as a `Source`; what can be known without reading all of it is checked.
 
     Parameters
@@ -170,6 +181,8 @@ def open_source(path: Path, options: TableOptions = DEFAULTS, label: str | None 
     options : TableOptions
     label : str or None
         A column that holds no values but classes, say.
+    needs_numbers : bool
+        Whether a table without a column of numbers is refused.
     """
     if not path.exists():
         raise FileError(f"{path} does not exist.")
@@ -187,7 +200,7 @@ def open_source(path: Path, options: TableOptions = DEFAULTS, label: str | None 
         source = replace(openers[kind](path, options, label), options=options)
     except (OSError, ValueError, CommandError) as error:
         raise _of_file(path, error) from error
-    if source.n_columns == 0 or source.n_rows == 0:
+    if (source.n_columns == 0 and needs_numbers) or source.n_rows == 0:
         text = source.layout.text
         words = f" It has text in {', '.join(source.layout.labels[place] for place in text[:8])}." if text else ""
         raise DataError(
