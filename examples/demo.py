@@ -6,7 +6,8 @@ with the inverse transform of scikit-learn's kernel PCA and with nearest neighbo
 training digits. Digits, noise and protocol are those of the first draw of ``benchmarks/papers/denoising_digits.py``;
 its wider grids were looked at before these were settled, test errors included. Then there are no clean digits: the
 noisy training digits are denoised by a model of themselves. Finally the lower halves of test digits are completed from
-the upper ones. The script prints four tables and writes five figures and one page, ``report.html``.
+the upper ones. The script prints four tables and writes five figures and two pages: ``report.html``, and
+``explorer.html``, in which a model of the digits is explored.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from preimage import KernelImputer, KernelPCA
+from preimage import KernelImputer, KernelPCA, explore
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
 from preimage.plotting import DenoisingDisplay, NavigationDisplay, SpectrumDisplay
@@ -63,10 +64,13 @@ def main():
             "navigation.png": draw_walks(digits, clean),
             "spectrum.png": draw_spectrum(digits, clean),
         }
+        explorer = explorer_of(digits)
     for name, figure in figures.items():
         figure.savefig(folder / name, dpi=150)
     page = write_report(folder / "report.html", clean, noisy, themselves, error_rows(digits, halves), figures)
-    print(f"\nTook {time.perf_counter() - started:.0f} s. Open {page}; figures are in {folder}.")
+    explorer.save(folder / "explorer.html")
+    seconds = time.perf_counter() - started
+    print(f"\nTook {seconds:.0f} s. Open {page} and {folder / 'explorer.html'}; figures are in {folder}.")
 
 
 def parse_output():
@@ -369,6 +373,13 @@ def draw_spectrum(digits, outcomes):
     return display.figure_
 
 
+def explorer_of(digits):
+    """A page with a model of the training digits inside, which a browser brings back to pictures."""
+    model = KernelPCA(60, gamma="median", landmarks=300, random_state=0).fit(digits.train)
+    title = f"{N_TRAIN} handwritten digits"
+    return explore(model, digits.train, digits.train_labels, image_shape=(8, 8), title=title)
+
+
 def write_report(path, clean, noisy, themselves, halves, figures):
     ratios = [outcomes[TUNED].error / outcomes[SKLEARN].error for outcomes in (clean, noisy)]
     sizes = {"noise": NOISE, "n_train": N_TRAIN, "n_test": len(clean[FIXED_POINT].output), "n_valid": N_VALID}
@@ -386,6 +397,7 @@ def write_report(path, clean, noisy, themselves, halves, figures):
     report.add_figure(figures["completion.png"], caption=CAPTIONS["completion.png"])
     for title, name in SECTIONS.items():
         report.add_heading(title).add_figure(figures[name], caption=CAPTIONS[name])
+    report.add_heading("Explore").add_text(EXPLORE)
     report.add_heading("To do it again").add_code(COMMANDS)
     return report.write(path)
 
@@ -421,6 +433,12 @@ training digits in feature space, with the upper half held fixed. The number of 
 training digits; kernel PCA has its default parameters.
 """
 
+EXPLORE = """
+explorer.html, next to this page, has a model of the training digits inside: move the pointer over its map to see the
+digit of that place, walk from one digit to another, draw a digit, or erase half of one, which the model completes. It
+needs no server and no network.
+"""
+
 SECTIONS = {
     "How many components": "components.png",
     "A path through feature space": "navigation.png",
@@ -441,6 +459,7 @@ preimage denoise noisy.csv clean.csv                  # your table, parameters c
 preimage denoise noisy_pictures/ clean_pictures       # your PNG pictures
 preimage denoise new.npy clean.npy --fit clean_examples.npy --noise 0.25
 preimage impute gaps.csv complete.csv                 # your table with missing values
+preimage explore measurements.csv page.html --label species    # a page of your table to explore
 """
 
 

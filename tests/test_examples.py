@@ -12,7 +12,8 @@ from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, Ran
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="examples draw with matplotlib")
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
+FOLDER = Path(__file__).parents[1] / "examples"
+EXAMPLES, PAGES = sorted(FOLDER.glob("plot_*.py")), sorted(FOLDER.glob("explore_*.py"))
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,7 @@ def test_example_runs_and_draws(path, capsys):
 
 def test_the_walk_is_drawn_without_the_volumes(monkeypatch, tmp_path):
     monkeypatch.setenv("PREIMAGE_DATA", str(tmp_path))
-    test_example_runs_and_draws(Path(__file__).parents[1] / "examples" / "plot_haxby_navigation.py", None)
+    test_example_runs_and_draws(FOLDER / "plot_haxby_navigation.py", None)
 
 
 def check_figures():
@@ -48,5 +49,23 @@ def check_figures():
         assert not bare or figure.get_suptitle(), f"titles that are bare numbers: {bare}"
 
 
+@pytest.mark.parametrize("has_data", [True, False], ids=["data", "no data"])
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_example_makes_a_page(path, has_data, tmp_path, monkeypatch):
+    """Also where data sets that are not part of the library are absent."""
+    if not has_data:
+        monkeypatch.setattr("preimage.datasets._files.BESIDE_CHECKOUT", tmp_path / "none")
+        monkeypatch.setattr("preimage.datasets._files.fetch_openml", refuse_to_download)
+        monkeypatch.setenv("PREIMAGE_DATA", str(tmp_path))
+    monkeypatch.setattr("sys.argv", [str(path), str(tmp_path / "page.html")])
+    with threadpool_limits(1):
+        runpy.run_path(str(path), run_name="__main__")
+    assert 100_000 < (tmp_path / "page.html").stat().st_size < 4_000_000
+
+
+def refuse_to_download(**_):
+    raise OSError("no network")
+
+
 def test_examples_are_found():
-    assert EXAMPLES
+    assert EXAMPLES and len(PAGES) == 4

@@ -1,0 +1,69 @@
+"""
+Explore brain scans in a browser
+================================
+
+``python examples/explore_brain.py brain.html`` makes one page of 864 scans of a person who looks at pictures of eight
+kinds [1]_: three cuts through the voxels of the ventral temporal cortex. Walk from the mean of the faces to the mean of
+the houses to see what changes, and where.
+
+The scans are not part of the library: `preimage.datasets.load_haxby` says where it looks for them, and without them
+synthetic ones of two states take their place.
+
+.. [1] J. Haxby et al., "Distributed and overlapping representations of faces and objects in ventral temporal cortex",
+   Science 293, 2001.
+"""
+
+import sys
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+from scipy.signal import detrend
+
+from preimage import KernelPCA, explore
+from preimage.datasets import load_haxby
+
+PAGE = sys.argv[1] if len(sys.argv) > 1 else "brain.html"
+
+
+def haxby():
+    """Patterns with their voxels in the order of the mask, what was looked at, the runs, and the mask."""
+    scans = load_haxby()
+    corner = scans.voxel_ijk.min(axis=0).astype(int) - 1  # the cortex with a margin of one voxel
+    voxels = scans.voxel_ijk.astype(int) - corner
+    mask = np.zeros(voxels.max(axis=0) + 2, dtype=bool)
+    mask[tuple(voxels.T)] = True
+    order = np.argsort(np.ravel_multi_index(voxels.T, mask.shape))
+    return scans.X[:, order].astype(float), scans.label_names[scans.y], scans.run, mask
+
+
+def synthetic():
+    """Scans of two states in an ellipsoid: each has a place of activity, in smooth noise."""
+    rng, shape, y = np.random.default_rng(0), (12, 14, 10), np.arange(400) // 20 % 2
+    grid = np.stack(np.meshgrid(*(np.linspace(-1, 1, size) for size in shape), indexing="ij"))
+    mask = (grid**2).sum(axis=0) < 0.9
+    places = np.array([[-0.4, 0.3, 0.1], [0.4, -0.3, 0.1]])
+    active = [np.exp(-20 * ((grid - place[:, None, None, None]) ** 2).sum(axis=0))[mask] for place in places]
+    noise = np.stack([gaussian_filter(rng.normal(size=shape), 1.0)[mask] for _ in y])
+    return np.array(active)[y] + 3 * noise, np.array(["rest", "movement"])[y], np.arange(400) // 40, mask
+
+
+def standardized(volumes, runs):
+    """Without a linear trend, in deviations of each voxel, run by run."""
+    patterns = np.empty(volumes.shape)
+    for run in np.unique(runs):
+        rows = detrend(volumes[runs == run], axis=0)
+        patterns[runs == run] = rows / np.maximum(rows.std(axis=0), 1e-12)
+    return patterns
+
+
+try:
+    volumes, looked_at, runs, mask = haxby()
+except FileNotFoundError as absent:
+    print(absent, "Synthetic scans take their place.")
+    volumes, looked_at, runs, mask = synthetic()
+
+X = standardized(volumes, runs)
+model = KernelPCA(30, gamma="median", landmarks=300, random_state=0).fit(X)
+page = explore(model, X, looked_at, mask=mask, colors={"run": runs}, title="What a person looks at")
+page.save(PAGE)
+print(f"Open {PAGE} in a browser.")
