@@ -63,7 +63,7 @@ def record_of(model, X=IMAGES[:100]):
     return explore(model, X).header["models"][0]
 
 
-def assert_agree(found, result, points):
+def assert_agree(found, result, points, began_roughly=False):
     """Equal reasons everywhere, equal pre-images where both converge; returns how many do."""
     assert [each["reason"] for each in found] == [str(reason) for reason in result.reason]
     both = result.converged & np.array([each["converged"] for each in found])
@@ -72,6 +72,10 @@ def assert_agree(found, result, points):
     assert differences[both].max() <= LARGEST_DIFFERENCE
     objectives = np.array([each["objective"] for each in found])
     np.testing.assert_allclose(objectives[both], result.objective[both], rtol=1e-6, atol=1e-6)
+    # The same path: other step lengths or safeguards would take other numbers of steps, even to the same minimum.
+    # Rounding may add or save a last one; rough steps of the library are taken together with those of other problems.
+    steps = np.array([each["iterations"] for each in found]) - result.n_iter
+    assert np.mean(np.abs(steps) > (3 if began_roughly else 1)) <= 0.05
     return int(both.sum())
 
 
@@ -86,7 +90,7 @@ def test_browser_and_python_find_the_same_preimages(javascript, name):
     Y = random_targets(model, np.random.default_rng(0))
     found = javascript("model.js", SOLVE, record_of(model), Y, None)
     result = projection(model).inverse(model.subspace_, Y)
-    assert assert_agree(found, result, IMAGES[:100]) >= 0.95 * N_TARGETS
+    assert assert_agree(found, result, IMAGES[:100], name == "Gaussian") >= 0.95 * N_TARGETS
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -1,0 +1,154 @@
+"""Is a page of the explorer fluent: how long does it take to open, and to find the pre-image at the pointer?
+
+Set-up: kernel PCA of USPS (16 × 16 pixels) with 16 components, compressed to 300 points by `explore`; the page of about
+2 MB is opened from its file in headless Chromium, offline, several times. The pointer then visits 200 random places of
+the map, and the questions that the page asks its model there are asked again, one by one, from scratch (the nearest
+training image is the start) and from the answer before, as while the pointer moves.
+
+    OMP_NUM_THREADS=1 python benchmarks/speed/explorer.py --record
+
+Observe: medians below 16 ms, a frame of the screen, and pages open in less than a second. Needs Chromium and
+Playwright.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _measure import describe_machine, record
+
+from preimage import KernelPCA, explore
+from preimage.datasets import load_usps
+from preimage.kernels import Gaussian, Matern, Polynomial, RationalQuadratic
+
+# Squared distances of digits are about 200 (the median); one length of the kernels is a fraction of that.
+KERNELS = {
+    "Gaussian": Gaussian(0.01),
+    "RationalQuadratic": RationalQuadratic(0.01),
+    "Matern": Matern(0.01, nu=2.5),
+    "sum": Gaussian(0.01) + 0.1 * Polynomial(degree=2, gamma=1 / 256),
+    "polynomial": Polynomial(degree=2, gamma=1 / 256),
+}
+
+# The moment at which the page is ready, in milliseconds since it was asked for.
+WATCH = """
+new MutationObserver((changes, watching) => {
+  if (document.documentElement?.dataset.ready === undefined) return;
+  watching.disconnect();
+  requestAnimationFrame(() => setTimeout(() => { window.shownAfter = performance.now(); }));
+}).observe(document, { subtree: true, childList: true, attributes: true });
+"""
+
+# What the page asks its model while the pointer is at each place, and how long it takes to ask it again.
+QUESTIONS = """async (fractions) => {
+  const app = window.preimage, model = app.model(), asked = [];
+  const { values, shape: [count, k] } = model.record.coordinates;
+  const range = (j) => {
+    const numbers = Array.from({ length: count }, (_, i) => values[i * k + j]);
+    return [Math.min(...numbers), Math.max(...numbers)];
+  };
+  const [[left, right], [bottom, top]] = [range(app.store.get("across")), range(app.store.get("up"))];
+  const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  const preimage = model.preimage;
+  let place = null;
+  model.preimage = (y, options) => {
+    if (y[app.store.get("across")] === place.across && y[app.store.get("up")] === place.up) asked.push(y.slice());
+    return preimage.call(model, y, options);
+  };
+  for (const [across, up] of fractions) {
+    place = { across: left + across * (right - left), up: bottom + up * (top - bottom) };
+    const before = asked.length;
+    app.store.set({ pointer: place });
+    for (let frames = 0; frames < 60 && asked.length === before; frames += 1) await frame();
+    asked.length = Math.min(asked.length, before + 1);
+  }
+  delete model.preimage;
+  app.store.set({ pointer: null });
+  await frame();
+  const timed = (y, options) => {
+    const start = performance.now(), found = model.preimage(y, { q: app.store.get("q"), ...options });
+    return { milliseconds: performance.now() - start, ...found };
+  };
+  const fresh = asked.map((y) => timed(y, {}));
+  const near = asked.map((y, i) => timed(y.map((each) => 0.99 * each), { start: fresh[i].row }));
+  const milliseconds = (answers) => answers.map((each) => each.milliseconds);
+  return {
+    fresh: milliseconds(fresh),
+    near: milliseconds(near),
+    iterations: fresh.map((each) => each.iterations),
+    converged: fresh.filter((each) => each.converged).length,
+  };
+}"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--places", type=int, default=200)
+    parser.add_argument("--repeats", type=int, default=5, help="how often the page is opened")
+    parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=list(KERNELS))
+    parser.add_argument("--record", action="store_true", help="keep the figures in docs/results/records")
+    options = parser.parse_args()
+    print(describe_machine())
+
+    data = load_usps()
+    places = np.random.default_rng(0).uniform(size=(options.places, 2)).tolist()
+    values = {}
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        print(f"Chromium {browser.version}")
+        for name in options.kernels:
+            path = make_page(data, KERNELS[name], Path(folder) / f"{name}.html")
+            values |= {f"{name} {what}": value for what, value in measure(browser, path, places, options.repeats).items()}
+            print_figures(name, values)
+        browser.close()
+    if options.record:
+        record("explorer_speed", values, {"data": "USPS", "components": 16, "points": 300, "places": options.places})
+
+
+def make_page(data, kernel, path):
+    """The page of a model of all training digits, on 300 landmarks, with 5,000 of the digits to draw."""
+    model = KernelPCA(16, kernel=kernel, landmarks=300).fit(data.X_train)
+    return explore(model, data.X_train, data.y_train, image_shape=(16, 16)).save(path)
+
+
+def measure(browser, path, places, repeats):
+    """Megabytes of a page, seconds until it is shown, and milliseconds per pre-image at the pointer."""
+    seconds = []
+    for _ in range(repeats):
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+        context.add_init_script(WATCH)
+        page = context.new_page()
+        page.goto(path.resolve().as_uri())
+        page.wait_for_function("() => window.shownAfter !== undefined")
+        seconds.append(page.evaluate("() => window.shownAfter / 1000"))
+        if len(seconds) == repeats:
+            found = page.evaluate(QUESTIONS, places)
+        context.close()
+    fresh, near = np.array(found["fresh"]), np.array(found["near"])
+    return {
+        "megabytes": path.stat().st_size / 1e6,
+        "seconds to open": float(np.median(seconds)),
+        "places": len(fresh),
+        "milliseconds": float(np.median(fresh)),
+        "milliseconds of 19 in 20": float(np.quantile(fresh, 0.95)),
+        "milliseconds near the answer before": float(np.median(near)),
+        "iterations": float(np.median(found["iterations"])),
+        "converged": found["converged"] / len(fresh),
+    }
+
+
+def print_figures(name, values):
+    figures = {what.removeprefix(f"{name} "): value for what, value in values.items() if what.startswith(f"{name} ")}
+    print(name)
+    for what, value in figures.items():
+        print(f"  {what:36} {value:8.3g}")
+
+
+if __name__ == "__main__":
+    main()
