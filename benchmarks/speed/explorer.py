@@ -104,8 +104,9 @@ def main():
         print(f"Chromium {browser.version}")
         for name in options.kernels:
             path = make_page(data, KERNELS[name], Path(folder) / f"{name}.html")
-            values |= {f"{name} {what}": value for what, value in measure(browser, path, places, options.repeats).items()}
-            print_figures(name, values)
+            found = measure(browser, path, places, options.repeats)
+            print(name, *(f"  {what:36} {value:8.3g}" for what, value in found.items()), sep="\n")
+            values |= {f"{name} {what}": value for what, value in found.items()}
         browser.close()
     if options.record:
         record("explorer_speed", values, {"data": "USPS", "components": 16, "points": 300, "places": options.places})
@@ -141,13 +142,6 @@ def measure(browser, path, places, repeats):
         "iterations": float(np.median(found["iterations"])),
         "converged": found["converged"] / len(fresh),
     }
-
-
-def print_figures(name, values):
-    figures = {what.removeprefix(f"{name} "): value for what, value in values.items() if what.startswith(f"{name} ")}
-    print(name)
-    for what, value in figures.items():
-        print(f"  {what:36} {value:8.3g}")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ class HeavyTails(ProfileKernel):
         return -1.5 * self.gamma * (1 + self.gamma * s) ** -2.5
 
 
-# 100 images of 64 pixels are enough for the library to begin with rough steps, which only a Gaussian has.
+# With 100 images of 64 pixels the library begins fixed points of a Gaussian with rough steps in single precision. The
+# page does not: numbers of steps differ, results do not.
 KERNELS = {
     "Gaussian": Gaussian(0.1),
     "polynomial": Polynomial(degree=3, gamma=0.02, coef0=1.0),
@@ -49,11 +50,11 @@ KERNELS = {
 }
 
 
-def random_targets(model, rng, count=N_TARGETS):
+def random_targets(model, rng, count=N_TARGETS, beyond=0.3):
     """Points between images of rows, inside the cloud of all of them and beyond it."""
     Y = model.transform(IMAGES[100:1500])
     first, second = rng.integers(len(Y), size=(2, count))
-    fraction = rng.uniform(-0.3, 1.3, size=(count, 1))
+    fraction = rng.uniform(-beyond, 1 + beyond, size=(count, 1))
     return (
         (1 - fraction) * Y[first] + fraction * Y[second] + 0.2 * np.std(Y, axis=0) * rng.normal(size=(count, len(Y.T)))
     )
@@ -63,7 +64,7 @@ def record_of(model, X=IMAGES[:100]):
     return explore(model, X).header["models"][0]
 
 
-def assert_agree(found, result, points, began_roughly=False):
+def assert_agree(found, result, points, same_steps=True):
     """Equal reasons everywhere, equal pre-images where both converge; returns how many do."""
     assert [each["reason"] for each in found] == [str(reason) for reason in result.reason]
     both = result.converged & np.array([each["converged"] for each in found])
@@ -72,10 +73,11 @@ def assert_agree(found, result, points, began_roughly=False):
     assert differences[both].max() <= LARGEST_DIFFERENCE
     objectives = np.array([each["objective"] for each in found])
     np.testing.assert_allclose(objectives[both], result.objective[both], rtol=1e-6, atol=1e-6)
-    # The same path: other step lengths or safeguards would take other numbers of steps, even to the same minimum.
-    # Rounding may add or save a last one; rough steps of the library are taken together with those of other problems.
-    steps = np.array([each["iterations"] for each in found]) - result.n_iter
-    assert np.mean(np.abs(steps) > (3 if began_roughly else 1)) <= 0.05
+    if same_steps:
+        # The same path: other step lengths or safeguards would take other numbers of steps, even to the same minimum.
+        # Rounding may add or save a last one.
+        steps = np.array([each["iterations"] for each in found]) - result.n_iter
+        assert np.mean(np.abs(steps) > 1) <= 0.05
     return int(both.sum())
 
 
@@ -90,7 +92,7 @@ def test_browser_and_python_find_the_same_preimages(javascript, name):
     Y = random_targets(model, np.random.default_rng(0))
     found = javascript("model.js", SOLVE, record_of(model), Y, None)
     result = projection(model).inverse(model.subspace_, Y)
-    assert assert_agree(found, result, IMAGES[:100], name == "Gaussian") >= 0.95 * N_TARGETS
+    assert assert_agree(found, result, IMAGES[:100], name != "Gaussian") >= 0.95 * N_TARGETS
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -101,7 +103,17 @@ def test_browser_and_python_agree_from_noisy_starts(javascript, name):
     Y = model.transform(X)
     found = javascript("model.js", SOLVE, record_of(model), Y, X)
     result = projection(model).inverse(model.subspace_, Y, X)
-    assert assert_agree(found, result, IMAGES[:100]) >= 0.95 * len(X)
+    assert assert_agree(found, result, IMAGES[:100], name != "Gaussian") >= 0.95 * len(X)
+
+
+@pytest.mark.parametrize("solver", [FixedPoint(), Gradient(), Gradient(memory=2)], ids=repr)
+def test_far_from_the_data_both_take_the_same_steps(javascript, solver):
+    # Targets far beyond the data: weights have both signs, and safeguards decide where to go.
+    model = KernelPCA(40, kernel=Gaussian(0.05), preimage=solver).fit(IMAGES[:70])
+    Y = 2 * random_targets(model, np.random.default_rng(6), 100, beyond=2)
+    found = javascript("model.js", SOLVE, record_of(model, IMAGES[:70]), Y, None)
+    result = solver.inverse(model.subspace_, Y)
+    assert assert_agree(found, result, IMAGES[:70]) >= 95
 
 
 SOLVERS = {
@@ -116,12 +128,12 @@ SOLVERS = {
 def test_settings_of_the_solver_of_a_model_count_in_the_browser(javascript, name):
     rng = np.random.default_rng(2)
     solver = SOLVERS[name]
-    model = KernelPCA(N_COMPONENTS, kernel=Gaussian(0.1), preimage=solver).fit(IMAGES[:100])
+    model = KernelPCA(N_COMPONENTS, kernel=Gaussian(0.1), preimage=solver).fit(IMAGES[:70])
     X = IMAGES[1000:1060] + 0.3 * rng.normal(size=(60, IMAGES.shape[1]))
     Y = model.transform(X)
-    found = javascript("model.js", SOLVE, record_of(model), Y, X)
+    found = javascript("model.js", SOLVE, record_of(model, IMAGES[:70]), Y, X)
     result = solver.inverse(model.subspace_, Y, X)
-    assert assert_agree(found, result, IMAGES[:100]) >= 0.95 * len(X)
+    assert assert_agree(found, result, IMAGES[:70]) >= 0.95 * len(X)
     rows = np.array([each["row"] for each in found])
     if isinstance(solver, Gradient) and solver.lower is not None:
         assert np.all(rows >= solver.lower - 1e-12)
@@ -141,12 +153,12 @@ def test_few_iterations_end_at_the_limit_in_both(javascript):
 
 
 def test_starts_where_the_kernel_vanishes_begin_again_at_the_nearest_image(javascript):
-    model = KernelPCA(N_COMPONENTS, kernel=Gaussian(0.1), preimage="fixed_point").fit(IMAGES[:100])
+    model = KernelPCA(N_COMPONENTS, kernel=Gaussian(0.1), preimage="fixed_point").fit(IMAGES[:70])
     Y = random_targets(model, np.random.default_rng(4), 30)
     far = np.full((30, IMAGES.shape[1]), 300.0)
-    found = javascript("model.js", SOLVE, record_of(model), Y, far)
+    found = javascript("model.js", SOLVE, record_of(model, IMAGES[:70]), Y, far)
     result = model.preimage_.inverse(model.subspace_, Y, far)
-    assert assert_agree(found, result, IMAGES[:100]) == 30
+    assert assert_agree(found, result, IMAGES[:70]) == 30
     assert max(np.linalg.norm(each["row"]) for each in found) < np.linalg.norm(IMAGES, axis=1).max()
 
 

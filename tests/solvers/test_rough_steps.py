@@ -54,7 +54,7 @@ def test_what_is_not_finite_stays_at_its_start(rng):
 
 
 def test_no_result_is_higher_than_its_start(rng, monkeypatch):
-    monkeypatch.setattr("preimage.solvers._rough_steps.FEWEST_NUMBERS", 0)
+    monkeypatch.setattr("preimage.solvers._nearest_image.FEWEST_NUMBERS", 0)
     X = rng.normal(size=(50, 3))
     W = rng.normal(size=(300, 50)) / 5  # of both signs: plain steps may lead anywhere
     target = Expansion(Gaussian(0.4), X, W.T)

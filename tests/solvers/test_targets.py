@@ -91,7 +91,7 @@ def test_first_steps_in_single_precision_lead_to_the_same_points(rng, monkeypatc
     Y = model.transform(noisy)
     found = {}
     for work in (0, np.inf):
-        monkeypatch.setattr("preimage.solvers._rough_steps.FEWEST_NUMBERS", work)
+        monkeypatch.setattr("preimage.solvers._nearest_image.FEWEST_NUMBERS", work)
         found[work] = model.find_preimages(Y, noisy)
     assert found[0].converged.all()
     size = np.sqrt(X.var(axis=0).sum())
@@ -100,7 +100,7 @@ def test_first_steps_in_single_precision_lead_to_the_same_points(rng, monkeypatc
 
 
 def test_single_precision_never_raises_the_objective(rng, monkeypatch):
-    monkeypatch.setattr("preimage.solvers._rough_steps.FEWEST_NUMBERS", 0)
+    monkeypatch.setattr("preimage.solvers._nearest_image.FEWEST_NUMBERS", 0)
     X = rng.normal(size=(50, 3))
     target = Expansion(Gaussian(0.4), X, rng.normal(size=(50, 40)) / 5)
     # At the minimum already, so that only rounding errors of single precision could move them.
@@ -109,7 +109,7 @@ def test_single_precision_never_raises_the_objective(rng, monkeypatch):
 
 
 def test_kernel_values_below_single_precision_are_seen_in_double(rng, monkeypatch):
-    monkeypatch.setattr("preimage.solvers._rough_steps.FEWEST_NUMBERS", 0)
+    monkeypatch.setattr("preimage.solvers._nearest_image.FEWEST_NUMBERS", 0)
     target = Expansion(Gaussian(1.0), np.zeros((1, 2)), np.ones((1, 1)))
     far = np.array([[11.0, 0.0]])  # exp(-121) is zero in single precision
     found = FixedPoint().solve(target, far)

@@ -11,7 +11,6 @@ from preimage.solvers import FixedPoint, Gradient, Preimage
 from preimage.solvers._auto import Auto, FittedAuto
 from preimage.solvers._descent import Box, spread
 from preimage.solvers._nearest_image import enclosing_sphere, has_fixed_point
-from preimage.solvers._rough_steps import begins_roughly
 
 
 def page_solver(preimage: Preimage, kernel: Kernel) -> FixedPoint | Gradient:
@@ -59,7 +58,6 @@ def solver_record(solver: FixedPoint | Gradient, kernel: Kernel, points: Array, 
             "tol": float(solver.tol),
             "max_iter": int(solver.max_iter),
             "memory": None if is_fixed_point else int(solver.memory),
-            "rough_steps": is_fixed_point and begins_roughly(kernel, points, solver.max_iter),
             **_bounds(solver, kernel, inputs, origin),
         },
         "spread": spread(inputs),

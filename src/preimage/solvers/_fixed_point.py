@@ -11,6 +11,7 @@ from preimage.solvers._descent import Box, Evaluation, StepRule, Verdict, spread
 from preimage.solvers._gradient import QuasiNewton
 from preimage.solvers._nearest_image import NearestImage, has_fixed_point
 from preimage.solvers._preimage import Batched, DescentSolver, PreimageResult, about_origin
+from preimage.solvers._rough_steps import MOST_STEPS
 from preimage.solvers._targets import Targets
 
 # A fixed-point step divides by a sum with terms of both signs. When cancellation leaves less than this fraction of the
@@ -89,7 +90,7 @@ class FixedPoint(DescentSolver):
                 "finds a way for each."
             )
         problem, size = NearestImage.of(targets, start, anchor, self.penalty), spread(targets.points)
-        rough = problem.rough_steps(size, self.tol, self.max_iter)
+        rough = problem.rough_steps(size, self.tol) if self.max_iter > 2 * MOST_STEPS else None
         result = problem.solve(_FixedPointSteps(size, self.tol), Box(), self.max_iter, rough_steps=rough)
         return problem.kept_near(result, QuasiNewton(size, self.tol), Box(), self.max_iter)
 

@@ -13,7 +13,7 @@ from preimage.kernels import Gaussian, InnerProduct, Kernel, ProfileKernel, Squa
 from preimage.solvers._blocks import WORK_OF_A_ROUGH_STEP, WORK_OF_A_STEP, for_query_blocks, tile_rows, tiles
 from preimage.solvers._descent import Box, Evaluation, Objective, StepRule, minimize_rows, spread
 from preimage.solvers._preimage import PreimageResult, Reason
-from preimage.solvers._rough_steps import RoughResult, RoughSteps, begins_roughly
+from preimage.solvers._rough_steps import FEWEST_NUMBERS, RoughResult, RoughSteps
 from preimage.solvers._targets import Targets
 
 
@@ -278,10 +278,13 @@ class NearestImage:
             result = result.replaced(lost, again.better_of(result.take(lost)))
         return result
 
-    def rough_steps(self, size: float, tol: float, max_iter: int) -> RoughSteps | None:
+    def rough_steps(self, size: float, tol: float) -> RoughSteps | None:
         """First steps to the fixed points, for a rule that goes there; None where there are none that gain time."""
         kernel, points = self.targets.kernel, self.targets.points
-        return RoughSteps(kernel, points, self.penalty, size, tol) if begins_roughly(kernel, points, max_iter) else None
+        is_double = isinstance(points, np.ndarray) and points.dtype == np.float64
+        if type(kernel) is not Gaussian or not is_double or points.size < FEWEST_NUMBERS:
+            return None
+        return RoughSteps(kernel, points, self.penalty, size, tol)
 
     def _in_blocks(
         self, rule: StepRule, box: Box, max_iter: int, model: TargetModel, rough_steps: RoughSteps | None = None

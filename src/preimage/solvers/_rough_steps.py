@@ -6,8 +6,7 @@ import numpy as np
 
 from preimage._arrays import epsilon
 from preimage._rows import ThreadBuffer, cut
-from preimage._typing import Array
-from preimage.kernels import Gaussian, Kernel
+from preimage.kernels import Gaussian
 from preimage.solvers._blocks import tile_rows
 
 # Steps, at most: fixed points that take more are so flat that rounding errors of single precision lead them astray.
@@ -17,12 +16,6 @@ WORTH_LEAVING = 0.2
 # Points × columns from which rough steps gain time, about half of it; below a fifth of this they gain nothing. The
 # number of problems does not count, so that results do not depend on how many are solved together.
 FEWEST_NUMBERS = 5000
-
-
-def begins_roughly(kernel: Kernel, points: Array, max_iter: int) -> bool:
-    """Whether fixed points are found sooner after rough steps; a small `max_iter` leaves no room for them."""
-    is_double = isinstance(points, np.ndarray) and points.dtype == np.float64
-    return type(kernel) is Gaussian and is_double and points.size >= FEWEST_NUMBERS and max_iter > 2 * MOST_STEPS
 
 
 @dataclass(frozen=True)

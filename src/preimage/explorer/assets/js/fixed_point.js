@@ -1,18 +1,12 @@
 // Steps of the fixed-point iteration of Schölkopf and Mika, made safe.
 
 import { EPSILON, addScaled, dot } from "./vectors.js";
-import { vanishes } from "./descent.js";
 
 // A fixed-point step divides by a sum with terms of both signs. When cancellation leaves less than this fraction of the
 // sum of moduli, the step divides by the sum of moduli instead, which also points downhill.
 const CANCELLATION = 0.05;
 // Searches end when a step was halved 24 times in a row.
 const SMALLEST_STEP = 2 ** -24;
-// Plain steps, at most: fixed points that take more are so flat that plain steps may lead astray.
-const MOST_ROUGH_STEPS = 30;
-// Plain steps end when one is shorter than this fraction of the size of the data, or than the tolerance: the library
-// takes them in single precision, and this is sixteen of its units.
-const SHORTEST_ROUGH_STEP = 16 * 2 ** -23;
 
 /** Steps to the fixed point, halved where they do not lower the objective and doubled again where they do. */
 export class FixedPointSteps {
@@ -63,26 +57,4 @@ function fullStep({ gradient, curvature, safeCurvature }) {
   const move = Float64Array.from(gradient, (value) => -value / safe);
   const squared = dot(move, move);
   return { move, squared, gain: denominator * squared };
-}
-
-/**
- * Plain steps z ← z − gradient/D from `start`, whatever the objective does: whoever asks compares the end with the
- * start. The library begins searches of large Gaussian models so, and other beginnings may lead to other minima.
- *
- * @returns {{z: Float64Array, iterations: number, first: number}} `first` is the objective at the start; z is the start
- *   itself where the steps lead to no number
- */
-export function roughSteps(objective, start, size, tol, maxIter) {
-  const shortest = (Math.max(tol, SHORTEST_ROUGH_STEP) * size) ** 2;
-  let z = start, first = null, iterations = 0;
-  for (let moving = true; moving && iterations < Math.min(MOST_ROUGH_STEPS, maxIter); iterations += 1) {
-    const here = objective(z);
-    first ??= here.value;
-    const move = Float64Array.from(here.gradient, (value) => -value / here.curvature);
-    const squared = dot(move, move);
-    if (vanishes(here) || !Number.isFinite(squared)) return { z: start, iterations: 0, first };
-    z = addScaled(z, 1, move);
-    moving = squared > shortest;
-  }
-  return { z, iterations, first };
 }

@@ -2,23 +2,20 @@
 
 import { Box, Reason, minimize } from "./descent.js";
 import { distanceOf, penalized } from "./distance.js";
-import { FixedPointSteps, roughSteps } from "./fixed_point.js";
+import { FixedPointSteps } from "./fixed_point.js";
 import { QuasiNewtonSteps } from "./quasi_newton.js";
 import { squaredDistance } from "./vectors.js";
 
 // Points farther from the middle of the data than this many times the farthest data point, and than their start, are
 // lost: kernel PCA knows nothing of what lies beyond the data.
 const REACH = 2;
-// Rounding errors of kernel values in single precision, relative to the sum of moduli: a search that began with rough
-// steps counts as lower than its start when it is lower by more than these.
-const ROUGH_ROUNDING = 64 * 2 ** -23;
 
 /** Minimises ρ(z) + λ‖z − start‖² over inputs z, for targets in a subspace. */
 export class NearestImage {
   /**
    * @param subspace a `Subspace`
-   * @param record of a model: solver {name, penalty, tol, max_iter, memory, lower, upper, rough_steps}, spread, middle,
-   *   radius, positive_semidefinite
+   * @param record of a model: solver {name, penalty, tol, max_iter, memory, lower, upper}, spread, middle, radius,
+   *   positive_semidefinite
    */
   constructor(subspace, record) {
     const { solver } = record, { kernel } = subspace;
@@ -30,9 +27,8 @@ export class NearestImage {
     this.tol = solver.tol;
     this.box = new Box(bound(solver.lower, kernel.d), bound(solver.upper, kernel.d));
     this.descent = new QuasiNewtonSteps(this.size, this.tol, solver.memory ?? undefined);
-    const iterates = solver.name === "fixed_point" && kernel.hasFixedPoint;
-    this.rule = iterates ? new FixedPointSteps(this.size, this.tol) : this.descent;
-    this.isRough = iterates && Boolean(solver.rough_steps);
+    const hasFixedPoint = solver.name === "fixed_point" && kernel.hasFixedPoint;
+    this.rule = hasFixedPoint ? new FixedPointSteps(this.size, this.tol) : this.descent;
     this.mayRunAway = !record.positive_semidefinite;
     this.middle = record.middle.values;
     this.radius = record.radius;
@@ -48,12 +44,11 @@ export class NearestImage {
    */
   solve(beta, q, start = null, maxIter = this.maxIter) {
     const nearest = () => this.subspace.point(this.subspace.nearestPoint(beta, q));
-    const weights = this.subspace.coefficients(beta, q), from = start ?? nearest();
-    const objective = penalized(this.distance, weights, from, this.penalty);
+    const from = start ?? nearest();
+    const objective = penalized(this.distance, this.subspace.coefficients(beta, q), from, this.penalty);
     const restarted = (found, again) => (found.reason === Reason.VANISHING ? better(again(nearest()), found) : found);
     const search = (z) => minimize(objective, z, this.box, this.rule, maxIter);
-    const first = this.isRough ? this.#roughly(objective, weights, from, maxIter) : search(from);
-    let result = restarted(first, search);
+    let result = restarted(search(from), search);
     if (this.mayRunAway && this.#isLost(result.z, from)) {
       const box = this.#range(), within = (z) => minimize(objective, z, box, this.descent, maxIter);
       result = { ...restarted(within(from), within), reason: Reason.RESTRICTED };
@@ -61,16 +56,6 @@ export class NearestImage {
     const value = result.objective + this.subspace.squaredNorm(beta, q);
     const converged = result.reason === Reason.CONVERGED;
     return { ...result, objective: Number.isFinite(value) ? value : Number.MAX_VALUE, converged };
-  }
-
-  /** A search that begins with rough steps, and begins again where it may end no lower than its start. */
-  #roughly(objective, weights, start, maxIter) {
-    const rough = roughSteps(objective, start, this.size, this.tol, maxIter);
-    const found = minimize(objective, rough.z, this.box, this.rule, maxIter - rough.iterations, 1);
-    const moduli = weights.reduce((sum, weight) => sum + Math.abs(weight), 0);
-    const safe = rough.first - ROUGH_ROUNDING * (1 + 2 * moduli);
-    if (found.objective < safe) return { ...found, iterations: found.iterations + rough.iterations };
-    return minimize(objective, start, this.box, this.rule, maxIter);
   }
 
   /**
