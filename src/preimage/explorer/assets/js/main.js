@@ -58,7 +58,7 @@ function createBody(app) {
   ];
   const widths = app.models.length > 1 ? createWidths(app) : null;
   return element("main", {}, [
-    element("div", { class: "workbench" }, [
+    element("div", { class: `workbench of-${app.view.kind}` }, [
       placed("at-map", createMap(app)),
       placed("at-inspector", createInspector(app)),
       placed("at-spectrum", createSpectrum(app)),
