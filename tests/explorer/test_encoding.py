@@ -59,3 +59,12 @@ def test_numbers_that_json_does_not_have_are_refused():
 def test_other_types_of_arrays_are_refused():
     with pytest.raises(TypeError, match="int64"):
         encode({"a": np.zeros(3, dtype=np.int64)})
+
+
+def test_equal_arrays_are_stored_once():
+    array = np.random.default_rng(0).normal(size=(40, 50))
+    once, twice = (encode({"arrays of a page": copies})[1] for copies in ([array], [array, array.copy()]))
+    assert once == twice
+    others = [array.astype(np.float32), array.reshape(50, 40), array + 1]
+    text, _ = encode({"different": [array, *others]})
+    assert [each["array"] for each in json.loads(text)["different"]] == [0, 1, 2, 3]

@@ -11,40 +11,46 @@ FUNCTIONS = {operator: getattr(xp, name) for name, operator in (UNARY | BINARY).
 FUNCTIONS["Reciprocal"] = xp.reciprocal
 
 
+N = 40
+RUN = """({Program}, records, inputs) => Object.fromEntries(Object.entries(records).map(([name, record]) => {
+  const z = inputs[name].values, program = new Program(record, z.length), gradient = new Float64Array(z.length);
+  const values = program.run(z).slice();
+  program.pullBack([new Float64Array(values.length).fill(1)], gradient);
+  return [name, [values, gradient]];
+}))"""
+
+
 def arguments(name, count):
     """Numbers for which an operator has a value, away from its jumps and corners."""
-    x = np.random.default_rng(len(name)).uniform(0.1, 0.8, size=(count, 40))
-    x[:, 20:] *= 1 if name in {"Log", "Sqrt", "Pow", "Acosh"} else -1
-    return x + 1.5 if name == "Acosh" else x[::-1] if count == 2 else x
+    x = np.random.default_rng(len(name)).uniform(0.1, 0.8, size=(count, N))
+    x[:, N // 2 :] *= 1 if name in {"Log", "Sqrt", "Pow", "Acosh"} else -1
+    return x + 1.5 if name == "Acosh" else x
 
 
-def computed(javascript, table, names, count):
-    call = f"""({{{table}}}, inputs) => Object.fromEntries(Object.entries(inputs).map(([name, x]) => {{
-      const n = x.shape[1], column = (i) => [...x.values].filter((_, k) => k % n === i);
-      return [name, Array.from({{length: n}}, (_, i) => {{
-        const [f, ...derivatives] = {table}[name], value = f(...column(i));
-        return [value, ...derivatives.map((each) => each(...column(i), value))];
-      }})];
-    }}))"""
-    return javascript("operators.js", call, {name: arguments(name, count) for name in names})
+def program(operator, count):
+    """An operator of one or two halves of the input, which products with matrices take apart."""
+    halves = np.split(np.eye(count * N), count, axis=1)
+    nodes = [{"op": "Input", "inputs": []}, *({"op": "MatMul", "inputs": [0], "matrix": half} for half in halves)]
+    return {"nodes": [*nodes, {"op": operator, "inputs": list(range(1, count + 1))}], "outputs": [count + 1]}
 
 
 def test_the_page_has_the_operators_of_python(javascript):
-    names = javascript("operators.js", "({UNARY, BINARY}) => [Object.keys(UNARY), Object.keys(BINARY)]")
-    assert sorted(names[0] + names[1]) == sorted(ELEMENTWISE) == sorted(FUNCTIONS)
+    names = javascript("operators.js", "({UNARY, BINARY, VECTORS}) => Object.keys({...UNARY, ...BINARY, ...VECTORS})")
+    assert sorted(names) == sorted(ELEMENTWISE) == sorted(FUNCTIONS)
 
 
 def test_operators_have_numpys_values_and_derivatives_by_differences(javascript):
-    for table, names, count in (("UNARY", [*UNARY.values(), "Reciprocal"], 1), ("BINARY", BINARY.values(), 2)):
-        for name, rows in computed(javascript, table, names, count).items():
-            x, function = arguments(name, count), lambda *x, name=name: FUNCTIONS[name](*x).astype(float)
-            found = np.array(rows, dtype=float).T
+    for count, names in ((1, [*UNARY.values(), "Reciprocal"]), (2, BINARY.values())):
+        inputs = {name: arguments(name, count) for name in names}
+        for name, found in javascript(
+            "program.js", RUN, {name: program(name, count) for name in names}, inputs
+        ).items():
+            x, function = inputs[name], lambda *x, name=name: FUNCTIONS[name](*x).astype(float)
             np.testing.assert_allclose(found[0], function(*x), rtol=1e-13, err_msg=name)
-            for i in range(count):
-                up, down = x.copy(), x.copy()
-                up[i], down[i] = x[i] + STEP, x[i] - STEP
-                differences = (function(*up) - function(*down)) / (2 * STEP)
-                np.testing.assert_allclose(found[i + 1], differences, rtol=1e-7, atol=1e-7, err_msg=f"{name}, {i}")
+            for i, move in enumerate(STEP * np.eye(count)):
+                differences = (function(*(x + move[:, None])) - function(*(x - move[:, None]))) / (2 * STEP)
+                gradient = found[1].reshape(count, N)[i]
+                np.testing.assert_allclose(gradient, differences, rtol=1e-7, atol=1e-7, err_msg=f"{name}, {i}")
 
 
 def test_what_was_not_chosen_does_not_reach_a_derivative(javascript):
@@ -61,7 +67,7 @@ def test_what_was_not_chosen_does_not_reach_a_derivative(javascript):
         """({Program}, record) => {
           const program = new Program(record, 2), gradient = new Float64Array(2);
           program.run(Float64Array.of(0, 4));
-          program.pullBack(Float64Array.of(1, 1), gradient);
+          program.pullBack([Float64Array.of(1, 1)], gradient);
           return gradient;
         }""",
         {"nodes": nodes, "outputs": [4]},

@@ -3,7 +3,7 @@
 import base64
 import gzip
 import json
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,8 @@ ALIGNMENT = 8
 # More takes twice the time for one part in a hundred of the size.
 COMPRESSION_LEVEL = 6
 DTYPES = ("float32", "float64", "int32", "uint8")
+# An array as it is stored: its type, its shape and its bytes.
+_Stored: TypeAlias = tuple[str, tuple[int, ...], bytes]
 # Inside a script element of HTML these could end it, or begin a comment; inside JSON the escape means the same.
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
@@ -24,17 +26,17 @@ def encode(header: dict[str, Any]) -> tuple[str, str]:
     header : dict
         Dictionaries, lists, strings, finite numbers, None, and NumPy arrays of the types in `DTYPES`, which may have
         NaN. Each array becomes ``{"array": number}`` and is described under "arrays" by its type, shape and first byte.
+        Equal arrays are stored once: models of several widths have the same points.
 
     Returns
     -------
     text, block : str
     """
-    arrays: list[np.ndarray] = []
+    arrays: dict[_Stored, int] = {}
     tree = _without_arrays(header, arrays)
     parts, described, first = [], [], 0
-    for array in arrays:
-        data = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        described.append({"dtype": array.dtype.name, "shape": list(array.shape), "first": first})
+    for dtype, shape, data in arrays:
+        described.append({"dtype": dtype, "shape": list(shape), "first": first})
         padding = -len(data) % ALIGNMENT
         parts.append(data + bytes(padding))
         first += len(data) + padding
@@ -43,13 +45,13 @@ def encode(header: dict[str, Any]) -> tuple[str, str]:
     return _escaped(text), base64.b64encode(block).decode("ascii")
 
 
-def _without_arrays(value: Any, arrays: list[np.ndarray]) -> Any:
-    """The same tree with references in place of arrays, which are appended to `arrays`."""
+def _without_arrays(value: Any, arrays: dict[_Stored, int]) -> Any:
+    """The same tree with references in place of arrays, which are added to `arrays` with their numbers."""
     if isinstance(value, np.ndarray):
         if value.dtype.name not in DTYPES:
             raise TypeError(f"A page holds arrays of the types {', '.join(DTYPES)}; got {value.dtype.name}.")
-        arrays.append(value)
-        return {"array": len(arrays) - 1}
+        data = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"), copy=False).tobytes()
+        return {"array": arrays.setdefault((value.dtype.name, value.shape, data), len(arrays))}
     if isinstance(value, dict):
         return {key: _without_arrays(each, arrays) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

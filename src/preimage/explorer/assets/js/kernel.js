@@ -25,7 +25,6 @@ export class Kernel {
     for (const set of record.sets) sets.push(makeSet(set, sets));
     this.program = new Program(record, d, { sets, profiles: record.profiles });
     this.result = new Float64Array(d);
-    this.one = Float64Array.of(1);
     this.weight = new Float64Array(1);
     const [node] = this.program.outputs;
     const quantity = node.op === "Profile" ? node.inputs[0] : null;
@@ -52,33 +51,26 @@ export class Kernel {
   /** Σᵢ wᵢ ∇k(z, pᵢ). */
   gradient(weights, z) {
     this.program.run(z, 0);
-    this.result.fill(0);
-    this.program.pullBack(weights, this.result, 0);
-    return this.result;
+    return this.pullBack(weights);
   }
 
   /** The gradient of z ↦ k(z, z). */
   diagonalGradient(z) {
     this.program.run(z, 1);
-    this.result.fill(0);
-    this.program.pullBack(this.one, this.result, 1);
-    return this.result;
+    return this.pullBack(null, 1);
   }
 
   /** k(z, pᵢ) for all points and k(z, z), with shared parts computed once: {values, diagonal}. */
   evaluate(z) {
     const values = this.program.run(z, 0);
-    return { values, diagonal: this.program.runFurther(1)[0] };
+    return { values, diagonal: this.program.runFurther()[0] };
   }
 
   /** The gradient of Σᵢ wᵢ k(z, pᵢ) + c·k(z, z) at the z of the last `evaluate`; z must not have changed since. */
   pullBack(weights, c = 0) {
+    this.weight[0] = c;
     this.result.fill(0);
-    this.program.pullBack(weights, this.result, 0);
-    if (c !== 0) {
-      this.weight[0] = c;
-      this.program.pullBack(this.weight, this.result, 1);
-    }
+    this.program.pullBack([weights, c === 0 ? null : this.weight], this.result);
     return this.result;
   }
 
@@ -103,7 +95,7 @@ export class Kernel {
   profileWithDerivative(s) {
     const formula = this.formula(s.length);
     const values = formula.run(s, 0);
-    return { values, derivatives: formula.runFurther(1) };
+    return { values, derivatives: formula.runFurther() };
   }
 
   /** The program of f and f′ for vectors of a length. */

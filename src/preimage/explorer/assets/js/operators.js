@@ -35,11 +35,8 @@ export const UNARY = {
   Atanh: [Math.atanh, (x) => 1 / (1 - x * x)],
 };
 
-/** Operators of two vectors. */
+/** Operators of two vectors, without those of `VECTORS`. */
 export const BINARY = {
-  Add: [(a, b) => a + b, () => 1, () => 1],
-  Sub: [(a, b) => a - b, () => 1, () => -1],
-  Mul: [(a, b) => a * b, (a, b) => b, (a) => a],
   Div: [(a, b) => a / b, (a, b) => 1 / b, (a, b, y) => -y / b],
   Pow: [Math.pow, (a, b) => b * Math.pow(a, b - 1), (a, b, y) => y * Math.log(a)],
   Max: [Math.max, (a, b) => truth(a >= b), (a, b) => truth(a < b)],
@@ -51,3 +48,45 @@ export const BINARY = {
   Greater: [(a, b) => truth(a > b), nothing, nothing],
   GreaterOrEqual: [(a, b) => truth(a >= b), nothing, nothing],
 };
+
+/**
+ * Sums and products of whole vectors, of which most formulas consist: loops of their own take a third of the time of
+ * loops that call a function for each number. [writes f(x, y) to out; adds to `sum` the adjoint of x; that of y], where
+ * a, b and s say how far apart the numbers of x, y and the sum are: 0 for a vector of length one.
+ */
+export const VECTORS = {
+  Add: [
+    (x, a, y, b, out) => {
+      for (let i = 0; i < out.length; i++) out[i] = x[i * a] + y[i * b];
+    },
+    (adjoint, x, a, y, b, sum, s) => addTo(sum, s, adjoint, 1),
+    (adjoint, x, a, y, b, sum, s) => addTo(sum, s, adjoint, 1),
+  ],
+  Sub: [
+    (x, a, y, b, out) => {
+      for (let i = 0; i < out.length; i++) out[i] = x[i * a] - y[i * b];
+    },
+    (adjoint, x, a, y, b, sum, s) => addTo(sum, s, adjoint, 1),
+    (adjoint, x, a, y, b, sum, s) => addTo(sum, s, adjoint, -1),
+  ],
+  Mul: [
+    (x, a, y, b, out) => {
+      for (let i = 0; i < out.length; i++) out[i] = x[i * a] * y[i * b];
+    },
+    (adjoint, x, a, y, b, sum, s) => addProducts(sum, s, adjoint, y, b),
+    (adjoint, x, a, y, b, sum, s) => addProducts(sum, s, adjoint, x, a),
+  ],
+};
+
+function addTo(sum, s, adjoint, sign) {
+  for (let i = 0; i < adjoint.length; i++) sum[i * s] += sign * adjoint[i];
+}
+
+function addProducts(sum, s, adjoint, other, step) {
+  for (let i = 0; i < adjoint.length; i++) sum[i * s] += chained(adjoint[i], other[i * step]);
+}
+
+/** A product that is zero where the adjoint is: parts of a formula that were not chosen may have infinite derivatives. */
+export function chained(adjoint, derivative) {
+  return adjoint === 0 ? 0 : adjoint * derivative;
+}

@@ -5,7 +5,7 @@
  * it computed last; vectors of length one combine with all others.
  */
 
-import { BINARY, UNARY } from "./operators.js";
+import { BINARY, UNARY, VECTORS, chained } from "./operators.js";
 import { QUANTITIES } from "./quantities.js";
 import { combineRows } from "./vectors.js";
 
@@ -25,7 +25,8 @@ export class Program {
       return this.nodes.filter((node) => needed.has(node) && node.forward !== null);
     });
     const first = new Set(this.schedules[0]);
-    this.further = this.schedules.map((schedule) => schedule.filter((node) => !first.has(node)));
+    this.further = (this.schedules[1] ?? []).filter((node) => !first.has(node));
+    this.all = [...this.schedules[0], ...this.further]; // inputs of each node are before it
   }
 
   /** Compute one output at the input z, which is read, not copied. The result is valid until the next call. */
@@ -35,27 +36,35 @@ export class Program {
     return this.outputs[output].value;
   }
 
-  /** Compute a further output at the input of the last `run` of output 0, whose nodes are not computed again. */
-  runFurther(output = 1) {
-    for (const node of this.further[output]) node.forward(node);
-    return this.outputs[output].value;
+  /** Compute the second output at the input of the last `run` of the first, whose nodes are not computed again. */
+  runFurther() {
+    for (const node of this.further) node.forward(node);
+    return this.outputs[1].value;
   }
 
   /**
-   * Add to `gradient` the derivative of Σᵢ weights[i]·output[i] with respect to the input of the last run.
+   * Add to `gradient` the derivative of Σ weights[o][i]·outputs[o][i] with respect to the input of the last run.
    *
    * Backwards through the nodes: each passes its adjoint, the derivative with respect to its own value, to its inputs.
+   * Outputs without weights (null) do not count; the others must have been computed.
    */
-  pullBack(weights, gradient, output = 0) {
-    const schedule = this.schedules[output];
+  pullBack(weights, gradient) {
+    const schedule = this.scheduleOf(weights);
     for (const node of schedule) node.adjoint.fill(0);
     this.input.adjoint = gradient;
-    if (!this.outputs[output].active) return;
-    const { adjoint } = this.outputs[output];
-    for (let i = 0; i < adjoint.length; i++) adjoint[i] += weights[i];
+    for (const [number, { active, adjoint }] of this.outputs.entries()) {
+      if (!weights[number] || !active) continue;
+      for (let i = 0; i < adjoint.length; i++) adjoint[i] += weights[number][i];
+    }
     for (let k = schedule.length - 1; k >= 0; k--) {
       if (schedule[k].active) schedule[k].backward(schedule[k]);
     }
+  }
+
+  /** The nodes of all outputs that have weights. */
+  scheduleOf(weights) {
+    if (!weights[0]) return this.schedules[1];
+    return weights[1] ? this.all : this.schedules[0];
   }
 }
 
@@ -68,8 +77,8 @@ function neededNodes(output) {
 
 /** A node: its inputs, its vector, whether it depends on the input of the program, and both directions. */
 function makeNode(record, inputs, width, tables) {
-  const make = MAKERS[record.op] ?? (record.op in UNARY ? unary : record.op in BINARY ? binary : null);
-  if (make === null) throw new Error(`This page has no operator ${record.op}.`);
+  const make = MAKERS[record.op];
+  if (make === undefined) throw new Error(`This page has no operator ${record.op}.`);
   const node = { op: record.op, inputs, active: inputs.some((each) => each.active), forward: null, backward: null };
   Object.assign(node, make(record, inputs, width, tables));
   node.adjoint = node.active ? new Float64Array(node.value.length) : new Float64Array(0);
@@ -98,13 +107,14 @@ const MAKERS = {
 
   Where: (record, inputs) => ({
     value: new Float64Array(longest(inputs)),
-    forward: (node) => {
-      const [condition, x, y] = node.inputs;
-      for (let i = 0; i < node.value.length; i++) node.value[i] = at(condition, i) ? at(x, i) : at(y, i);
+    forward: ({ inputs: [condition, x, y], value }) => {
+      for (let i = 0; i < value.length; i++) value[i] = at(condition, i) ? at(x, i) : at(y, i);
     },
-    backward: (node) => {
-      const [condition, x, y] = node.inputs;
-      for (let i = 0; i < node.value.length; i++) pass(at(condition, i) ? x : y, i, node.adjoint[i]);
+    backward: ({ inputs: [condition, x, y], value, adjoint }) => {
+      for (let i = 0; i < value.length; i++) {
+        const chosen = at(condition, i) ? x : y;
+        if (chosen.active) chosen.adjoint[i * step(chosen)] += adjoint[i];
+      }
     },
   }),
 
@@ -134,12 +144,14 @@ const MAKERS = {
       backward: (node) => {
         const derivatives = formula.runFurther();
         const { adjoint } = node.inputs[0];
-        for (let i = 0; i < adjoint.length; i++) adjoint[i] += product(node.adjoint[i], derivatives[i]);
+        for (let i = 0; i < adjoint.length; i++) adjoint[i] += chained(node.adjoint[i], derivatives[i]);
       },
     };
   },
 };
 
+for (const name of Object.keys(UNARY)) MAKERS[name] = unary;
+for (const name of [...Object.keys(VECTORS), ...Object.keys(BINARY)]) MAKERS[name] = binary;
 for (const [name, { values, pullBack }] of Object.entries(QUANTITIES)) {
   MAKERS[name] = ({ set }, inputs, width, { sets }) => ({
     set: sets[set],
@@ -153,53 +165,51 @@ function unary({ op }, [x]) {
   const [f, derivative] = UNARY[op];
   return {
     value: new Float64Array(x.value.length),
-    forward: (node) => {
-      const { value } = node.inputs[0];
-      for (let i = 0; i < value.length; i++) node.value[i] = f(value[i]);
+    forward: ({ inputs, value }) => {
+      const x = inputs[0].value;
+      for (let i = 0; i < value.length; i++) value[i] = f(x[i]);
     },
-    backward: (node) => {
-      const { value, adjoint } = node.inputs[0];
-      for (let i = 0; i < value.length; i++) {
-        adjoint[i] += product(node.adjoint[i], derivative(value[i], node.value[i]));
-      }
+    backward: ({ inputs, value, adjoint }) => {
+      const x = inputs[0];
+      for (let i = 0; i < value.length; i++) x.adjoint[i] += chained(adjoint[i], derivative(x.value[i], value[i]));
     },
   };
 }
 
 function binary({ op }, inputs) {
-  const [f, ...derivatives] = BINARY[op];
+  const [forward, ...backward] = VECTORS[op] ?? oneByOne(BINARY[op]);
   return {
     value: new Float64Array(longest(inputs)),
-    forward: (node) => {
-      const [a, b] = node.inputs;
-      for (let i = 0; i < node.value.length; i++) node.value[i] = f(at(a, i), at(b, i));
-    },
-    backward: (node) => {
-      const [a, b] = node.inputs;
-      for (const [side, input] of node.inputs.entries()) {
-        if (!input.active) continue;
-        const derivative = derivatives[side];
-        for (let i = 0; i < node.value.length; i++) {
-          pass(input, i, product(node.adjoint[i], derivative(at(a, i), at(b, i), node.value[i])));
-        }
-      }
+    forward: ({ inputs: [a, b], value }) => forward(a.value, step(a), b.value, step(b), value),
+    backward: ({ inputs: [a, b], value, adjoint }) => {
+      if (a.active) backward[0](adjoint, a.value, step(a), b.value, step(b), a.adjoint, step(a), value);
+      if (b.active) backward[1](adjoint, a.value, step(a), b.value, step(b), b.adjoint, step(b), value);
     },
   };
 }
 
-/** The number of a node at place i: the only one of a vector of length one. */
-function at({ value }, i) {
-  return value[value.length === 1 ? 0 : i];
+/** An operator of numbers as one of vectors, in the form of `VECTORS`. */
+function oneByOne([f, ...derivatives]) {
+  return [
+    (x, a, y, b, out) => {
+      for (let i = 0; i < out.length; i++) out[i] = f(x[i * a], y[i * b]);
+    },
+    ...derivatives.map((derivative) => (adjoint, x, a, y, b, sum, s, value) => {
+      for (let i = 0; i < adjoint.length; i++) {
+        sum[i * s] += chained(adjoint[i], derivative(x[i * a], y[i * b], value[i]));
+      }
+    }),
+  ];
 }
 
-/** Add to the adjoint of a node at place i. */
-function pass(node, i, amount) {
-  if (node.active) node.adjoint[node.value.length === 1 ? 0 : i] += amount;
+/** How far apart the numbers of a vector are that combine with those of another: a vector of length one has one. */
+function step({ value }) {
+  return value.length === 1 ? 0 : 1;
 }
 
-/** A product that is zero where the adjoint is: parts of a formula that were not chosen may have infinite derivatives. */
-function product(adjoint, derivative) {
-  return adjoint === 0 ? 0 : adjoint * derivative;
+/** The number of a vector at place i. */
+function at(node, i) {
+  return node.value[i * step(node)];
 }
 
 function longest(inputs) {
