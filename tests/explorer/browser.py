@@ -137,6 +137,12 @@ const exchange = async (texts, body) => {
 """
 
 
+_DRAWN = """
+(part) => [...part.querySelectorAll("canvas, svg")]
+  .map((node) => (node.tagName === "CANVAS" ? node.toDataURL() : node.outerHTML)).join("|")
+"""
+
+
 class WatchedPage:
     """A page opened from its file, offline, with everything that must not happen written down.
 
@@ -161,7 +167,10 @@ class WatchedPage:
         self._context.on("request", lambda request: self.requests.append(request.url))
         self.address = Path(path).resolve().as_uri()
         self.page.goto(self.address)
-        self.page.wait_for_function("() => window.preimage !== undefined")
+        # Ready, or a sentence that says why it could not be opened; then the error is among the problems.
+        self.page.wait_for_function(
+            "() => document.documentElement.dataset.ready || document.querySelector('[role=alert]')"
+        )
 
     def _hear(self, message):
         if message.type in {"error", "warning", "assert"}:
@@ -179,6 +188,27 @@ class WatchedPage:
         """Visible lines with NaN, undefined and their like."""
         lines = self.page.inner_text("body").splitlines()
         return [line[:200] for line in lines if NOT_FOR_READERS.search(line)]
+
+    def panel(self, name):
+        """The part of the page with this name: map, inspector, spectrum, walk, components, denoise or widths."""
+        return self.page.locator(f'[data-panel="{name}"]')
+
+    def open_tool(self, title):
+        """The panel of a tab, after a click on it."""
+        self.page.get_by_role("tab", name=title, exact=True).click()
+        return self.panel(title.lower())
+
+    def drawn(self, part):
+        """What pictures inside a part show, as a text that differs when a picture differs."""
+        return part.evaluate(_DRAWN)
+
+    def state(self, key):
+        """A value that the parts of the page share."""
+        return self.page.evaluate("(key) => window.preimage.store.get(key)", key)
+
+    def settle(self, milliseconds=120):
+        """Wait for drawings that follow a change in the next frames."""
+        self.page.wait_for_timeout(milliseconds)
 
     def sideways(self):
         """By how many pixels the page is wider than its window."""

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from browser import Modules, WatchedPage
 
-PAGE = "<!doctype html><title>page</title><body>{body}<script>{script};window.preimage = {{}}</script>"
+READY = "document.documentElement.dataset.ready = 'true'"
+PAGE = "<!doctype html><title>page</title><body>{body}<script>{script};" + READY + "</script>"
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8"])

@@ -12,20 +12,7 @@ const FAR = 9;
 
 /** The inspector. */
 export function createInspector(app) {
-  // After the page is drawn, so that it opens at once.
-  setTimeout(() => beginSomewhere(app), 0);
   return panel("Inspector", "", [createPointerPart(app), createSelectedPart(app)], { class: "inspector", "data-panel": "inspector" });
-}
-
-/** An empty inspector would explain nothing: it begins at the middle of the data, with a sample that is typical. */
-function beginSomewhere(app) {
-  const { store } = app;
-  const scores = Array.from(noveltyScores(app.data.models[store.get("model")], store.get("q")));
-  const typical = scores.map((_, i) => i).sort((i, j) => scores[i] - scores[j])[scores.length >> 1];
-  store.set({
-    pointer: store.get("pointer") ?? mapSamples(app).middle(),
-    selected: store.get("selected") ?? typical,
-  });
 }
 
 /** A picture with a title, and what it shows in a line below. */
@@ -52,7 +39,7 @@ function createPointerPart(app) {
   const { store, samples } = app;
   const preimage = createFigure(app, "Pre-image");
   const nearest = createFigure(app, "Nearest sample");
-  const text = element("p", { class: "hint inspector-text", text: "\u00a0" });
+  const text = element("p", { class: "hint inspector-text", text: "Move the pointer over the map, or reach it by Tab and use the arrow keys." });
   const answer = new PointerAnswer(app);
   const showAnswer = (result, isSettled) => {
     preimage.show(result.row, placeName(app));
@@ -75,15 +62,10 @@ function createPointerPart(app) {
   ]);
 }
 
-/** The coordinates of the pointer, to a hundredth of the map or better. */
+/** The coordinates of the pointer. */
 function placeName(app) {
   const { across, up } = app.store.get("pointer");
-  const written = mapSamples(app).ranges.map(([low, high], axis) => {
-    const decimals = Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(high - low))));
-    // A rounded −0 is written as 0.
-    return ((axis === 0 ? across : up).toFixed(decimals)).replace(/^-(?=0\.?0*$)/, "").replace("-", "−");
-  });
-  return `at (${written.join(", ")})`;
+  return `at (${formatted(across, 2)}, ${formatted(up, 2)})`;
 }
 
 /** How far the pre-image is from what was asked for, and the place from the samples, in words. */
