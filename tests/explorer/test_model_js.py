@@ -63,18 +63,6 @@ def test_coordinates_and_distances_are_those_of_python(javascript, name, center)
         np.testing.assert_allclose(errors, model.reconstruction_error(ROWS, n_components=q), rtol=1e-4, atol=1e-5)
 
 
-def test_distances_to_points_of_the_subspace_are_those_of_python(javascript):
-    model = KernelPCA(6, kernel=Gaussian(0.05)).fit(SCALED)
-    Y = model.transform(SCALED[:30]) * 1.1
-    call = """({ Model }, record, rows, Y) => {
-      const model = new Model(record), at = ({ values, shape }, i) => values.slice(i * shape[1], (i + 1) * shape[1]);
-      return Array.from({ length: Y.shape[0] }, (_, i) => model.squaredDistanceTo(at(rows, i), at(Y, i), 4));
-    }"""
-    distances = javascript("model.js", call, record_of(model, SCALED), ROWS, Y)
-    expected = model.subspace_.leading(4).squared_distances(ROWS, Y[:, :4])
-    np.testing.assert_allclose(distances, expected, atol=1e-5)
-
-
 @pytest.mark.parametrize("name", KERNELS)
 def test_gradients_of_distances_are_those_of_differences(javascript, name):
     model = KernelPCA(3, kernel=KERNELS[name]).fit(SCALED)
@@ -99,11 +87,12 @@ def test_denoised_rows_are_those_of_python(javascript, name, q):
 def test_walks_are_those_of_python(javascript, solver):
     model = KernelPCA(5, kernel=Gaussian(0.05), preimage=solver).fit(SCALED)
     A, B = SCALED[:1], SCALED[-1:]
-    call = """({ Model }, record, a, b) => {
-      const model = new Model(record);
-      return model.walk(model.coordinates(a.values), model.coordinates(b.values), 7);
+    call = """({ Model, alongLine }, record, a, b, fractions) => {
+      const model = new Model(record), y = (row) => model.coordinates(row.values);
+      return [...alongLine(model, y(a), y(b), fractions.values, { q: model.k })];
     }"""
-    found = javascript("model.js", call, record_of(model, SCALED), A[0], B[0])
+    modules = ["model.js", "panels/lines.js"]
+    found = javascript(modules, call, record_of(model, SCALED), A[0], B[0], np.linspace(0, 1, 7))
     np.testing.assert_allclose(rows_of(found), navigate(model.subspace_, solver, A, B, 7).points, atol=1e-5)
 
 

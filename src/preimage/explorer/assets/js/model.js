@@ -56,11 +56,6 @@ export class Model {
     return this.record.signature ? residual : Math.max(residual, 0); // rounding alone makes it negative
   }
 
-  /** ‖φ(row) − Ψ‖² for the point Ψ of the subspace with the coordinates y. */
-  squaredDistanceTo(row, y, q = this.k) {
-    return this.subspace.squaredDistance(this.#checked(row), this.#inFrame(y, q), q);
-  }
-
   /**
    * The row whose image is nearest to the point with the coordinates y.
    *
@@ -79,20 +74,6 @@ export class Model {
   denoise(row, q = this.k) {
     const z = this.#checked(row);
     return this.#inUnits(this.nearestImage.solve(this.subspace.coordinates(z), this.#counted(q), z));
-  }
-
-  /** Pre-images at `steps` points of the line from yA to yB, each started at the one before. */
-  walk(yA, yB, steps, q = this.k) {
-    const begin = this.#inFrame(yA, q), end = this.#inFrame(yB, q), results = [];
-    let here = this.nearestImage.solve(begin, q).z;
-    for (let step = 0; step < steps; step += 1) {
-      const fraction = steps > 1 ? step / (steps - 1) : 0;
-      const beta = addScaled(begin.map((value) => (1 - fraction) * value), fraction, end);
-      const found = this.nearestImage.solve(beta, q, here);
-      here = found.z;
-      results.push(this.#inUnits(found));
-    }
-    return results;
   }
 
   #inUnits({ z, objective, iterations, converged, reason }) {

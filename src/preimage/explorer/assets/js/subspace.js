@@ -35,15 +35,7 @@ export class Subspace {
   /** Squared distance of φ(z) from the first q axes through the origin; rounding can make it slightly negative. */
   residual(z, q) {
     const { squared, coordinates } = this.#fromOriginAndCoordinates(z);
-    return squared - this.#squaredLength(coordinates, q);
-  }
-
-  /** ‖φ(z) − Ψ‖² for the point Ψ with the coordinates `beta` along the first q axes. */
-  squaredDistance(z, beta, q) {
-    const { squared, coordinates } = this.#fromOriginAndCoordinates(z);
-    let sum = squared;
-    for (let j = 0; j < q; j += 1) sum -= this.signature[j] * beta[j] * (2 * coordinates[j] - beta[j]);
-    return sum;
+    return squared - dot(this.#signed(coordinates, q), coordinates);
   }
 
   /** The weights w of Ψ = origin + Σ_{j<q} βⱼVⱼ = Σ wᵢ φ(pᵢ). */
@@ -96,12 +88,6 @@ export class Subspace {
     const signed = new Float64Array(q);
     for (let j = 0; j < q; j += 1) signed[j] = this.signature[j] * beta[j];
     return signed;
-  }
-
-  #squaredLength(beta, q) {
-    let sum = 0;
-    for (let j = 0; j < q; j += 1) sum += this.signature[j] * beta[j] * beta[j];
-    return sum;
   }
 
   /** ‖φ(z) − origin‖² and the coordinates of z, from one pass over the kernel. */
