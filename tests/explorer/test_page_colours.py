@@ -88,14 +88,15 @@ def test_numbers_have_colours_in_equal_steps_for_all_readers(javascript):
         assert np.linalg.norm(np.diff(seen, axis=0), axis=1).min() > 0.015, vision
 
 
-def test_opposite_differences_are_equally_dark_and_different_for_all_readers(javascript):
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_opposite_differences_are_equally_dark_and_different_for_all_readers(javascript, dark):
     parts = np.linspace(0, 1, 18)
-    both = javascript(
-        "colours.js", "({diverging}, t) => [...t.values].map((x) => [diverging(-x), diverging(x)])", parts
-    )
+    code = "({diverging: f}, t, dark) => [...t.values].map((x) => [f(-x, dark), f(x, dark)])"
+    both = javascript("colours.js", code, parts, dark)
     negative, positive = oklab(both).transpose(1, 0, 2)
     np.testing.assert_allclose(negative[:, 0], positive[:, 0], atol=0.01)
-    assert np.all(np.diff(negative[:, 0]) < 0)
+    # No difference is lightest on paper, and darkest on a dark page.
+    assert np.all(np.diff(negative[:, 0]) > 0 if dark else np.diff(negative[:, 0]) < 0)
     np.testing.assert_allclose(negative[0, 1:], 0, atol=0.01)
     for vision in VISION:
         seen = oklab(both, vision)

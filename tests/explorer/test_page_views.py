@@ -82,6 +82,27 @@ def test_opposite_differences_are_opposite_colours_and_zero_is_neutral(look, kin
     assert (red.sum(), blue.sum()) == (2, 2)
 
 
+@pytest.mark.parametrize("kind", ["image", "volume"])
+def test_differences_follow_the_theme_and_values_do_not(look, kind):
+    options = {"image": {"image_shape": (2, 3)}, "volume": {"mask": np.ones((2, 1, 3))}}[kind]
+    record, _ = view_record(rng.normal(size=(30, 6)), **options)
+    code = f"""async (element) => {{
+      const seen = [];
+      for (const theme of ["light", "dark"]) {{
+        document.documentElement.dataset.theme = theme;
+        await Promise.resolve();
+        seen.push(({PIXELS})(element));
+      }}
+      document.documentElement.dataset.theme = "light";
+      return seen;
+    }}"""
+    light, dark = look(record, np.zeros(6), code, size="small", what="difference")
+    assert light[..., :3].min() > 200
+    assert dark[..., :3].max() < 100
+    light, dark = look(record, np.zeros(6), code, size="small")
+    np.testing.assert_array_equal(light, dark)
+
+
 # Coordinates of the line, and of the ticks whose texts are numbers.
 CURVE = """(element) => {
   const places = (path) => [...path.getAttribute("d").matchAll(/([ML])([-\\d.]+) ([-\\d.]+)/g)];

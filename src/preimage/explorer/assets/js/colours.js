@@ -14,9 +14,9 @@ const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "plus"];
 // blue to yellow]. The ends of the sequential one stay visible on white and on nearly black pages; the way from blue to
 // yellow is clear without red and green, and the detour over green makes the middle of the scale less grey.
 const SEQUENTIAL = { from: [0.38, 0.0, -0.13], to: [0.9, -0.02, 0.16], detour: [0, -0.085, 0] };
-const NEGATIVE = [0.46, -0.03, -0.14];
-const NEUTRAL = [0.96, 0, 0];
-const POSITIVE = [0.46, 0.13, 0.085];
+// No difference is nearly the colour of the page, so that differences are what is seen.
+const LIGHT_DIFFERENCES = { negative: [0.46, -0.03, -0.14], neutral: [0.96, 0, 0], positive: [0.46, 0.13, 0.085] };
+const DARK_DIFFERENCES = { negative: [0.76, -0.045, -0.115], neutral: [0.3, 0, 0], positive: [0.76, 0.1, 0.075] };
 // Steps between two colours of a scale that cannot be told apart on a screen with 8 bits.
 const STEPS = 255;
 
@@ -41,9 +41,10 @@ export function sequential(t) {
   return at(sequentialTable ??= evenly(sequentialPath), t);
 }
 
-/** Numbers from −1 (blue) over 0 (nearly white) to 1 (red) as [red, green, blue] of 0 to 255. */
-export function diverging(t) {
-  return at(divergingTable ??= table(divergingPath), (t + 1) / 2);
+/** Numbers from −1 (blue) over 0 (nearly the colour of the page) to 1 (red) as [red, green, blue] of 0 to 255. */
+export function diverging(t, dark = isDark()) {
+  const tables = (divergingTables ??= [LIGHT_DIFFERENCES, DARK_DIFFERENCES].map((ends) => table(divergingPath(ends))));
+  return at(tables[Number(dark)], (t + 1) / 2);
 }
 
 /** Numbers from 0 (black) to 1 (white). */
@@ -57,7 +58,7 @@ export function cssColour([red, green, blue]) {
 }
 
 let sequentialTable = null;
-let divergingTable = null;
+let divergingTables = null;
 let greyTable = null;
 
 const at = (colours, t) => colours[Math.round(Math.min(Math.max(t, 0), 1) * STEPS)] ?? colours[0];
@@ -69,8 +70,8 @@ function sequentialPath(t) {
   return straight.map((value, i) => value + 4 * t * (1 - t) * SEQUENTIAL.detour[i]);
 }
 
-function divergingPath(t) {
-  return t < 0.5 ? between(NEGATIVE, NEUTRAL, 2 * t) : between(NEUTRAL, POSITIVE, 2 * t - 1);
+function divergingPath({ negative, neutral, positive }) {
+  return (t) => (t < 0.5 ? between(negative, neutral, 2 * t) : between(neutral, positive, 2 * t - 1));
 }
 
 function table(path) {

@@ -4,7 +4,8 @@ import { tickFormat } from "./ticks.js";
 
 // Numbers are written to this fraction of the standard deviation of their column.
 const READING = 0.1;
-// Room for units, in letters; longer ones are cut and can be read by pointing at them.
+// Room for names and units, in letters; longer ones are cut and can be read by pointing at them.
+const LONGEST_NAME = 28;
 const LONGEST_UNIT = 8;
 // How far a bar may reach beyond the range of the data before it is cut.
 const OUTSIDE = 0.02;
@@ -12,7 +13,7 @@ const OUTSIDE = 0.02;
 /**
  * The columns of a view, by number.
  * - `name(i)`, `unit(i)`, `described(i)` (all of it, with the range), `text(i, value, what)`
- * - `letters`, `unitLetters`: of the longest number and unit
+ * - `letters`, `nameLetters`, `unitLetters`: of the longest number, name and unit
  * - `part(i, value, what)`, where a value lies in its range from 0 to 1, and `middle(i, what)`, where its mean does;
  *   for differences the middle is zero, and the ends are half the range away
  * - `standardized(i, value, what)`: in standard deviations from the mean, or of a difference
@@ -34,6 +35,7 @@ export function tableColumns(record) {
   };
   // With a sign, also for the longest.
   const letters = 1 + formats.reduce((most, format, column) => Math.max(most, format(low[column]).length, format(high[column]).length), 1);
+  const nameLetters = record.names.reduce((most, name) => Math.max(most, Math.min([...name].length, LONGEST_NAME)), 1);
   const unitLetters = record.units.reduce((most, unit) => Math.max(most, Math.min([...unit].length, LONGEST_UNIT)), 0);
   return {
     length: low.length,
@@ -41,6 +43,7 @@ export function tableColumns(record) {
     unit: (column) => record.units[column],
     mean,
     letters,
+    nameLetters,
     unitLetters,
     part,
     text,

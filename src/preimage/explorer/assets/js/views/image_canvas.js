@@ -1,6 +1,6 @@
 // A row on a canvas, as an image.
 
-import { colourOf, levelOf, packedColour, pixelCanvas } from "./pixels.js";
+import { colouring, levelOf, packedColour, pixelCanvas } from "./pixels.js";
 
 // Larger images are smoothed by the browser where it draws them; the pixels of smaller ones are meant to be seen.
 const LARGEST_WITH_PIXELS = 128;
@@ -25,16 +25,16 @@ export function imageCanvas(shape, scale, size, options) {
 }
 
 function paint([height, width, channels = 1], scale, pixels, row) {
+  const colour = colouring(scale);
   for (let down = 0, pixel = 0; down < height; down++) {
     for (let across = 0; across < width; across++, pixel++) {
-      pixels[pixel] = channels === 1 ? colourOf(scale, row[pixel], across, down) : mixed(scale, row, pixel, across, down);
+      const value = channels === 1 ? row[pixel] : row[3 * pixel] + row[3 * pixel + 1] + row[3 * pixel + 2];
+      pixels[pixel] = channels === 1 || Number.isNaN(value) ? colour(value, across, down) : mixed(scale, row, 3 * pixel);
     }
   }
 }
 
-/** The colour of three values in a row; a gap where one of them is missing. */
-function mixed(scale, row, pixel, across, down) {
-  const [red, green, blue] = [row[3 * pixel], row[3 * pixel + 1], row[3 * pixel + 2]];
-  if (Number.isNaN(red + green + blue)) return colourOf(scale, NaN, across, down);
-  return packedColour(levelOf(scale, red), levelOf(scale, green), levelOf(scale, blue));
+/** The colour of three values in a row. */
+function mixed(scale, row, first) {
+  return packedColour(levelOf(scale, row[first]), levelOf(scale, row[first + 1]), levelOf(scale, row[first + 2]));
 }

@@ -1,6 +1,6 @@
 // Colours of pixels, and canvases that hold them.
 
-import { diverging, grey, sequential } from "../colours.js";
+import { diverging, grey, isDark, sequential } from "../colours.js";
 import { element, formatted } from "../dom.js";
 
 const LEVELS = 256;
@@ -20,14 +20,16 @@ const GAP_COLOURS = packed(GAPS);
 
 /**
  * What numbers look like: `{low, high, colours}`; a difference has the opposite ends, half the range of values away.
+ * Colours of differences follow the theme of the page.
  * @param {[number, number]} range
- * @param {"value"|"difference"} what
  * @param {"grey"|"sequential"} values  the scale of values
+ * @returns {{value: Object, difference: Object}}
  */
-export function levels([low, high], what, values) {
+export function levels([low, high], values) {
   const half = (high - low) / 2;
-  if (what === "difference") return { low: -half, high: half, colours: scaleOf(diverging, -1, 1) };
-  return { low, high, colours: scaleOf(values === "grey" ? grey : sequential, 0, 1) };
+  const themes = [false, true].map((dark) => scaleOf((t) => diverging(t, dark), -1, 1));
+  const difference = { low: -half, high: half, get colours() { return themes[Number(isDark())]; } };
+  return { value: { low, high, colours: scaleOf(values === "grey" ? grey : sequential, 0, 1) }, difference };
 }
 
 /** The number of the colour of a value; values outside the scale have the colours of its ends. */
@@ -36,9 +38,10 @@ export function levelOf({ low, high }, value) {
   return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : level;
 }
 
-/** The colour of a value as 32 bits; gaps depend on where they are. */
-export function colourOf(scale, value, across, down) {
-  return Number.isNaN(value) ? GAP_COLOURS[(across + down) % 2] : scale.colours[levelOf(scale, value)];
+/** A function that gives the colour of a value as 32 bits; gaps depend on where they are. */
+export function colouring(scale) {
+  const { colours } = scale;
+  return (value, across, down) => (Number.isNaN(value) ? GAP_COLOURS[(across + down) % 2] : colours[levelOf(scale, value)]);
 }
 
 /** Red, green and blue levels as 32 bits. */
@@ -75,11 +78,12 @@ export function pixelAt(canvas, event) {
   return [limited(across, canvas.width), limited(down, canvas.height)];
 }
 
-/** A bar of the colours of a scale with the numbers of its ends. */
-export function colourBar(scale, label) {
+/** A bar of the colours of a scale with the numbers of its ends, one of `pictures`. */
+export function colourBar(scale, label, pictures) {
   const bar = pixelCanvas(LEVELS, 1, { class: "colour-bar", "aria-hidden": "true" });
-  bar.pixels.set(scale.colours);
-  bar.draw();
+  const draw = () => { bar.pixels.set(scale.colours); bar.draw(); };
+  draw();
+  pictures.add(bar.canvas, draw);
   const end = (value) => element("span", { text: formatted(value) });
   return element("div", { class: "colour-scale", title: label }, [end(scale.low), bar.canvas, end(scale.high)]);
 }

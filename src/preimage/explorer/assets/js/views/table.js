@@ -5,12 +5,14 @@ import { tableColumns } from "./columns.js";
 import { profilePicture } from "./profile.js";
 import { createTableEditor } from "./table_editor.js";
 
-// Heights of a line in pixels. In narrow pictures the name stands above its bar and number.
+// Heights of a line in pixels. Where there is no room for all in one line, names stand above bars and numbers.
 const WIDE_LINE = 24;
-const NARROW_LINE = 40;
-const NARROW = 260;
-// How many columns are seen without scrolling.
-const SEEN = { medium: 8, large: 16 };
+const NARROW_LINE = 37;
+// Room for the letters of a name, the digits of a number, a bar, and what lies between them, in pixels.
+const ROOM = { letter: 6.6, digit: 7.7, bar: 72, between: 44 };
+// As many columns are seen without scrolling; of more, half a line says that there are more.
+const ALL = 15;
+const SEEN = { medium: 8.5, large: 15.5 };
 
 /** The view of tables; see `createView`. Lists of the same view scroll together. */
 export function createTableView(record) {
@@ -29,13 +31,13 @@ export function createTableView(record) {
  * twenty.
  */
 function listPicture(columns, size, what, scroller) {
-  const seen = Math.min(columns.length, SEEN[size]);
-  const lines = Array.from({ length: Math.min(columns.length, seen + 1) }, () => createLine(columns, what));
+  const seen = columns.length <= ALL ? columns.length : SEEN[size];
+  const lines = Array.from({ length: Math.min(columns.length, Math.ceil(seen) + 1) }, () => createLine(columns, what));
   const inner = element("div", { class: "table-inner", role: "list" }, lines.map((line) => line.element));
   const label = `${what === "value" ? "Values" : "Differences"} of ${columns.length} columns`;
   const outer = element("div", { class: `picture table ${size}`, role: "group", "aria-label": label }, [inner]);
-  outer.style.setProperty("--letters", columns.letters);
-  outer.style.setProperty("--unit-letters", columns.unitLetters);
+  for (const [name, value] of [["--letters", columns.letters], ["--unit-letters", columns.unitLetters]]) outer.style.setProperty(name, value);
+  outer.style.setProperty("--name-width", `${ROOM.letter * columns.nameLetters}px`);
   if (seen < columns.length) outer.tabIndex = 0;
   const list = { element: outer, height: WIDE_LINE, shown: null };
   list.draw = () => {
@@ -45,13 +47,14 @@ function listPicture(columns, size, what, scroller) {
   const arrange = (height) => {
     list.height = height;
     outer.classList.toggle("narrow", height === NARROW_LINE);
-    outer.style.setProperty("height", `${seen * WIDE_LINE}px`);
+    outer.style.setProperty("height", `${seen * height}px`);
     inner.style.setProperty("height", `${columns.length * height}px`);
     list.draw();
   };
   arrange(WIDE_LINE);
+  const needed = ROOM.letter * columns.nameLetters + ROOM.digit * (columns.letters + columns.unitLetters) + ROOM.bar + ROOM.between;
   new ResizeObserver(([{ contentRect: { width } }]) => {
-    const height = width > 0 && width < NARROW ? NARROW_LINE : WIDE_LINE;
+    const height = width > 0 && width < needed ? NARROW_LINE : WIDE_LINE;
     if (height !== list.height) arrange(height);
   }).observe(outer);
   scroller.add(list);

@@ -1,8 +1,9 @@
 // Rows as volumes: three cuts through the voxels of a mask that meet at one place.
 
 import { element, formatted, svg } from "../dom.js";
-import { colourBar, colourOf, levels, pixelAt, pixelCanvas } from "./pixels.js";
 import { createMask } from "./mask.js";
+import { colourBar, colouring, levels, pixelAt, pixelCanvas } from "./pixels.js";
+import { createThemedPictures } from "./redrawing.js";
 
 const AXES = ["x", "y", "z"];
 const KEYS = "A click or the arrows move the place where the cuts meet.";
@@ -13,30 +14,25 @@ const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDo
 /** The view of volumes; see `createView`. All pictures are cut at the same place. */
 export function createVolumeView(record) {
   const mask = createMask(record);
-  const place = createPlace(mask.middle());
-  const scales = { value: levels(record.range, "value", "sequential"), difference: levels(record.range, "difference") };
-  return {
-    kind: "volume",
-    picture: ({ size = "medium", what = "value" } = {}) => createPicture(mask, place, scales[what], size, what),
-    editor: () => null,
-    scale: ({ what = "value" } = {}) => colourBar(scales[what], `${what} of a voxel`),
+  const pictures = createThemedPictures();
+  const place = createPlace(mask.middle(), pictures.redraw);
+  const scales = levels(record.range, "sequential");
+  const picture = ({ size = "medium", what = "value" } = {}) => {
+    const made = createPicture(mask, place, scales[what], size, what);
+    pictures.add(made.element, made.draw);
+    return { element: made.element, show: made.show };
   };
+  return { kind: "volume", picture, editor: () => null, scale: ({ what = "value" } = {}) => colourBar(scales[what], `${what} of a voxel`, pictures) };
 }
 
-/** Where the cuts meet, for all pictures; they are held weakly, so that those that nobody shows any more can go. */
-function createPlace(start) {
+/** Where the cuts meet, for all pictures. */
+function createPlace(start, moved) {
   const at = [...start];
-  const drawings = new WeakMap();
-  let pictures = [];
-  const add = (picture, draw) => {
-    drawings.set(picture, draw);
-    pictures = [...pictures.filter((other) => other.deref()), new WeakRef(picture)];
-  };
   const move = (changes) => {
     for (const [axis, value] of changes) at[axis] = value;
-    for (const picture of pictures) drawings.get(picture.deref())?.();
+    moved();
   };
-  return { at, add, move };
+  return { at, move };
 }
 
 function createPicture(mask, place, scale, size, what) {
@@ -49,9 +45,8 @@ function createPicture(mask, place, scale, size, what) {
     for (const cut of cuts) cut.draw(shown);
     if (position) position.textContent = describedPlace(mask, place.at, shown);
   };
-  place.add(picture, draw);
   draw();
-  return { element: picture, show: (row) => { shown = row; draw(); } };
+  return { element: picture, draw, show: (row) => { shown = row; draw(); } };
 }
 
 function describedPlace(mask, at, row) {
@@ -104,10 +99,11 @@ function listen(box, canvas, moveTo, moveBy) {
 
 /** Voxels of a cut; other voxels of the mask, in front or behind, are a shadow. */
 function paint(screen, columns, shadow, row, scale, width) {
+  const colour = colouring(scale);
   for (let pixel = 0; pixel < columns.length; pixel++) {
     const column = columns[pixel];
     const isSeen = column >= 0 && row !== null;
-    screen.pixels[pixel] = isSeen ? colourOf(scale, row[column], pixel % width, Math.floor(pixel / width)) : SHADOW * shadow[pixel];
+    screen.pixels[pixel] = isSeen ? colour(row[column], pixel % width, Math.floor(pixel / width)) : SHADOW * shadow[pixel];
   }
   screen.draw();
 }
