@@ -99,6 +99,13 @@ def _compressed(i):
     return preimage.compress(i.fitted(), 3, X=i.X, method=i.option("method", "auto"))
 
 
+def _explored(i):
+    """A page, written out; with fewer points than rows, so that models are compressed."""
+    page = preimage.explore(i.fitted(), i.X, i.y, n_points=i.option("n_points", 300), max_samples=20)
+    page.to_html()
+    return page
+
+
 def _pairs(test):
     """The entries for pairs of columns; those of a column with itself are NaN, as documented."""
     pairs = np.triu_indices(len(test.p_values), 1)
@@ -108,6 +115,7 @@ def _pairs(test):
 # One line per function: how it is called.
 FUNCTIONS = {
     "preimage.compress": _compressed,
+    "preimage.explore": _explored,
     "preimage.inflation_report": lambda i: preimage.inflation_report(i.option("estimator"), i.X, i.y, n_permutations=5),
     "calibration.compare_decisions": lambda i: calibration.compare_decisions({"b": i.A[:, 0]}, -i.A[:, 0], i.y, i.w),
     "calibration.dependence_test": lambda i: _pairs(calibration.dependence_test(i.A, 20, rng=0)),

@@ -35,6 +35,7 @@ MAY_BE_INFINITE = {
     r"cv_results_\['training_error'\]$": "NaN for numbers of components at which it is not estimated",
     r"DenoisingSearch.cv_results_\['(error|mean_test_score)'\]$": "candidates that overflow are never chosen",
     r"landmarks_?\.(residual_trace|residual_bound|standard_error)$": "NaN where no row estimates it",
+    r"preimage.explore .*\['solver'\]\['(lower|upper)'\]$": "infinite where inputs have no bound",
     r"geometry.log_volume_element the result$": "minus infinity where volumes vanish",
     r"geometry.mercer_report .*margin$": "NaN where there is no margin to tell",
     r"inflation_report the result\.dependence\.(information|p_values)$": "NaN on the diagonal",

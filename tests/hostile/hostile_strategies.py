@@ -361,6 +361,10 @@ def data():
 # Options of functions, by the name under which `hostile_functions` asks for them.
 OPTIONS = {
     "preimage.compress": {"estimator": st.one_of(CLASSIFIERS, REGRESSORS), "method": REDUCERS},
+    "preimage.explore": {
+        "estimator": st.one_of(PCA_TEXTS, PCA_TEXTS.map(lambda text: f"make_pipeline(StandardScaler(), {text})")),
+        "n_points": st.sampled_from([4, 300]),
+    },
     "preimage.inflation_report": {"estimator": PCA_TEXTS},
     "interop.machine_of": {"estimator": st.one_of(CLASSIFIERS, REGRESSORS, PCA_TEXTS)},
     "model_selection.capacity_report": {"estimator": st.one_of(CLASSIFIERS, REGRESSORS, FISHERS)},

@@ -14,6 +14,7 @@ from preimage.explorer._kinds import view_record
 from preimage.explorer._labels import read_labels, shown
 from preimage.explorer._named import named_models
 from preimage.explorer._parts import Smaller, read_part
+from preimage.explorer._precision import require_finite
 from preimage.explorer._samples import number_of_rows
 
 # Raised when pages change in a way that matters to those who read their data.
@@ -129,7 +130,7 @@ def explore(
             names=drawn.names if names is None else [shown(name) for name in names],
             units=units,
         )
-        options = Smaller(n_components, n_points, random_state, verbose)
+        options = Smaller(n_components, n_points, random_state)
         records = [part.record(name, options) for name, part in zip(models.names(), parts, strict=True)]
     header = {
         "version": VERSION,
@@ -140,6 +141,7 @@ def explore(
         "samples": drawn.record(parts[0].inputs, in_bytes=view["kind"] == "image"),
         "models": records,
     }
+    require_finite(header)
     return Explorer(header)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage._arrays import in_memory, to_numpy
 from preimage._typing import Targets
+from preimage.explorer._precision import deviations, in_single
 
 # Groups that a page tells apart, the rarest ones beyond it being one: legends of more cannot be read, and colours
 # cannot be told apart long before.
@@ -39,13 +40,9 @@ class Measurements:
     values: np.ndarray
 
     def at(self, rows: np.ndarray) -> dict[str, Any]:
-        """The record of some of the rows, in single precision unless that would lose numbers."""
+        """The record of some of the rows."""
         values = self.values[rows]
-        with np.errstate(over="ignore", under="ignore"):
-            single = values.astype(np.float32)
-        finite = np.isfinite(values)
-        fits = np.all(np.isfinite(single[finite])) and np.all((single[finite] != 0) | (values[finite] == 0))
-        return {"name": self.name, "values": single if fits else values}
+        return {"name": self.name, "values": in_single(values, deviations(values[:, None])[0])}
 
 
 def shown(text: Any) -> str:

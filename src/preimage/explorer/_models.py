@@ -13,6 +13,7 @@ from preimage._arrays import to_dense, to_numpy
 from preimage._warnings import unwarned
 from preimage.estimators import CompressedTransformer, KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA
 from preimage.exceptions import UnsupportedKernelError
+from preimage.explorer._precision import require_moderate
 from preimage.explorer._solvers import page_solver
 from preimage.feature_space import Expansion, Subspace
 from preimage.kernels import Kernel
@@ -250,6 +251,7 @@ def _on_plain_points(
         both = Expansion.join([functions, origin])
         functions, origin = both[: len(functions)], both[len(functions) :]
     points = _double(functions.points)
+    require_moderate(points, "the points of the model")
     if shift is not None:
         shift = _double(shift)
         points = points - shift

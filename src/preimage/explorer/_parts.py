@@ -27,7 +27,6 @@ class Smaller:
     n_components: int | None
     n_points: int
     random_state: Seed
-    verbose: bool
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,7 @@ class Part:
         if count < len(self.model):
             notes.append(f"The first {count} of {len(self.model)} components are shown.")
         rows = self.front.shifted(self.model.shift)(self.inputs)
-        small, loss = small_model(
-            self.model.leading(count), options.n_points, rows, options.random_state, options.verbose
-        )
+        small, loss = small_model(self.model.leading(count), options.n_points, rows, options.random_state)
         notes += [] if loss is None else [str(loss)]
         return model_record(small, self.front, self.inputs, name, " ".join(notes))
 

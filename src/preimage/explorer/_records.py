@@ -6,6 +6,7 @@ import numpy as np
 
 from preimage.explorer._fronts import Front
 from preimage.explorer._models import PageModel, width_of
+from preimage.explorer._precision import packable
 from preimage.explorer._solvers import solver_record
 from preimage.interop.page import kernel_record
 from preimage.kernels import Warped
@@ -22,6 +23,7 @@ def model_record(model: PageModel, front: Front, X: np.ndarray, name: str, note:
     front = front.shifted(model.shift)
     Z = front(X)
     Y = model.coordinates(Z)
+    residuals = model.residuals(Z, Y)
     deviations = _deviations(model, Y)
     d = model.kernel.inputs_of_points(model.points).shape[1]
     points = _rounded(model, Z, deviations)
@@ -44,8 +46,8 @@ def model_record(model: PageModel, front: Front, X: np.ndarray, name: str, note:
         "eigenvalues": deviations**2 if model.eigenvalues is None else model.eigenvalues,
         "explained": model.explained,
         "deviations": deviations,
-        "coordinates": Y.astype(np.float32),
-        "errors": model.residuals(Z, Y).astype(np.float32),
+        "coordinates": packable(Y, deviations),
+        "errors": packable(residuals, np.max(np.abs(residuals)) or 1.0),
         **solver_record(model.solver, model.kernel, model.kernel.inputs_of_points(model.points), model.shift),
     }
 

@@ -8,6 +8,7 @@ from preimage._arrays import is_chunked, is_sparse, known_rows, take_rows, to_de
 from preimage._typing import Rows
 from preimage._validation import count_rows, is_stream
 from preimage.explorer._labels import Groups
+from preimage.explorer._precision import deviations, in_single, require_moderate
 from preimage.widths._class_gram import stratified_rows
 
 # Numbers of all inputs of a page: 32 MB in single precision. Browsers hold ten times more, but people do not wait for
@@ -47,7 +48,9 @@ def rows_of(X: Rows, rows: np.ndarray) -> Rows:
         return np.asarray(X)[rows]
     if hasattr(X, "get_column"):  # Polars
         return X[rows.tolist()]
-    return take_rows(X.tocsr() if is_sparse(X) else X, rows)
+    some = take_rows(X.tocsr() if is_sparse(X) else X, rows)
+    # Scalers of scikit-learn would compute in half precision, and overflow.
+    return some.astype(np.float64) if getattr(some, "dtype", None) == np.float16 else some
 
 
 def as_numbers(rows: Rows) -> np.ndarray:
@@ -55,12 +58,15 @@ def as_numbers(rows: Rows) -> np.ndarray:
     if isinstance(rows, np.ma.MaskedArray):
         rows = np.ma.filled(rows.astype(np.float64), np.nan)
     rows = rows.to_numpy() if hasattr(rows, "to_numpy") else to_numpy(to_dense(rows))
+    if np.iscomplexobj(rows):
+        raise ValueError("explore needs rows of real numbers; X has complex ones.")
     try:
         numbers = np.array(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"explore needs rows of numbers in X: {error}.") from error
     if numbers.ndim != 2:
         raise ValueError(f"explore needs X of two dimensions, (rows, columns); got an array of shape {numbers.shape}.")
+    require_moderate(numbers, "X")
     return numbers
 
 
@@ -70,6 +76,4 @@ def input_record(X: np.ndarray, in_bytes: bool) -> dict[str, Any]:
     step = (high - low) / 255
     if in_bytes and np.isfinite(step) and step > 0:
         return {"inputs": np.rint((X - low) / step).astype(np.uint8), "low": low, "step": step}
-    with np.errstate(over="ignore"):
-        single = X.astype(np.float32)
-    return {"inputs": single if np.all(np.isfinite(single)) else X}
+    return {"inputs": in_single(X, deviations(X))}
