@@ -7,8 +7,8 @@ import numpy as np
 # Rounding errors that nobody sees, relative to how much numbers of their kind vary: a hundredth of a pixel on a screen.
 # Times in seconds since 1970 are one of the kinds of numbers that single precision would make all alike.
 INVISIBLE = 1e-5
-# Bits of a mantissa that coordinates of drawn rows keep, of 24: errors of 2⁻¹⁶ of their size, less than a tenth of a pixel.
-# Zeros instead of the others save a quarter of their bytes when a page is packed.
+# Bits of a mantissa that coordinates of drawn rows keep, of 24: errors of 2⁻¹⁶ of their size, less than a tenth of a
+# pixel. Zeros instead of the others save a quarter of their bytes when a page is packed.
 COORDINATE_BITS = 16
 # Larger numbers have no squared distances in double precision, and pages would compute with infinity.
 LARGEST = 1e100
