@@ -124,6 +124,7 @@ def test_the_selected_sample_becomes_an_end_of_the_walk(tool, images):
     shown = tool(images, "walk")
     panel = shown.panel
     take = panel.get_by_role("button", name="Selected sample as B")
+    shown.page.get_by_role("button", name="Clear the selection").click()
     assert take.is_disabled()
     shown.select(7)
     take.click()

@@ -8,7 +8,8 @@ export const MISSING_COLOUR = "#8a919e";
 const CATEGORIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"];
 const LIGHT_CATEGORIES = [...CATEGORIES, "#000000", "#e3d400"];
 const DARK_CATEGORIES = [...CATEGORIES, "#ffffff", "#f0e442"];
-const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "plus"];
+// Small marks of shapes that follow each other must not be mistaken: a square looks like a dot, a triangle does not.
+const SHAPES = ["circle", "triangle", "square", "plus", "diamond", "cross"];
 
 // Colour scales are paths in Oklab, whose distances are close to differences as they are seen: [lightness, green to red,
 // blue to yellow]. The ends of the sequential one stay visible on white and on nearly black pages; the way from blue to

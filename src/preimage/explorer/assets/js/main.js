@@ -24,6 +24,7 @@ function createApp(data) {
     model, q: k, across: 0, up: Math.min(1, k - 1), colour: data.samples.labels ? "labels" : "novelty", hidden: new Set(),
     selected: null, pointer: null, others: "average", theme: null,
   });
+  keepWithin(store, models);
   const status = element("p", { class: "status", role: "status" });
   return {
     data, models, store, status,
@@ -32,6 +33,16 @@ function createApp(data) {
     samples: createSamples(data.samples),
     say: (message) => { status.textContent = message; },
   };
+}
+
+/** Models may have different numbers of components: what is chosen stays among those of the present one. */
+function keepWithin(store, models) {
+  let k = models[store.get("model")].k;
+  store.on("model", ({ model, q, across, up }) => {
+    const all = q === k;
+    k = models[model].k;
+    store.set({ q: all ? k : Math.min(q, k), across: Math.min(across, k - 1), up: Math.min(up, k - 1) });
+  });
 }
 
 function createHeader(app) {

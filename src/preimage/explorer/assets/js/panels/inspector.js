@@ -12,16 +12,31 @@ const FAR = 9;
 
 /** The inspector. */
 export function createInspector(app) {
+  // After the page is drawn, so that it opens at once.
+  setTimeout(() => beginSomewhere(app), 0);
   return panel("Inspector", "", [createPointerPart(app), createSelectedPart(app)], { class: "inspector", "data-panel": "inspector" });
+}
+
+/** An empty inspector would explain nothing: it begins at the middle of the data, with a sample that is typical. */
+function beginSomewhere(app) {
+  const { store } = app;
+  const scores = Array.from(noveltyScores(app.data.models[store.get("model")], store.get("q")));
+  const typical = scores.map((_, i) => i).sort((i, j) => scores[i] - scores[j])[scores.length >> 1];
+  store.set({
+    pointer: store.get("pointer") ?? mapSamples(app).middle(),
+    selected: store.get("selected") ?? typical,
+  });
 }
 
 /** A picture with a title, and what it shows in a line below. */
 function createFigure(app, title, what = "value") {
   const picture = app.view.picture({ size: "medium", what });
+  // Values look the same in all pictures; how large a difference is, only its scale says.
+  const scale = what === "difference" ? app.view.scale({ what }) : null;
   const caption = element("figcaption");
   const name = title.toLowerCase().replaceAll(" ", "-");
   return {
-    element: element("figure", { "data-figure": name }, [element("h4", { text: title }), picture.element, caption]),
+    element: element("figure", { "data-figure": name }, [element("h4", { text: title }), picture.element, scale, caption]),
     show(row, text) {
       picture.show(row);
       caption.textContent = text;
@@ -39,7 +54,7 @@ function createPointerPart(app) {
   const { store, samples } = app;
   const preimage = createFigure(app, "Pre-image");
   const nearest = createFigure(app, "Nearest sample");
-  const text = element("p", { class: "hint inspector-text", text: "Move the pointer over the map, or reach it by Tab and use the arrow keys." });
+  const text = element("p", { class: "hint inspector-text", text: "\u00a0" });
   const answer = new PointerAnswer(app);
   const showAnswer = (result, isSettled) => {
     preimage.show(result.row, placeName(app));
@@ -62,10 +77,15 @@ function createPointerPart(app) {
   ]);
 }
 
-/** The coordinates of the pointer. */
+/** The coordinates of the pointer, to a hundredth of the map or better. */
 function placeName(app) {
   const { across, up } = app.store.get("pointer");
-  return `at (${formatted(across, 2)}, ${formatted(up, 2)})`;
+  const written = mapSamples(app).ranges.map(([low, high], axis) => {
+    const decimals = Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(high - low))));
+    // A rounded −0 is written as 0.
+    return ((axis === 0 ? across : up).toFixed(decimals)).replace(/^-(?=0\.?0*$)/, "").replace("-", "−");
+  });
+  return `at (${written.join(", ")})`;
 }
 
 /** How far the pre-image is from what was asked for, and the place from the samples, in words. */

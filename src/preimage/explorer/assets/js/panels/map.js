@@ -23,7 +23,7 @@ export function createMap(app) {
   app.store.on(["q", "across", "up", "model"], showNote);
   showNote();
   keepPlace(app);
-  return panel("Map", "Move over the map to see what lies there. Click a sample to look at it. Drag moves, the wheel zooms.", [
+  return panel("Map", "Point anywhere, or use arrow keys, to see what lies there. A click selects, a drag moves, the wheel zooms.", [
     element("div", { class: "controls" }, [...axisMenus(app), colourMenu(app)]),
     stage.element,
     element("div", { class: "map-foot" }, [createFilter(app, stage), createChoices(app)]),

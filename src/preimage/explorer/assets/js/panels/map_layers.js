@@ -1,6 +1,6 @@
 // What is drawn on the map, layer by layer: haze, axes, marks, and what the pointer and the selection show.
 
-import { MarkPictures, markRadius } from "./map_marks.js";
+import { MarkRaster, markRadius } from "./map_marks.js";
 import { roundNumbers } from "./map_viewport.js";
 
 // Pixels around the plane, for numbers and names of the axes.
@@ -67,14 +67,12 @@ export function drawHaze(layer, viewport, picture, area) {
 export function drawMarks(layer, viewport, { samples, colouring, theme, names }) {
   const drawing = layer.begin();
   drawAxes(drawing, viewport, theme, names);
-  const radius = markRadius(samples.across.length, viewport.magnification);
-  const pictures = new MarkPictures(colouring, radius, layer.ratio, theme.panel);
-  within(viewport, drawing, () => {
-    for (const i of samples.shown) {
-      const [x, y] = [viewport.x(samples.across[i]), viewport.y(samples.up[i])];
-      if (x > -radius && y > -radius && x < layer.width + radius && y < layer.height + radius) pictures.draw(drawing, i, x, y);
-    }
-  });
+  const { frame } = viewport;
+  const look = { colouring, outline: theme.panel, radius: markRadius(samples.across.length, viewport) };
+  const marks = new MarkRaster({ width: frame.width, height: frame.height, ratio: layer.ratio }, look);
+  for (const i of samples.shown) marks.add(i, viewport.x(samples.across[i]) - frame.x, viewport.y(samples.up[i]) - frame.y);
+  const picture = marks.canvas();
+  drawing.drawImage(picture, frame.x, frame.y, picture.width / layer.ratio, picture.height / layer.ratio);
 }
 
 function drawAxes(drawing, viewport, theme, [acrossName, upName]) {
@@ -127,7 +125,7 @@ function shortened(drawing, text, width) {
 /** Draw the place that is explored, the sample nearest to it, the selected sample, and a path with its ends. */
 export function drawOverlay(layer, viewport, { samples, pointer, nearest, selected, trail, theme }) {
   const drawing = layer.begin();
-  const radius = markRadius(samples.across.length, viewport.magnification) + 3;
+  const radius = markRadius(samples.across.length, viewport) + 3;
   within(viewport, drawing, () => {
     if (trail) drawTrail(drawing, viewport, samples.axes, trail, theme);
     if (nearest !== null) drawRing(drawing, viewport, samples, nearest, radius, [theme.ink, 1.5], theme.panel);

@@ -1,11 +1,10 @@
-// Marks of samples on a canvas. Each look is drawn once as a small picture, so that thousands of marks move smoothly.
+// Marks of samples: each look is drawn once as a small picture, which is then copied to all places that need it.
 
 // Corners of the shapes, in units of the radius; their areas look alike.
 const CORNERS = {
   square: [[-0.88, -0.88], [0.88, -0.88], [0.88, 0.88], [-0.88, 0.88]],
-  triangle: [[0, -1.2], [1.1, 0.8], [-1.1, 0.8]],
+  triangle: [[0, -1.35], [1.25, 0.85], [-1.25, 0.85]],
   diamond: [[0, -1.25], [1.1, 0], [0, 1.25], [-1.1, 0]],
-  "triangle-down": [[0, 1.2], [1.1, -0.8], [-1.1, -0.8]],
   plus: crossCorners(0),
   cross: crossCorners(Math.PI / 4),
 };
@@ -28,48 +27,93 @@ export function traceMark(drawing, shape, x, y, radius) {
   drawing.closePath();
 }
 
-/** The radius of marks in pixels: fewer samples have larger ones, and zooming in makes them grow a little. */
-export function markRadius(count, magnification) {
-  const base = Math.min(5, Math.max(2.3, 14 * count ** -0.2 - 0.2));
-  return base * Math.min(1.8, Math.max(1, magnification ** 0.2));
+/**
+ * The radius of marks in pixels: fewer samples have larger ones, small maps smaller ones, and zooming in makes them grow.
+ * @param {number} count of samples
+ * @param {Viewport} viewport
+ */
+export function markRadius(count, { frame, magnification }) {
+  const base = Math.min(5, Math.max(2.4, 15 * count ** -0.2 - 0.2));
+  return base * Math.min(1, Math.max(0.75, frame.width / 600)) * Math.min(1.8, Math.max(1, magnification ** 0.2));
 }
 
-/** Pictures of marks, kept until the radius, the density of pixels or the colours of the page change. */
-export class MarkPictures {
-  constructor(colouring, radius, ratio, outline) {
-    Object.assign(this, { colouring, radius, ratio, outline });
-    this.half = Math.ceil(radius * ROOM);
-    this.pictures = new Map();
+/** The pixels of a mark on a square canvas that is used for all of them, `radius` in pixels of the screen. */
+function pixelsOf({ colour, shape }, radius, outline, drawing) {
+  const size = drawing.canvas.width;
+  drawing.clearRect(0, 0, size, size);
+  traceMark(drawing, shape, size / 2, size / 2, radius);
+  drawing.globalAlpha = 1;
+  drawing.fillStyle = colour;
+  drawing.fill();
+  // A thin outline in the colour of the panel separates marks that lie on each other.
+  drawing.globalAlpha = 0.8;
+  drawing.lineWidth = 0.27 * radius;
+  drawing.strokeStyle = outline;
+  drawing.stroke();
+  return drawing.getImageData(0, 0, size, size).data;
+}
+
+function squareDrawing(size) {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = size;
+  return canvas.getContext("2d", { willReadFrequently: true });
+}
+
+/**
+ * A picture of many marks, made pixel by pixel: five thousand take a few milliseconds, with and without a graphics card,
+ * where as many calls of a canvas take several frames.
+ */
+export class MarkRaster {
+  /**
+   * @param {{width: number, height: number, ratio: number}} size in CSS pixels, and pixels of the screen for each
+   * @param {{colouring: object, radius: number, outline: string}} look radius in CSS pixels
+   */
+  constructor({ width, height, ratio }, { colouring, radius, outline }) {
+    this.ratio = ratio;
+    this.image = new ImageData(Math.ceil(width * ratio), Math.ceil(height * ratio));
+    this.half = Math.ceil(radius * ROOM * ratio);
+    const drawing = squareDrawing(2 * this.half);
+    this.pixels = (mark) => pixelsOf(colouring.look(mark), radius * ratio, outline, drawing);
+    this.colouring = colouring;
+    this.known = new Map();
   }
 
-  /** Draw the mark of a sample. */
-  draw(drawing, sample, x, y) {
+  /** Add the mark of a sample at a place in CSS pixels. */
+  add(sample, x, y) {
     const mark = this.colouring.mark(sample);
-    let picture = this.pictures.get(mark);
-    if (!picture) {
-      picture = this.#picture(mark);
-      this.pictures.set(mark, picture);
-    }
-    drawing.drawImage(picture, x - this.half, y - this.half, 2 * this.half, 2 * this.half);
+    if (!this.known.has(mark)) this.known.set(mark, this.pixels(mark));
+    this.#copy(this.known.get(mark), Math.round(x * this.ratio) - this.half, Math.round(y * this.ratio) - this.half);
   }
 
-  #picture(mark) {
-    const { colour, shape } = this.colouring.look(mark);
-    const picture = document.createElement("canvas");
-    picture.width = picture.height = Math.ceil(2 * this.half * this.ratio);
-    const drawing = picture.getContext("2d");
-    drawing.scale(this.ratio, this.ratio);
-    traceMark(drawing, shape, this.half, this.half, this.radius);
-    drawing.fillStyle = colour;
-    drawing.globalAlpha = 0.9;
-    drawing.fill();
-    // A thin outline in the colour of the panel separates marks that lie on each other.
-    drawing.globalAlpha = 0.8;
-    drawing.lineWidth = 0.8;
-    drawing.strokeStyle = this.outline;
-    drawing.stroke();
-    return picture;
+  /** Put pixels over those that are there, as far as they are within the picture. */
+  #copy(pixels, left, top) {
+    const { data, width, height } = this.image;
+    const size = 2 * this.half;
+    for (let row = Math.max(0, -top); row < Math.min(size, height - top); row += 1) {
+      for (let column = Math.max(0, -left); column < Math.min(size, width - left); column += 1) {
+        const from = 4 * (row * size + column);
+        if (pixels[from + 3]) cover(data, 4 * ((top + row) * width + left + column), pixels, from);
+      }
+    }
   }
+
+  /** The picture as a canvas. */
+  canvas() {
+    const canvas = document.createElement("canvas");
+    canvas.width = this.image.width;
+    canvas.height = this.image.height;
+    canvas.getContext("2d").putImageData(this.image, 0, 0);
+    return canvas;
+  }
+}
+
+/** One pixel over another, both with opacity: the rule "over" of Porter and Duff. */
+function cover(below, at, above, from) {
+  const opacity = above[from + 3] / 255;
+  const left = (below[at + 3] / 255) * (1 - opacity);
+  const total = opacity + left;
+  for (let i = 0; i < 3; i += 1) below[at + i] = (opacity * above[from + i] + left * below[at + i]) / total;
+  below[at + 3] = 255 * total;
 }
 
 function crossCorners(angle) {

@@ -50,9 +50,11 @@ export class Stage {
   #followStore() {
     const { store } = this.app;
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", this.draw);
-    store.on(["colour", "model", "q"], () => { this.colouring = createColouring(this.app, store.get("colour")); });
+    const recolour = () => { this.colouring = createColouring(this.app, store.get("colour")); };
+    store.on(["colour", "model"], recolour);
+    store.on("q", () => { if (store.get("colour") === "novelty") { recolour(); this.draw(); } });
     store.on(["model", "across", "up"], () => { this.viewport.fit(...mapSamples(this.app).ranges); this.#moved(); });
-    store.on(["theme", "colour", "q", "hidden", "hiddenInColumn", "haze"], this.draw);
+    store.on(["theme", "colour", "hidden", "hiddenInColumn", "haze"], this.draw);
     store.on(["pointer", "selected", "trail"], this.drawOverlay);
     store.on(["q", "others", "hidden", "hiddenInColumn", "haze"], () => this.background.restart(this.viewport.shown));
   }

@@ -54,6 +54,12 @@ export class MapSamples {
     return sample;
   }
 
+  /** The mean of the shown samples, as a place of the map. */
+  middle() {
+    const mean = (numbers) => this.shown.reduce((sum, i) => sum + numbers[i] / this.shown.length, 0);
+    return { across: mean(this.across), up: mean(this.up) };
+  }
+
   /**
    * The squared distance of a place from the shown samples, in units of the widths of averages: about that from the
    * nearest sample, but smooth, and zero within the data.
