@@ -3,8 +3,9 @@
 import { oncePerFrame } from "./dom.js";
 import { inSlices } from "./slices.js";
 
-// How far outside the window a panel is already worth the work, in pixels: it is complete when it scrolls into view.
-const MARGIN = "300px";
+// How far outside the window a panel is already worth the work: what lies within about one more screen is complete when
+// it scrolls into view.
+const MARGIN = "1200px";
 
 /**
  * Runs `update` when it was asked for and `node` can be seen: a closed tab catches up when it is opened.

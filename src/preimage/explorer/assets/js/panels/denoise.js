@@ -41,7 +41,7 @@ export function createDenoise(app) {
     "A row is projected on the components in use and brought back. Paste numbers, drop a file, take a sample, or " +
       "change the given row itself.",
     [],
-    { class: "denoise", "data-panel": "denoise" },
+    { class: `denoise kind-${app.view.kind}`, "data-panel": "denoise" },
   );
   section.append(
     createReader(app, section, work.put),
@@ -50,7 +50,7 @@ export function createDenoise(app) {
     element("div", { class: "pictures" }, [given.element, ...results.elements]),
     results.sentence,
   );
-  given.caption(`Given: ${createPlaces(app).name(placeOfSample(0))} with noise added`);
+  given.caption(`Given: ${createPlaces(app).name(placeOfSample(0))}, with noise added`);
   const start = newestNext();
   const refresh = whenVisible(section, () => start(() => results.find(work.row)));
   app.store.on(["model", "q"], refresh);
@@ -67,7 +67,7 @@ function createGiven(app, row, onchange) {
   }
   const caption = element("figcaption", {});
   return {
-    element: element("figure", { class: "given" }, [editor.element, caption]),
+    element: element("figure", { class: "captioned given" }, [caption, editor.element]),
     show: editor.show,
     caption: (text) => { caption.textContent = text; },
   };

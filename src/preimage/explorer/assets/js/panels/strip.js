@@ -27,7 +27,7 @@ export function createStrip(view, captions, { label, onpick = null }) {
 }
 
 /**
- * A picture with a caption that may change: `{element, show(row), caption(text)}`.
+ * A picture below a caption that may change: `{element, show(row), caption(text)}`.
  * @param {object} view of the page
  * @param {string} text
  * @param {{size?: string, what?: string}} options
@@ -35,8 +35,9 @@ export function createStrip(view, captions, { label, onpick = null }) {
 export function captioned(view, text, { size = "medium", what = "value" } = {}) {
   const picture = view.picture({ size, what });
   const caption = element("figcaption", { text });
+  const scale = what === "value" ? null : view.scale({ what });
   return {
-    element: element("figure", {}, [picture.element, caption]),
+    element: element("figure", { class: "captioned" }, [caption, picture.element, scale]),
     show: (row) => picture.show(row),
     caption: (words) => { caption.textContent = words; },
   };

@@ -24,14 +24,23 @@ export function createWalk(app) {
   const film = createFilm(app, places);
   const section = panel(
     "Walk",
-    "From A to B along a straight line in feature space, each point brought back to an input; below it the straight " +
-      "line between the inputs themselves.",
+    "From A to B along the straight line in feature space, brought back to inputs; below, the straight line between " +
+      "the inputs themselves. Samples that are clicked on the map can be A or B.",
     [createEnds(app, places), ...film.elements],
     { class: "walk", "data-panel": "walk" },
   );
   const refresh = whenVisible(section, film.update);
   app.store.on(["walk", "model", "q"], refresh);
+  const showTrail = () => app.store.set({ trail: app.store.get("tool") === "walk" ? trailOf(app, places) : null });
+  app.store.on(["walk", "model", "tool"], showTrail);
   return section;
+}
+
+// The coordinates of the frames, which the map shows as a path.
+function trailOf(app, places) {
+  const { a, b } = app.store.get("walk");
+  const ends = [places.coordinates(a), places.coordinates(b)];
+  return FRACTIONS.map((t) => between(...ends, t));
 }
 
 // Menus for A and B, and buttons that put the selected sample there.

@@ -32,11 +32,11 @@ export function createWidths(app) {
   const options = Object.entries(QUESTIONS).map(([value, { text }]) => ({ value, text }));
   const question = menu({ label: "Picture of", options, value: "sample", onchange: () => refresh() });
   const strip = createStrip(app.view, names, { label: "One picture per width", onpick: choose });
-  const [subject, note] = [element("p", { class: "hint" }), element("p", { class: "hint" })];
+  const subject = element("p", { class: "hint" });
   const section = panel(
     "Width",
     "All views follow the chosen model. The strip shows the same question answered by each.",
-    [element("div", { class: "controls" }, [position.element, question.element]), subject, strip.element, note],
+    [element("div", { class: "controls" }, [position.element, question.element]), subject, strip.element],
     { class: "widths", "data-panel": "widths" },
   );
   const places = createPlaces(app);
@@ -49,7 +49,6 @@ export function createWidths(app) {
   const mark = () => {
     position.set(app.store.get("model"));
     strip.mark(app.store.get("model"));
-    note.textContent = app.data.models[app.store.get("model")].note;
   };
   app.store.on("model", mark);
   app.store.on(["q", "selected", "walk"], refresh);
