@@ -263,8 +263,9 @@ def test_kernels_made_at_random_are_those_of_python(javascript):
 
 def test_points_may_have_widths_of_their_own(javascript):
     points = np.concatenate([POINTS, RNG.uniform(-0.5, 1, size=(len(POINTS), 1))], axis=1)
-    free = FreeWidthGaussian(0.3, D)
-    assert_all_same(javascript, [free, 0.5 * free, ScaledInputs(free, RNG.uniform(size=D))], points)
+    free, narrow = FreeWidthGaussian(0.3, D), FreeWidthGaussian(0.3, 5)
+    mapped = MappedInputs(narrow, RNG.normal(size=(5, D))), ScaledInputs(free, RNG.uniform(size=D))
+    assert_all_same(javascript, [free, 0.5 * free, *mapped], points)
 
 
 def test_one_point_and_one_column_are_enough(javascript):

@@ -82,6 +82,11 @@ class OnnxGraph(Graph):
     def mapped_products(self, X: Tensor, matrix: np.ndarray, points: np.ndarray) -> Tensor:
         return self.add("MatMul", X, matrix @ (points @ matrix).T)  # the points bring the map along
 
+    def image_products(
+        self, X: Tensor, image: Tensor, points: np.ndarray, images: np.ndarray, divisor: float = 1.0
+    ) -> Tensor:
+        return self.add("MatMul", image, images.T / divisor)
+
     def _keep(self, value: np.ndarray) -> Tensor:
         name = self.name("constant")
         self.constants.append(onnx().numpy_helper.from_array(value, name))

@@ -85,9 +85,14 @@ class PageGraph(Graph):
         return self._node("Profile", s, profile=self.tables.profile_of(kernel))
 
     def mapped_products(self, X: Tensor, matrix: np.ndarray, points: np.ndarray) -> Tensor:
-        image, images = self.add("MatMul", X, matrix), points @ matrix
+        return self.image_products(X, self.add("MatMul", X, matrix), points, points @ matrix)
+
+    def image_products(
+        self, X: Tensor, image: Tensor, points: np.ndarray, images: np.ndarray, divisor: float = 1.0
+    ) -> Tensor:
         self.remember_map(X, image, points, images)
-        return self._node("InnerProduct", image, set=self.tables.set_of(images))
+        products = self._node("InnerProduct", image, set=self.tables.set_of(images))
+        return products if divisor == 1 else self.add("Div", products, divisor)
 
     def remember_map(self, X: Tensor, image: Tensor, points: np.ndarray, images: np.ndarray) -> None:
         self.tables.add_images(points, images, self._between(X, image))

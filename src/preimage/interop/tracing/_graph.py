@@ -78,5 +78,11 @@ class Graph(ABC):
     def mapped_products(self, X: Tensor, matrix: np.ndarray, points: np.ndarray) -> Tensor:
         """x M (p M)ᵀ for a matrix M, shape (N, n)."""
 
+    @abstractmethod
+    def image_products(
+        self, X: Tensor, image: Tensor, points: np.ndarray, images: np.ndarray, divisor: float = 1.0
+    ) -> Tensor:
+        """Inner products of images, of X and of points under the same map, divided by a number; shape (N, n)."""
+
     def remember_map(self, X: Tensor, image: Tensor, points: np.ndarray, images: np.ndarray) -> None:  # noqa: B027
         """`images` are to `points` what the tensor `image` is to X: a target may store the points alone."""

@@ -98,7 +98,8 @@ def _before(transform: Diagonal) -> Rule:
 
     def values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
         image, images = transform(graph, kernel, X), kernel.mapped(points)
-        graph.remember_map(X, image, points, images)
+        if not kernel.own_columns:  # those are no inputs, and not mapped
+            graph.remember_map(X, image, points, images)
         return kernel_values(graph, kernel.kernel, image, images)
 
     return values, lambda graph, kernel, X: kernel_diagonal(graph, kernel.kernel, transform(graph, kernel, X))
@@ -141,7 +142,7 @@ def _patch_diagonal(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
 def _iterated_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
     reference = _reference(kernel)
     values = kernel_values(graph, kernel.kernel, X, reference)
-    return graph.add("MatMul", values, kernel.kernel(points, reference).T / reference.shape[0])
+    return graph.image_products(X, values, points, kernel.kernel(points, reference), reference.shape[0])
 
 
 def _iterated_diagonal(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
@@ -167,9 +168,9 @@ def _free_width_diagonal(graph: Graph, kernel: Any, X: Tensor) -> Tensor:
 
 
 def _warped_values(graph: Graph, kernel: Any, X: Tensor, points: np.ndarray) -> Tensor:
-    # k − (G k_x)·(G k_p), where features of the points are numbers.
+    # k − (G k_x)·(G k_p)
     features = np.asarray(to_numpy(kernel.unwarped(points).features), dtype=np.float64)
-    taken = graph.add("MatMul", _graph_features(graph, kernel, X), features.T)
+    taken = graph.image_products(X, _graph_features(graph, kernel, X), points, features)
     return graph.add("Sub", kernel_values(graph, kernel.kernel, X, points), taken)
 
 

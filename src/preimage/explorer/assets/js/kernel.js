@@ -22,8 +22,9 @@ export class Kernel {
     /** The points, one after the other. */
     this.points = numbersOf(points);
     const sets = [{ values: this.points, count: n, columns: this.points.length / n }];
-    for (const set of record.sets) sets.push(makeSet(set, sets));
-    this.program = new Program(record, d, { sets, profiles: record.profiles });
+    const tables = { sets, profiles: record.profiles };
+    for (const set of record.sets) sets.push(makeSet(set, tables));
+    this.program = new Program(record, d, tables);
     this.result = new Float64Array(d);
     this.weight = new Float64Array(1);
     const [node] = this.program.outputs;
@@ -106,15 +107,15 @@ export class Kernel {
 }
 
 /** A further set of points: leading columns or images of points of another set, or points of its own. */
-function makeSet(record, sets) {
+function makeSet(record, tables) {
   if (record.points !== undefined) {
     const [count, columns] = record.points.shape;
     return { values: numbersOf(record.points), count, columns };
   }
-  const { values, count, columns } = sets[record.of];
+  const { values, count, columns } = tables.sets[record.of];
   const row = (i) => values.subarray(i * columns, (i + 1) * columns);
   if (record.columns !== undefined) return joined(count, (i) => row(i).subarray(0, record.columns));
-  const map = new Program(record.map, columns);
+  const map = new Program(record.map, columns, tables);
   return joined(count, (i) => map.run(row(i)));
 }
 

@@ -2,8 +2,8 @@
  * Elementwise operators of programs, with the names of ONNX, and their derivatives.
  *
  * A unary operator is [f(x), f′ as a function of x and f(x)]; a binary one is [f(a, b), ∂f/∂a, ∂f/∂b] with derivatives
- * as functions of a, b and f(a, b). Comparisons are 1 or 0. Derivatives at jumps and corners are those of the parts: they
- * only matter where a formula has no derivative.
+ * as functions of a, b and f(a, b). Comparisons are 1 or 0. Derivatives at jumps and corners are those of one side,
+ * which matter only where a formula has no derivative.
  */
 
 const nothing = () => 0;
@@ -86,7 +86,7 @@ function addProducts(sum, s, adjoint, other, step) {
   for (let i = 0; i < adjoint.length; i++) sum[i * s] += chained(adjoint[i], other[i * step]);
 }
 
-/** A product that is zero where the adjoint is: parts of a formula that were not chosen may have infinite derivatives. */
+/** A product that is zero where the adjoint is: derivatives of parts that were not chosen may be infinite. */
 export function chained(adjoint, derivative) {
   return adjoint === 0 ? 0 : adjoint * derivative;
 }

@@ -1,8 +1,8 @@
 /**
  * Programs: formulas of one row that Python wrote down as nodes, evaluated forwards, and backwards for derivatives.
  *
- * The format is described in the docstring of `kernel_record` in preimage/interop/page. Every node keeps the vector that
- * it computed last; vectors of length one combine with all others.
+ * The docstring of `kernel_record` in preimage/interop/page describes the format. Every node keeps the vector that it
+ * computed last; vectors of length one combine with all others.
  */
 
 import { BINARY, UNARY, VECTORS, chained } from "./operators.js";
@@ -19,10 +19,11 @@ export class Program {
     }
     this.input = this.nodes.find((node) => node.op === "Input");
     this.outputs = record.outputs.map((number) => this.nodes[number]);
-    // The nodes of each output in order, without those that have nothing to compute.
+    // The nodes of each output in order, without those that do not depend on the input: they are computed once.
+    for (const node of this.nodes) if (!node.active) node.forward?.(node);
     this.schedules = this.outputs.map((output) => {
       const needed = neededNodes(output);
-      return this.nodes.filter((node) => needed.has(node) && node.forward !== null);
+      return this.nodes.filter((node) => node.active && needed.has(node) && node !== this.input);
     });
     const first = new Set(this.schedules[0]);
     this.further = (this.schedules[1] ?? []).filter((node) => !first.has(node));
@@ -56,9 +57,7 @@ export class Program {
       if (!weights[number] || !active) continue;
       for (let i = 0; i < adjoint.length; i++) adjoint[i] += weights[number][i];
     }
-    for (let k = schedule.length - 1; k >= 0; k--) {
-      if (schedule[k].active) schedule[k].backward(schedule[k]);
-    }
+    for (let k = schedule.length - 1; k >= 0; k--) schedule[k].backward(schedule[k]);
   }
 
   /** The nodes of all outputs that have weights. */
@@ -79,7 +78,7 @@ function neededNodes(output) {
 function makeNode(record, inputs, width, tables) {
   const make = MAKERS[record.op];
   if (make === undefined) throw new Error(`This page has no operator ${record.op}.`);
-  const node = { op: record.op, inputs, active: inputs.some((each) => each.active), forward: null, backward: null };
+  const node = { op: record.op, inputs, active: inputs.some((each) => each.active) };
   Object.assign(node, make(record, inputs, width, tables));
   node.adjoint = node.active ? new Float64Array(node.value.length) : new Float64Array(0);
   return node;

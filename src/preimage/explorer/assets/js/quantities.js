@@ -121,16 +121,59 @@ function pullBackSquaredDistances(weights, z, set, out) {
 }
 
 function manhattanDistances(z, { values: p, count, columns }, out) {
-  for (let i = 0, a = 0; i < count; i++) {
+  let i = 0;
+  for (; i + 3 < count; i += 4) {
+    let a = i * columns;
+    let b = a + columns;
+    let c = b + columns;
+    let d = c + columns;
+    let sumA = 0;
+    let sumB = 0;
+    let sumC = 0;
+    let sumD = 0;
+    for (let f = 0; f < columns; f++) {
+      const x = z[f];
+      sumA += Math.abs(x - p[a++]);
+      sumB += Math.abs(x - p[b++]);
+      sumC += Math.abs(x - p[c++]);
+      sumD += Math.abs(x - p[d++]);
+    }
+    out[i] = sumA;
+    out[i + 1] = sumB;
+    out[i + 2] = sumC;
+    out[i + 3] = sumD;
+  }
+  for (; i < count; i++) {
     let sum = 0;
-    for (let f = 0; f < columns; f++) sum += Math.abs(z[f] - p[a++]);
+    for (let f = 0, a = i * columns; f < columns; f++, a++) sum += Math.abs(z[f] - p[a]);
     out[i] = sum;
   }
 }
 
+/**
+ * ∂|z − p|/∂z is the sign of z − p, here the difference of two comparisons: Math.sign branches, which costs ten times
+ * as much where signs follow no rule.
+ */
 function pullBackManhattan(weights, z, { values: p, count, columns }, out) {
-  for (let i = 0, a = 0; i < count; i++) {
-    for (let f = 0; f < columns; f++) out[f] += weights[i] * Math.sign(z[f] - p[a++]);
+  let i = 0;
+  for (; i + 3 < count; i += 4) {
+    const [wA, wB, wC, wD] = [weights[i], weights[i + 1], weights[i + 2], weights[i + 3]];
+    let a = i * columns;
+    let b = a + columns;
+    let c = b + columns;
+    let d = c + columns;
+    for (let f = 0; f < columns; f++) {
+      const x = z[f];
+      const inA = x - p[a++];
+      const inB = x - p[b++];
+      const inC = x - p[c++];
+      const inD = x - p[d++];
+      out[f] += wA * ((inA > 0) - (inA < 0)) + wB * ((inB > 0) - (inB < 0));
+      out[f] += wC * ((inC > 0) - (inC < 0)) + wD * ((inD > 0) - (inD < 0));
+    }
+  }
+  for (; i < count; i++) {
+    for (let f = 0, a = i * columns; f < columns; f++, a++) out[f] += weights[i] * Math.sign(z[f] - p[a]);
   }
 }
 
