@@ -135,6 +135,16 @@ def test_volumes_know_their_voxels_and_an_image_its_directions():
     assert record["directions"] == [["R", "L"], ["I", "S"], ["P", "A"]]
 
 
+@pytest.mark.parametrize(("shift", "signed"), [(0.0, True), (-0.5, True), (3.0, False), (-3.0, False)])
+def test_volumes_on_both_sides_of_zero_have_a_symmetric_scale(shift, signed):
+    values = rng.normal(size=(50, 8)) + shift
+    record, _ = view_record(values, mask=np.ones((2, 2, 2)))
+    low, high = record["range"]
+    assert record["signed"] == signed
+    assert (low == -high) == signed
+    assert np.mean((values >= low) & (values <= high)) > 0.975
+
+
 def test_units_come_as_one_as_a_list_or_by_name():
     names = list("abcdef")
     assert view_record(TABLE, names=names, units={"b": "mg"})[0]["units"] == ["", "mg", "", "", "", ""]

@@ -85,7 +85,7 @@ def test_opposite_differences_are_opposite_colours_and_zero_is_neutral(look, kin
 @pytest.mark.parametrize("kind", ["image", "volume"])
 def test_differences_follow_the_theme_and_values_do_not(look, kind):
     options = {"image": {"image_shape": (2, 3)}, "volume": {"mask": np.ones((2, 1, 3))}}[kind]
-    record, _ = view_record(rng.normal(size=(30, 6)), **options)
+    record, _ = view_record(rng.uniform(size=(30, 6)), **options)
     code = f"""async (element) => {{
       const seen = [];
       for (const theme of ["light", "dark"]) {{
@@ -166,6 +166,32 @@ def test_long_curves_are_drawn_with_few_places_and_all_their_peaks(look):
         "places"
     ]
     assert read_off(drawn)[0].max() < 10_060
+
+
+POINT = """(element) => {
+  const box = element.getBoundingClientRect();
+  const at = (across, down) => {
+    const place = {clientX: box.left + across * box.width, clientY: box.top + down * box.height};
+    element.dispatchEvent(new PointerEvent("pointermove", place));
+    return element.title ?? [...element.querySelectorAll(".tick")].at(-1).textContent;
+  };
+  return [at(0.9, 0.3), at(0.4, 0.9)];
+}"""
+
+
+def test_values_under_the_pointer_are_told(look):
+    images = np.linspace(0, 1, 16)[None] + np.zeros((3, 1))
+    record, _ = view_record(images, image_shape=(4, 4))
+    row = images[0].copy()
+    row[13] = np.nan
+    assert look(record, row, POINT) == ["row 2, column 4: 0.467", "row 4, column 2: gap"]
+    assert look(record, None, POINT) == ["", ""]
+    record, _ = view_record(images, axis=10.0 * np.arange(16))
+    right, middle = look(record, images[0], POINT)
+    column, value = (float(part) for part in right.split(": "))
+    assert 120 <= column <= 150
+    assert value == pytest.approx(column / 150, abs=2e-3)
+    assert float(middle.split(": ")[0]) < column
 
 
 @pytest.mark.parametrize("columns", [1, 2])

@@ -18,6 +18,8 @@ _OPTIONS = {"image": "image_shape", "volume": "mask", "curve": "axis"}
 # Voxels at the edge of a mask can be much brighter than all others; the common colour scale leaves out this fraction of
 # the values at either end. Ten times more would saturate the patterns that one wants to see.
 _OUTSIDE_SCALE = 0.01
+# Values lie on both sides of zero if the nearer end of their range is this fraction of the farther one, or more.
+_BALANCED = 0.5
 
 
 def view_record(
@@ -56,7 +58,8 @@ def view_record(
     -------
     record : dict
         Besides the kind: `low`, `high`, `mean` and `deviation` of each column (`low` and `high` are two numbers for
-        images), `range`, the common scale of pictures, and what the kind needs.
+        images), `range`, the common scale of pictures, and what the kind needs; `signed` volumes have colours for both
+        sides of zero.
     messages : list of str
     """
     inputs = np.asarray(inputs, dtype=np.float64)
@@ -76,7 +79,7 @@ def view_record(
     elif kind == "curve":
         record.update(_curve(axis, names, axis_label, value_label, d))
     elif kind == "volume":
-        record.update(_volume(mask, d), range=_inner_range(inputs))
+        record.update(_volume(mask, d), **_volume_scale(inputs))
     return record, messages
 
 
@@ -284,12 +287,18 @@ def _statistics(inputs: np.ndarray) -> dict[str, Any]:
     return {"low": low, "high": high, "mean": low + width * mean, "deviation": width * deviation, "range": common}
 
 
-def _inner_range(inputs: np.ndarray) -> list[float]:
-    """The range of all values but the most extreme."""
+def _volume_scale(inputs: np.ndarray) -> dict[str, Any]:
+    """The range of all values but the most extreme, symmetric around zero where values lie on both sides of it.
+
+    Zero then has a colour of its own: what is more active than usual is seen, and what is less.
+    """
     known = inputs[~np.isnan(inputs)]
-    if not len(known):
-        return _with_width(0.0, 0.0)
-    return _with_width(*np.quantile(known, [_OUTSIDE_SCALE, 1 - _OUTSIDE_SCALE]).tolist())
+    ends = np.quantile(known, [_OUTSIDE_SCALE, 1 - _OUTSIDE_SCALE]).tolist() if len(known) else [0.0, 0.0]
+    low, high = _with_width(*ends)
+    nearer, farther = sorted([-low, high])
+    if nearer < _BALANCED * farther:
+        return {"range": [low, high], "signed": False}
+    return {"range": [-farther, farther], "signed": True}
 
 
 def _with_width(low: float, high: float) -> list[float]:

@@ -20,16 +20,17 @@ const GAP_COLOURS = packed(GAPS);
 
 /**
  * What numbers look like: `{low, high, colours}`; a difference has the opposite ends, half the range of values away.
- * Colours of differences follow the theme of the page.
+ * Colours around zero follow the theme of the page.
  * @param {[number, number]} range
- * @param {"grey"|"sequential"} values  the scale of values
+ * @param {"grey"|"sequential"|"diverging"} values  the scale of values
  * @returns {{value: Object, difference: Object}}
  */
 export function levels([low, high], values) {
   const half = (high - low) / 2;
   const themes = [false, true].map((dark) => scaleOf((t) => diverging(t, dark), -1, 1));
-  const difference = { low: -half, high: half, get colours() { return themes[Number(isDark())]; } };
-  return { value: { low, high, colours: scaleOf(values === "grey" ? grey : sequential, 0, 1) }, difference };
+  const aroundZero = (from, to) => ({ low: from, high: to, get colours() { return themes[Number(isDark())]; } });
+  const value = values === "diverging" ? aroundZero(low, high) : { low, high, colours: scaleOf(values === "grey" ? grey : sequential, 0, 1) };
+  return { value, difference: aroundZero(-half, half) };
 }
 
 /** The number of the colour of a value; values outside the scale have the colours of its ends. */

@@ -16,7 +16,7 @@ export function createVolumeView(record) {
   const mask = createMask(record);
   const pictures = createThemedPictures();
   const place = createPlace(mask.middle(), pictures.redraw);
-  const scales = levels(record.range, "sequential");
+  const scales = levels(record.range, record.signed ? "diverging" : "sequential");
   const picture = ({ size = "medium", what = "value" } = {}) => {
     const made = createPicture(mask, place, scales[what], size, what);
     pictures.add(made.element, made.draw);
