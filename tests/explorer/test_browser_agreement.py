@@ -162,13 +162,17 @@ def test_starts_where_the_kernel_vanishes_begin_again_at_the_nearest_image(javas
     assert max(np.linalg.norm(each["row"]) for each in found) < np.linalg.norm(IMAGES, axis=1).max()
 
 
-def test_objectives_without_a_minimum_are_kept_within_the_data_in_both(javascript):
-    model = KernelPCA(5, kernel=Sigmoid(gamma=0.01, coef0=0.5), preimage="gradient").fit(IMAGES[:100])
+@pytest.mark.filterwarnings("ignore:The kernel is indefinite")
+@pytest.mark.parametrize(("gamma", "has_signs"), [(0.01, False), (0.1, True)])
+def test_objectives_without_a_minimum_are_kept_within_the_data_in_both(javascript, gamma, has_signs):
+    model = KernelPCA(5, kernel=Sigmoid(gamma=gamma, coef0=0.5), preimage="gradient").fit(IMAGES[:100])
+    assert (model.subspace_.signature is not None) == has_signs
     Y = random_targets(model, np.random.default_rng(5), 60)
     found = javascript("model.js", SOLVE, record_of(model), Y, None)
     result = model.preimage_.inverse(model.subspace_, Y)
     assert [each["reason"] for each in found] == [str(reason) for reason in result.reason]
     assert Reason.RESTRICTED in set(result.reason)
+    np.testing.assert_allclose([each["objective"] for each in found], result.objective, rtol=1e-4, atol=1e-4)
 
 
 def test_texts_of_reasons_are_those_of_the_library(javascript):

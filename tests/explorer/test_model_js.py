@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from preimage import CompressedTransformer, KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA, explore
-from preimage.kernels import Gaussian, Laplacian, Matern, Polynomial
+from preimage.kernels import Gaussian, Laplacian, Matern, Polynomial, Sigmoid
 from preimage.solvers import FixedPoint, Gradient
 from preimage.solvers._walks import navigate
 
@@ -61,6 +61,14 @@ def test_coordinates_and_distances_are_those_of_python(javascript, name, center)
     for q in (1, 4, 6):
         errors = javascript("model.js", EACH, record, ROWS, q, "reconstructionError")
         np.testing.assert_allclose(errors, model.reconstruction_error(ROWS, n_components=q), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:The kernel is indefinite")
+def test_axes_of_negative_norm_count_negatively_in_distances(javascript):
+    model = KernelPCA(4, kernel=Sigmoid(gamma=0.1, coef0=2.0)).fit(SCALED)
+    assert np.any(np.asarray(model.subspace_.signature) < 0)
+    errors = javascript("model.js", EACH, record_of(model, SCALED), ROWS, 4, "reconstructionError")
+    np.testing.assert_allclose(errors, model.reconstruction_error(ROWS), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", KERNELS)
