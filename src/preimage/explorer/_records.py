@@ -9,7 +9,7 @@ from preimage.explorer._models import PageModel, width_of
 from preimage.explorer._precision import packable
 from preimage.explorer._solvers import solver_record
 from preimage.interop.page import kernel_record
-from preimage.kernels import Warped
+from preimage.kernels import ChiSquaredDistance, Kernel, ManhattanDistance, ProfileKernel, Warped
 
 # Change of coordinates, in standard deviations, up to which points may be rounded to single precision. Pre-images then
 # change by about as much of the spread of the data, a hundredth of what users are promised (1e-4).
@@ -66,6 +66,8 @@ def _rounded(model: PageModel, Z: np.ndarray, deviations: np.ndarray) -> np.ndar
     """The points in single precision, unless coordinates change by more than rounding may."""
     if isinstance(model.kernel, Warped):
         return model.points  # which the kernel then need not bring once more
+    if _has_corners(model.kernel):
+        return model.points
     with np.errstate(over="ignore", under="ignore"):
         single = model.points.astype(np.float32)
     if not np.all(np.isfinite(single)):
@@ -75,3 +77,9 @@ def _rounded(model: PageModel, Z: np.ndarray, deviations: np.ndarray) -> np.ndar
     rough = type(model.functions)(model.kernel, single.astype(np.float64), model.functions.coefficients)
     change = np.max(np.abs(rough(rows) - model.functions(rows)) / deviations)
     return single if change <= MOST_ROUNDING else model.points
+
+
+def _has_corners(kernel: Kernel) -> bool:
+    """Whether a kernel has corners at its points: descents stop there, and moved corners change half of the answers."""
+    corners = isinstance(kernel, ProfileKernel) and kernel.pairwise in (ManhattanDistance(), ChiSquaredDistance())
+    return corners or any(_has_corners(part) for part in kernel.parts())
