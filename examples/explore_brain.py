@@ -64,6 +64,8 @@ except FileNotFoundError as absent:
 
 X = standardized(volumes, runs)
 model = KernelPCA(30, gamma="median", landmarks=300, random_state=0).fit(X)
-page = explore(model, X, looked_at, mask=mask, colors={"run": runs}, title="What a person looks at")
+page = explore(
+    model, X, looked_at, label_name="picture", mask=mask, colors={"run": runs}, title="What a person looks at"
+)
 page.save(PAGE)
 print(f"Open {PAGE} in a browser.")

@@ -33,6 +33,6 @@ def load():
 X, y, shape = load()
 # 300 landmarks carry the model, so that a browser finds pre-images between two of its frames.
 model = KernelPCA(60, gamma="median", landmarks=300, random_state=0).fit(X)
-page = explore(model, X, y, image_shape=shape, title="Handwritten digits", max_samples=1500)
+page = explore(model, X, y, image_shape=shape, label_name="digit", title="Handwritten digits", max_samples=1500)
 page.save(PAGE)
 print(f"Open {PAGE} in a browser.")

@@ -26,6 +26,15 @@ cultivar = [f"cultivar {number + 1}" for number in wine.target]
 median = resolve_gamma("median", StandardScaler().fit_transform(wine.data))
 model = make_pipeline(StandardScaler(), KernelPCA(8, gamma=median)).fit(wine.data)
 widths = [median * factor for factor in (0.1, 0.3, 1, 3, 10)]
-page = explore(model, wine.data, cultivar, names=names, widths=widths, title="Wines of three cultivars")
+page = explore(
+    model,
+    wine.data,
+    cultivar,
+    label_name="cultivar",
+    kind="table",
+    names=names,
+    widths=widths,
+    title="Wines of three cultivars",
+)
 page.save(PAGE)
 print(f"Open {PAGE} in a browser.")

@@ -176,8 +176,11 @@ def test_scans_are_volumes_of_their_mask(tmp_path):
 
 def test_what_the_page_says_is_printed(table, tmp_path):
     result = run(table, tmp_path / "page.html", "--label", "species")
-    for sentence in read_page(tmp_path / "page.html")["messages"]:
-        assert " ".join(sentence.split()) in " ".join(result.stderr.split())
+    (sentence,) = read_page(tmp_path / "page.html")["messages"]
+    assert 'kind="curve"' in sentence and "image_shape=(height, width)" in sentence
+    assert sentence.replace('kind="curve"', "--kind curve").replace(
+        "image_shape=(height, width)", "--image-shape HxW"
+    ) in " ".join(result.stderr.split())
     assert "Open it in a browser" in result.stderr
     assert run(table, tmp_path / "quiet.html", "--quiet").output == ""
 
@@ -194,8 +197,10 @@ def test_mistakes_are_named_and_nothing_is_written(table, tmp_path):
         ([table, "page.html", "--keep", "breed"], 1, "no column 'breed'"),
         ([table, "page.html", "--kernel", "sigmoid"], 2, "sigmoid"),
         ([table, "page.html", "--image-shape", "16"], 2, "16x16"),
-        ([table, "page.html", "--image-shape", "3x3", "--label", "species"], 1, "4"),
+        ([table, "page.html", "--image-shape", "3x3", "--label", "species"], 1, "--image-shape (3, 3) has 3 × 3"),
         ([table, "page.html", "--widths", "median,,2"], 2, "''"),
+        ([table, "page.html", "--kind", "volume"], 1, "--mask"),
+        ([table, "page.html", "--kind", "image", "--columns", "sepal length,sepal width"], 1, "--image-shape 16x12"),
         ([table, "page.html", "--about", tmp_path / "x.npy"], 3, "--about"),
         ([table, "page.html", "--mask", tmp_path / "x.npy"], 3, "no scan"),
         ([tmp_path / "x.npy", "page.html", "--label", "y"], 3, "--about FILE"),

@@ -14,7 +14,7 @@ from preimage.cli._outputs import check_outputs
 from preimage.cli._table_options import takes_tables
 from preimage.cli.runs._claim import claimed
 from preimage.cli.runs._embed import Embedding
-from preimage.cli.runs._explore import Files, Page, explorer_of, rows_and_model
+from preimage.cli.runs._explore import Files, Page, explorer_of, rows_and_model, with_options
 from preimage.cli.tables._formats import FORMATS
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
@@ -36,7 +36,8 @@ def explore_command(
     input: Annotated[Path, typer.Argument(metavar="INPUT", help=f"One sample per row: {FORMATS}.")],
     output: Annotated[Path, typer.Argument(metavar="PAGE", help="The page: .html; any browser opens it.")],
     label: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column, or array of an archive, with classes.")
+        str | None,
+        typer.Option("--label", "--labels", metavar="COLUMN", help="Column, or array of an archive, with classes."),
     ] = None,
     components: _options.Components = "20",
     kernel: _options.Kernel = "rbf",
@@ -102,6 +103,6 @@ def explore_command(
             explorer = explorer_of(rows, page)
             explorer.save(output)
         for sentence in explorer.messages:
-            say(sentence)
+            say(with_options(sentence))
         size, seconds = output.stat().st_size / 1e6, time.perf_counter() - started
         say(f"Wrote {output} ({size:.1f} MB) in {seconds:.1f} s. Open it in a browser.")

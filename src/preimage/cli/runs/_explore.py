@@ -1,5 +1,6 @@
 """A page to explore a file: its rows, classes and columns to colour by, and a model of them."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +28,15 @@ from preimage.explorer import Explorer, explore
 
 # Formats whose rows have no place for classes; those of an archive are arrays.
 WITHOUT_COLUMNS = ("folder", "picture", ".npy", ".nii")
+# Arguments of `preimage.explore` in its messages, and the options that say the same here.
+OPTIONS = {
+    r"`?image_shape`?=\(height, width\)": "--image-shape HxW",
+    r"`?image_shape`?=\((\d+), (\d+)\)": r"--image-shape \1x\2",
+    r'`?kind`?="(\w+)"': r"--kind \1",
+    r"`?axis`?=… sets": "numbers as names of columns say",
+    r"`image_shape`": "--image-shape",
+    r"`(mask|kind|widths)`": r"--\1",
+}
 # What a file says about one kind of view alone.
 KIND_OF = {"image_shape": "image", "mask": "volume"}
 
@@ -149,7 +159,14 @@ def explorer_of(rows: Rows, page: Page) -> Explorer:
             **view,
         )
     except (ValueError, TypeError) as error:
-        raise DataError(one_line(error)) from error
+        raise DataError(with_options(one_line(error))) from error
+
+
+def with_options(message: str) -> str:
+    """A message of the library with options of the command line in place of arguments."""
+    for pattern, option in OPTIONS.items():
+        message = re.sub(pattern, option, message)
+    return message
 
 
 def _read(files: Files) -> Dataset:
