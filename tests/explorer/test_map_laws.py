@@ -107,14 +107,16 @@ def test_the_two_components_of_the_map_are_those_of_the_place(javascript, others
     np.testing.assert_array_equal(found[:, [1, 3]], PLACES)
 
 
-@pytest.mark.parametrize(("across", "up"), [(1.5, 1.5), (1.0, 2.0)])
-def test_one_component_on_both_axes_stands_for_the_nearest_point_of_the_diagonal(javascript, across, up):
-    ask = """({MapSamples}, coordinates, across, up) =>
-      new MapSamples(coordinates, 0, 0, () => true).target({across, up}, "average")[0]"""
-    found = javascript(TARGET, ask, COORDINATES, across, up)
-    # Both axes have the same range, so that their pixels are in the ratio of 4 : 3.
-    distance = lambda t: 16 * (t - across) ** 2 + 9 * (t - up) ** 2
-    assert distance(found) <= min(distance(found - 1e-3), distance(found + 1e-3))
+def test_one_component_on_both_axes_is_spread_upwards_and_asked_for_across_alone(javascript):
+    ask = """({MapSamples}, coordinates, spread) => {
+      const samples = new MapSamples(coordinates, 2, 2, () => true, spread.values);
+      return [samples.up, samples.target({across: 0.7, up: 5}, "zero"), samples.nearest({across: 0, up: 59})];
+    }"""
+    spread = np.arange(60.0)
+    up, target, nearest = javascript(TARGET, ask, COORDINATES, spread)
+    np.testing.assert_array_equal(up, spread)
+    np.testing.assert_array_equal(target, [0, 0, 0.7, 0, 0])
+    assert nearest > 40
 
 
 def test_remaining_components_are_zero_or_those_of_the_nearest_shown_sample(javascript):

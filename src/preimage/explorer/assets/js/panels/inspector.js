@@ -40,6 +40,7 @@ function createFigure(app, title, what = "value") {
     show(row, text) {
       picture.show(row);
       caption.textContent = text;
+      caption.title = text.trim();
     },
   };
 }

@@ -26,7 +26,7 @@ export function createMap(app) {
   return panel("Map", "Point anywhere, or use arrow keys, to see what lies there. A click selects, a drag moves, the wheel zooms.", [
     element("div", { class: "controls" }, [...axisMenus(app), colourMenu(app)]),
     stage.element,
-    element("div", { class: "map-foot" }, [createFilter(app, stage), createChoices(app)]),
+    element("div", { class: "map-foot" }, [stage.buttons, createFilter(app, stage), createChoices(app)]),
     note,
   ], { class: "map", "data-panel": "map" });
 }

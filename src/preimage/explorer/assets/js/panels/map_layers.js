@@ -127,7 +127,7 @@ export function drawOverlay(layer, viewport, { samples, pointer, nearest, select
   const drawing = layer.begin();
   const radius = markRadius(samples.across.length, viewport) + 3;
   within(viewport, drawing, () => {
-    if (trail) drawTrail(drawing, viewport, samples.axes, trail, theme);
+    if (trail && !samples.isOneComponent) drawTrail(drawing, viewport, samples.axes, trail, theme);
     if (nearest !== null) drawRing(drawing, viewport, samples, nearest, radius, [theme.ink, 1.5], theme.panel);
     if (selected !== null) drawRing(drawing, viewport, samples, selected, radius + 1.5, [theme.accent, 3], theme.panel);
     if (pointer) drawCross(drawing, viewport.x(pointer.across), viewport.y(pointer.up), theme);

@@ -7,7 +7,7 @@ import { createColouring } from "./map_colouring.js";
 import { listenToGestures, listenToKeys } from "./map_gestures.js";
 import { Layer, drawMarks, drawOverlay, placeViewport } from "./map_layers.js";
 import { Viewport } from "./map_viewport.js";
-import { mapSamples } from "./shown_samples.js";
+import { SPREAD, mapSamples } from "./shown_samples.js";
 
 // A click this many pixels from a sample or nearer selects it; a fingertip covers about as much.
 const REACH = 22;
@@ -17,7 +17,7 @@ const LAYERS = ["haze", "marks", "overlay"];
 const KEYS = "Arrow keys explore, Shift and arrows move the map, plus and minus zoom, 0 shows all, Enter selects the "
   + "nearest sample, Escape ends the selection.";
 
-/** The canvases of the map, with the buttons that zoom. */
+/** The canvases of the map (`element`), and the buttons that zoom (`buttons`). */
 export class Stage {
   constructor(app) {
     this.app = app;
@@ -29,7 +29,8 @@ export class Stage {
     ];
     this.surface = canvases[2];
     this.layers = canvases.map((canvas) => new Layer(canvas));
-    this.element = element("div", { class: "map-stage" }, [...canvases, this.#zoomButtons()]);
+    this.element = element("div", { class: "map-stage" }, canvases);
+    this.buttons = this.#zoomButtons();
     this.draw = oncePerFrame(() => this.#draw(LAYERS));
     this.drawOverlay = oncePerFrame(() => this.#draw(["overlay"]));
     this.background = new Background(app, oncePerFrame(() => this.#draw(["haze"])));
@@ -151,7 +152,8 @@ export class Stage {
     if (names.includes("haze")) this.background.draw(haze, this.viewport, theme);
     if (names.includes("marks")) {
       const { component_names: components } = data.models[store.get("model")];
-      const axes = samples.axes.map((number) => components[number]);
+      const [across, up] = samples.axes.map((number) => components[number]);
+      const axes = [across, samples.isOneComponent ? SPREAD : up];
       drawMarks(marks, this.viewport, { samples, colouring: this.colouring, theme, names: axes });
     }
     if (names.includes("overlay")) {

@@ -20,14 +20,16 @@ export class MapSamples {
    * @param {number} across number of the component drawn across
    * @param {number} up number of the component drawn upwards
    * @param {(sample: number) => boolean} isShown
+   * @param {Float64Array} spread drawn upwards where both components are the same: samples would lie on a line
    */
-  constructor(coordinates, across, up, isShown) {
+  constructor(coordinates, across, up, isShown, spread) {
     const [count, k] = coordinates.shape;
     this.values = coordinates.values;
     this.k = k;
     this.axes = [across, up];
     this.across = column(coordinates, across);
-    this.up = column(coordinates, up);
+    this.isOneComponent = across === up;
+    this.up = this.isOneComponent ? spread : column(coordinates, up);
     this.shown = new Int32Array(count).map((_, i) => i).filter((i) => isShown(i));
     this.widths = [this.across, this.up].map((list) => scottWidth(list, this.shown));
     this.ranges = [paddedRange(this.across), paddedRange(this.up)];
@@ -86,14 +88,8 @@ export class MapSamples {
     }
     const [across, up] = this.axes;
     y[across] = place.across;
-    y[up] = place.up;
-    // One component on both axes: samples lie on the diagonal, and the place stands for the nearest point of it.
-    if (across === up) y[across] = this.#onDiagonal(place);
+    if (!this.isOneComponent) y[up] = place.up;
     return y;
-  }
-
-  #onDiagonal(place) {
-    return (ASPECT[0] ** 2 * place.across + ASPECT[1] ** 2 * place.up) / (ASPECT[0] ** 2 + ASPECT[1] ** 2);
   }
 
   #copyNearest(place, y) {

@@ -1,8 +1,11 @@
 // Which samples are shown, and the map of them that the present choices make.
 
 import { MapSamples } from "./map_target.js";
+import { noveltyScores } from "./novelty.js";
 
 const KEYS = ["model", "across", "up", "hidden", "colour", "hiddenInColumn"];
+/** What is drawn upwards where both axes are one component. */
+export const SPREAD = "Novelty";
 const latest = new WeakMap();
 
 /**
@@ -24,11 +27,14 @@ export function shownBy(app) {
  * @returns {MapSamples} the same one until something changes
  */
 export function mapSamples(app) {
-  const values = KEYS.map((key) => app.store.get(key));
+  const { store } = app;
+  const [across, up] = [store.get("across"), store.get("up")];
+  const values = KEYS.map((key) => store.get(key));
   const known = latest.get(app);
   if (known && known.values.every((value, i) => Object.is(value, values[i]))) return known.samples;
-  const { coordinates } = app.data.models[app.store.get("model")];
-  const samples = new MapSamples(coordinates, app.store.get("across"), app.store.get("up"), shownBy(app));
+  const record = app.data.models[store.get("model")];
+  const spread = across === up ? noveltyScores(record, app.model().k) : null;
+  const samples = new MapSamples(record.coordinates, across, up, shownBy(app), spread);
   latest.set(app, { values, samples });
   return samples;
 }
