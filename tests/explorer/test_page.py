@@ -7,8 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from preimage.explorer import _page
-from preimage.explorer._page import bundle, page_of
+from preimage.explorer import _bundle
+from preimage.explorer._bundle import bundle
+from preimage.explorer._page import page_of
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def modules(monkeypatch):
     """Modules of a test in place of those of the explorer."""
 
     def use(**sources):
-        monkeypatch.setattr(_page, "_asset", lambda name: sources[name.removeprefix("js/").removesuffix(".js")])
+        monkeypatch.setattr(_bundle, "asset", lambda name: sources[name.removeprefix("js/").removesuffix(".js")])
         bundle.cache_clear()
         return bundle("main.js")
 
@@ -34,12 +35,23 @@ def test_modules_come_after_those_they_import_and_keep_their_names_apart(modules
     assert "return { four };" in script and "return { twice };" in script
 
 
+def test_comments_on_lines_of_their_own_stay_behind(modules):
+    script = modules(
+        main="// What this is.\n/**\n * What it does: `like this,\n * on two lines`.\n */\n"
+        'export const address = "http://a/*b"; // kept\nexport const half = 4 / 2; /* kept */\n'
+    )
+    assert "What" not in script and "like this" not in script
+    assert 'const address = "http://a/*b"; // kept\nconst half = 4 / 2; /* kept */' in script
+
+
 def test_modules_in_a_circle_are_named(modules):
     with pytest.raises(ValueError, match=r"main\.js"):
         modules(main='import { a } from "./other.js";\n', other='import { b } from "./main.js";\n')
 
 
-@pytest.mark.parametrize("source", ['import x from "./y.js";', "export default 3;", 'const a = "</script>";'])
+@pytest.mark.parametrize(
+    "source", ['import x from "./y.js";', "export default 3;", "const a = `\n`;", 'const a = "</script>";']
+)
 def test_what_cannot_be_inlined_is_refused(modules, source):
     with pytest.raises(ValueError, match=r"main\.js"):
         modules(main=source)
