@@ -115,3 +115,9 @@ def test_texts_of_files_have_the_encoding_that_spreadsheets_write(javascript):
     texts = javascript("text_files.js", code, [list(text) for text in [*encoded, b"PK\x03\x04\x00\x00"]])
     assert texts[:3] == ["1;2,5 ä"] * 3
     assert "not a text file" in texts[3]
+
+
+def test_folders_that_are_dropped_are_answered_by_a_sentence(javascript):
+    code = """({textOf, UnreadableText}) => textOf({ name: "a folder", slice: () => ({ arrayBuffer: () =>
+      Promise.reject(new DOMException("no file", "NotReadableError")) }) }).catch((error) => error.message)"""
+    assert "“a folder” cannot be read" in javascript("text_files.js", code)

@@ -11,12 +11,20 @@ const MOST_BYTES = 2 ** 24;
  * @returns {Promise<string>}
  */
 export async function textOf(file) {
-  const bytes = new Uint8Array(await file.slice(0, MOST_BYTES).arrayBuffer());
+  const bytes = new Uint8Array(await bytesOf(file));
   const text = new TextDecoder(encodingOf(bytes)).decode(bytes);
   if (text.includes("\0")) {
     throw new UnreadableText(`“${file.name}” is not a text file. Save the table as CSV, and drop that file.`);
   }
   return file.size > MOST_BYTES ? text.slice(0, text.lastIndexOf("\n") + 1) : text;
+}
+
+async function bytesOf(file) {
+  try {
+    return await file.slice(0, MOST_BYTES).arrayBuffer();
+  } catch {
+    throw new UnreadableText(`“${file.name}” cannot be read: it may be a folder, or have moved. Drop one file.`);
+  }
 }
 
 // Spreadsheets write “Unicode text” with two bytes per character and a mark at the beginning.

@@ -2,6 +2,7 @@
 
 import { button, menu, slider } from "../controls.js";
 import { element } from "../dom.js";
+import { isPicture, rowOfPicture } from "../picture_files.js";
 import { UnreadableText, rowsInText } from "../rows_in_text.js";
 import { textOf } from "../text_files.js";
 import { gapChoices, noisy, withGaps } from "./noise.js";
@@ -48,7 +49,10 @@ export function createChanges(app, work) {
       () => `${part.select.selectedOptions[0].textContent} left out`,
     ),
   });
-  return element("div", { class: "controls" }, [take, amount.element, noise, part.element, hide]);
+  // Scans are dark on white, and data often bright on black.
+  const flip = (row) => row.map((value) => view.range[0] + view.range[1] - value);
+  const invert = view.kind === "image" ? button({ text: "Invert", onclick: change(flip, () => "inverted") }) : null;
+  return element("div", { class: "controls" }, [take, amount.element, noise, part.element, hide, invert]);
 }
 
 /**
@@ -62,37 +66,48 @@ export function createReader(app, target, put) {
   const names = app.data.view.names ?? [];
   const message = element("p", { class: "message", role: "status" });
   const chooser = createRowChooser(put);
-  const complain = (error) => {
-    // Anything else is a defect of this page, and belongs into the console.
-    if (!(error instanceof UnreadableText)) throw error;
-    chooser.use([], "");
-    message.classList.add("warning");
-    message.textContent = error.message;
-  };
-  const read = (text, origin) => {
-    try {
-      const { rows, note } = rowsInText(text, names, app.samples.width);
-      message.classList.remove("warning");
-      message.textContent = `${rows.length === 1 ? "One row" : `${rows.length} rows`} read. ${note}`.trim();
-      chooser.use(rows, origin);
-    } catch (error) {
-      complain(error);
-    }
-  };
-  const readFile = (file) => textOf(file).then((text) => read(text, `of ${file.name}`)).catch(complain);
   const field = createField(names, (text) => {
-    if (text.trim() !== "") read(text, "pasted");
+    if (text.trim() !== "") receive(() => rowsInText(text, names, app.samples.width), "pasted");
   });
-  receiveDrops(target, readFile, (text) => read(text, "dropped"));
+  let latest = null;
+
+  // Show the rows that `reading` gives, or what is wrong with them; of several readings the last one asked for counts.
+  async function receive(reading, origin) {
+    latest = reading;
+    let rows = [];
+    let words = "";
+    let isWrong = false;
+    try {
+      const found = await reading();
+      rows = found.rows;
+      words = `${rows.length === 1 ? "One row" : `${rows.length} rows`} read. ${found.note}`;
+    } catch (error) {
+      if (!(error instanceof UnreadableText)) throw error; // a defect of this page, which belongs into the console
+      [words, isWrong] = [error.message, true];
+    }
+    if (latest !== reading) return;
+    message.classList.toggle("warning", isWrong);
+    message.textContent = words.trim();
+    chooser.use(rows, origin);
+  }
+
+  const receiveFile = (file) => receive(() => rowsOfFile(file, app.data.view, names, app.samples.width), `of ${file.name}`);
+  receiveDrops(target, receiveFile, (text) => receive(() => rowsInText(text, names, app.samples.width), "dropped"));
   return element("div", { class: "reader" }, [
-    field, element("div", { class: "controls" }, [createFileButton(readFile), chooser.element, message]),
+    field, element("div", { class: "controls" }, [createFileButton(receiveFile), chooser.element, message]),
   ]);
 }
 
+async function rowsOfFile(file, view, names, count) {
+  if (!isPicture(file)) return rowsInText(await textOf(file), names, count);
+  const row = await rowOfPicture(file, view);
+  return { rows: [row], note: `The picture was scaled to ${view.shape[1]} × ${view.shape[0]} pixels.` };
+}
+
 function createField(names, ontext) {
+  const example = names.length > 0 ? `${names.slice(0, 3).join(", ").slice(0, 80)}, …` : "0.1, 0.2, , 0.4, …";
   const field = element("textarea", {
-    id: "pasted-row", rows: 2, spellcheck: "false", autocomplete: "off",
-    placeholder: names.length > 0 ? `${names.slice(0, 3).join(", ")}, …` : "0.1, 0.2, , 0.4, …",
+    id: "pasted-row", rows: 2, spellcheck: "false", autocomplete: "off", placeholder: example,
   });
   field.addEventListener("input", () => ontext(field.value));
   const label = "Paste a row of numbers, or drop a CSV file here. Empty cells are gaps, which the model fills.";
