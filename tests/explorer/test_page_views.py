@@ -142,6 +142,13 @@ def test_values_can_be_read_off_a_curve_by_its_ticks(look, axis, what, unit):
     assert drawn["labels"] == ["absorbance" if what == "value" else "difference of absorbance", "wavelength in nm"]
 
 
+def test_differences_of_similar_curves_fill_their_plot(look):
+    curves = 10 + np.linspace(0, 5, 41) + rng.uniform(-0.1, 0.1, size=(30, 41))
+    record, _ = view_record(curves, kind="curve")
+    ticks = look(record, None, CURVE, size="large", what="difference")["ticks"]
+    assert 0.05 <= max(number for anchor, x, y, number in ticks if anchor == "end") <= 0.11
+
+
 def test_gaps_break_a_curve(look):
     curves = rng.normal(size=(30, 41))
     record, _ = view_record(curves, kind="curve")
@@ -361,6 +368,17 @@ def test_a_click_moves_the_place_where_cuts_meet(look):
       return element.querySelector(".cut-position").textContent;
     }"""
     assert look(record, rng.normal(size=210), click, size="large").startswith("x = 0, y = 5, z = 3: ")
+
+
+@pytest.mark.parametrize(
+    ("shape", "cuts"), [((5, 6, 1), 1), ((1, 6, 5), 1), ((5, 6, 7), 3), ((5, 1, 1), 1), ((1, 1, 1), 1)]
+)
+def test_flat_masks_have_no_cuts_that_are_lines(look, shape, cuts):
+    record, _ = view_record(rng.normal(size=(10, int(np.prod(shape)))), mask=np.ones(shape))
+    row = np.zeros(int(np.prod(shape)))
+    shapes = look(record, row, "(element) => [...element.querySelectorAll('canvas')].map((c) => [c.width, c.height])")
+    assert len(shapes) == cuts
+    assert sorted(shapes[-1]) == sorted(sorted(shape)[1:]) or cuts == 3
 
 
 def test_directions_of_an_image_stand_at_the_edges_of_cuts(look):

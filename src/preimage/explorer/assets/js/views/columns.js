@@ -34,9 +34,17 @@ export function tableColumns(record) {
     return what === "difference" && /[1-9]/.test(number) && value > 0 ? `+${number}` : number;
   };
   // With a sign, also for the longest.
-  const letters = 1 + formats.reduce((most, format, column) => Math.max(most, format(low[column]).length, format(high[column]).length), 1);
-  const nameLetters = record.names.reduce((most, name) => Math.max(most, Math.min([...name].length, LONGEST_NAME)), 1);
-  const unitLetters = record.units.reduce((most, unit) => Math.max(most, Math.min([...unit].length, LONGEST_UNIT)), 0);
+  const letters = 1 + Math.max(...[low, high].map((ends) => longest(formats.map((format, column) => format(ends[column])), Infinity)));
+  const nameLetters = longest(record.names, LONGEST_NAME);
+  const described = (column) => {
+    const [from, to, middle] = [low, high, mean].map((values) => formats[column](values[column]));
+    return `${record.names[column]}: ${from} to ${withUnit(column, to)}, mean ${middle}`;
+  };
+  const standardized = (column, value, what) => {
+    const difference = what === "difference" ? value : value - mean[column];
+    return deviation[column] > 0 ? difference / deviation[column] : 0;
+  };
+  const unitLetters = longest(record.units, LONGEST_UNIT);
   return {
     length: low.length,
     name: (column) => record.names[column],
@@ -48,9 +56,14 @@ export function tableColumns(record) {
     part,
     text,
     middle: (column, what) => (what === "difference" ? 0.5 : part(column, mean[column], what)),
-    standardized: (column, value, what) => (deviation[column] > 0 ? (value - (what === "difference" ? 0 : mean[column])) / deviation[column] : 0),
-    described: (column) => `${record.names[column]}: ${formats[column](low[column])} to ${withUnit(column, formats[column](high[column]))}, mean ${formats[column](mean[column])}`,
+    standardized,
+    described,
   };
+}
+
+/** Letters of the longest of several texts, at most `most`. */
+function longest(texts, most) {
+  return texts.reduce((length, text) => Math.max(length, Math.min([...text].length, most)), 0);
 }
 
 /** Numbers to a tenth of their spread; whole numbers where all values of a column are far apart. */

@@ -26,7 +26,8 @@ function createPicture(record, size, what) {
     reading?.update();
   };
   const frame = createFrame(record, size, what, draw);
-  frame.element.setAttribute("aria-label", `${what === "difference" ? "Difference: c" : "C"}urve of ${record.axis.values.length} values over ${record.axis_label}`);
+  const label = `${record.axis.values.length} values over ${record.axis_label}`;
+  frame.element.setAttribute("aria-label", `${what === "difference" ? "Difference" : "Curve"} of ${label}`);
   const line = svg("path", { class: what === "difference" ? "line difference" : "line" });
   frame.layer.append(line);
   const reading = size === "small" ? null : createReading(record, frame, () => shown);

@@ -44,13 +44,20 @@ export function createCurveEditor(record, row, onChange) {
 
   const show = (given) => { values.set(given ?? record.mean.values); draw(); };
   show(row);
-  const cut = button({ text: "Gap", title: "Cut out, for the model to fill", pressed: false, onclick: () => {
+  const toggle = () => {
     isCutting = !isCutting;
     cut.setAttribute("aria-pressed", String(isCutting));
-  } });
-  const clear = button({ text: "Mean", title: "Begin with the mean of the data", onclick: () => { show(null); changed(); } });
-  const tools = element("div", { class: "editor-tools" }, [element("div", { class: "tool-row" }, [cut, clear]), element("p", { class: "hint", text: KEYS })]);
-  return { element: element("div", { class: "editor" }, [element("div", { class: "stage" }, [frame.element]), tools]), show };
+  };
+  const begin = () => { show(null); changed(); };
+  const cut = button({ text: "Gap", title: "Cut out, for the model to fill", pressed: false, onclick: toggle });
+  const clear = button({ text: "Mean", title: "Begin with the mean of the data", onclick: begin });
+  return { element: arranged(frame.element, [cut, clear]), show };
+}
+
+function arranged(drawing, buttons) {
+  const hint = element("p", { class: "hint", text: KEYS });
+  const tools = element("div", { class: "editor-tools" }, [element("div", { class: "tool-row" }, buttons), hint]);
+  return element("div", { class: "editor" }, [element("div", { class: "stage" }, [drawing]), tools]);
 }
 
 /** The curve follows the pointer while it is down; columns that it passes between two events are joined. */

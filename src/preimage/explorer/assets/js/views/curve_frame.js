@@ -28,7 +28,7 @@ const LETTER_WIDTH = 6;
  * @param {Function} draw
  */
 export function createFrame(record, size, what, draw) {
-  const range = paddedRange(record.range, what);
+  const range = paddedRange(record, what);
   const axesLayer = svg("g");
   const band = svg("path", { class: "band" });
   const middle = svg("path", { class: what === "difference" ? "zero" : "mean" });
@@ -61,11 +61,15 @@ function setAll(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }
 
-/** Lowest and highest value of the plot; differences are symmetric around zero, up to half the range of values. */
-function paddedRange([low, high], what) {
-  const margin = MARGIN * (high - low);
-  const half = (high - low) / 2;
-  return what === "difference" ? [-half - margin, half + margin] : [low - margin, high + margin];
+/**
+ * Lowest and highest value of the plot. Differences are symmetric around zero, up to half of what the most variable
+ * column varies: spectra that differ little from each other have small differences.
+ */
+function paddedRange({ range: [low, high], low: lowest, high: highest }, what) {
+  const varies = highest.values.reduce((most, value, column) => Math.max(most, value - lowest.values[column]), 0);
+  const [from, to] = what === "value" ? [low, high] : [-(varies || high - low) / 2, (varies || high - low) / 2];
+  const margin = MARGIN * (to - from);
+  return [from - margin, to + margin];
 }
 
 const baseline = (box) => svg("path", { class: "axis", d: `M${box.left} ${box.bottom}H${box.right}` });

@@ -12,7 +12,9 @@ export function curveScales(axis, [low, high], box) {
   const up = (box.bottom - box.top) / (high - low);
   const start = last > 0 ? box.left : (box.left + box.right) / 2;
   const atAxis = (place) => start + (place - axis[0]) * across;
-  return { atAxis, x: (column) => atAxis(axis[column]), y: (value) => box.bottom - (Math.min(Math.max(value, 2 * low - high), 2 * high - low) - low) * up };
+  // Values far outside the plot are drawn just outside it: drawings have a limited range of coordinates.
+  const limited = (value) => Math.min(Math.max(value, 2 * low - high), 2 * high - low);
+  return { atAxis, x: (column) => atAxis(axis[column]), y: (value) => box.bottom - (limited(value) - low) * up };
 }
 
 /**

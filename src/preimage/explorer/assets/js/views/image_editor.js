@@ -20,12 +20,14 @@ const LARGEST_RADIUS = 0.25;
  * @param {Function} onChange  gets a copy of the row, at most once per frame
  */
 export function createImageEditor(shape, scale, row, onChange) {
-  const screen = imageCanvas(shape, scale, "large", { tabindex: 0, role: "application", "aria-label": `Image to draw on. ${KEYS}` });
+  const options = { tabindex: 0, role: "application", "aria-label": `Image to draw on. ${KEYS}` };
+  const screen = imageCanvas(shape, scale, "large", options);
   const frame = element("div", { class: "pixel-frame", "aria-hidden": "true" });
   const values = new Float64Array(shape.reduce((product, side) => product * side, 1));
   const changed = oncePerFrame(() => { screen.show(values); onChange(values.slice()); });
   const brush = createBrush(shape, scale);
-  const clear = button({ text: "Clear", title: "An image of the darkest value", onclick: () => { values.fill(scale.low); changed(); } });
+  const empty = () => { values.fill(scale.low); changed(); };
+  const clear = button({ text: "Clear", title: "An image of the darkest value", onclick: empty });
 
   const draw = (from, to) => { stroke(values, shape, from, to, brush.radius(), brush.value()); changed(); };
   listenToPointer(screen.canvas, draw);
@@ -38,7 +40,8 @@ export function createImageEditor(shape, scale, row, onChange) {
   };
   show(row);
   const stage = element("div", { class: "stage" }, [screen.canvas, frame]);
-  const tools = element("div", { class: "editor-tools" }, [brush.element, clear, element("p", { class: "hint", text: KEYS })]);
+  const hint = element("p", { class: "hint", text: KEYS });
+  const tools = element("div", { class: "editor-tools" }, [brush.element, clear, hint]);
   return { element: element("div", { class: "editor" }, [stage, tools]), show };
 }
 
@@ -51,20 +54,27 @@ function createBrush([height, width, channels = 1], scale) {
     format: (pixels) => `${pixels} px`, onchange: (pixels) => { radius = pixels / 2; },
   });
   const paint = channels === 1 ? null : element("input", { type: "color", value: "#ffffff", "aria-label": "Colour to draw with" });
-  const constant = (value) => () => Array(channels).fill(value);
-  const chosenColour = () => [1, 3, 5].map((i) => scale.low + (parseInt(paint.value.slice(i, i + 2), 16) / 255) * (scale.high - scale.low));
-  const tools = [
-    ...(paint ? [["Draw", "Draw in the colour", chosenColour]] : [["Bright", "Draw in the brightest value", constant(scale.high)], ["Dark", "Draw in the darkest value", constant(scale.low)]]),
-    ["Gap", "Cut out, for the model to fill", constant(NaN)],
-  ];
+  const tools = toolsOf(channels, scale, paint);
   let chosen = 0;
-  const buttons = tools.map(([text, title], number) => button({ text, title, pressed: number === 0, onclick: () => choose(number) }));
   const choose = (number) => {
     chosen = number;
     buttons.forEach((each, other) => each.setAttribute("aria-pressed", String(other === number)));
   };
+  const buttons = tools.map(({ text, title }, number) =>
+    button({ text, title, pressed: number === 0, onclick: () => choose(number) }));
   const row = element("div", { class: "tool-row", role: "group", "aria-label": "Draw with" }, [...buttons, paint]);
-  return { element: element("div", {}, [row, thickness.element]), radius: () => radius, value: () => tools[chosen][2]() };
+  return { element: element("div", {}, [row, thickness.element]), radius: () => radius, value: () => tools[chosen].value() };
+}
+
+/** What can be drawn: `{text, title, value()}`, with one value for each channel; `paint` chooses colours. */
+function toolsOf(channels, { low, high }, paint) {
+  const constant = (value) => () => Array(channels).fill(value);
+  const levelOf = (start) => low + (parseInt(paint.value.slice(start, start + 2), 16) / 255) * (high - low);
+  const bright = { text: "Bright", title: "Draw in the brightest value", value: constant(high) };
+  const dark = { text: "Dark", title: "Draw in the darkest value", value: constant(low) };
+  const coloured = { text: "Draw", title: "Draw in the colour", value: () => [1, 3, 5].map(levelOf) };
+  const gap = { text: "Gap", title: "Cut out, for the model to fill", value: constant(NaN) };
+  return paint === null ? [bright, dark, gap] : [coloured, gap];
 }
 
 /** Strokes from one place of the pointer to the next, while it is down. */

@@ -14,7 +14,10 @@ function packed(colours) {
   return new Uint32Array(bytes.buffer);
 }
 
-const scaleOf = (colour, from, to) => packed(Array.from({ length: LEVELS }, (_, level) => colour(from + ((to - from) * level) / (LEVELS - 1))));
+function scaleOf(colour, from, to) {
+  const place = (level) => from + ((to - from) * level) / (LEVELS - 1);
+  return packed(Array.from({ length: LEVELS }, (_, level) => colour(place(level))));
+}
 
 const GAP_COLOURS = packed(GAPS);
 
@@ -29,8 +32,9 @@ export function levels([low, high], values) {
   const half = (high - low) / 2;
   const themes = [false, true].map((dark) => scaleOf((t) => diverging(t, dark), -1, 1));
   const aroundZero = (from, to) => ({ low: from, high: to, get colours() { return themes[Number(isDark())]; } });
-  const value = values === "diverging" ? aroundZero(low, high) : { low, high, colours: scaleOf(values === "grey" ? grey : sequential, 0, 1) };
-  return { value, difference: aroundZero(-half, half) };
+  const difference = aroundZero(-half, half);
+  if (values === "diverging") return { value: aroundZero(low, high), difference };
+  return { value: { low, high, colours: scaleOf(values === "grey" ? grey : sequential, 0, 1) }, difference };
 }
 
 /** The number of the colour of a value; values outside the scale have the colours of its ends. */

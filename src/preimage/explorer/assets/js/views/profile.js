@@ -16,7 +16,8 @@ export function profilePicture(columns, what) {
   const title = svg("title");
   const middle = svg("path", { class: "axis", d: `M0 ${HEIGHT / 2}H${WIDTH}` });
   const label = `${what === "value" ? "Values" : "Differences"} of ${columns.length} columns, in standard deviations`;
-  const drawing = svg("svg", { class: "picture profile small", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label }, [title, above, below, middle]);
+  const options = { class: "picture profile small", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label };
+  const drawing = svg("svg", options, [title, above, below, middle]);
   const count = Math.min(columns.length, Math.floor(WIDTH / NARROWEST_BAR));
   let shown = null;
   const show = (row) => {
@@ -29,7 +30,8 @@ export function profilePicture(columns, what) {
     const bounds = drawing.getBoundingClientRect();
     const part = Math.min(Math.max((event.clientX - bounds.left) / bounds.width, 0), 1 - 1e-9);
     const column = Math.floor(part * columns.length);
-    title.textContent = shown === null ? "" : `${columns.name(column)}: ${columns.text(column, shown[column], what)} ${columns.unit(column)}`;
+    const value = () => `${columns.name(column)}: ${columns.text(column, shown[column], what)} ${columns.unit(column)}`;
+    title.textContent = shown === null ? "" : value();
   });
   return { element: drawing, show };
 }
@@ -50,7 +52,8 @@ function bars(heights, isDrawn) {
   const gap = step > 4 ? 1 : 0;
   const unit = (HEIGHT / 2 - 1) / MOST;
   return Array.from(heights, (height, bar) => {
-    const length = Math.min(Math.max(height, -MOST), MOST) * unit;
-    return isDrawn(height) ? `M${(bar * step + gap / 2).toFixed(2)} ${HEIGHT / 2}v${(-length).toFixed(1)}h${(step - gap).toFixed(2)}v${length.toFixed(1)}z` : "";
+    if (!isDrawn(height)) return "";
+    const up = (-Math.min(Math.max(height, -MOST), MOST) * unit).toFixed(1);
+    return `M${(bar * step + gap / 2).toFixed(2)} ${HEIGHT / 2}v${up}h${(step - gap).toFixed(2)}V${HEIGHT / 2}z`;
   }).join("");
 }

@@ -20,7 +20,8 @@ export function createTableView(record) {
   const scroller = createScroller();
   return {
     kind: "table",
-    picture: ({ size = "medium", what = "value" } = {}) => (size === "small" ? profilePicture(columns, what) : listPicture(columns, size, what, scroller)),
+    picture: ({ size = "medium", what = "value" } = {}) =>
+      (size === "small" ? profilePicture(columns, what) : listPicture(columns, size, what, scroller)),
     editor: (row, onChange) => createTableEditor(columns, row, onChange),
     scale: () => null,
   };
@@ -36,7 +37,8 @@ function listPicture(columns, size, what, scroller) {
   const inner = element("div", { class: "table-inner", role: "list" }, lines.map((line) => line.element));
   const label = `${what === "value" ? "Values" : "Differences"} of ${columns.length} columns`;
   const outer = element("div", { class: `picture table ${size}`, role: "group", "aria-label": label }, [inner]);
-  for (const [name, value] of [["--letters", columns.letters], ["--unit-letters", columns.unitLetters]]) outer.style.setProperty(name, value);
+  outer.style.setProperty("--letters", columns.letters);
+  outer.style.setProperty("--unit-letters", columns.unitLetters);
   outer.style.setProperty("--name-width", `${ROOM.letter * columns.nameLetters}px`);
   if (seen < columns.length) outer.tabIndex = 0;
   const list = { element: outer, height: WIDE_LINE, shown: null };

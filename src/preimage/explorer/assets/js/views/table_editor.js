@@ -25,7 +25,8 @@ export function createTableEditor(columns, row, onChange) {
   const list = element("div", { class: "fields" }, fields.map((field) => field.element));
   const mean = button({ text: "Mean", title: "Begin with the mean of the data", onclick: () => { show(null); changed(); } });
   const hint = element("p", { class: "hint", text: "An empty field is a gap, for the model to fill." });
-  return { element: element("div", { class: "editor table-editor" }, [list, element("div", { class: "editor-tools" }, [mean, hint])]), show };
+  const tools = element("div", { class: "editor-tools" }, [mean, hint]);
+  return { element: element("div", { class: "editor table-editor" }, [list, tools]), show };
 }
 
 function createField(columns, column, onChange) {
@@ -34,5 +35,5 @@ function createField(columns, column, onChange) {
   const name = element("span", { class: "table-name", text: columns.name(column), title: columns.described(column) });
   input.addEventListener("input", () => onChange(input.value === "" ? NaN : input.valueAsNumber));
   const show = (value) => { input.value = Number.isNaN(value) ? "" : columns.text(column, value).replace("−", "-"); };
-  return { element: element("label", { class: "field" }, [name, input, unit ? element("span", { class: "unit", text: unit }) : null]), show };
+  return { element: element("label", { class: "field" }, [name, input, element("span", { class: "unit", text: unit })]), show };
 }

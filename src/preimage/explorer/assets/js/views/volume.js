@@ -15,14 +15,15 @@ const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDo
 export function createVolumeView(record) {
   const mask = createMask(record);
   const pictures = createThemedPictures();
-  const place = createPlace(mask.middle(), pictures.redraw);
+  const place = createPlace(mask.middle, pictures.redraw);
   const scales = levels(record.range, record.signed ? "diverging" : "sequential");
   const picture = ({ size = "medium", what = "value" } = {}) => {
     const made = createPicture(mask, place, scales[what], size, what);
     pictures.add(made.element, made.draw);
     return { element: made.element, show: made.show };
   };
-  return { kind: "volume", picture, editor: () => null, scale: ({ what = "value" } = {}) => colourBar(scales[what], `${what} of a voxel`, pictures) };
+  const scale = ({ what = "value" } = {}) => colourBar(scales[what], `${what} of a voxel`, pictures);
+  return { kind: "volume", picture, editor: () => null, scale };
 }
 
 /** Where the cuts meet, for all pictures. */
@@ -36,10 +37,11 @@ function createPlace(start, moved) {
 }
 
 function createPicture(mask, place, scale, size, what) {
-  const cuts = (size === "small" ? [mask.widest] : [0, 1, 2]).map((axis) => createCut(mask, place, scale, axis, size));
+  const cuts = (size === "small" ? [mask.widest] : mask.areas).map((axis) => createCut(mask, place, scale, axis, size));
   const position = size === "large" ? element("p", { class: "cut-position" }) : null;
-  const label = `${what === "value" ? "Volume" : "Difference"} in ${cuts.length === 1 ? "one cut" : "three cuts"}`;
-  const picture = element("div", { class: `picture volume ${size}`, role: "group", "aria-label": label }, [...cuts.map((cut) => cut.element), position]);
+  const label = `${what === "value" ? "Volume" : "Difference"} in ${["one cut", "two cuts", "three cuts"][cuts.length - 1]}`;
+  const options = { class: `picture volume ${size}`, role: "group", "aria-label": label };
+  const picture = element("div", options, [...cuts.map((cut) => cut.element), position]);
   let shown = null;
   const draw = () => {
     for (const cut of cuts) cut.draw(shown);
@@ -51,18 +53,22 @@ function createPicture(mask, place, scale, size, what) {
 
 function describedPlace(mask, at, row) {
   const voxel = mask.column(...at);
-  const value = row === null ? "" : voxel < 0 ? ": outside the mask" : Number.isNaN(row[voxel]) ? ": gap" : `: ${formatted(row[voxel])}`;
-  return `${AXES.map((axis, number) => `${axis} = ${at[number]}`).join(", ")}${value}`;
+  const place = AXES.map((axis, number) => `${axis} = ${at[number]}`).join(", ");
+  if (row === null) return place;
+  return `${place}: ${voxel < 0 ? "outside the mask" : Number.isNaN(row[voxel]) ? "gap" : formatted(row[voxel])}`;
 }
 
-/** One cut, at right angles to `axis`: `{element, draw(row)}`. */
+/** One cut, at right angles to `axis`: `{element, draw(row)}`. Small ones are only looked at. */
 function createCut(mask, place, scale, axis, size) {
-  const { across, up, width, height, columns, shadow } = mask.plane(axis);
+  const { across, up, width, height, columns, shadow } = mask.planes[axis];
+  const isSmall = size === "small";
   const screen = pixelCanvas(width, height, { class: "cut-canvas" });
-  const lines = svg("svg", { class: "cut-lines", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
-  const [upright, level] = [svg("path", {}), svg("path", {})];
-  lines.append(upright, level);
-  const box = element("div", { class: "cut", tabindex: size === "small" ? null : 0, role: "img" }, [screen.canvas, lines, ...(size === "small" ? [] : mask.letters(axis).map(({ text, side }) => element("span", { class: `direction ${side}`, text })))]);
+  const [upright, level] = [svg("path"), svg("path")];
+  const stretched = { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none" };
+  const lines = svg("svg", { class: "cut-lines", "aria-hidden": "true", ...stretched }, [upright, level]);
+  const letters = isSmall ? [] : mask.letters(axis).map(({ text, side }) => element("span", { class: `direction ${side}`, text }));
+  const options = isSmall ? { role: "img" } : { role: "application", tabindex: 0 };
+  const box = element("div", { class: "cut", ...options }, [screen.canvas, lines, ...letters]);
   box.style.setProperty("--aspect", mask.aspect(axis));
   box.style.setProperty("--grow", mask.length(across));
   const draw = (row) => {
@@ -70,10 +76,13 @@ function createCut(mask, place, scale, axis, size) {
     paint(screen, columns(place.at[axis]), shadow, row, scale, width);
     upright.setAttribute("d", `M${at[across] + 0.5} 0V${height}`);
     level.setAttribute("d", `M0 ${height - at[up] - 0.5}H${width}`);
-    box.setAttribute("aria-label", `Cut at ${AXES[axis]} = ${place.at[axis]}. ${size === "small" ? "" : KEYS}`.trim());
+    box.setAttribute("aria-label", `Cut at ${AXES[axis]} = ${place.at[axis]}. ${isSmall ? "" : KEYS}`.trim());
   };
-  const moveTo = (right, high) => place.move([[across, mask.limited(across, right)], [up, mask.limited(up, high)]]);
-  if (size !== "small") listen(box, screen.canvas, (right, high) => moveTo(mask.first[across] + right, mask.first[up] + high), (right, high) => moveTo(place.at[across] + right, place.at[up] + high));
+  const move = (from, right, high) => place.move([
+    [across, mask.limited(across, from[across] + right)],
+    [up, mask.limited(up, from[up] + high)],
+  ]);
+  if (!isSmall) listen(box, screen.canvas, (...to) => move(mask.first, ...to), (...by) => move(place.at, ...by));
   return { element: box, draw };
 }
 
