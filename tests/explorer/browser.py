@@ -219,3 +219,14 @@ class WatchedPage:
         problems = self.problems()
         self._context.close()
         return problems
+
+
+# A view with pictures of given sizes on the page; `look(view, picture, element)` answers.
+PICTURE = """({{createView}}, record, row, css) => {{
+  document.head.innerHTML = `<style>${{css}}</style>`;
+  const view = createView(record);
+  const picture = view.picture({{size: "{size}", what: "{what}"}});
+  document.body.replaceChildren(picture.element);
+  picture.show(row && row.values);
+  return ({look})(picture.element, view, picture, row && row.values);
+}}"""

@@ -3,7 +3,9 @@
 import asyncio
 
 import pytest
-from browser import Modules, WatchedPage, chromium_path
+from browser import PICTURE, Modules, WatchedPage, chromium_path
+
+from preimage.explorer._page import style_sheet
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +61,14 @@ def open_page(chromium, tmp_path):
     yield open_one
     problems = [problem for page in opened for problem in page.closed()]
     assert not problems, "; ".join(problems)
+
+
+@pytest.fixture
+def look(javascript):
+    """What a function sees of a picture: `look(record, row, "(element, view, picture, row) => …", size, what)`."""
+
+    def see(record, row, function, size="medium", what="value"):
+        code = PICTURE.format(size=size, what=what, look=function)
+        return javascript("views/view.js", code, record, row, style_sheet())
+
+    return see

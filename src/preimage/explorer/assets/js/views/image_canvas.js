@@ -1,6 +1,6 @@
 // A row on a canvas, as an image.
 
-import { colouring, levelOf, packedColour, pixelCanvas } from "./pixels.js";
+import { colouring, levelling, pixelCanvas } from "./pixels.js";
 
 // Larger images are smoothed by the browser where it draws them; the pixels of smaller ones are meant to be seen.
 const LARGEST_WITH_PIXELS = 128;
@@ -18,23 +18,28 @@ export function imageCanvas(shape, scale, size, options) {
   screen.canvas.style.setProperty("--aspect", width / height);
   const show = (row) => {
     if (row === null) return screen.clear();
-    paint(shape, scale, screen.pixels, row);
+    (shape.length === 3 ? paintColours : paintGreys)(shape, scale, screen, row);
     screen.draw();
   };
   return { canvas: screen.canvas, show };
 }
 
-function paint([height, width, channels = 1], scale, pixels, row) {
+function paintGreys([height, width], scale, { pixels }, row) {
   const colour = colouring(scale);
   for (let down = 0, pixel = 0; down < height; down++) {
-    for (let across = 0; across < width; across++, pixel++) {
-      const value = channels === 1 ? row[pixel] : row[3 * pixel] + row[3 * pixel + 1] + row[3 * pixel + 2];
-      pixels[pixel] = channels === 1 || Number.isNaN(value) ? colour(value, across, down) : mixed(scale, row, 3 * pixel);
-    }
+    for (let across = 0; across < width; across++, pixel++) pixels[pixel] = colour(row[pixel], across, down);
   }
 }
 
-/** The colour of three values in a row. */
-function mixed(scale, row, first) {
-  return packedColour(levelOf(scale, row[first]), levelOf(scale, row[first + 1]), levelOf(scale, row[first + 2]));
+/** Three values for each pixel; a gap where one of them is missing. */
+function paintColours([height, width], scale, { pixels, bytes }, row) {
+  const [gap, levelOf] = [colouring(scale), levelling(scale)];
+  for (let pixel = 0; pixel < height * width; pixel++) {
+    const first = 3 * pixel;
+    if (Number.isNaN(row[first] + row[first + 1] + row[first + 2])) pixels[pixel] = gap(NaN, pixel % width, Math.floor(pixel / width));
+    else {
+      for (let channel = 0; channel < 3; channel++) bytes[4 * pixel + channel] = levelOf(row[first + channel]);
+      bytes[4 * pixel + 3] = 255;
+    }
+  }
 }

@@ -75,7 +75,7 @@ function remembered(answer) {
 
 /** The voxel nearest to the mean of all: masks of two halves have nothing in their centre. */
 function nearestToCentre(places) {
-  const centre = [0, 1, 2].map((axis) => places.reduce((sum, place) => sum + place[axis], 0) / places.length);
-  const distance = (place) => place.reduce((sum, value, axis) => sum + (value - centre[axis]) ** 2, 0);
-  return places.reduce((best, place) => (distance(place) < distance(best) ? place : best));
+  const [x, y, z] = [0, 1, 2].map((axis) => places.reduce((sum, place) => sum + place[axis], 0) / places.length);
+  const distances = Float64Array.from(places, (place) => (place[0] - x) ** 2 + (place[1] - y) ** 2 + (place[2] - z) ** 2);
+  return places[distances.reduce((best, distance, number) => (distance < distances[best] ? number : best), 0)];
 }

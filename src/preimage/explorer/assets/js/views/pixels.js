@@ -37,37 +37,33 @@ export function levels([low, high], values) {
   return { value: { low, high, colours: scaleOf(values === "grey" ? grey : sequential, 0, 1) }, difference };
 }
 
-/** The number of the colour of a value; values outside the scale have the colours of its ends. */
-export function levelOf({ low, high }, value) {
-  const level = Math.round(((value - low) / (high - low)) * (LEVELS - 1));
-  return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : level;
+/** A function that gives the level of a value, 0 to 255; values outside the scale have the levels of its ends. */
+export function levelling({ low, high }) {
+  const factor = (LEVELS - 1) / (high - low);
+  return (value) => {
+    const level = Math.round((value - low) * factor);
+    return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : level;
+  };
 }
 
 /** A function that gives the colour of a value as 32 bits; gaps depend on where they are. */
 export function colouring(scale) {
   const { colours } = scale;
-  return (value, across, down) => (Number.isNaN(value) ? GAP_COLOURS[(across + down) % 2] : colours[levelOf(scale, value)]);
+  const levelOf = levelling(scale);
+  return (value, across, down) => (Number.isNaN(value) ? GAP_COLOURS[(across + down) % 2] : colours[levelOf(value)]);
 }
 
-/** Red, green and blue levels as 32 bits. */
-export function packedColour(red, green, blue) {
-  PACKING.bytes[0] = red;
-  PACKING.bytes[1] = green;
-  PACKING.bytes[2] = blue;
-  return PACKING.whole[0];
-}
-
-const PACKING = { bytes: new Uint8ClampedArray([0, 0, 0, 255]) };
-PACKING.whole = new Uint32Array(PACKING.bytes.buffer);
-
-/** A canvas of so many pixels: `{canvas, pixels, draw(), clear()}`; `pixels` are 32 bits each, row by row. */
+/**
+ * A canvas of so many pixels: `{canvas, pixels, bytes, draw(), clear()}`; `pixels` are 32 bits each, row by row, and
+ * `bytes` the same as red, green, blue and opacity.
+ */
 export function pixelCanvas(width, height, options) {
   const canvas = element("canvas", { width, height, ...options });
   const context = canvas.getContext("2d");
   const image = context.createImageData(width, height);
   const draw = () => context.putImageData(image, 0, 0);
   const clear = () => context.clearRect(0, 0, width, height);
-  return { canvas, pixels: new Uint32Array(image.data.buffer), draw, clear };
+  return { canvas, bytes: image.data, pixels: new Uint32Array(image.data.buffer), draw, clear };
 }
 
 /** Where the pointer is on a canvas, [across, down] in pixels, also for canvases that are drawn larger or smaller. */

@@ -41,9 +41,10 @@ function listPicture(columns, size, what, scroller) {
   outer.style.setProperty("--unit-letters", columns.unitLetters);
   outer.style.setProperty("--name-width", `${ROOM.letter * columns.nameLetters}px`);
   if (seen < columns.length) outer.tabIndex = 0;
-  const list = { element: outer, height: WIDE_LINE, shown: null };
+  // Where the list is scrolled to is kept: to ask the browser would make it lay out the page in the middle of a change.
+  const list = { element: outer, height: WIDE_LINE, top: 0, shown: null };
   list.draw = () => {
-    const first = Math.min(Math.max(Math.floor(outer.scrollTop / list.height), 0), columns.length - lines.length);
+    const first = Math.min(Math.max(Math.floor(list.top / list.height), 0), columns.length - lines.length);
     lines.forEach((line, number) => line.show(first + number, list.shown, list.height));
   };
   const arrange = (height) => {
@@ -54,7 +55,8 @@ function listPicture(columns, size, what, scroller) {
     list.draw();
   };
   arrange(WIDE_LINE);
-  const needed = ROOM.letter * columns.nameLetters + ROOM.digit * (columns.letters + columns.unitLetters) + ROOM.bar + ROOM.between;
+  const digits = columns.letters + columns.unitLetters;
+  const needed = ROOM.letter * columns.nameLetters + ROOM.digit * digits + ROOM.bar + ROOM.between;
   new ResizeObserver(([{ contentRect: { width } }]) => {
     const height = width > 0 && width < needed ? NARROW_LINE : WIDE_LINE;
     if (height !== list.height) arrange(height);
@@ -71,7 +73,8 @@ function createLine(columns, what) {
   const value = element("span", { class: "table-value" });
   const unit = element("span", { class: "table-unit" });
   const track = element("span", { class: "table-track" }, [middle, bar]);
-  const line = element("div", { class: "table-line", role: "listitem", "aria-setsize": columns.length }, [name, track, value, unit]);
+  const options = { class: "table-line", role: "listitem", "aria-setsize": columns.length };
+  const line = element("div", options, [name, track, value, unit]);
   let last = { column: null, height: null };
   const move = (column, height) => {
     last = { column, height };
@@ -103,8 +106,9 @@ function createScroller() {
   const add = (list) => {
     lists = [...lists.filter((other) => other.deref()), new WeakRef(list)];
     list.element.addEventListener("scroll", () => {
+      list.top = list.element.scrollTop;
       list.draw();
-      const column = list.element.scrollTop / list.height;
+      const column = list.top / list.height;
       // A list that followed another one is within a pixel of it and leads no one.
       if (Math.abs(column - first) * list.height <= 1) return;
       first = column;

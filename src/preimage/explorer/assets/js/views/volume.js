@@ -71,13 +71,16 @@ function createCut(mask, place, scale, axis, size) {
   const box = element("div", { class: "cut", ...options }, [screen.canvas, lines, ...letters]);
   box.style.setProperty("--aspect", mask.aspect(axis));
   box.style.setProperty("--grow", mask.length(across));
-  const draw = (row) => {
+  let drawn = "";
+  const follow = () => {
+    if (drawn === String(place.at)) return;
+    drawn = String(place.at);
     const at = place.at.map((value, number) => value - mask.first[number]);
-    paint(screen, columns(place.at[axis]), shadow, row, scale, width);
     upright.setAttribute("d", `M${at[across] + 0.5} 0V${height}`);
     level.setAttribute("d", `M0 ${height - at[up] - 0.5}H${width}`);
     box.setAttribute("aria-label", `Cut at ${AXES[axis]} = ${place.at[axis]}. ${isSmall ? "" : KEYS}`.trim());
   };
+  const draw = (row) => { follow(); paint(screen, columns(place.at[axis]), shadow, row, scale, width); };
   const move = (from, right, high) => place.move([
     [across, mask.limited(across, from[across] + right)],
     [up, mask.limited(up, from[up] + high)],
