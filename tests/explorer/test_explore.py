@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
+from sklearn.decomposition import KernelPCA as PlainKernelPCA
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 from sklearn.impute import SimpleImputer
@@ -13,10 +14,10 @@ from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, RobustScale
 from sklearn.svm import SVC
 
 from preimage import KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA, compress, explore
-from preimage.exceptions import UnsupportedKernelError
+from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.explorer._models import page_model
 from preimage.kernels import Gaussian, Laplacian, Polynomial, RationalQuadratic, Sigmoid, Warped
-from preimage.solvers import objective_at
+from preimage.solvers import Gradient, objective_at
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:150], y[:150]
@@ -37,6 +38,7 @@ def models():
         "semi-supervised": SemiSupervisedKernelPCA(6, gamma="median").fit(X, PARTLY),
         "warped": SemiSupervisedKernelPCA(6, kernel=Warped(Gaussian(0.001))).fit(X, PARTLY),
         "oriented": OrientedKernelPCA(6, gamma="median").fit(X, pairs=X + np.roll(X, 1, axis=1) / 10),
+        "scikit-learn's": PlainKernelPCA(6, kernel="rbf", gamma=0.001).fit(X),
         "compressed": compress(KernelPCA(6, gamma="median").fit(X), 80, X=X),
     }
 
@@ -58,15 +60,17 @@ def frame_of(model):
 def test_coordinates_are_those_that_transform_gives(name):
     page = explore(MODELS[name], QUERIES, image_shape=(8, 8))
     expected = MODELS[name].transform(QUERIES)
-    tolerance = 2e-3 if name == "single precision" else 2e-5
-    np.testing.assert_allclose(record_of(page)["coordinates"], expected, atol=tolerance * np.abs(expected).max())
+    # They are rounded to a thousandth of a standard deviation, to be packed.
+    tolerance = 2e-3 if name == "single precision" else 0.0
+    allowed = tolerance * np.abs(expected).max() + 2.0**-11 * record_of(page)["deviations"] * (1 + 1e-6)
+    assert np.all(np.abs(record_of(page)["coordinates"] - expected) <= allowed)
 
 
 @by_name
 def test_errors_are_distances_from_the_subspace(name):
     model = MODELS[name]
     if not hasattr(model, "subspace_"):
-        pytest.skip("a compressed model has no subspace")
+        pytest.skip("the model has no subspace")
     expected = model.subspace_.residuals(QUERIES.astype(model.subspace_.frame.coefficients.dtype))
     found = record_of(explore(model, QUERIES, image_shape=(8, 8)))["errors"]
     tolerance = 1e-3 if name == "single precision" else 2e-5
@@ -81,6 +85,10 @@ def test_vectors_with_given_coordinates_are_those_of_the_model(name, q):
     Z = QUERIES if page.shift is None else QUERIES - page.shift
     if hasattr(model, "subspace_"):
         expected = model.subspace_.leading(q).embed(np.asarray(model._in_frame(q)(Y)))(QUERIES)
+    elif name == "scikit-learn's":
+        ours = KernelPCA(6, gamma=0.001).fit(X)
+        signs = np.sign(np.sum(ours.transform(X) * model.transform(X), axis=0))
+        expected = ours.subspace_.leading(q).embed(Y * signs[:q])(QUERIES)
     else:
         A = model.expansion_.coefficients
         target = A[:, :q] @ Y.T + A[:, 6:]
@@ -119,8 +127,17 @@ def test_components_can_be_fewer_and_zeros_are_left_out():
     page = explore(MODELS["exact"], X, y, image_shape=(8, 8), n_components=3)
     assert record_of(page)["coordinates"].shape == (150, 3)
     assert any("first 3 of 6" in message for message in page.messages)
-    padded = KernelPCA(8, kernel="linear", remove_zero_eig=False).fit(X[:, :3] + [0, 1, 2])
+    with pytest.warns(RankWarning):
+        padded = KernelPCA(8, kernel="linear", remove_zero_eig=False).fit(X[:, :3] + [0, 1, 2])
     assert len(record_of(explore(padded, X[:, :3] + [0, 1, 2]))["component_names"]) < 8
+
+
+def test_a_solver_that_pages_do_not_have_is_named():
+    learned = KernelPCA(3, gamma="median", preimage="learned").fit(X)
+    assert any("the model itself has" in message for message in explore(learned, X, image_shape=(8, 8)).messages)
+    for preimage in ("auto", "fixed_point", Gradient(lower=0, upper=16)):
+        page = explore(KernelPCA(3, gamma="median", preimage=preimage).fit(X), X, image_shape=(8, 8))
+        assert page.messages == []
 
 
 class TestFronts:
@@ -142,7 +159,7 @@ class TestFronts:
         data, target = self.wine.data, self.wine.target
         model = make_pipeline(*steps, KernelPCA(4, gamma=0.05)).fit(data, target)
         page = explore(model, data, target)
-        np.testing.assert_allclose(record_of(page)["coordinates"], model.transform(data), atol=1e-5)
+        np.testing.assert_allclose(record_of(page)["coordinates"], model.transform(data), atol=1e-3)
         front = record_of(page)["front"]
         raw, expected = data.to_numpy(), model[:-1].transform(data)
         if "scale" in front:
@@ -178,8 +195,9 @@ class TestFronts:
             inputs = page.header["samples"]["inputs"]
             np.testing.assert_allclose(inputs[::7, 3], np.nanmean(data[:, 3]), rtol=1e-5)
             known = ~np.isnan(data)
+            assert any("26 of the drawn rows had 26 missing entries" in message for message in page.messages)
             np.testing.assert_allclose(inputs[known], data[known], rtol=1e-6)
-            np.testing.assert_allclose(record_of(page)["coordinates"], model.transform(data), atol=1e-5)
+            np.testing.assert_allclose(record_of(page)["coordinates"], model.transform(data), atol=1e-3)
 
     def test_a_search_shows_what_it_found(self):
         pipeline = make_pipeline(StandardScaler(), KernelPCA(4, gamma=0.05), SVC())
@@ -237,7 +255,7 @@ class TestSeveralModels:
         assert page.header["initial"] == 1
         assert [record["name"] for record in page.header["models"]] == ["γ = 0.0001", "γ = 0.001", "γ = 0.01"]
         narrow = KernelPCA(3, gamma=0.01).fit(X)
-        np.testing.assert_allclose(np.abs(record_of(page, 2)["coordinates"]), np.abs(narrow.transform(X)), atol=1e-5)
+        np.testing.assert_allclose(np.abs(record_of(page, 2)["coordinates"]), np.abs(narrow.transform(X)), atol=1e-3)
         assert model.gamma == 0.001
 
     def test_widths_reach_pipelines_and_kernels_and_take_rules(self):
@@ -320,7 +338,7 @@ class TestRefusals:
         with pytest.raises(UnsupportedKernelError, match="precomputed"):
             explore(KernelPCA(2, kernel="precomputed").fit(X @ X.T), X @ X.T)
         with pytest.raises(UnsupportedKernelError, match="explore"):
-            explore(KernelPCA(2, kernel=lambda x, z: float(np.exp(-np.sum((x - z) ** 2)))).fit(X[:20]), X[:20])
+            explore(KernelPCA(2, kernel=lambda x, z: float(np.exp(-np.sum((x - z) ** 2) / 1e3))).fit(X[:20]), X[:20])
 
     def test_rows(self):
         model = MODELS["exact"]

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from preimage import KernelPCA, SemiSupervisedKernelPCA, explore
 from preimage.explorer._labels import LONGEST_NAME, MOST_GROUPS, Groups, Measurements, read_column, read_labels
-from preimage.explorer._precision import deviations, in_single, packable
+from preimage.explorer._precision import deviations, in_single, in_steps
 from preimage.explorer._samples import chosen_rows
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -163,7 +163,7 @@ class TestChoiceOfRows:
         assert any("5,000 of 100,000 rows are drawn" in message for message in made.messages)
         np.testing.assert_allclose(record["inputs"], many[record["rows"]], rtol=1e-5)
         np.testing.assert_allclose(
-            made.header["models"][0]["coordinates"], MODEL.transform(many[record["rows"]]), atol=1e-4
+            made.header["models"][0]["coordinates"], MODEL.transform(many[record["rows"]]), atol=1e-3
         )
 
     def test_long_rows_are_fewer(self, monkeypatch):
@@ -230,12 +230,12 @@ class TestPrecision:
             kept = in_single(near * size, deviations(near * size))
             np.testing.assert_allclose(kept, near * size, rtol=1e-6)
 
-    def test_rounded_mantissas_are_near_and_shorter(self):
-        values = np.random.default_rng(0).normal(size=1000)
-        values[:3] = 0.0, -0.0, np.finfo(np.float32).max
-        cut = packable(values, 1.0 + np.abs(values))
-        assert np.all(np.abs(cut - values) <= 2.0**-16 * np.abs(values))
-        assert np.all(cut[3:].view(np.uint32) % 256 == 0)
+    def test_rounding_to_steps_is_near_and_packs(self):
+        values = np.random.default_rng(0).normal(size=(1000, 2)) * [1.0, 1e-200]
+        rounded = in_steps(values, [2.0**-10, 1e-203])
+        assert np.all(np.abs(rounded - values) <= [2.0**-11, 0.5e-203])
+        assert np.all(rounded[:, 0].astype(np.float32).view(np.uint32) % 256 == 0)
+        np.testing.assert_array_equal(in_steps(values, 0.0), values)
 
     def test_spreads_of_columns(self):
         values = np.array([[1.0, 5.0, np.nan], [3.0, 5.0, np.nan], [np.nan, 5.0, np.nan]])

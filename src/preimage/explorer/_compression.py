@@ -1,6 +1,6 @@
 """Models of many points made small for a page, and what that changes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from preimage._typing import Array, Seed
 from preimage._validation import generator
 from preimage.estimators import compress
 from preimage.explorer._models import PageModel
+from preimage.explorer._precision import POINT_STEP, in_steps
 from preimage.feature_space import Expansion
 from preimage.landmarks import AutoLandmarks
 from preimage.machines import Coordinates, KernelMachine
@@ -65,7 +66,7 @@ def small_model(model: PageModel, n_points: int, Z: np.ndarray, random_state: Se
     known = Z if Z.shape[0] >= ROWS_TO_FIT else np.concatenate([Z, _some(inputs, ROWS_TO_FIT)])
     # Landmarks of indefinite kernels cannot be chosen by what they leave.
     start = Centers() if model.kernel.is_positive_semidefinite else None
-    method = Distill(start=start, max_iter=STEPS)
+    method = OnRoundedPoints(Distill(start=start, max_iter=STEPS))
     small = compress(_machine(model, known), n_points, X=known, method=method, random_state=random_state)
     machine = small.machine_
     found = model.on(machine.expansion, np.asarray(machine.intercept))
@@ -78,8 +79,36 @@ class Centers(Reducer):
     def reduce(
         self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
     ) -> Reduction:
-        points = AutoLandmarks(n_points).select(target.kernel, target.points, rng=generator(0)).points
-        return Reduction(Expansion(target.kernel, points, np.zeros((points.shape[0], len(target)))))
+        found = AutoLandmarks(n_points).select(target.kernel, target.points, rng=generator(0))
+        return _Given(found.points).reduce(target, n_points)
+
+
+class OnRoundedPoints(Reducer):
+    """The points of another reducer, rounded so that they pack well, with coefficients that are best for them."""
+
+    def __init__(self, reducer: Reducer) -> None:
+        self.reducer = reducer
+
+    def reduce(
+        self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
+    ) -> Reduction:
+        found = self.reducer.reduce(target, n_points, X=X, rng=rng)
+        points = np.asarray(found.expansion.points)
+        step = POINT_STEP * spread(points) / points.shape[1] ** 0.5
+        again = Distill(start=_Given(in_steps(points, step)), max_iter=0).reduce(target, n_points, X=X, rng=rng)
+        return replace(again, converged=found.converged, reason=found.reason, n_iter=found.n_iter)
+
+
+class _Given(Reducer):
+    """Points that are known already, without coefficients."""
+
+    def __init__(self, points: np.ndarray) -> None:
+        self.points = points
+
+    def reduce(
+        self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
+    ) -> Reduction:
+        return Reduction(Expansion(target.kernel, self.points, np.zeros((self.points.shape[0], len(target)))))
 
 
 def _some(rows: np.ndarray, count: int) -> np.ndarray:

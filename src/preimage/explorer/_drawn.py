@@ -77,3 +77,15 @@ class DrawnRows:
             "labels": None if self.labels is None else self.labels.at(self.numbers),
             "columns": [column.at(self.numbers) for column in self.columns],
         }
+
+
+def filled_entries(values: np.ndarray) -> list[str]:
+    """What the page should say of entries that imputers have filled."""
+    missing = np.isnan(values)
+    if not np.any(missing):
+        return []
+    rows = int(np.sum(np.any(missing, axis=1)))
+    return [
+        f"{rows:,} of the drawn rows had {int(np.sum(missing)):,} missing entries; they are shown as the model's "
+        "imputer filled them."
+    ]

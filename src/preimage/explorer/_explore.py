@@ -6,19 +6,25 @@ from typing import Any
 
 from preimage._progress import progress_bar
 from preimage._typing import Array, Rows, Seed, Targets
-from preimage.estimators import KernelPCA, OrientedKernelPCA, SemiSupervisedKernelPCA
-from preimage.explorer._drawn import DrawnRows
+from preimage.estimators import OrientedKernelPCA, SemiSupervisedKernelPCA
+from preimage.explorer._drawn import DrawnRows, filled_entries
 from preimage.explorer._explorer import Explorer
 from preimage.explorer._fronts import taken_apart
 from preimage.explorer._kinds import view_record
 from preimage.explorer._labels import read_labels, shown
+from preimage.explorer._models import fitted_kernel
 from preimage.explorer._named import named_models
 from preimage.explorer._parts import Smaller, read_part
 from preimage.explorer._precision import require_finite
 from preimage.explorer._samples import number_of_rows
+from preimage.kernels import ProfileKernel
 
 # Raised when pages change in a way that matters to those who read their data.
 VERSION = 1
+_METHODS: dict[type, str] = {
+    SemiSupervisedKernelPCA: "Semi-supervised kernel PCA",
+    OrientedKernelPCA: "Oriented kernel PCA",
+}
 
 
 def explore(
@@ -47,14 +53,15 @@ def explore(
     r"""Make a web page that shows a fitted model: its map, pre-images at the pointer, walks, components, denoising.
 
     The page is one HTML file without references to anything outside it. The model is inside, and the browser of
-    whoever opens it computes pre-images :math:`\arg\min_z \|\varphi(z) - \Psi\|^2` (P1) by the solvers of this
-    library.
+    whoever opens it computes pre-images :math:`\arg\min_z \|\varphi(z) - \Psi\|^2` (P1), as `denoise` does, by the
+    solvers of this library.
 
     Parameters
     ----------
     model : fitted estimator, list of them, or dict of them by name
-        `KernelPCA`, `SemiSupervisedKernelPCA`, `OrientedKernelPCA`, `CompressedTransformer`, or a Pipeline of scalers,
-        PCA, selections of columns and imputers that ends in one. Of several models, the page has a slider.
+        `KernelPCA` (also scikit-learn's), `SemiSupervisedKernelPCA`, `OrientedKernelPCA`, `CompressedTransformer`, or a
+        Pipeline of scalers, PCA, selections of columns and imputers that ends in one. Of several models, the page has
+        a slider.
     X : array, sparse matrix, data frame, memory map or Dask array of shape (n, d)
         The rows to draw: the training set, or others like it, in the units in which they should be seen.
     y : array of shape (n,), optional
@@ -108,7 +115,7 @@ def explore(
     >>> model = KernelPCA(8, gamma="median").fit(X[:200])
     >>> page = explore(model, X[:200], y[:200], image_shape=(8, 8))
     >>> page
-    Explorer 'Kernel PCA of 200 rows': 200 rows, 1 model with 8 components on 200 points
+    Explorer 'Kernel PCA of 200 rows, Gaussian kernel': 200 rows, 1 model with 8 components on 200 points
 
     ``page.save("digits.html")`` writes it.
     """
@@ -135,7 +142,7 @@ def explore(
     header = {
         "version": VERSION,
         "title": shown(_title(models.estimators[0], drawn.total) if title is None else title),
-        "messages": [*said, *drawn.messages(), *_notes(records)],
+        "messages": [*said, *drawn.messages(), *filled_entries(drawn.values), *_notes(records)],
         "initial": models.initial,
         "view": view,
         "samples": drawn.record(parts[0].inputs, in_bytes=view["kind"] == "image"),
@@ -152,11 +159,12 @@ def _count(name: str, value: Any) -> int:
 
 
 def _title(estimator: Any, total: int) -> str:
+    """What the page shows: the method, the kernel where one word says it, and the number of rows."""
     last = taken_apart(estimator)[1]
-    kind = {KernelPCA: "Kernel PCA", SemiSupervisedKernelPCA: "Semi-supervised kernel PCA"}.get(
-        type(last), "Oriented kernel PCA" if isinstance(last, OrientedKernelPCA) else "Kernel PCA"
-    )
-    return f"{kind} of {total:,} row{'s' * (total > 1)}"
+    method = next((name for cls, name in _METHODS.items() if isinstance(last, cls)), "Kernel PCA")
+    kernel = fitted_kernel(last)
+    named = f", {type(kernel).__name__} kernel" if isinstance(kernel, ProfileKernel) else ""
+    return f"{method} of {total:,} row{'s' * (total > 1)}{named}"
 
 
 def _notes(records: list[dict[str, Any]]) -> list[str]:

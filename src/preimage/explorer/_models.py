@@ -7,6 +7,7 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import KernelPCA as PlainKernelPCA
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import to_dense, to_numpy
@@ -16,11 +17,12 @@ from preimage.exceptions import UnsupportedKernelError
 from preimage.explorer._precision import require_moderate
 from preimage.explorer._solvers import page_solver
 from preimage.feature_space import Expansion, Subspace
+from preimage.interop import machine_of
 from preimage.kernels import Kernel
-from preimage.solvers import FixedPoint, Gradient, as_preimage
+from preimage.solvers import Auto, FixedPoint, Gradient, as_preimage
 
-CLASSES = (KernelPCA, SemiSupervisedKernelPCA, OrientedKernelPCA, CompressedTransformer)
-SUPPORTED = "KernelPCA, SemiSupervisedKernelPCA, OrientedKernelPCA and CompressedTransformer"
+CLASSES = (KernelPCA, SemiSupervisedKernelPCA, OrientedKernelPCA, CompressedTransformer, PlainKernelPCA)
+SUPPORTED = "KernelPCA (also scikit-learn's), SemiSupervisedKernelPCA, OrientedKernelPCA and CompressedTransformer"
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class PageModel:
     solver : FixedPoint or Gradient
     shift : array of shape (d,) or None
         What is subtracted from the inputs of the original before the kernel sees them.
+    other_solver : str or None
+        The solver of the original, where pages do not have it.
     """
 
     functions: Expansion
@@ -57,6 +61,7 @@ class PageModel:
     explained: np.ndarray | None
     solver: FixedPoint | Gradient
     shift: np.ndarray | None = None
+    other_solver: str | None = None
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -128,8 +133,8 @@ def fitted_kernel(estimator: Any) -> Kernel:
             f"{_described(estimator)}."
         )
     check_is_fitted(estimator)
-    is_compressed = isinstance(estimator, CompressedTransformer)
-    return (estimator.expansion_.kernel if is_compressed else estimator.kernel_).unshifted()[0]
+    kernel = estimator.kernel_ if hasattr(estimator, "kernel_") else machine_of(estimator).expansion.kernel
+    return kernel.unshifted()[0]
 
 
 def width_of(kernel: Kernel) -> float | None:
@@ -185,21 +190,25 @@ def _(estimator: OrientedKernelPCA) -> PageModel:
     )
 
 
-@page_model.register
-def _(estimator: CompressedTransformer) -> PageModel:
+@page_model.register(CompressedTransformer)
+@page_model.register(PlainKernelPCA)
+def _(estimator: Any) -> PageModel:
     check_is_fitted(estimator)
-    machine = estimator.machine_
+    machine = machine_of(estimator)
     expansion, k = machine.expansion, machine.output.n_functions
+    require_inputs(estimator, expansion.kernel)
     if len(expansion) == k:
         raise TypeError(
-            "explore needs the mean in feature space, which this CompressedTransformer does not have: only models "
-            "compressed from KernelPCA with a definite kernel have it. Pass the original; explore compresses it."
+            f"explore needs the mean in feature space, which this {type(estimator).__name__} does not have: only "
+            "models compressed from KernelPCA with a definite kernel have it. Pass the original; explore compresses it."
         )
     mean = expansion[k:]
     # The constant of the function of the mean is moved to its norm, see `PageModel.on`.
     norm = float(mean.squared_norms()[0]) - 2 * float(machine.intercept[k])
     space = Subspace(expansion[:k], mean, offset=-machine.intercept[:k], origin_squared_norm=norm)
-    return _checked_model(estimator, space, space.frame, space.offset, None, None, None, None)
+    eigenvalues = getattr(estimator, "eigenvalues_", None)
+    variances = None if eigenvalues is None else np.asarray(eigenvalues) / expansion.points.shape[0]
+    return _checked_model(estimator, space, space.frame, space.offset, None, eigenvalues, variances, None)
 
 
 def _checked_model(
@@ -213,14 +222,13 @@ def _checked_model(
     explained: Any,
 ) -> PageModel:
     kernel = functions.kernel
-    if kernel.points_are_row_numbers:
-        raise UnsupportedKernelError(
-            f"explore goes back to inputs, which a precomputed kernel does not have. Fit {type(estimator).__name__} "
-            "with the kernel itself and the inputs."
-        )
+    require_inputs(estimator, kernel)
     optional = lambda array: None if array is None else _double(array)
-    given = estimator.preimage_ if hasattr(estimator, "preimage_") else as_preimage(estimator.preimage)
+    given = (
+        estimator.preimage_ if hasattr(estimator, "preimage_") else as_preimage(getattr(estimator, "preimage", "auto"))
+    )
     solver = page_solver(given, kernel.unshifted()[0])
+    own = getattr(given, "projection", given)
     functions, origin, shift = _on_plain_points(functions, space.origin)
     k = len(functions)
     model = PageModel(
@@ -235,8 +243,18 @@ def _checked_model(
         optional(explained),
         solver,
         shift,
+        None if own is solver or isinstance(given, Auto) else type(given).__name__,
     )
     return _without_zero_components(estimator, model)
+
+
+def require_inputs(estimator: Any, kernel: Kernel) -> None:
+    """Raise for kernels whose points are rows of a matrix, and no inputs."""
+    if kernel.points_are_row_numbers:
+        raise UnsupportedKernelError(
+            f"explore goes back to inputs, which a precomputed kernel does not have. Fit {type(estimator).__name__} "
+            "with the kernel itself and the inputs."
+        )
 
 
 def _on_plain_points(

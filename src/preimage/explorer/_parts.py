@@ -43,6 +43,11 @@ class Part:
         count = min(len(self.model), MOST_COMPONENTS if options.n_components is None else options.n_components)
         if count < len(self.model):
             notes.append(f"The first {count} of {len(self.model)} components are shown.")
+        if self.model.other_solver is not None:
+            notes.append(
+                f"Pre-images on this page are nearest images, by {type(self.model.solver).__name__}; the model itself "
+                f"has {self.model.other_solver}."
+            )
         rows = self.front.shifted(self.model.shift)(self.inputs)
         small, loss = small_model(self.model.leading(count), options.n_points, rows, options.random_state)
         notes += [] if loss is None else [str(loss)]

@@ -7,9 +7,10 @@ import numpy as np
 # Rounding errors that nobody sees, relative to how much numbers of their kind vary: a hundredth of a pixel on a screen.
 # Times in seconds since 1970 are one of the kinds of numbers that single precision would make all alike.
 INVISIBLE = 1e-5
-# Bits of a mantissa that coordinates of drawn rows keep, of 24: errors of 2⁻¹⁶ of their size, less than a tenth of a
-# pixel. Zeros instead of the others save a quarter of their bytes when a page is packed.
-COORDINATE_BITS = 16
+# Fractions of their standard deviation to which coordinates of drawn rows are rounded, and points of compressed models,
+# whose coefficients are fitted afterwards. A map of a thousand pixels shows a hundredth of a deviation. Zeros at the
+# end of their mantissas pack well: a page of USPS with 32 components has 1.9 MB instead of 2.2.
+COORDINATE_STEP, POINT_STEP = 2.0**-10, 2.0**-9
 # Larger numbers have no squared distances in double precision, and pages would compute with infinity.
 LARGEST = 1e100
 
@@ -54,15 +55,13 @@ def in_single(values: np.ndarray, unit: Any) -> np.ndarray:
     return single if fits else values
 
 
-def packable(values: np.ndarray, unit: Any) -> np.ndarray:
-    """Numbers that are drawn and not computed with, in single precision with the mantissa cut to `COORDINATE_BITS`."""
-    single = in_single(values, unit)
-    if single.dtype != np.float32:
-        return single
-    dropped = 24 - COORDINATE_BITS
-    bits = single.view(np.uint32).astype(np.uint64) + (1 << (dropped - 1))
-    cut = (bits & np.uint64(2**32 - 2**dropped)).astype(np.uint32).view(np.float32)
-    return np.where(np.isfinite(cut), cut, single)
+def in_steps(values: np.ndarray, steps: Any) -> np.ndarray:
+    """Values rounded to multiples of powers of two near `steps`, per column, which leaves zeros at their ends."""
+    steps = np.asarray(steps, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        powers = np.exp2(np.floor(np.log2(np.where(steps > 0, steps, 1.0))))
+        rounded = np.rint(values / powers) * powers
+    return np.where((steps > 0) & np.isfinite(rounded), rounded, values)
 
 
 def deviations(values: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from preimage.explorer._fronts import Front
 from preimage.explorer._models import PageModel, width_of
-from preimage.explorer._precision import packable
+from preimage.explorer._precision import COORDINATE_STEP, in_single, in_steps
 from preimage.explorer._solvers import solver_record
 from preimage.interop.page import kernel_record
 from preimage.kernels import ChiSquaredDistance, Kernel, ManhattanDistance, ProfileKernel, Warped
@@ -46,8 +46,8 @@ def model_record(model: PageModel, front: Front, X: np.ndarray, name: str, note:
         "eigenvalues": deviations**2 if model.eigenvalues is None else model.eigenvalues,
         "explained": model.explained,
         "deviations": deviations,
-        "coordinates": packable(Y, deviations),
-        "errors": packable(residuals, np.max(np.abs(residuals)) or 1.0),
+        "coordinates": in_single(in_steps(Y, COORDINATE_STEP * deviations), deviations),
+        "errors": in_single(residuals, np.max(np.abs(residuals)) or 1.0),
         **solver_record(model.solver, model.kernel, model.kernel.inputs_of_points(model.points), model.shift),
     }
 
