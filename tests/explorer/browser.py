@@ -137,6 +137,33 @@ const exchange = async (texts, body) => {
 """
 
 
+# Timers and frames that a page waits for are counted, so that a test goes on as soon as there are none, and not before,
+# however busy the machine is. Observers of sizes and of visibility answer within two frames.
+_COUNT_WORK = """
+(() => {
+  const later = window.setTimeout.bind(window);
+  const forget = window.clearTimeout.bind(window);
+  const frame = window.requestAnimationFrame.bind(window);
+  const waiting = new Set();
+  window.setTimeout = (run, delay = 0, ...values) => {
+    const timer = later(() => { waiting.delete(timer); run(...values); }, delay);
+    waiting.add(timer);
+    return timer;
+  };
+  window.clearTimeout = (timer) => { waiting.delete(timer); forget(timer); };
+  window.requestAnimationFrame = (run) => {
+    const key = {};
+    waiting.add(key);
+    return frame((now) => { waiting.delete(key); run(now); });
+  };
+  window.atRest = async (most) => {
+    const end = performance.now() + most;
+    do await new Promise((done) => frame(() => frame(done)));
+    while (waiting.size > 0 && performance.now() < end);
+    if (waiting.size > 0) throw new Error(`after ${most} milliseconds the page is still at work`);
+  };
+})();
+"""
 _DRAWN = """
 (part) => [...part.querySelectorAll("canvas, svg")]
   .map((node) => (node.tagName === "CANVAS" ? node.toDataURL() : node.outerHTML)).join("|")
@@ -150,7 +177,7 @@ class WatchedPage:
     opens pages fails if anything did, so that each test of a page is also a test that nothing was requested or failed.
     """
 
-    def __init__(self, browser, path, *, width=1280, height=900, theme="light", touch=False):
+    def __init__(self, browser, path, *, width=1280, height=900, theme="light", touch=False, shade=True):
         self._context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme=theme,
@@ -162,6 +189,7 @@ class WatchedPage:
         self.console, self.errors, self.requests = [], [], []
         self.page = self._context.new_page()
         self.page.set_default_timeout(10_000)
+        self.page.add_init_script(_COUNT_WORK)
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self._context.on("request", lambda request: self.requests.append(request.url))
@@ -171,6 +199,8 @@ class WatchedPage:
         self.page.wait_for_function(
             "() => document.documentElement.dataset.ready || document.querySelector('[role=alert]')"
         )
+        if not shade:
+            self.page.evaluate("() => window.preimage?.store.set({ haze: 'none' })")
 
     def _hear(self, message):
         if message.type in {"error", "warning", "assert"}:
@@ -206,9 +236,9 @@ class WatchedPage:
         """A value that the parts of the page share."""
         return self.page.evaluate("(key) => window.preimage.store.get(key)", key)
 
-    def settle(self, milliseconds=120):
-        """Wait for drawings that follow a change in the next frames."""
-        self.page.wait_for_timeout(milliseconds)
+    def settle(self):
+        """Wait until the page is at rest: nothing is left to compute or draw."""
+        self.page.evaluate("() => window.atRest(20_000)")
 
     def sideways(self):
         """By how many pixels the page is wider than its window."""

@@ -49,13 +49,16 @@ def javascript(chromium):
 
 @pytest.fixture
 def open_page(chromium, tmp_path):
-    """Opens a page (its text, or an Explorer) in a window of its own; it is closed and checked when the test ends."""
+    """Opens a page (its text, or an Explorer) in a window of its own; it is closed and checked when the test ends.
+
+    The background of the map takes most of the time of an opened page; `shade` has it drawn.
+    """
     opened = []
 
-    def open_one(page, **window):
+    def open_one(page, shade=False, **window):
         path = tmp_path / f"page_{len(opened)}.html"
         path.write_text(page if isinstance(page, str) else page.to_html(), encoding="utf-8")
-        opened.append(WatchedPage(chromium, path, **window))
+        opened.append(WatchedPage(chromium, path, shade=shade, **window))
         return opened[-1]
 
     yield open_one

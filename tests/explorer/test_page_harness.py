@@ -56,7 +56,7 @@ def test_pages_that_misbehave_are_noticed(chromium, tmp_path, body, script, prob
     path = tmp_path / "page.html"
     path.write_text(PAGE.format(body=body, script=script))
     watched = WatchedPage(chromium, path)
-    watched.page.wait_for_timeout(50)
+    watched.settle()
     assert any(problem in found for found in watched.closed())
 
 

@@ -21,7 +21,7 @@ class MapUnderMouse:
         x = round(self.box["x"] + across * self.box["width"])
         y = round(self.box["y"] + up * self.box["height"])
         self.watched.page.mouse.move(x, y)
-        self.watched.settle(60)
+        self.watched.settle()
         return np.array([x, y], dtype=float)
 
     def pointer(self):
@@ -80,7 +80,7 @@ def test_hovering_shows_the_pre_image_of_the_place_and_the_nearest_sample(on_map
     watched.settle()
     assert watched.drawn(parts.locator('[data-figure="pre-image"]')) != at_sample
     watched.page.mouse.move(x, y)
-    watched.settle(300)
+    watched.settle()
     assert "Squared distance" in parts.inner_text()
 
 
@@ -115,7 +115,7 @@ def test_novelty_ranks_are_those_of_the_model(on_map):
     errors = model.reconstruction_error(X)
     for sample in (int(errors.argmax()), int(errors.argmin()), 7):
         watched.page.evaluate("(selected) => window.preimage.store.set({ selected })", sample)
-        watched.settle(60)
+        watched.settle()
         text = watched.panel("inspector").locator('[data-part="selected"]').inner_text()
         rank = 1 + int((errors > errors[sample]).sum())
         assert f"rank {rank} of {len(X)} samples" in text
@@ -144,7 +144,7 @@ def test_the_legend_hides_a_label_and_shows_it_again(on_map):
     watched = on_map.watched
     panel = watched.panel("map")
     watched.page.mouse.move(5, 5)
-    watched.settle(600)
+    watched.settle()
     marks = panel.locator("canvas.map-marks")
     at_first = marks.evaluate("(canvas) => canvas.toDataURL()")
     entry = panel.locator(".legend-entry").nth(6)
@@ -157,7 +157,7 @@ def test_the_legend_hides_a_label_and_shows_it_again(on_map):
     hidden = np.flatnonzero(digits_data()[1] == int(label))
     for sample in hidden[:4]:
         watched.page.mouse.move(*on_map.pixel(coordinates_in(watched)[sample, :2]))
-        watched.settle(60)
+        watched.settle()
         nearest = watched.panel("inspector").locator('[data-figure="nearest-sample"]').inner_text()
         assert not nearest.strip().endswith(f", {label}")
     panel.get_by_role("button", name="Show all").click()
@@ -205,7 +205,7 @@ def test_every_colouring_draws_another_map(on_map):
     options = [option.get_attribute("value") for option in colours.locator("option").all()]
     for value in options:
         colours.select_option(value=value)
-        watched.settle(60)
+        watched.settle()
         seen.add(watched.panel("map").locator("canvas.map-marks").evaluate("(canvas) => canvas.toDataURL()"))
     assert len(seen) == len(options) > 2
 
@@ -227,5 +227,22 @@ def test_a_restless_pointer_leaves_no_error(on_map, rng):
     for place in rng.uniform(0.05, 0.95, size=(60, 2)):
         x = on_map.box["x"] + place[0] * on_map.box["width"]
         on_map.watched.page.mouse.move(x, on_map.box["y"] + place[1] * on_map.box["height"])
-    on_map.watched.settle(200)
+    on_map.watched.settle()
     assert not on_map.watched.problems()
+
+
+def test_the_background_is_finished_under_a_pointer_and_can_be_left_out(open_page):
+    watched = open_page(digits(), shade=True)
+    haze = "() => document.querySelector('canvas.map-haze').toDataURL()"
+    empty = "() => { const { width, height } = document.querySelector('canvas.map-haze');"
+    empty += " return Object.assign(document.createElement('canvas'), { width, height }).toDataURL(); }"
+    watched.settle()
+    shaded = watched.page.evaluate(haze)
+    assert shaded != watched.page.evaluate(empty)
+    # It depends on what is asked, not on where the pointer is.
+    watched.page.get_by_role("application", name="Map of the samples").hover()
+    watched.settle()
+    assert watched.page.evaluate(haze) == shaded
+    watched.panel("map").get_by_label("Shade").select_option("none")
+    watched.settle()
+    assert watched.page.evaluate(haze) == watched.page.evaluate(empty)

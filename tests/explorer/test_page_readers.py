@@ -20,10 +20,10 @@ def posed(watched):
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (400, "dark")], ids=["wide", "narrow and dark"])
 def test_pages_fit_their_window_and_can_be_read(open_page, kind, width, theme):
     """With each tool open: no scrolling to the side, enough contrast, names for what acts, no text cut off."""
-    watched = posed(open_page(PAGES[kind](), width=width, theme=theme))
+    watched = posed(open_page(PAGES[kind](), width=width, theme=theme, shade=True))
     for tool in TOOLS:
         watched.open_tool(tool)
-        watched.settle(250)
+        watched.settle()
         assert watched.sideways() == 0, f"{tool} makes the page {watched.sideways()} pixels too wide"
         problems = watched.page.evaluate(AUDIT)
         assert not problems, f"{tool}: {'; '.join(problems)}"
@@ -73,7 +73,7 @@ def test_tab_reaches_everything_that_acts_and_shows_where_it_is(open_page):
     watched = open_page(digits())
     for tool in TOOLS:
         watched.open_tool(tool)
-        watched.settle(200)
+        watched.settle()
         expected = watched.page.evaluate(REACHABLE)
         # From the button next to the title on; it is the first stop.
         watched.page.get_by_role("button", name="colours").focus()

@@ -15,7 +15,7 @@ def frames_of(watched, strip):
     frames = strip.locator("figure")
     for _ in range(40):
         pictures = [frames.nth(number).evaluate(PICTURE) for number in range(frames.count())]
-        watched.settle(60)
+        watched.settle()
         if (
             pictures == [frames.nth(number).evaluate(PICTURE) for number in range(frames.count())]
             and pictures[-1] != ""
@@ -33,7 +33,7 @@ def press(watched, locator, key, times=1):
 
 def select(watched, sample):
     watched.page.evaluate("(selected) => window.preimage.store.set({ selected })", sample)
-    watched.settle(60)
+    watched.settle()
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_explained_variance_is_that_of_the_model(page_of_digits):
     watched = page_of_digits
     explained = watched.page.evaluate("() => Array.from(window.preimage.data.models[0].explained.values)")
     watched.page.evaluate("() => window.preimage.store.set({ q: 3 })")
-    watched.settle(60)
+    watched.settle()
     assert f"{100 * sum(explained[:3]):.1f} %" in watched.panel("spectrum").inner_text()
 
 
@@ -130,7 +130,7 @@ def test_the_slider_of_the_walk_moves_the_large_pictures(page_of_digits):
 def test_sliders_of_components_change_the_picture_and_reset_brings_it_back(page_of_digits):
     watched = page_of_digits
     panel = watched.open_tool("Components")
-    watched.settle(400)
+    watched.settle()
     picture = panel.locator("figure").first
     at_first = watched.drawn(picture)
     press(watched, panel.locator("input[type=range]").nth(1), "ArrowRight", 12)
@@ -160,7 +160,7 @@ def test_all_axes_share_their_middle_and_differ_at_their_ends(page_of_digits):
 def paste(watched, text):
     panel = watched.open_tool("Denoise")
     panel.locator("textarea").fill(text)
-    watched.settle(200)
+    watched.settle()
     return panel
 
 
@@ -220,7 +220,7 @@ def test_a_file_can_be_dropped(page_of_digits):
         text,
     )
     panel.dispatch_event("drop", {"dataTransfer": transfer})
-    watched.settle(200)
+    watched.settle()
     assert "3 rows read" in panel.inner_text()
     first = watched.drawn(panel.locator(".given"))
     press(watched, panel.get_by_label("Row", exact=True), "ArrowRight")
@@ -233,15 +233,15 @@ def test_gaps_are_filled_and_noise_is_removed(page_of_digits):
     panel = watched.open_tool("Denoise")
     select(watched, 20)
     panel.get_by_role("button", name="Take the selected sample").click()
-    watched.settle(200)
+    watched.settle()
     clean = float(re.search(r"Novelty score ([\d.e−]+)", panel.inner_text())[1])
     panel.get_by_role("button", name="Add noise").click()
-    watched.settle(200)
+    watched.settle()
     noisy = float(re.search(r"Novelty score ([\d.e−]+)", panel.inner_text())[1])
     assert noisy > clean
     assert not panel.get_by_text("Completed").is_visible()
     panel.get_by_role("button", name="Make gaps").click()
-    watched.settle(400)
+    watched.settle()
     assert panel.get_by_text("Completed").is_visible()
     assert "values were missing" in panel.inner_text()
 
@@ -258,12 +258,12 @@ def test_an_image_can_be_drawn_on_by_mouse_and_by_keyboard(page_of_digits):
     watched.page.mouse.down()
     watched.page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 0.8 * box["height"], steps=4)
     watched.page.mouse.up()
-    watched.settle(200)
+    watched.settle()
     drawn = watched.drawn(panel.locator(".given")), watched.drawn(results)
     assert drawn[0] != before[0] and drawn[1] != before[1]
     press(watched, screen, "ArrowUp", 3)
     press(watched, screen, "Space")
-    watched.settle(200)
+    watched.settle()
     assert watched.drawn(panel.locator(".given")) != drawn[0]
 
 
@@ -287,7 +287,7 @@ def test_a_slider_moves_between_widths_and_all_views_follow(open_page):
     watched = open_page(digits_of_three_widths())
     panel = watched.panel("widths")
     watched.page.evaluate("() => window.preimage.store.set({ selected: 3 })")
-    watched.settle(300)
+    watched.settle()
     slider = panel.locator("input[type=range]").first
     shown = watched.panel("inspector").locator('[data-figure="reconstruction"]')
     pictures = set()

@@ -49,7 +49,9 @@ def shown(text: Any) -> str:
     """A name as a page shows it: at most `LONGEST_NAME` characters, whole numbers without a decimal point."""
     if isinstance(text, (float, np.floating)) and float(text).is_integer():
         text = int(text)
-    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    # Half of a pair of surrogates has no bytes in a file; a question mark takes its place.
+    data = text if isinstance(text, bytes) else str(text).encode("utf-8", "replace")
+    text = data.decode("utf-8", "replace")
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
