@@ -172,7 +172,7 @@ def test_missing_numbers_of_a_column_are_in_the_legend_and_not_in_the_scale(show
 def test_shades_differ_and_can_be_left_out(shown):
     opened = shown(page(6))
     shades = {}
-    for shade in ("far", "error", "none"):
+    for shade in ("extrapolation", "error", "none"):
         opened.page.get_by_label("Shade").select_option(shade)
         opened.page.wait_for_timeout(600)
         shades[shade] = opened.pixels(".map-haze")

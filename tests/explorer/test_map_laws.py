@@ -204,6 +204,37 @@ def test_quantiles_are_those_of_numpy(javascript):
     np.testing.assert_allclose(found, np.quantile(numbers, fractions))
 
 
+EXTRAPOLATION = """({extrapolation}, coordinates, errors, places, distances) => {
+  const values = {model: 0, q: coordinates.shape[1], across: 0, up: 1, hidden: new Set(), colour: "none"};
+  const app = {store: {get: (key) => values[key]}, data: {models: [{coordinates, errors}]},
+               samples: {code: () => -1, columns: []}};
+  const strength = extrapolation(app);
+  return distances.map((rho, i) => strength({across: places.values[2 * i], up: places.values[2 * i + 1]}, rho));
+}"""
+
+
+def test_a_model_extrapolates_far_from_samples_and_where_its_answer_is_worse_than_theirs(javascript):
+    errors = random.uniform(0.1, 0.3, size=60)
+    ask = lambda places, distances: np.array(
+        javascript("panels/extrapolation.js", EXTRAPOLATION, COORDINATES, errors, np.array(places), list(distances))
+    )
+    samples = COORDINATES[:, :2].copy()
+    assert not ask(samples, np.zeros(60)).any()
+    middle = np.zeros((5, 2))
+    worse = ask(middle, [0.05, 0.25, 0.5, 1.0, 1e9])
+    assert worse[0] == 0 and (np.diff(worse) >= 0).all() and worse[-1] == pytest.approx(1)
+    # Where all samples have the same error, an answer that is as much worse than that is one half.
+    equal = lambda rho: javascript(
+        "panels/extrapolation.js", EXTRAPOLATION, COORDINATES, np.full(60, 0.2), middle, [rho]
+    )
+    assert equal(0.4) == pytest.approx([0.5])
+    outwards = ask(np.linspace([0, 0], [60, 15], 20), np.zeros(20))
+    assert (np.diff(outwards) >= 0).all() and outwards[-1] > 0.9
+    # Reasons to doubt add up, and never exceed one.
+    both = ask([[60.0, 15.0]], [0.5])
+    assert outwards[-1] < both[0] <= 1
+
+
 GRID = """({HazeGrid}, tilt) => {
   const area = {left: -1, right: 3, bottom: 10, top: 12};
   const asked = new Set();

@@ -2,13 +2,11 @@
 
 import { button } from "../controls.js";
 import { element, formatted, oncePerFrame, panel } from "../dom.js";
+import { extrapolation } from "./extrapolation.js";
 import { createNoveltyScale } from "./novelty_scale.js";
 import { noveltyScores, rankFromTop } from "./novelty.js";
 import { PointerAnswer } from "./pointer_answer.js";
 import { mapSamples } from "./shown_samples.js";
-
-// The squared distance, in widths of averages on the map, from which on samples are far: where its haze is one half.
-const FAR = 9;
 
 /** The inspector. */
 export function createInspector(app) {
@@ -92,10 +90,10 @@ function placeName(app) {
 /** How far the pre-image is from what was asked for, and the place from the samples, in words. */
 function sentenceAbout(app, { objective, converged, reason }, isSettled) {
   const scores = noveltyScores(app.data.models[app.store.get("model")], app.store.get("q"));
-  const isFar = mapSamples(app).squaredDistance(app.store.get("pointer")) > FAR;
+  const extrapolates = extrapolation(app)(app.store.get("pointer"), objective) > 0.5;
   return [
     `Squared distance in feature space ${formatted(Math.max(0, objective))}, ${comparison(scores, objective)}.`,
-    isFar ? "No sample is near: the model extrapolates." : "",
+    extrapolates ? "The model extrapolates here." : "",
     isSettled && !converged ? `Not converged: ${reason}.` : "",
   ].join(" ");
 }

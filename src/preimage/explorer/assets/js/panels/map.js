@@ -16,7 +16,7 @@ const OTHERS = [
 
 /** The map with its menus and its legend. */
 export function createMap(app) {
-  app.store.set({ haze: app.store.get("haze") ?? "far" });
+  app.store.set({ haze: app.store.get("haze") ?? "extrapolation" });
   const stage = new Stage(app);
   const note = element("p", { class: "hint map-note", role: "status" });
   const showNote = () => { note.textContent = beyondUse(app); };

@@ -1,5 +1,6 @@
-// The background of the map: a haze where the pre-image is far from what the data know.
+// The background of the map: a haze where pre-images are far from what the data know.
 
+import { extrapolation, relative } from "./extrapolation.js";
 import { noveltyScores, quantile } from "./novelty.js";
 import { FEW_STEPS } from "./pointer_answer.js";
 import { mapSamples } from "./shown_samples.js";
@@ -11,38 +12,29 @@ const LEVELS = 3;
 const LONGEST = 4000;
 
 /**
- * What the haze may show, with the words of a menu. Its strength is between 0 (none) and 1.
- *
- * "far": d²/(d² + 9) for the distance d from the samples on the map in units of the width of their averages: it begins
- * where less than one sample lies within a width, and is one half three widths away from the nearest one.
- * "error": ρ/(ρ + e) for the squared distance ρ in feature space between the image of the pre-image and what was asked
- * for, and the median reconstruction error e of the samples: one half is as inexact as samples are reconstructed.
+ * What the haze may show, with the words of a menu: where the model extrapolates; ρ/(ρ + e) for the squared distance ρ
+ * in feature space between the image of the pre-image and what was asked for, and the median reconstruction error e of
+ * the samples; or nothing.
  */
 export const HAZES = [
-  { value: "far", text: "far from the samples" },
+  { value: "extrapolation", text: "extrapolation" },
   { value: "error", text: "error of pre-images" },
   { value: "none", text: "nothing" },
 ];
 
 /**
- * The strength of the haze as a function of a place, for the present choices.
+ * The strength of the haze, between 0 and 1, as a function of a place, for the present choices.
  * @param {object} app
- * @param {"error"|"far"} what
+ * @param {"extrapolation"|"error"} what
  * @returns {(place: {across: number, up: number}) => number}
  */
 export function hazeOf(app, what) {
   const { store } = app;
   const samples = mapSamples(app);
-  if (what === "far") return (place) => relative(samples.squaredDistance(place), 9);
   const [model, q, others] = [app.model(), store.get("q"), store.get("others")];
   const typical = quantile(noveltyScores(app.data.models[store.get("model")], q), 0.5);
-  return (place) => relative(model.preimage(samples.target(place, others), { q, maxIter: FEW_STEPS }).objective, typical);
-}
-
-/** x/(x + unit) for x ≥ 0; nothing where there is neither. */
-function relative(value, unit) {
-  const amount = Math.max(0, value);
-  return amount + unit > 0 ? amount / (amount + unit) : 0;
+  const strength = what === "error" ? (place, distance) => relative(distance, typical) : extrapolation(app);
+  return (place) => strength(place, model.preimage(samples.target(place, others), { q, maxIter: FEW_STEPS }).objective);
 }
 
 function meanOf(numbers) {

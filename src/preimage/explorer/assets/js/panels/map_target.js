@@ -75,6 +75,23 @@ export class MapSamples {
   }
 
   /**
+   * The average of numbers of the samples near a place, with the weights of the remaining components.
+   * @param {{across: number, up: number}} place
+   * @param {ArrayLike<number>} numbers one per sample
+   */
+  average(place, numbers) {
+    if (this.shown.length === 0) return 0;
+    const { logs } = this.#logWeights(place);
+    let [total, sum] = [0, 0];
+    for (let s = 0; s < logs.length; s += 1) {
+      const weight = Math.exp(logs[s]);
+      total += weight;
+      sum += weight * numbers[this.shown[s]];
+    }
+    return sum / total;
+  }
+
+  /**
    * The coordinates of the point of feature space that a place of the map stands for.
    * @param {{across: number, up: number}} place
    * @param {"average"|"nearest"|"zero"} others what the remaining components are
@@ -84,7 +101,7 @@ export class MapSamples {
     const y = new Float64Array(this.k);
     if (others !== "zero" && this.shown.length > 0) {
       if (others === "nearest") this.#copyNearest(place, y);
-      else this.#average(place, y);
+      else this.#averageRows(place, y);
     }
     const [across, up] = this.axes;
     y[across] = place.across;
@@ -97,7 +114,7 @@ export class MapSamples {
     for (let j = 0; j < this.k; j += 1) y[j] = this.values[sample * this.k + j];
   }
 
-  #average(place, y) {
+  #averageRows(place, y) {
     const { logs } = this.#logWeights(place);
     let total = 0;
     for (let s = 0; s < this.shown.length; s += 1) {

@@ -1,0 +1,35 @@
+// Where a model extrapolates: places of the map that no sample supports.
+
+import { noveltyScores, quantile } from "./novelty.js";
+import { mapSamples } from "./shown_samples.js";
+
+// Distances from the samples, in widths of averages, at which a place is far: the strength is one half there.
+const FAR = 3;
+
+/**
+ * How much the answer at a place extrapolates, between 0 and 1, for the present choices.
+ *
+ * Either of two things is enough: with the distance d from the samples on the map, d²/(d² + 9); and with the squared
+ * distance ρ in feature space between the image of the pre-image and what was asked for, r/(r + e), where r is what ρ
+ * exceeds the reconstruction errors of the samples around by, and e is the median of these errors. The first begins
+ * where less than one sample lies within a width. The second sees what is between samples of a curved cloud, whose
+ * middle no input reaches.
+ * @param {object} app
+ * @returns {(place: {across: number, up: number}, distance: number) => number} of a place and its ρ
+ */
+export function extrapolation(app) {
+  const samples = mapSamples(app);
+  const scores = noveltyScores(app.data.models[app.store.get("model")], app.store.get("q"));
+  const typical = quantile(scores, 0.5);
+  return (place, distance) => {
+    const far = relative(samples.squaredDistance(place), FAR * FAR);
+    const inexact = relative(distance - samples.average(place, scores), typical);
+    return 1 - (1 - far) * (1 - inexact);
+  };
+}
+
+/** x/(x + unit) for x ≥ 0, and 0 below. */
+export function relative(value, unit) {
+  if (!(value > 0)) return 0;
+  return value === Infinity ? 1 : value / (value + unit);
+}
