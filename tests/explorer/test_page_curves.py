@@ -127,9 +127,10 @@ def test_ticks_are_round_inside_and_read_back(javascript):
         assert max(map(len, drawn["texts"])) <= 18
 
 
-def test_ticks_of_curves_keep_their_size_at_every_width(look):
+@pytest.mark.parametrize("axis", [np.linspace(400, 800, 41), 1e5 + np.linspace(0, 0.4, 41), np.linspace(4e9, 1e8, 41)])
+def test_ticks_of_curves_keep_their_size_and_do_not_touch_at_every_width(look, axis):
     curves = np.cumsum(rng.normal(size=(30, 41)), axis=1)
-    record, _ = view_record(curves, axis=np.linspace(400, 800, 41))
+    record, _ = view_record(curves, axis=axis)
     code = """async (element, view, picture) => {
       element.style.setProperty("max-width", "%dpx");
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));

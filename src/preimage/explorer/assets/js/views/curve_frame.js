@@ -10,8 +10,8 @@ const SIZES = {
   medium: { width: 280, height: 168, left: 42, right: 12, top: 22, bottom: 36 },
   large: { width: 460, height: 260, left: 46, right: 14, top: 24, bottom: 38 },
 };
-// Room for the number of a tick, in pixels.
-const TICK_WIDTH = 52;
+// Least distances of ticks, in pixels: across, more where their numbers are long.
+const TICK_WIDTH = 40;
 const TICK_HEIGHT = 32;
 // A margin above and below all values, relative to their range: lines at the ends are not cut.
 const MARGIN = 0.04;
@@ -77,9 +77,8 @@ const baseline = (box) => svg("path", { class: "axis", d: `M${box.left} ${box.bo
 function axes(record, box, scales, range, what) {
   const axis = record.axis.values;
   const last = axis.length - 1;
-  const room = (size, tick) => Math.max(Math.floor(size / tick), 1);
-  const below = last > 0 ? ticks(axis[0], axis[last], room(box.right - box.left, TICK_WIDTH)) : { values: [axis[0]], format: String };
-  const upright = ticks(...range, room(box.bottom - box.top, TICK_HEIGHT));
+  const below = last > 0 ? ticksAcross(axis[0], axis[last], box.right - box.left) : { values: [axis[0]], format: String };
+  const upright = ticks(...range, Math.max(Math.floor((box.bottom - box.top) / TICK_HEIGHT), 1));
   const letters = Math.floor((box.right - 2) / LETTER_WIDTH);
   return [
     ...upright.values.flatMap((value) => [
@@ -94,6 +93,17 @@ function axes(record, box, scales, range, what) {
     label(what === "difference" ? `difference of ${record.value_label}` : record.value_label, letters, { x: 2, y: 11 }),
     label(record.axis_label, letters, { x: box.right, y: box.bottom + 30, "text-anchor": "end" }),
   ];
+}
+
+/** As many ticks as fit next to each other with their numbers. */
+function ticksAcross(from, to, width) {
+  const fits = ({ values, format }) => {
+    const letters = Math.max(...values.map((value) => format(value).length + 1));
+    return values.length < 2 || (width * (values[1] - values[0])) / Math.abs(to - from) >= LETTER_WIDTH * letters;
+  };
+  let count = Math.max(Math.floor(width / TICK_WIDTH), 1);
+  while (count > 1 && !fits(ticks(from, to, count))) count -= 1;
+  return ticks(from, to, count);
 }
 
 function label(text, longest, place) {
