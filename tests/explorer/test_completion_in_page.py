@@ -82,10 +82,10 @@ def test_the_energy_is_that_of_the_library_and_has_its_gradient(javascript, digi
 
 
 def test_starts_are_averages_of_like_points_as_in_the_library(javascript, digits, gaps):
-    code = """({neighborStart}, points, rows) => {
-      const [n, d] = points.shape, split = (array) => Array.from({ length: array.shape[0] }, (_, i) =>
+    code = """({neighborStart, medianDistance}, points, rows) => {
+      const d = points.shape[1], split = (array) => Array.from({ length: array.shape[0] }, (_, i) =>
         array.values.slice(i * d, (i + 1) * d));
-      return split(rows).map((row) => neighborStart(split(points), row));
+      return split(rows).map((row) => neighborStart(split(points), row, medianDistance(split(points))));
     }"""
     rows, points = gaps[:-1], complete_rows(digits)
     expected = neighbor_start(points, rows, ~np.isnan(rows), median_distance(points))

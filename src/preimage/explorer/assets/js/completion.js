@@ -36,8 +36,8 @@ export function filled(model, row, q, count) {
     const found = energy(z);
     return { ...found, gradient: found.gradient.map((value, j) => value * isGap[j]) };
   };
-  const start = hasNothing ? meanOf(entries.points) : neighborStart(entries.points, known);
-  const steps = new QuasiNewtonSteps(spreadOf(entries.points), TOLERANCE);
+  const start = hasNothing ? meanOf(entries.points) : neighborStart(entries.points, known, entries.scale);
+  const steps = new QuasiNewtonSteps(entries.spread, TOLERANCE);
   const found = minimize(objective, start, entries.box, steps, MOST_STEPS);
   const result = entries.leave(found.z).map((value, j) => (Number.isNaN(row[j]) ? value : row[j]));
   return { row: result, objective: found.objective, iterations: found.iterations, reason: found.reason };
@@ -92,8 +92,19 @@ function curvatureAt(kernel, z) {
   return Number.isFinite(curvature) && curvature > 0 ? curvature : null;
 }
 
-// Where gaps are: in inputs of the kernel after a scaler, which keeps entries apart; in rows before a matrix.
+// What depends on the model alone is found once: a gap that is drawn asks for many fillings in a row.
+const prepared = new WeakMap();
+
 function entriesOf(model) {
+  if (!prepared.has(model)) {
+    const space = spaceOf(model);
+    prepared.set(model, { ...space, spread: spreadOf(space.points), scale: medianDistance(space.points) });
+  }
+  return prepared.get(model);
+}
+
+// Where gaps are: in inputs of the kernel after a scaler, which keeps entries apart; in rows before a matrix.
+function spaceOf(model) {
   const inside = Array.from({ length: model.subspace.kernel.n }, (_, number) => model.subspace.point(number));
   const matrix = model.record.front?.matrix;
   if (!matrix) {
@@ -114,8 +125,9 @@ function entriesOf(model) {
  * A row with its gaps replaced by averages over points, nearer ones by the known entries counting more.
  * @param {Float64Array[]} points
  * @param {Float64Array} row with NaN in its gaps
+ * @param {number} scale a squared distance between points, such as their median
  */
-export function neighborStart(points, row) {
+export function neighborStart(points, row, scale) {
   const known = Array.from(row.keys()).filter((j) => !Number.isNaN(row[j]));
   const means = meanOf(points);
   const distances = points.map((point) => {
@@ -124,7 +136,6 @@ export function neighborStart(points, row) {
     return (sum * row.length) / known.length;
   });
   const nearest = Math.min(...distances);
-  const scale = medianDistance(points);
   const weights = Float64Array.from(distances, (squared) => Math.exp((-SHARPNESS / scale) * (squared - nearest)));
   // Where no point is near, the mean has this weight next to the sum of all weights.
   const little = Math.sqrt(EPSILON);
@@ -135,12 +146,19 @@ export function neighborStart(points, row) {
   });
 }
 
-// The median squared distance between points that differ.
-function medianDistance(points) {
+/**
+ * The median squared distance between points that differ; one where none do.
+ * @param {Float64Array[]} points
+ */
+export function medianDistance(points) {
   const most = Math.max(2, Math.floor(Math.sqrt((2 * MOST_PRODUCTS) / points[0].length)));
   const some = points.filter((_, i) => i % Math.ceil(points.length / most) === 0);
-  const all = some.flatMap((point, i) => some.slice(0, i).map((other) => squaredDistance(point, other)));
-  const sorted = Float64Array.from(all).filter((squared) => squared > 0).sort();
+  const all = new Float64Array((some.length * (some.length - 1)) / 2);
+  let pair = 0;
+  for (let i = 0; i < some.length; i += 1) {
+    for (let j = 0; j < i; j += 1, pair += 1) all[pair] = squaredDistance(some[i], some[j]);
+  }
+  const sorted = all.filter((squared) => squared > 0).sort();
   if (sorted.length === 0) return 1;
   return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
