@@ -1,5 +1,7 @@
 """`preimage explore`: the page of the library, from files of all kinds; or one line that says what to do."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
-from preimage import KernelPCA, explore
+from preimage import KernelPCA, compress, explore
 from preimage.cli import _app, _options
 from preimage.cli._errors import ExitCode
 from preimage.kernels import resolve_gamma
@@ -111,6 +113,23 @@ def test_several_widths_are_several_models(table, tmp_path):
     expected = [0.1, resolve_gamma("median", X), resolve_gamma("p90", X)]
     widths = [model["width"] for model in found["models"]]
     np.testing.assert_allclose(sorted(set(widths)), sorted(set(expected)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", get_args(_options.KernelName))
+def test_every_kernel_of_the_command_has_a_page(table, tmp_path, kernel):
+    found = page_of(tmp_path, table, "--components", "2", "--kernel", kernel, "--degree", "2", "--label", "species")
+    model = KernelPCA(2, kernel=kernel, gamma="median", degree=2).fit(X)
+    coordinates = found["models"][0]["coordinates"]
+    np.testing.assert_allclose(coordinates, model.transform(X)[found["samples"]["rows"]], rtol=1e-4, atol=1e-5)
+
+
+def test_a_compressed_model_is_shown(table, tmp_path):
+    small = compress(KernelPCA(3, gamma="median").fit(X), 20, random_state=0)
+    small.save(tmp_path / "small.safetensors")
+    found = page_of(tmp_path, table, "--model", tmp_path / "small.safetensors", "--label", "species")
+    assert found["models"][0]["points"].shape == (20, 4)
+    expected = small.transform(X)[found["samples"]["rows"]]
+    np.testing.assert_allclose(found["models"][0]["coordinates"], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_model_of_a_file_is_shown(table, tmp_path):
