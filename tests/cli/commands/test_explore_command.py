@@ -35,6 +35,13 @@ def page_of(tmp_path, *arguments):
     return read_page(tmp_path / "page.html")
 
 
+def assert_coordinates(page, expected):
+    """Those that the page draws are rounded, far below what one sees."""
+    expected = expected[page["samples"]["rows"]]
+    difference = np.abs(page["models"][0]["coordinates"] - expected).max(axis=0)
+    assert np.all(difference <= 2e-3 * expected.std(axis=0))
+
+
 def write_table(path, values=X, labels=SPECIES, delimiter=",", write=repr):
     lines = [delimiter.join(["owner", *NAMES, "species", "site"])]
     for owner, row, label, site in zip(OWNERS, values, labels, SITES):
@@ -85,8 +92,8 @@ def test_columns_of_other_scales_are_standardised_and_drawn_in_their_units(tmp_p
     explore(model, scaled, SPECIES, names=NAMES, title="t", random_state=0).save(tmp_path / "expected.html")
     expected = read_page(tmp_path / "expected.html")
     np.testing.assert_allclose(found["samples"]["inputs"], scaled[found["samples"]["rows"]], rtol=1e-6)
-    for name in ("coordinates", "eigenvalues", "errors"):
-        np.testing.assert_allclose(found["models"][0][name], expected["models"][0][name], rtol=1e-4, atol=1e-6)
+    for name in ("coordinates", "eigenvalues"):
+        np.testing.assert_allclose(found["models"][0][name], expected["models"][0][name], rtol=1e-3, atol=1e-4)
 
 
 def test_missing_classes_are_drawn_without_one(tmp_path):
@@ -119,8 +126,7 @@ def test_several_widths_are_several_models(table, tmp_path):
 def test_every_kernel_of_the_command_has_a_page(table, tmp_path, kernel):
     found = page_of(tmp_path, table, "--components", "2", "--kernel", kernel, "--degree", "2", "--label", "species")
     model = KernelPCA(2, kernel=kernel, gamma="median", degree=2).fit(X)
-    coordinates = found["models"][0]["coordinates"]
-    np.testing.assert_allclose(coordinates, model.transform(X)[found["samples"]["rows"]], rtol=1e-4, atol=1e-5)
+    assert_coordinates(found, model.transform(X))
 
 
 def test_a_compressed_model_is_shown(table, tmp_path):
@@ -128,8 +134,7 @@ def test_a_compressed_model_is_shown(table, tmp_path):
     small.save(tmp_path / "small.safetensors")
     found = page_of(tmp_path, table, "--model", tmp_path / "small.safetensors", "--label", "species")
     assert found["models"][0]["points"].shape == (20, 4)
-    expected = small.transform(X)[found["samples"]["rows"]]
-    np.testing.assert_allclose(found["models"][0]["coordinates"], expected, rtol=1e-4, atol=1e-5)
+    assert_coordinates(found, small.transform(X))
 
 
 def test_a_model_of_a_file_is_shown(table, tmp_path):
@@ -138,8 +143,7 @@ def test_a_model_of_a_file_is_shown(table, tmp_path):
     done = CliRunner().invoke(_app.app, ["embed", *map(str, [table, tmp_path / "y.npy", *options])])
     assert done.exit_code == 0, done.output
     found = page_of(tmp_path, table, "--model", saved, "--label", "species")
-    coordinates = np.load(tmp_path / "y.npy")[found["samples"]["rows"]]
-    np.testing.assert_allclose(found["models"][0]["coordinates"], coordinates, rtol=1e-4, atol=1e-5)
+    assert_coordinates(found, np.load(tmp_path / "y.npy"))
     other = run(table, tmp_path / "other.html", "--model", saved, "--columns", "sepal length")
     assert other.exit_code == 1 and "sepal width" in other.output and not (tmp_path / "other.html").exists()
     unused = run(table, tmp_path / "unused.html", "--model", saved, "--components", "2")
