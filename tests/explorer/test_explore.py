@@ -134,7 +134,7 @@ def test_components_can_be_fewer_and_zeros_are_left_out():
 
 def test_a_solver_that_pages_do_not_have_is_named():
     learned = KernelPCA(3, gamma="median", preimage="learned").fit(X)
-    assert any("the model itself has" in message for message in explore(learned, X, image_shape=(8, 8)).messages)
+    assert "the model itself uses LearnedMap" in explore(learned, X, image_shape=(8, 8)).messages[0]
     for preimage in ("auto", "fixed_point", Gradient(lower=0, upper=16)):
         page = explore(KernelPCA(3, gamma="median", preimage=preimage).fit(X), X, image_shape=(8, 8))
         assert page.messages == []
@@ -270,6 +270,17 @@ class TestSeveralModels:
         assert [record["name"] for record in page.header["models"]] == ["1: KernelPCA", "2: KernelPCA"]
         page = explore({"all rows": MODELS["exact"], "few": MODELS["landmarks"]}, X, y, image_shape=(8, 8))
         assert [record["name"] for record in page.header["models"]] == ["all rows", "few"]
+
+    def test_what_is_true_of_all_models_is_said_once(self):
+        page = explore(
+            {"a": MODELS["exact"], "b": MODELS["landmarks"]}, X, image_shape=(8, 8), n_components=2, n_points=70
+        )
+        said = [message for message in page.messages if "components are shown" in message]
+        assert said == ["The first 2 of 6 components are shown."]
+        page = explore([MODELS["exact"], MODELS["landmarks"]], X, image_shape=(8, 8), n_points=50)
+        (loss,) = [message for message in page.messages if "in place of" in message]
+        assert "50 points or fewer per model in place of up to 150" in loss
+        assert all(record["note"] for record in page.header["models"])
 
     @pytest.mark.parametrize("widths", [[], [0.0], [-1], [np.nan], [np.inf], [None], [True], 0.5, "median"])
     def test_wrong_widths_are_refused(self, widths):

@@ -49,6 +49,23 @@ class Loss:
         )
 
 
+def said_of(losses: list[Loss]) -> list[str]:
+    """One sentence about all compressed models of a page: what the worst of them loses."""
+    if len(losses) < 2:
+        return [str(loss) for loss in losses]
+    most = lambda name: max(getattr(loss, name) for loss in losses)
+    return [
+        f"The page computes with {most('n_points'):,} points or fewer per model in place of up to "
+        f"{most('n_original_points'):,}: coordinates lose {_up_to(most('variance'))} of their variance, and pre-images "
+        f"move by {_up_to(most('preimages'))} of the spread of the data."
+    ]
+
+
+def _up_to(fraction: float) -> str:
+    text = percent(fraction)
+    return text if text.startswith("less") else f"up to {text}"
+
+
 def percent(fraction: float) -> str:
     """A fraction as text, such as "0.03 %" or "less than 0.01 %"."""
     value = 100 * fraction

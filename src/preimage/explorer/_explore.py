@@ -7,6 +7,7 @@ from typing import Any
 from preimage._progress import progress_bar
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage.estimators import OrientedKernelPCA, SemiSupervisedKernelPCA
+from preimage.explorer._compression import said_of
 from preimage.explorer._drawn import DrawnRows, filled_entries
 from preimage.explorer._explorer import Explorer
 from preimage.explorer._fronts import taken_apart
@@ -138,15 +139,18 @@ def explore(
             units=units,
         )
         options = Smaller(n_components, n_points, random_state)
-        records = [part.record(name, options) for name, part in zip(models.names(), parts, strict=True)]
+        made = [part.record(name, options) for name, part in zip(models.names(), parts, strict=True)]
+    records, notes, losses = zip(*made, strict=True)
+    about_rows = [*drawn.messages(), *filled_entries(drawn.values)]
+    about_models = [*_notes(models.names(), notes), *said_of([loss for loss in losses if loss is not None])]
     header = {
         "version": VERSION,
         "title": shown(_title(models.estimators[0], drawn.total) if title is None else title),
-        "messages": [*said, *drawn.messages(), *filled_entries(drawn.values), *_notes(records)],
+        "messages": [*said, *about_rows, *about_models],
         "initial": models.initial,
         "view": view,
         "samples": drawn.record(parts[0].inputs, in_bytes=view["kind"] == "image"),
-        "models": records,
+        "models": list(records),
     }
     require_finite(header)
     return Explorer(header)
@@ -167,8 +171,11 @@ def _title(estimator: Any, total: int) -> str:
     return f"{method} of {total:,} row{'s' * (total > 1)}{named}"
 
 
-def _notes(records: list[dict[str, Any]]) -> list[str]:
-    """What is said about models, with their names where there are several."""
-    if len(records) == 1:
-        return [records[0]["note"]] if records[0]["note"] else []
-    return [f"{record['name']}: {record['note']}" for record in records if record["note"]]
+def _notes(names: list[str], notes: Sequence[list[str]]) -> list[str]:
+    """What is said about models: once where it is true of all of them, else with their names."""
+    distinct = dict.fromkeys(sentence for each in notes for sentence in each)
+    said = []
+    for sentence in distinct:
+        about = [name for name, each in zip(names, notes, strict=True) if sentence in each]
+        said.append(sentence if len(about) == len(names) else f"{', '.join(about)}: {sentence}")
+    return said

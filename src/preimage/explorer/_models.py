@@ -243,7 +243,7 @@ def _checked_model(
         optional(explained),
         solver,
         shift,
-        None if own is solver or isinstance(given, Auto) else type(given).__name__,
+        None if own is solver or isinstance(given, Auto) else type(getattr(given, "settings", given)).__name__,
     )
     return _without_zero_components(estimator, model)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from preimage._arrays import to_numpy
 from preimage._typing import Seed
-from preimage.explorer._compression import small_model
+from preimage.explorer._compression import Loss, small_model
 from preimage.explorer._drawn import DrawnRows
 from preimage.explorer._fronts import Front, front_of, taken_apart
 from preimage.explorer._models import PageModel, page_model
@@ -37,8 +37,8 @@ class Part:
     front: Front
     inputs: np.ndarray
 
-    def record(self, name: str, options: Smaller) -> dict[str, Any]:
-        """The entry of the model on a page."""
+    def record(self, name: str, options: Smaller) -> tuple[dict[str, Any], list[str], Loss | None]:
+        """The entry of the model on a page, what should be said about it, and what compression loses."""
         notes = []
         count = min(len(self.model), MOST_COMPONENTS if options.n_components is None else options.n_components)
         if count < len(self.model):
@@ -46,12 +46,12 @@ class Part:
         if self.model.other_solver is not None:
             notes.append(
                 f"Pre-images on this page are nearest images, by {type(self.model.solver).__name__}; the model itself "
-                f"has {self.model.other_solver}."
+                f"uses {self.model.other_solver}."
             )
         rows = self.front.shifted(self.model.shift)(self.inputs)
         small, loss = small_model(self.model.leading(count), options.n_points, rows, options.random_state)
-        notes += [] if loss is None else [str(loss)]
-        return model_record(small, self.front, self.inputs, name, " ".join(notes))
+        record = model_record(small, self.front, self.inputs, name, "" if loss is None else str(loss))
+        return record, notes, loss
 
 
 def read_part(estimator: Any, drawn: DrawnRows) -> Part:
