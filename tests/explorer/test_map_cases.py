@@ -169,6 +169,30 @@ def test_missing_numbers_of_a_column_are_in_the_legend_and_not_in_the_scale(show
     assert "missing" in text and "≤ 0." in text and "≥ 0." in text
 
 
+def test_numbers_of_a_scale_filter_too_and_all_are_shown_again(shown):
+    opened = shown(page(6))
+    opened.page.get_by_label("Colour by").select_option(label="brightness")
+    X, _ = digits()
+    values = np.where(np.arange(60) % 7 == 0, np.nan, X.mean(1)).astype(np.float32)
+    known = np.sort(values[np.isfinite(values)])
+    low, high = known[round(0.01 * (len(known) - 1))], known[round(0.99 * (len(known) - 1))]
+    fractions = np.clip((values - low) / (high - low), 0, 1)
+    begin, end = opened.page.get_by_label("Show from"), opened.page.get_by_label("to", exact=True)
+    begin.fill("0.3")
+    end.fill("0.6")
+    assert opened.state("range") == [0.3, 0.6]
+    near = '[data-figure="nearest-sample"] figcaption'
+    for place in ((200, 150), (350, 260), (500, 300)):
+        opened.page.locator(".map-overlay").hover(position=dict(zip("xy", place, strict=True)))
+        row = int(opened.text(near).split(",")[0].removeprefix("row "))
+        assert 0.3 <= fractions[row] <= 0.6
+    # One end takes the other with it: the range is never empty.
+    end.fill("0.2")
+    assert opened.state("range") == [0.2, 0.2] and begin.input_value() == "0.2"
+    opened.page.get_by_role("button", name="Show all").click()
+    assert opened.state("range") == [0, 1] and end.input_value() == "1"
+
+
 def test_shades_differ_and_can_be_left_out(shown):
     opened = shown(page(6))
     shades = {}

@@ -104,6 +104,7 @@ def test_the_selected_sample_becomes_the_end_of_a_walk(page_of_digits):
     watched = page_of_digits
     panel = watched.open_tool("Walk")
     take = panel.get_by_role("button", name="Selected sample as B")
+    select(watched, None)
     assert take.is_disabled()
     select(watched, 17)
     take.click()

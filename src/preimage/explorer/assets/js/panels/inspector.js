@@ -6,13 +6,14 @@ import { extrapolation } from "./extrapolation.js";
 import { createNoveltyScale } from "./novelty_scale.js";
 import { noveltyScores, rankFromTop } from "./novelty.js";
 import { PointerAnswer } from "./pointer_answer.js";
-import { mapSamples } from "./shown_samples.js";
+import { FILTERS, mapSamples } from "./shown_samples.js";
 
 /** The inspector. */
 export function createInspector(app) {
   // After the page is drawn, so that it opens at once.
   setTimeout(() => beginSomewhere(app), 0);
-  return panel("Inspector", "", [createPointerPart(app), createSelectedPart(app)], { class: "inspector", "data-panel": "inspector" });
+  const parts = [createPointerPart(app), createSelectedPart(app)];
+  return panel("Inspector", "", parts, { class: "inspector", "data-panel": "inspector" });
 }
 
 /** An empty inspector would explain nothing: it begins at the middle of the data, with a sample that is typical. */
@@ -68,7 +69,7 @@ function createPointerPart(app) {
   };
   preimage.show(null, "\u00a0");
   nearest.show(null, "\u00a0");
-  store.on(["pointer", "q", "model", "across", "up", "others", "hidden", "hiddenInColumn"], oncePerFrame(show));
+  store.on(["pointer", "q", "model", "across", "up", "others", ...FILTERS], oncePerFrame(show));
   return element("div", { class: "inspector-part", "data-part": "pointer" }, [
     element("h3", { text: "At the pointer" }),
     element("div", { class: `inspector-pictures two kind-${app.view.kind}` }, [preimage.element, nearest.element]),
@@ -107,46 +108,55 @@ function comparison(scores, distance) {
   return `larger than the reconstruction error of ${percent} % of the samples`;
 }
 
+const NOTHING_SELECTED = "Click a sample of the map, or press Enter there: its reconstruction from the components in use, "
+  + "and how unusual it is.";
+
 function createSelectedPart(app) {
-  const { store, samples } = app;
-  const title = element("h3", { text: "Selected sample" });
-  const clear = button({ text: "Clear", label: "Clear the selection", onclick: () => store.set({ selected: null }) });
-  const figures = [createFigure(app, "Original"), createFigure(app, "Reconstruction"), createFigure(app, "Difference", "difference")];
-  const novelty = createNoveltyScale();
-  const text = element("p", { class: "hint inspector-text" });
-  const show = () => {
-    const sample = store.get("selected");
-    clear.hidden = sample === null;
-    const scores = noveltyScores(app.data.models[store.get("model")], store.get("q"));
-    novelty.show(scores, sample);
-    if (sample === null) {
-      title.textContent = "Selected sample";
-      text.textContent = "Click a sample of the map, or press Enter there: its reconstruction from the components in use, and how unusual it is.";
-      figures.forEach((figure) => figure.show(null, ""));
-      return;
-    }
-    const row = samples.row(sample);
-    const result = app.model().denoise(row, store.get("q"));
-    const difference = row.map((value, j) => value - result.row[j]);
-    title.textContent = `Selected sample: ${nameOf(app, sample)}`;
-    [row, result.row, difference].forEach((shown, i) => figures[i].show(shown, ""));
-    text.textContent = noveltySentence(scores, sample, samples) + (result.converged ? "" : ` Not converged: ${result.reason}.`);
+  const { store } = app;
+  const parts = {
+    title: element("h3"),
+    clear: button({ text: "Clear", label: "Clear the selection", onclick: () => store.set({ selected: null }) }),
+    figures: ["Original", "Reconstruction", "Difference"].map(
+      (title) => createFigure(app, title, title === "Difference" ? "difference" : "value"),
+    ),
+    text: element("p", { class: "hint inspector-text" }),
+    novelty: createNoveltyScale(),
   };
-  const showSoon = oncePerFrame(show);
-  store.on(["selected", "q", "model"], showSoon);
-  show();
+  store.on(["selected", "q", "model"], oncePerFrame(() => showSelected(app, parts)));
+  showSelected(app, parts);
   return element("div", { class: "inspector-part", "data-part": "selected" }, [
-    element("div", { class: "inspector-head" }, [title, clear]),
+    element("div", { class: "inspector-head" }, [parts.title, parts.clear]),
     element("div", { class: `inspector-pictures three kind-${app.view.kind}` }, [
-      ...figures.map((figure) => figure.element),
-      element("div", { class: "inspector-summary" }, [text, novelty.element]),
+      ...parts.figures.map((figure) => figure.element),
+      element("div", { class: "inspector-summary" }, [parts.text, parts.novelty.element]),
     ]),
   ]);
 }
 
-function noveltySentence(scores, sample, samples) {
-  const rank = rankFromTop(scores, scores[sample]);
-  const count = samples.count.toLocaleString("en");
-  const drawn = samples.total > samples.count ? " that are drawn" : "";
-  return `Novelty (reconstruction error) ${formatted(scores[sample])}: rank ${rank.toLocaleString("en")} of ${count} samples${drawn}; 1 is the most unusual.`;
+function showSelected(app, { title, clear, figures, text, novelty }) {
+  const { store, samples } = app;
+  const [sample, q] = [store.get("selected"), store.get("q")];
+  const scores = noveltyScores(app.data.models[store.get("model")], q);
+  novelty.show(scores, sample);
+  clear.hidden = sample === null;
+  if (sample === null) {
+    title.textContent = "Selected sample";
+    text.textContent = NOTHING_SELECTED;
+    figures.forEach((figure) => figure.show(null, ""));
+    return;
+  }
+  const row = samples.row(sample);
+  const result = app.model().denoise(row, q);
+  const difference = row.map((value, j) => value - result.row[j]);
+  title.textContent = `Selected sample: ${nameOf(app, sample)}`;
+  [row, result.row, difference].forEach((shown, i) => figures[i].show(shown, ""));
+  const doubt = result.converged ? "" : ` Not converged: ${result.reason}.`;
+  text.textContent = noveltySentence(scores, sample, samples) + doubt;
+}
+
+function noveltySentence(scores, sample, { count, total }) {
+  const rank = rankFromTop(scores, scores[sample]).toLocaleString("en");
+  const drawn = total > count ? " that are drawn" : "";
+  const place = `rank ${rank} of ${count.toLocaleString("en")} samples${drawn}; 1 is the most unusual`;
+  return `Novelty (reconstruction error) ${formatted(scores[sample])}: ${place}.`;
 }

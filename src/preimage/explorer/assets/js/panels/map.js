@@ -6,13 +6,16 @@ import { colourings } from "./map_colouring.js";
 import { HAZES } from "./map_haze.js";
 import { createLegend } from "./map_legend.js";
 import { Stage } from "./map_stage.js";
-import { mapSamples } from "./shown_samples.js";
+import { FILTERS, WHOLE_RANGE, mapSamples } from "./shown_samples.js";
 
 const OTHERS = [
   { value: "average", text: "average of samples nearby" },
   { value: "nearest", text: "as the nearest sample" },
   { value: "zero", text: "zero (the mean)" },
 ];
+
+const HINT = "Point anywhere, or use arrow keys, to see what lies there. A click selects, a drag moves, the wheel zooms.";
+const NO_COLUMN_FILTER = () => ({ hiddenInColumn: new Set(), range: WHOLE_RANGE });
 
 /** The map with its menus and its legend. */
 export function createMap(app) {
@@ -23,7 +26,7 @@ export function createMap(app) {
   app.store.on(["q", "across", "up", "model"], showNote);
   showNote();
   keepPlace(app);
-  return panel("Map", "Point anywhere, or use arrow keys, to see what lies there. A click selects, a drag moves, the wheel zooms.", [
+  return panel("Map", HINT, [
     element("div", { class: "controls" }, [...axisMenus(app), colourMenu(app)]),
     stage.element,
     element("div", { class: "map-foot" }, [stage.buttons, createFilter(app, stage), createChoices(app)]),
@@ -55,20 +58,27 @@ function colourMenu(app) {
   const { store } = app;
   const control = menu({
     label: "Colour by", options: colourings(app), value: store.get("colour"),
-    onchange: (colour) => store.set({ colour, hiddenInColumn: new Set() }),
+    onchange: (colour) => store.set({ colour, ...NO_COLUMN_FILTER() }),
   });
   store.on("model", () => control.setOptions(colourings(app)));
   store.on(["model", "colour"], () => control.set(store.get("colour")));
   return control.element;
 }
 
-/** The legend; it filters labels everywhere, and names of a column while the map is coloured by it. */
+/** The legend; it filters labels everywhere, and names or numbers of a column while the map is coloured by it. */
 function createFilter(app, stage) {
   const { store } = app;
   const key = () => (store.get("colour").startsWith("column:") ? "hiddenInColumn" : "hidden");
-  const legend = createLegend({ onfilter: (hidden) => store.set({ [key()]: hidden }) });
-  const show = () => legend.show(stage.colouring, store.get(key()) ?? new Set());
-  store.on(["colour", "hidden", "hiddenInColumn", "model", "q", "theme"], show);
+  const legend = createLegend({
+    onfilter: (hidden) => store.set({ [key()]: hidden }),
+    onrange: (range) => store.set({ range }),
+    onall: () => store.set({ hidden: new Set(), ...NO_COLUMN_FILTER() }),
+  });
+  const show = () => {
+    const hidden = stage.colouring.isContinuous ? store.get("hidden") : store.get(key()) ?? new Set();
+    legend.show(stage.colouring, { hidden, range: store.get("range") ?? WHOLE_RANGE });
+  };
+  store.on(["colour", "model", "q", "theme", ...FILTERS], show);
   show();
   return legend.element;
 }

@@ -86,12 +86,17 @@ export class Scale {
     this.hasMissing = known.length < values.length;
   }
 
+  /** The fraction of the scale at which a sample is, also for those beyond its ends; NaN is missing. */
+  fraction(sample) {
+    const value = this.values[sample];
+    if (!Number.isFinite(value)) return NaN;
+    return this.high > this.low ? Math.min(1, Math.max(0, (value - this.low) / (this.high - this.low))) : 0.5;
+  }
+
   /** See `Categories`. */
   mark(sample) {
-    const value = this.values[sample];
-    if (!Number.isFinite(value)) return MISSING;
-    const fraction = this.high > this.low ? (value - this.low) / (this.high - this.low) : 0.5;
-    return Math.round(Math.min(1, Math.max(0, fraction)) * (STEPS - 1));
+    const fraction = this.fraction(sample);
+    return Number.isNaN(fraction) ? MISSING : Math.round(fraction * (STEPS - 1));
   }
 
   /** See `Categories`. */

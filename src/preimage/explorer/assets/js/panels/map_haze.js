@@ -95,8 +95,8 @@ export class HazeGrid {
     for (let row = 0; row < this.rows; row += 1) {
       for (let column = 0; column < this.columns; column += 1) {
         const node = row * this.columns + column;
-        const corners = [row >> 1, (row + 1) >> 1].flatMap((r) => [column >> 1, (column + 1) >> 1].map((c) => before[r * width + c]));
-        this.values[node] = meanOf(corners);
+        const around = [row >> 1, (row + 1) >> 1].flatMap((r) => [column >> 1, (column + 1) >> 1].map((c) => r * width + c));
+        this.values[node] = meanOf(around.map((corner) => before[corner]));
         if (row % 2 || column % 2) fresh.push(node);
       }
     }

@@ -48,7 +48,7 @@ function within({ frame }, drawing, draw) {
   drawing.restore();
 }
 
-/** Draw pictures of the haze, each over the area that it was computed for; later ones cover earlier ones. */
+/** Draw the picture of the haze (or nothing) over the area that it was computed for. */
 export function drawHaze(layer, viewport, picture, area) {
   const drawing = layer.begin();
   if (!picture) return;

@@ -1,5 +1,7 @@
 // Marks of samples: each look is drawn once as a small picture, which is then copied to all places that need it.
 
+import { element } from "../dom.js";
+
 // Corners of the shapes, in units of the radius; their areas look alike.
 const CORNERS = {
   square: [[-0.88, -0.88], [0.88, -0.88], [0.88, 0.88], [-0.88, 0.88]],
@@ -25,6 +27,19 @@ export function traceMark(drawing, shape, x, y, radius) {
   }
   for (const [dx, dy] of corners) drawing.lineTo(x + dx * radius, y + dy * radius);
   drawing.closePath();
+}
+
+/** A mark as a small picture of its own, for legends. */
+export function createSwatch({ colour, shape }) {
+  const size = 16;
+  const ratio = Math.max(2, window.devicePixelRatio || 1);
+  const canvas = element("canvas", { class: "swatch", width: size * ratio, height: size * ratio, "aria-hidden": "true" });
+  const drawing = canvas.getContext("2d");
+  drawing.scale(ratio, ratio);
+  traceMark(drawing, shape, size / 2, size / 2, 5);
+  drawing.fillStyle = colour;
+  drawing.fill();
+  return canvas;
 }
 
 /**

@@ -7,7 +7,7 @@ import { createColouring } from "./map_colouring.js";
 import { listenToGestures, listenToKeys } from "./map_gestures.js";
 import { Layer, drawMarks, drawOverlay, placeViewport } from "./map_layers.js";
 import { Viewport } from "./map_viewport.js";
-import { SPREAD, mapSamples } from "./shown_samples.js";
+import { FILTERS, SPREAD, mapSamples } from "./shown_samples.js";
 
 // A click this many pixels from a sample or nearer selects it; a fingertip covers about as much.
 const REACH = 22;
@@ -40,10 +40,9 @@ export class Stage {
   }
 
   #zoomButtons() {
-    const middle = () => [this.viewport.frame.x + this.viewport.frame.width / 2, this.viewport.frame.y + this.viewport.frame.height / 2];
     return element("div", { class: "map-zoom" }, [
-      button({ text: "+", label: "Zoom in", title: "Zoom in", onclick: () => this.#zoom(1.5, ...middle()) }),
-      button({ text: "−", label: "Zoom out", title: "Zoom out", onclick: () => this.#zoom(1 / 1.5, ...middle()) }),
+      button({ text: "+", label: "Zoom in", title: "Zoom in", onclick: () => this.#zoom(1.5, ...this.#middle()) }),
+      button({ text: "−", label: "Zoom out", title: "Zoom out", onclick: () => this.#zoom(1 / 1.5, ...this.#middle()) }),
       button({ text: "All", label: "Show the whole map", title: "Show the whole map", onclick: () => this.#reset() }),
     ]);
   }
@@ -55,9 +54,9 @@ export class Stage {
     store.on(["colour", "model"], recolour);
     store.on("q", () => { if (store.get("colour") === "novelty") { recolour(); this.draw(); } });
     store.on(["model", "across", "up"], () => { this.viewport.fit(...mapSamples(this.app).ranges); this.#moved(); });
-    store.on(["theme", "colour", "hidden", "hiddenInColumn", "haze"], this.draw);
+    store.on(["theme", "colour", "haze", ...FILTERS], this.draw);
     store.on(["pointer", "selected", "trail"], this.drawOverlay);
-    store.on(["q", "others", "hidden", "hiddenInColumn", "haze"], () => this.background.restart(this.viewport.shown));
+    store.on(["q", "others", "haze", ...FILTERS], () => this.background.restart(this.viewport.shown));
   }
 
   #followUser() {
@@ -121,16 +120,21 @@ export class Stage {
 
   /** The pixel of the place that is explored; the middle of the map before there is one. */
   #explored() {
-    const { frame } = this.viewport;
     const pointer = this.app.store.get("pointer");
-    return pointer ? [this.viewport.x(pointer.across), this.viewport.y(pointer.up)] : [frame.x + frame.width / 2, frame.y + frame.height / 2];
+    return pointer ? [this.viewport.x(pointer.across), this.viewport.y(pointer.up)] : this.#middle();
+  }
+
+  #middle() {
+    const { frame } = this.viewport;
+    return [frame.x + frame.width / 2, frame.y + frame.height / 2];
   }
 
   #step(dx, dy) {
     const { frame } = this.viewport;
     const [x, y] = this.#explored();
+    const step = frame.width * KEY_STEP;
     const inside = (value, low, size) => Math.min(low + size, Math.max(low, value));
-    this.#explore(inside(x + dx * frame.width * KEY_STEP, frame.x, frame.width), inside(y + dy * frame.width * KEY_STEP, frame.y, frame.height));
+    this.#explore(inside(x + dx * step, frame.x, frame.width), inside(y + dy * step, frame.y, frame.height));
   }
 
   #chooseByKey() {
@@ -140,7 +144,8 @@ export class Stage {
 
   #theme() {
     const style = getComputedStyle(this.element);
-    return Object.fromEntries(["ink", "soft", "line", "panel", "accent"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+    const names = ["ink", "soft", "line", "panel", "accent"];
+    return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
   }
 
   #draw(names) {

@@ -10,7 +10,9 @@ const [WIDTH, HEIGHT, BINS] = [300, 34, 40];
  * @returns {{element: HTMLElement, show: (scores: Float64Array, sample: number | null) => void}}
  */
 export function createNoveltyScale() {
-  const drawing = svg("svg", { class: "novelty-scale", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const drawing = svg("svg", {
+    class: "novelty-scale", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true",
+  });
   const node = element("div", { class: "novelty" }, [
     drawing,
     element("div", { class: "novelty-ends" }, [element("span", { text: "usual" }), element("span", { text: "unusual" })]),
@@ -25,7 +27,8 @@ export function createNoveltyScale() {
     drawing.replaceChildren(...Array.from(counts, (count, i) => {
       // Square roots keep bins of one sample visible among thousands; the mark is seen in an empty histogram too.
       const height = i === chosen ? HEIGHT : Math.sqrt(count / most) * (HEIGHT - 2);
-      return svg("rect", { class: i === chosen ? "chosen" : "bin", x: i * width + 0.5, y: HEIGHT - height, width: width - 1, height });
+      const place = { x: i * width + 0.5, y: HEIGHT - height, width: width - 1, height };
+      return svg("rect", { class: i === chosen ? "chosen" : "bin", ...place });
     }));
   };
   return { element: node, show };

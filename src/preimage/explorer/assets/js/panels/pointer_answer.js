@@ -1,6 +1,6 @@
 // The pre-image at the pointer, fluent while it moves and the best one when it rests.
 
-import { mapSamples } from "./shown_samples.js";
+import { FILTERS, mapSamples } from "./shown_samples.js";
 
 // A move by less than this fraction of the map starts at the answer before: the picture changes as smoothly as it can.
 const NEAR = 0.05;
@@ -10,7 +10,7 @@ const REST = 120;
 /** Steps of one descent while something moves: radial kernels need about ten, and others must not hold up the page. */
 export const FEW_STEPS = 60;
 // Everything that makes another question of the same place.
-const KEYS = ["model", "q", "across", "up", "others", "hidden", "hiddenInColumn", "colour"];
+const KEYS = ["model", "q", "across", "up", "others", "colour", ...FILTERS];
 
 /** Answers to the question of the pointer, each remembered for the next. */
 export class PointerAnswer {

@@ -2,6 +2,7 @@
 
 import { element, formatted, panel, svg } from "../dom.js";
 
+const HINT = "Drag the handle, or use the arrow keys: all views use the components to its left.";
 const HEIGHT = 120;
 const MARGIN = { left: 16, right: 16, top: 8, bottom: 24 };
 
@@ -9,7 +10,9 @@ const MARGIN = { left: 16, right: 16, top: 8, bottom: 24 };
 export function createSpectrum(app) {
   const { store } = app;
   const drawing = svg("svg", { class: "spectrum-drawing", height: HEIGHT, "aria-hidden": "true" });
-  const chart = element("div", { class: "spectrum-chart", role: "slider", tabindex: 0, "aria-label": "Components in use", "aria-valuemin": 1 }, [drawing]);
+  const chart = element("div", {
+    class: "spectrum-chart", role: "slider", tabindex: 0, "aria-label": "Components in use", "aria-valuemin": 1,
+  }, [drawing]);
   const text = element("p", { class: "spectrum-text" });
   const draw = () => {
     const record = app.data.models[store.get("model")];
@@ -26,7 +29,7 @@ export function createSpectrum(app) {
   store.on(["q", "model"], draw);
   new ResizeObserver(draw).observe(chart);
   draw();
-  return panel("Spectrum", "Drag the handle, or use the arrow keys: all views use the components to its left.", [chart, text], { class: "spectrum", "data-panel": "spectrum" });
+  return panel("Spectrum", HINT, [chart, text], { class: "spectrum", "data-panel": "spectrum" });
 }
 
 /** What is drawn for each component: the explained fraction, or the eigenvalue where there is no such fraction. */
@@ -58,12 +61,14 @@ function shapes(record, q, width) {
   const most = Math.max(...heights) || 1;
   const bars = heights.map((value, j) => {
     const height = Math.max(1, (value / most) * room);
-    const bar = { class: j < q ? "bar in-use" : "bar", x: MARGIN.left + j * step, y: base - height, width: Math.max(0.5, step - Math.min(2, step / 4)), height };
+    const place = { x: MARGIN.left + j * step, y: base - height, width: step - Math.min(2, step / 4), height };
     const amount = record.explained ? `${(100 * value).toFixed(2)} %` : formatted(record.eigenvalues.values[j]);
-    return svg("rect", bar, [svg("title", { text: `${record.component_names[j]}: ${amount}` })]);
+    const name = svg("title", { text: `${record.component_names[j]}: ${amount}` });
+    return svg("rect", { class: j < q ? "bar in-use" : "bar", ...place }, [name]);
   });
   const axis = svg("line", { class: "axis", x1: MARGIN.left, x2: width - MARGIN.right, y1: base, y2: base });
-  return [...bars, axis, ...sumLine(record, step, base, room), ...ends(heights.length, q, width, base), handle(MARGIN.left + q * step, base, q)];
+  const numbers = ends(heights.length, q, width, base);
+  return [...bars, axis, ...sumLine(record, step, base, room), ...numbers, handle(MARGIN.left + q * step, base, q)];
 }
 
 /** The sum of the explained fractions so far, from nothing at the bottom to all of the variance at the top. */
