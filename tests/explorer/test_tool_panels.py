@@ -244,6 +244,38 @@ def test_noise_and_gaps_are_added_to_a_selected_sample(tool, images, digits, mod
     panel.get_by_text("32 of 64 values were missing").wait_for()
 
 
+@pytest.mark.parametrize("shape", [(4, 6), (5, 3), (4, 4, 3)])
+def test_gaps_are_halves_of_images_whatever_their_shape(javascript, shape):
+    code = """({withGaps, gapChoices}, row, view) =>
+      Object.fromEntries(gapChoices(view).map(({ value }) => [value, withGaps(row.values, view, value, 3)]))"""
+    row = np.arange(np.prod(shape), dtype=float)
+    found = javascript("panels/noise.js", code, row, {"kind": "image", "shape": list(shape)})
+    gaps = {name: np.isnan(values).reshape(shape) for name, values in found.items()}
+    height, width = shape[:2]
+    assert gaps["upper"][: height // 2].all() and gaps["lower"][-(height // 2) :].all()
+    assert gaps["left"][:, : width // 2].all() and gaps["right"][:, -(width // 2) :].all()
+    pixels = {name: gap.reshape(height, width, -1).all(axis=2).sum() for name, gap in gaps.items()}
+    assert pixels["upper"] == pixels["lower"] == (height // 2) * width
+    assert pixels["left"] == pixels["right"] == height * (width // 2)
+    assert pixels["random"] == height * width // 2
+    for name, values in found.items():
+        np.testing.assert_array_equal(values[~gaps[name].ravel()], row[~gaps[name].ravel()])
+
+
+def test_noise_has_the_size_that_was_asked_for_and_is_the_same_again(javascript):
+    code = (
+        """({noisy}, row, view, amount) => [noisy(row.values, view, amount, 1), noisy(row.values, view, amount, 1)]"""
+    )
+    deviation = np.linspace(0.5, 2, 4000)
+    row = np.zeros(4000)
+    row[7] = np.nan
+    first, again = javascript("panels/noise.js", code, row, {"kind": "table", "deviation": deviation}, 0.3)
+    np.testing.assert_array_equal(first, again)
+    assert np.isnan(first[7])
+    relative = np.delete(first / deviation, 7)
+    assert abs(relative.mean()) < 0.02 and relative.std() == pytest.approx(0.3, rel=0.05)
+
+
 def test_rows_of_tables_are_found_by_the_names_of_their_columns(tool):
     wine = load_wine(as_frame=True)
     model = make_pipeline(StandardScaler(), KernelPCA(5, gamma=0.05)).fit(wine.data)

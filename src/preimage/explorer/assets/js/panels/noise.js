@@ -61,14 +61,14 @@ export function gapChoices(view) {
  * @returns {Float64Array}
  */
 export function withGaps(row, view, part, seed) {
-  const random = randomNumbers(seed);
   const [height, width, channels = 1] = view.kind === "image" ? view.shape : [1, row.length];
+  const chosen = part === "random" ? randomHalf(height * width, seed) : null;
   const isGap = {
     upper: (i) => i < Math.floor(height / 2),
     lower: (i) => i >= Math.ceil(height / 2),
     left: (i, j) => j < Math.floor(width / 2),
     right: (i, j) => j >= Math.ceil(width / 2),
-    random: () => random() < 0.5,
+    random: (i, j) => chosen[i * width + j],
   }[part];
   const result = Float64Array.from(row);
   for (let i = 0; i < height; i += 1) {
@@ -78,4 +78,12 @@ export function withGaps(row, view, part, seed) {
     }
   }
   return result;
+}
+
+// Exactly one half, so that short rows keep known entries: which of the numbers are among the smaller random keys.
+function randomHalf(count, seed) {
+  const random = randomNumbers(seed);
+  const keys = Float64Array.from({ length: count }, () => random());
+  const limit = Float64Array.from(keys).sort()[count >> 1];
+  return Array.from(keys, (key) => key < limit);
 }
