@@ -108,7 +108,7 @@ def test_long_tables_have_few_lines_and_scroll_together(look):
       const other = view.picture({{size: "large", what: "difference"}});
       other.show(row);
       document.body.append(other.element);
-      element.scrollTop = 24 * 2000;
+      element.querySelector(".table-list").scrollTop = 24 * 2000;
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
       return [element, other.element].map({LINES});
     }}"""
@@ -116,6 +116,31 @@ def test_long_tables_have_few_lines_and_scroll_together(look):
         assert len(lines) < 20
         assert lines[0][0] == "gene 2000"
         assert float(lines[0][1].replace("−", "-")) == pytest.approx(table[0, 2000], abs=0.06)
+
+
+def test_long_tables_can_begin_with_what_is_unusual_in_one_picture(look):
+    table = rng.normal(size=(50, 40)) * 10.0 ** rng.integers(-3, 3, size=40)
+    record, _ = view_record(table, kind="table", names=[f"gene {i}" for i in range(40)])
+    row = record["mean"] + np.zeros(40)
+    row[[7, 31, 11]] += np.array([-9, 5, 2]) * record["deviation"][[7, 31, 11]]
+    row[20] = np.nan
+    code = f"""(element, view, picture, row) => {{
+      const other = view.picture({{size: "large", what: "difference"}});
+      other.show(row);
+      const [unusual, given] = element.querySelectorAll(".table-order button");
+      const seen = [];
+      for (const pressed of [unusual, given]) {{
+        pressed.click();
+        seen.push([element, other.element].map((each) => ({LINES})(each).map(([name]) => name)));
+      }}
+      return seen;
+    }}"""
+    unusual, given = look(record, row, code)
+    for names in unusual:
+        assert names[:4] == ["gene 7", "gene 31", "gene 11", "gene 0"]
+        assert len(set(names)) == len(names)
+    for names in given:
+        assert names[:3] == ["gene 0", "gene 1", "gene 2"]
 
 
 @pytest.mark.parametrize("width", [120, 200, 320, 440])
