@@ -69,7 +69,9 @@ class TestLabels:
     def test_hostile_names_are_shown_in_full_up_to_a_length(self):
         y = [HOSTILE[i % len(HOSTILE)] for i in range(60)]
         labels = samples(X, y)["labels"]
-        assert sorted(labels["names"]) == sorted(name[: LONGEST_NAME - 1] + "…" * (len(name) > 200) for name in HOSTILE)
+        # A lone surrogate has no bytes in any file.
+        expected = [name.replace("\ud800", "?")[: LONGEST_NAME - 1] + "…" * (len(name) > 200) for name in HOSTILE]
+        assert sorted(labels["names"]) == sorted(expected)
         html = page(X, y, title=HOSTILE[0], names=HOSTILE[:3], label_name=HOSTILE[1], colors={HOSTILE[2]: y}).to_html()
         assert "<script>alert" not in html and "<img" not in html
         html.encode("utf-8")
