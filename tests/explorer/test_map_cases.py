@@ -61,6 +61,24 @@ def shown(open_page):
     return lambda html, **window: Shown(open_page(html, **window))
 
 
+@pytest.mark.parametrize("width", [1280, 880, 400])
+def test_nothing_moves_when_the_pointer_does_and_extrapolation_is_said(shown, width):
+    opened = shown(page(6), width=width)
+    part = opened.page.locator('[data-part="pointer"]')
+    warning = part.get_by_text("The model extrapolates")
+    first, second = opened.page.evaluate(
+        "() => Array.from(window.preimage.data.models[0].coordinates.values.slice(0, 2))"
+    )
+    heights, warned = set(), []
+    for across, up in [(first, second), (0, 0), (2, 2), (0.3, -0.2), (-3, 1)]:
+        opened.set(pointer={"across": across, "up": up})
+        opened.text("body")
+        heights.add(part.bounding_box()["height"])
+        warned.append(warning.is_visible())
+    assert len(heights) == 1
+    assert not warned[0] and warned[2] and warned[4]
+
+
 def test_two_fingers_zoom_and_what_is_between_them_stays(shown):
     opened = shown(page(6), width=400, touch=True)
     surface = opened.page.locator(".map-overlay")

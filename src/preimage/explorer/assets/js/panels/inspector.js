@@ -56,9 +56,11 @@ function createPointerPart(app) {
   const nearest = createFigure(app, "Nearest sample");
   const text = element("p", { class: "hint inspector-text", text: "\u00a0" });
   const answer = new PointerAnswer(app);
+  const warning = element("span", { class: "inspector-warning", text: "The model extrapolates", hidden: true });
   const showAnswer = (result, isSettled) => {
     preimage.show(result.row, placeName(app));
     text.textContent = sentenceAbout(app, result, isSettled);
+    warning.hidden = !(extrapolation(app)(store.get("pointer"), result.objective) > 0.5);
   };
   const show = () => {
     const pointer = store.get("pointer");
@@ -71,7 +73,7 @@ function createPointerPart(app) {
   nearest.show(null, "\u00a0");
   store.on(["pointer", "q", "model", "across", "up", "others", ...FILTERS], oncePerFrame(show));
   return element("div", { class: "inspector-part", "data-part": "pointer" }, [
-    element("h3", { text: "At the pointer" }),
+    element("div", { class: "inspector-head" }, [element("h3", { text: "At the pointer" }), warning]),
     element("div", { class: `inspector-pictures two kind-${app.view.kind}` }, [preimage.element, nearest.element]),
     text,
   ]);
@@ -88,15 +90,11 @@ function placeName(app) {
   return `at (${written.join(", ")})`;
 }
 
-/** How far the pre-image is from what was asked for, and the place from the samples, in words. */
+/** How far the pre-image is from what was asked for, in words. */
 function sentenceAbout(app, { objective, converged, reason }, isSettled) {
   const scores = noveltyScores(app.data.models[app.store.get("model")], app.store.get("q"));
-  const extrapolates = extrapolation(app)(app.store.get("pointer"), objective) > 0.5;
-  return [
-    `Squared distance in feature space ${formatted(Math.max(0, objective))}, ${comparison(scores, objective)}.`,
-    extrapolates ? "The model extrapolates here." : "",
-    isSettled && !converged ? `Not converged: ${reason}.` : "",
-  ].join(" ");
+  const doubt = isSettled && !converged ? ` Not converged: ${reason}.` : "";
+  return `Squared distance in feature space ${formatted(Math.max(0, objective))}, ${comparison(scores, objective)}.${doubt}`;
 }
 
 /** A distance compared with the reconstruction errors of the samples. */
