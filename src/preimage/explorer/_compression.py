@@ -1,11 +1,13 @@
 """Models of many points made small for a page, and what that changes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from preimage._typing import Array, Seed
 from preimage._validation import generator
+from preimage._warnings import unwarned
 from preimage.estimators import compress
 from preimage.explorer._models import PageModel
 from preimage.explorer._precision import POINT_STEP, in_steps
@@ -33,7 +35,8 @@ class Loss:
     variance : float
         Fraction of the variance of coordinates that is not reproduced.
     preimages : float
-        Median distance of pre-images of the rows from those of the original, relative to the spread of the data.
+        Median distance of pre-images of the rows from those of the original, relative to the spread of the data;
+        infinite where no nearest image is finite.
     """
 
     n_points: int
@@ -44,8 +47,7 @@ class Loss:
     def __str__(self) -> str:
         return (
             f"The page computes with {self.n_points:,} points in place of the model's {self.n_original_points:,}: "
-            f"coordinates lose {percent(self.variance)} of their variance, and pre-images move by "
-            f"{percent(self.preimages)} of the spread of the data."
+            f"coordinates lose {percent(self.variance)} of their variance{_moved(percent, self.preimages)}."
         )
 
 
@@ -56,9 +58,13 @@ def said_of(losses: list[Loss]) -> list[str]:
     most = lambda name: max(getattr(loss, name) for loss in losses)
     return [
         f"The page computes with {most('n_points'):,} points or fewer per model in place of up to "
-        f"{most('n_original_points'):,}: coordinates lose {_up_to(most('variance'))} of their variance, and pre-images "
-        f"move by {_up_to(most('preimages'))} of the spread of the data."
+        f"{most('n_original_points'):,}: coordinates lose {_up_to(most('variance'))} of their "
+        f"variance{_moved(_up_to, most('preimages'))}."
     ]
+
+
+def _moved(text: Callable[[float], str], fraction: float) -> str:
+    return f", and pre-images move by {text(fraction)} of the spread of the data" if np.isfinite(fraction) else ""
 
 
 def _up_to(fraction: float) -> str:
@@ -146,6 +152,7 @@ def _machine(model: PageModel, Z: np.ndarray) -> KernelMachine:
     return KernelMachine(expansion, intercept, Coordinates(k), Z.shape[1], None, weights)
 
 
+@unwarned()
 def _loss(model: PageModel, small: PageModel, Z: np.ndarray) -> Loss:
     Y, approximate = model.coordinates(Z), small.coordinates(Z)
     variance = float(np.sum((Y - np.mean(Y, axis=0)) ** 2))
@@ -153,6 +160,7 @@ def _loss(model: PageModel, small: PageModel, Z: np.ndarray) -> Loss:
     some = _some(np.arange(Z.shape[0])[:, None], ROWS_TO_COMPARE)[:, 0]
     before = model.solver.solve(model.target(Y[some]), Z[some]).points
     after = model.solver.solve(small.target(approximate[some]), Z[some]).points
-    moved = float(np.median(np.linalg.norm(after - before, axis=1))) / spread(model.points)
+    moved = np.linalg.norm(after - before, axis=1) / spread(model.points)
+    moved = moved[np.isfinite(moved)]  # nearest images of some kernels are at infinity
     lost = squared / variance if variance > 0 else 0.0
-    return Loss(small.points.shape[0], model.points.shape[0], lost, moved)
+    return Loss(small.points.shape[0], model.points.shape[0], lost, float(np.median(moved)) if moved.size else np.inf)

@@ -54,8 +54,9 @@ def explore(
     r"""Make a web page that shows a fitted model: its map, pre-images at the pointer, walks, components, denoising.
 
     The page is one HTML file without references to anything outside it. The model is inside, and the browser of
-    whoever opens it computes pre-images :math:`\arg\min_z \|\varphi(z) - \Psi\|^2` (P1), as `denoise` does, by the
-    solvers of this library.
+    whoever opens it computes pre-images :math:`\arg\min_z \|\varphi(z) - \Psi\|^2` (P1) by the solvers of this library.
+    They are those of `denoise`, and of `inverse_transform` where the model has ``preimage="fixed_point"`` or
+    ``"gradient"``; with ``preimage="auto"`` `inverse_transform` answers by a learned map, and differs.
 
     Parameters
     ----------

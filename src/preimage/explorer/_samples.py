@@ -55,11 +55,11 @@ def rows_of(X: Rows, rows: np.ndarray) -> Rows:
 
 def as_numbers(rows: Rows) -> np.ndarray:
     """Rows in memory as a new NumPy array of double precision, with NaN where entries are missing."""
+    if np.iscomplexobj(rows):
+        raise ValueError("explore needs rows of real numbers; X has complex ones.")
     if isinstance(rows, np.ma.MaskedArray):
         rows = np.ma.filled(rows.astype(np.float64), np.nan)
     rows = rows.to_numpy() if hasattr(rows, "to_numpy") else to_numpy(to_dense(rows))
-    if np.iscomplexobj(rows):
-        raise ValueError("explore needs rows of real numbers; X has complex ones.")
     try:
         numbers = np.array(rows, dtype=np.float64)
     except (TypeError, ValueError) as error:
