@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from browser import WatchedPage
 from ready_pages import digits_data, digits_model
 from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
@@ -95,13 +94,3 @@ def denoised(model, rows):
         return model.denoise(rows) if hasattr(model, "denoise") else model.inverse_transform(model.transform(rows))
     before, last = model[:-1], model[-1]
     return before.inverse_transform(last.denoise(before.transform(rows)))
-
-
-def test_a_damaged_page_says_that_it_cannot_be_opened(chromium, tmp_path):
-    html = explore(digits_model(), digits_data()[0], image_shape=(8, 8)).to_html()
-    start = html.index('id="page-arrays">') + len('id="page-arrays">')
-    path = tmp_path / "damaged.html"
-    path.write_text(html[: start + 200] + html[start + 1200 :], encoding="utf-8")
-    watched = WatchedPage(chromium, path)
-    assert "could not be opened" in watched.page.get_by_role("alert").inner_text()
-    watched.closed()

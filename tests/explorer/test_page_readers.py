@@ -27,6 +27,10 @@ def test_pages_fit_their_window_and_can_be_read(open_page, kind, width, theme):
         assert watched.sideways() == 0, f"{tool} makes the page {watched.sideways()} pixels too wide"
         problems = watched.page.evaluate(AUDIT)
         assert not problems, f"{tool}: {'; '.join(problems)}"
+    # A window of 1280 pixels, enlarged to four times its size for readers who see little.
+    watched.page.set_viewport_size({"width": 320, "height": 900})
+    watched.settle()
+    assert watched.sideways() == 0
 
 
 def test_what_the_audit_asks_for_is_missed_where_it_is_missing(chromium):
