@@ -235,6 +235,31 @@ def test_a_model_extrapolates_far_from_samples_and_where_its_answer_is_worse_tha
     assert outwards[-1] < both[0] <= 1
 
 
+MARKS = """({MarkRaster}, places, ratio) => {
+  const colours = ["#ff0000", "#0000ff"];
+  const colouring = {mark: (sample) => sample, look: (mark) => ({colour: colours[mark], shape: "circle"})};
+  const look = {colouring, radius: 4, outline: "#ffffff"};
+  const raster = new MarkRaster({width: 40, height: 30, ratio}, look);
+  places.forEach(([x, y], sample) => raster.add(sample, x, y));
+  return {values: new Uint8Array(raster.image.data), shape: [30 * ratio, 40 * ratio, 4]};
+}"""
+
+
+@pytest.mark.parametrize("ratio", [1, 2])
+def test_later_marks_cover_earlier_ones_and_marks_outside_change_nothing(javascript, ratio):
+    draw = lambda *places: javascript("panels/map_marks.js", MARKS, [list(place) for place in places], ratio)
+    red, both = draw((20, 15)), draw((20, 15), (23, 15))
+    at = lambda image, x, y: image[y * ratio, x * ratio].tolist()
+    assert at(red, 20, 15) == [255, 0, 0, 255] and at(red, 30, 15)[3] == 0
+    assert at(both, 23, 15) == [0, 0, 255, 255] and at(both, 17, 15) == [255, 0, 0, 255]
+    # Where the second mark is not, the picture is that of the first one.
+    alone = draw((-100, -100), (23, 15))
+    np.testing.assert_array_equal(both[alone[..., 3] == 0], red[alone[..., 3] == 0])
+    assert not draw((-100, 5), (20, 500)).any()
+    # A mark over the border is the part of it that is inside.
+    np.testing.assert_array_equal(draw((0, 15))[:, : 5 * ratio], red[:, 20 * ratio : 25 * ratio])
+
+
 GRID = """({HazeGrid}, tilt) => {
   const area = {left: -1, right: 3, bottom: 10, top: 12};
   const asked = new Set();

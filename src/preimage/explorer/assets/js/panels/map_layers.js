@@ -14,6 +14,8 @@ export class Layer {
   constructor(canvas) {
     this.canvas = canvas;
     this.drawing = canvas.getContext("2d");
+    // Pictures that are made pixel by pixel; one canvas for all, because new ones in every frame of a drag cost memory.
+    this.scratch = document.createElement("canvas");
   }
 
   /** Take a size in CSS pixels. */
@@ -71,8 +73,8 @@ export function drawMarks(layer, viewport, { samples, colouring, theme, names })
   const look = { colouring, outline: theme.panel, radius: markRadius(samples.across.length, viewport) };
   const marks = new MarkRaster({ width: frame.width, height: frame.height, ratio: layer.ratio }, look);
   for (const i of samples.shown) marks.add(i, viewport.x(samples.across[i]) - frame.x, viewport.y(samples.up[i]) - frame.y);
-  const picture = marks.canvas();
-  drawing.drawImage(picture, frame.x, frame.y, picture.width / layer.ratio, picture.height / layer.ratio);
+  marks.paint(layer.scratch);
+  drawing.drawImage(layer.scratch, frame.x, frame.y, layer.scratch.width / layer.ratio, layer.scratch.height / layer.ratio);
 }
 
 function drawAxes(drawing, viewport, theme, [acrossName, upName]) {

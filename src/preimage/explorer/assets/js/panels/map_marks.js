@@ -112,13 +112,12 @@ export class MarkRaster {
     }
   }
 
-  /** The picture as a canvas. */
-  canvas() {
-    const canvas = document.createElement("canvas");
-    canvas.width = this.image.width;
-    canvas.height = this.image.height;
+  /** Put the picture on a canvas, which takes its size. */
+  paint(canvas) {
+    const { width, height } = this.image;
+    if (canvas.width !== width) canvas.width = width;
+    if (canvas.height !== height) canvas.height = height;
     canvas.getContext("2d").putImageData(this.image, 0, 0);
-    return canvas;
   }
 }
 
