@@ -11,7 +11,7 @@ const MOST_STEPS = 100;
 const ROUNDING = 4;
 // Points are averaged with weights exp(−SHARPNESS · squared distance / median of squared distances), as in the library.
 const SHARPNESS = 16;
-// Products that the median of distances between points may take, a tenth of a second; of more, some points are left out.
+// Products that the median of distances between points may take, a tenth of a second; of more, some points are skipped.
 const MOST_PRODUCTS = 1e8;
 
 /**

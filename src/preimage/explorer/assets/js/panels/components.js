@@ -3,7 +3,7 @@
 import { button, menu, slider } from "../controls.js";
 import { element, panel } from "../dom.js";
 import { replacing, whenVisible } from "../work.js";
-import { createMixer } from "./mixer.js";
+import { Mixer } from "./mixer.js";
 import { createPlaces, placeOfSample } from "./places.js";
 import { captioned, createStrip } from "./strip.js";
 
@@ -21,7 +21,7 @@ const LISTED = 6;
  */
 export function createComponents(app) {
   const picture = captioned(app.view, "Pre-image of the sliders", { size: "large" });
-  const mixer = createMixer(app, picture.show);
+  const mixer = new Mixer(app, picture.show);
   const axes = createAxes(app, mixer);
   const around = createAround(app, () => refresh());
   const reset = button({ text: "Reset sliders", onclick: () => { mixer.reset(); axes.showSliders(); } });

@@ -67,7 +67,7 @@ export function createReader(app, target, put) {
   const message = element("p", { class: "message", role: "status" });
   const chooser = createRowChooser(put);
   const field = createField(names, (text) => {
-    if (text.trim() !== "") receive(() => rowsInText(text, names, app.samples.width), "pasted");
+    if (text.trim() !== "") receiveText(text, "pasted");
   });
   let latest = null;
 
@@ -91,8 +91,10 @@ export function createReader(app, target, put) {
     chooser.use(rows, origin);
   }
 
-  const receiveFile = (file) => receive(() => rowsOfFile(file, app.data.view, names, app.samples.width), `of ${file.name}`);
-  receiveDrops(target, receiveFile, (text) => receive(() => rowsInText(text, names, app.samples.width), "dropped"));
+  const receiveText = (text, origin) => receive(() => rowsInText(text, names, app.samples.width), origin);
+  const ofFile = (file) => rowsOfFile(file, app.data.view, names, app.samples.width);
+  const receiveFile = (file) => receive(() => ofFile(file), `of ${file.name}`);
+  receiveDrops(target, receiveFile, (text) => receiveText(text, "dropped"));
   return element("div", { class: "reader" }, [
     field, element("div", { class: "controls" }, [createFileButton(receiveFile), chooser.element, message]),
   ]);

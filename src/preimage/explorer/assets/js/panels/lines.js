@@ -28,3 +28,40 @@ export function* alongLine(model, a, b, fractions, { q, start = null }) {
     yield { t, ...found };
   }
 }
+
+/** The straight lines from A to B in feature space and between the inputs, and the pictures along them. */
+export class Line {
+  /**
+   * @param {object} model
+   * @param {number} q components that count
+   * @param {Float64Array[]} ends coordinates of A and B
+   * @param {Float64Array[]} rows A and B as inputs
+   * @param {number[]} fractions of the frames of the film, in ascending order from 0 to 1
+   */
+  constructor(model, q, ends, rows, fractions) {
+    Object.assign(this, { model, q, ends, rows, fractions });
+    this.found = [];
+  }
+
+  /** Finds the frames one after the other, and gives each. */
+  *frames() {
+    for (const found of alongLine(this.model, ...this.ends, this.fractions, { q: this.q })) {
+      this.found.push(found);
+      yield found;
+    }
+  }
+
+  /** The pre-image at t, or null while frames are missing; between two frames it starts at the one before. */
+  preimage(t) {
+    if (this.found.length < this.fractions.length) return null;
+    const frame = this.fractions.filter((fraction) => fraction <= t).length - 1;
+    const before = this.found[frame];
+    if (this.fractions[frame] === t) return before;
+    return this.model.preimage(between(...this.ends, t), { q: this.q, start: before.row });
+  }
+
+  /** The point at t of the line between the inputs. */
+  input(t) {
+    return between(...this.rows, t);
+  }
+}

@@ -8,70 +8,87 @@ import { alongLine } from "./lines.js";
 const STEPS = 4;
 const FRACTIONS = Array.from({ length: STEPS }, (_, step) => (step + 1) / STEPS);
 
-/**
- * Coordinates around a center, in standard deviations of the samples along each component.
- * @param {object} app
- * @param {(row: Float64Array) => void} show called with the pre-image whenever the coordinates have changed
- */
-export function createMixer(app, show) {
-  const start = newestNext();
-  const deviation = (j) => app.data.models[app.store.get("model")].deviations.values[j];
-  let center = null;
-  let present = null;
-  let middle = null;
+/** Coordinates around a center, in standard deviations of the samples along each component. */
+export class Mixer {
+  #start = newestNext();
+  #center = null;
+  #present = null;
+  #middle = null; // the pre-image of the center
 
-  function* find() {
-    let row = middle;
-    for (const found of alongLine(app.model(), center, present, FRACTIONS, { q: mixer.q, start: middle })) {
+  /**
+   * @param {object} app
+   * @param {(row: Float64Array) => void} show called with the pre-image whenever the coordinates have changed
+   */
+  constructor(app, show) {
+    this.app = app;
+    this.show = show;
+    this.q = 0; // components that count
+  }
+
+  /** Begin at a center: k coordinates. */
+  begin(center) {
+    this.#center = center;
+    this.#present = center;
+    this.renew();
+  }
+
+  /** Find the picture again, with the number of components that count now. */
+  renew() {
+    const model = this.app.model();
+    this.q = Math.min(this.app.store.get("q"), model.k);
+    this.#middle = model.preimage(this.#center, { q: this.q }).row;
+    this.#draw();
+  }
+
+  /** Back to the center. */
+  reset() {
+    this.#present = this.#center;
+    this.#draw();
+  }
+
+  /** The present coordinate along component j, in standard deviations. */
+  at(j) {
+    return this.#present[j] / (this.#deviation(j) || 1);
+  }
+
+  /** Set the coordinate along component j, in standard deviations. */
+  move(j, deviations) {
+    this.#present = moved(this.#present, j, deviations * this.#deviation(j));
+    this.#draw();
+  }
+
+  /** Pre-images at places of component j, in standard deviations, all others as at the center; outwards from it. */
+  *along(j, places) {
+    const ends = [places[0], places.at(-1)].map((s) => moved(this.#center, j, s * this.#deviation(j)));
+    const half = places.length >> 1;
+    const numbers = places.map((_, number) => number);
+    for (const order of [numbers.slice(half), numbers.slice(0, half).reverse()]) {
+      const fractions = order.map((number) => (places[number] - places[0]) / (places.at(-1) - places[0]));
+      let step = 0;
+      for (const { row } of alongLine(this.app.model(), ...ends, fractions, { q: this.q, start: this.#middle })) {
+        yield { number: order[step], row };
+        step += 1;
+      }
+    }
+  }
+
+  #draw() {
+    this.#start(() => this.#find());
+  }
+
+  *#find() {
+    const [from, to, options] = [this.#center, this.#present, { q: this.q, start: this.#middle }];
+    let row = this.#middle;
+    for (const found of alongLine(this.app.model(), from, to, FRACTIONS, options)) {
       row = found.row;
       yield;
     }
-    show(row);
+    this.show(row);
   }
 
-  const mixer = {
-    /** Components that count. */
-    q: 0,
-    /** Begin at a center: k coordinates. */
-    begin(y) {
-      center = y;
-      present = y;
-      mixer.renew();
-    },
-    /** Find the pictures again, with another number of components. */
-    renew() {
-      mixer.q = Math.min(app.store.get("q"), app.model().k);
-      middle = app.model().preimage(center, { q: mixer.q }).row;
-      start(find);
-    },
-    /** Back to the center. */
-    reset() {
-      present = center;
-      start(find);
-    },
-    /** The present coordinate along component j, in standard deviations. */
-    at: (j) => present[j] / (deviation(j) || 1),
-    /** Set it. */
-    move(j, deviations) {
-      present = moved(present, j, deviations * deviation(j));
-      start(find);
-    },
-    /** Pre-images at places of component j, in standard deviations, all others as at the center; outwards from it. */
-    *along(j, places) {
-      const ends = [places[0], places.at(-1)].map((s) => moved(center, j, s * deviation(j)));
-      const half = places.length >> 1;
-      const numbers = places.map((_, number) => number);
-      for (const order of [numbers.slice(half), numbers.slice(0, half).reverse()]) {
-        const fractions = order.map((number) => (places[number] - places[0]) / (places.at(-1) - places[0]));
-        let step = 0;
-        for (const found of alongLine(app.model(), ...ends, fractions, { q: mixer.q, start: middle })) {
-          yield { number: order[step], row: found.row };
-          step += 1;
-        }
-      }
-    },
-  };
-  return mixer;
+  #deviation(j) {
+    return this.app.data.models[this.app.store.get("model")].deviations.values[j];
+  }
 }
 
 function moved(y, j, coordinate) {

@@ -3,7 +3,7 @@
 import { button, menu, slider } from "../controls.js";
 import { element, formatted, panel } from "../dom.js";
 import { replacing, whenVisible } from "../work.js";
-import { alongLine, between } from "./lines.js";
+import { Line, between } from "./lines.js";
 import { createPlaces, placeOfSample } from "./places.js";
 import { captioned, createStrip } from "./strip.js";
 
@@ -76,62 +76,74 @@ function createEnd(app, places, end) {
 
 // The two strips, the slider and the pictures at its place.
 function createFilm(app, places) {
-  const captions = FRACTIONS.map((t) => (t === 0 ? "A" : t === 1 ? "B" : percent(t)));
-  const pick = (frame) => { position.set(FRACTIONS[frame]); showAt(FRACTIONS[frame]); };
-  const inner = createStrip(app.view, captions, { label: "Line in feature space", onpick: pick });
-  const outer = createStrip(app.view, captions, { label: "Line between inputs", onpick: pick });
+  let line = null;
+  const strips = createStrips(app.view, (frame) => { position.set(FRACTIONS[frame]); showAt(FRACTIONS[frame]); });
   const position = slider({
     label: "Place between A and B", min: 0, max: 1, step: 0.01, value: 0.5, format: percent, onchange: showAt,
   });
-  const largeInner = captioned(app.view, "Line in feature space", { size: "large" });
-  const largeOuter = captioned(app.view, "Line between the inputs", { size: "large" });
-  const distance = element("p", { class: "hint" });
+  const pictures = createPictures(app.view);
   const start = replacing();
-  let line = null;
 
   function update() {
     const { a, b } = app.store.get("walk");
-    line = {
-      model: app.model(), q: Math.min(app.store.get("q"), app.model().k),
-      ends: [places.coordinates(a), places.coordinates(b)], rows: [places.row(a), places.row(b)], found: [],
-    };
-    FRACTIONS.forEach((t, frame) => { inner.show(frame, null); outer.show(frame, between(...line.rows, t)); });
-    start(findFrames(line));
+    const q = Math.min(app.store.get("q"), app.model().k);
+    const ends = [places.coordinates(a), places.coordinates(b)];
+    line = new Line(app.model(), q, ends, [places.row(a), places.row(b)], FRACTIONS);
+    FRACTIONS.forEach((t, frame) => strips.outer.show(frame, line.input(t)));
+    start(findFrames());
   }
 
-  function* findFrames(present) {
-    for (const found of alongLine(present.model, ...present.ends, FRACTIONS, { q: present.q })) {
-      inner.show(present.found.length, found.row);
-      present.found.push(found);
+  function* findFrames() {
+    let frame = 0;
+    for (const { row } of line.frames()) {
+      strips.inner.show(frame, row);
+      frame += 1;
       yield;
     }
     showAt(Number(position.input.value));
   }
 
-  // Between two frames the search starts at the frame before, as that of the frame after did.
   function showAt(t) {
-    const frame = Math.floor(t * (FRAMES - 1));
-    const nearest = Math.round(t * (FRAMES - 1));
-    inner.mark(nearest);
-    outer.mark(nearest);
-    scrollTo(strips, inner.element.children[nearest]);
-    if (line === null || line.found.length < FRAMES) return;
-    const before = line.found[frame];
-    const y = between(...line.ends, t);
-    const found = FRACTIONS[frame] === t ? before : line.model.preimage(y, { q: line.q, start: before.row });
-    largeInner.show(found.row);
-    largeOuter.show(between(...line.rows, t));
-    const squared = formatted(Math.max(0, found.objective));
-    distance.textContent = `Squared distance in feature space from the line to the image of its picture: ${squared}`;
+    strips.mark(Math.round(t * (FRAMES - 1)));
+    const found = line?.preimage(t) ?? null;
+    if (found !== null) pictures.show(found, line.input(t));
   }
 
-  const strips = element("div", { class: "film" }, [
+  const moving = element("div", { class: "controls wide" }, [position.element, createPlay(position, showAt)]);
+  return { update, elements: [strips.element, moving, ...pictures.elements] };
+}
+
+// The films of both lines, frame above frame.
+function createStrips(view, onpick) {
+  const captions = FRACTIONS.map((t) => (t === 0 ? "A" : t === 1 ? "B" : percent(t)));
+  const inner = createStrip(view, captions, { label: "Line in feature space", onpick });
+  const outer = createStrip(view, captions, { label: "Line between the inputs", onpick });
+  const both = element("div", { class: "film" }, [
     element("h3", { text: "Line in feature space" }), inner.element,
     element("h3", { text: "Line between the inputs" }), outer.element,
   ]);
-  const moving = element("div", { class: "controls wide" }, [position.element, createPlay(position, showAt)]);
-  const large = element("div", { class: "pictures" }, [largeInner.element, largeOuter.element]);
-  return { update, elements: [strips, moving, large, distance] };
+  const mark = (frame) => {
+    inner.mark(frame);
+    outer.mark(frame);
+    scrollTo(both, inner.element.children[frame]);
+  };
+  return { element: both, inner, outer, mark };
+}
+
+// Both lines at the place of the slider, large, and how far the line is from the image of its picture.
+function createPictures(view) {
+  const inner = captioned(view, "Line in feature space", { size: "large" });
+  const outer = captioned(view, "Line between the inputs", { size: "large" });
+  const distance = element("p", { class: "hint" });
+  return {
+    elements: [element("div", { class: "pictures" }, [inner.element, outer.element]), distance],
+    show(found, input) {
+      inner.show(found.row);
+      outer.show(input);
+      const squared = formatted(Math.max(0, found.objective));
+      distance.textContent = `Squared distance in feature space from the line to the image of its picture: ${squared}`;
+    },
+  };
 }
 
 // Where the film is wider than the window, the marked frame is kept in the middle.
