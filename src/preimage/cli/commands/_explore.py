@@ -83,8 +83,7 @@ def explore_command(
 ) -> None:
     """Make one web page of a table, pictures or a brain scan, to explore kernel PCA of them: no server, no network.
 
-    Move the pointer over the map to see what lies there. --keep names more columns to colour by; other columns that
-    are not values do not go into the page. --gamma auto is the median rule.
+    --keep names more columns to colour by; other columns stay out of the page. --gamma auto is the median rule.
     """
     say = speaker(quiet)
     with plain_errors(quiet=quiet):
