@@ -4,7 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from ready_pages import digits, digits_data, digits_of_three_widths, wine
+from ready_pages import digits, digits_data, digits_model, digits_of_three_widths, wine
+
+from preimage import KernelPCA, explore
 
 PICTURE = "(node) => node.querySelector('canvas').toDataURL()"
 
@@ -153,6 +155,36 @@ def test_all_axes_share_their_middle_and_differ_at_their_ends(page_of_digits):
     assert len(frames) >= 6
     assert len({axis[2] for axis in frames}) == 1
     assert len({picture for axis in frames for picture in (axis[0], axis[4])}) == 2 * len(frames)
+
+
+def test_components_survive_impatience(open_page):
+    """A reset before there is anything to reset, and a smaller model while pictures are still being found."""
+    X, y = digits_data()
+    models = {"large": digits_model(), "small": KernelPCA(2, kernel="rbf", gamma=0.2).fit(X)}
+    watched = open_page(explore(models, X, y, image_shape=(8, 8)))
+    watched.page.evaluate(
+        """() => {
+          document.querySelector("#tab-components").click();
+          document.querySelector('[data-panel="components"] .controls button').click();
+        }"""
+    )
+    panel = watched.panel("components")
+    panel.locator(".strip").first.wait_for()
+    watched.page.evaluate(
+        """() => {
+          const slider = document.querySelector('[data-panel="components"] input[type=range]');
+          slider.value = 1;
+          slider.dispatchEvent(new Event("input", { bubbles: true }));
+          document.querySelector("#tab-walk").click();
+          window.preimage.store.set({ model: 1 });
+        }"""
+    )
+    watched.settle()
+    watched.open_tool("Components")
+    watched.settle()
+    before = watched.drawn(panel.locator("figure").first)
+    press(watched, panel.locator("input[type=range]").first, "ArrowRight", 10)
+    assert watched.drawn(panel.locator("figure").first) != before
 
 
 # Denoise

@@ -11,6 +11,8 @@ const FRACTIONS = Array.from({ length: STEPS }, (_, step) => (step + 1) / STEPS)
 /** Coordinates around a center, in standard deviations of the samples along each component. */
 export class Mixer {
   #start = newestNext();
+  // Model, number of components and center belong together until the next `renew`, whatever is chosen in the meantime.
+  #model = null;
   #center = null;
   #present = null;
   #middle = null; // the pre-image of the center
@@ -34,14 +36,15 @@ export class Mixer {
 
   /** Find the picture again, with the number of components that count now. */
   renew() {
-    const model = this.app.model();
-    this.q = Math.min(this.app.store.get("q"), model.k);
-    this.#middle = model.preimage(this.#center, { q: this.q }).row;
+    this.#model = this.app.model();
+    this.q = Math.min(this.app.store.get("q"), this.#model.k);
+    this.#middle = this.#model.preimage(this.#center, { q: this.q }).row;
     this.#draw();
   }
 
-  /** Back to the center. */
+  /** Back to the center, once there is one. */
   reset() {
+    if (this.#center === null) return;
     this.#present = this.#center;
     this.#draw();
   }
@@ -65,7 +68,7 @@ export class Mixer {
     for (const order of [numbers.slice(half), numbers.slice(0, half).reverse()]) {
       const fractions = order.map((number) => (places[number] - places[0]) / (places.at(-1) - places[0]));
       let step = 0;
-      for (const { row } of alongLine(this.app.model(), ...ends, fractions, { q: this.q, start: this.#middle })) {
+      for (const { row } of alongLine(this.#model, ...ends, fractions, { q: this.q, start: this.#middle })) {
         yield { number: order[step], row };
         step += 1;
       }
@@ -79,7 +82,7 @@ export class Mixer {
   *#find() {
     const [from, to, options] = [this.#center, this.#present, { q: this.q, start: this.#middle }];
     let row = this.#middle;
-    for (const found of alongLine(this.app.model(), from, to, FRACTIONS, options)) {
+    for (const found of alongLine(this.#model, from, to, FRACTIONS, options)) {
       row = found.row;
       yield;
     }
@@ -87,7 +90,7 @@ export class Mixer {
   }
 
   #deviation(j) {
-    return this.app.data.models[this.app.store.get("model")].deviations.values[j];
+    return this.#model.record.deviations.values[j];
   }
 }
 
