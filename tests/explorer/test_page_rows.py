@@ -169,10 +169,24 @@ class TestChoiceOfRows:
         )
 
     def test_long_rows_are_fewer(self, monkeypatch):
-        monkeypatch.setattr("preimage.explorer._drawn.MOST_NUMBERS", 30)
+        monkeypatch.setattr("preimage.explorer._drawn.MOST_BYTES", 120)
         made = page(X)
         assert made.header["samples"]["count"] == 10
         assert any("10 of 60 rows are drawn, chosen at random, because each has 3 values" in m for m in made.messages)
+
+    def test_voxels_are_bytes_with_scales_of_their_own(self):
+        scans = X * [1.0, 1000.0, 0.0] + [0.0, 1e5, 7.0]
+        made = explore(KernelPCA(2, gamma=1e-7).fit(scans), scans, mask=np.ones((1, 1, 3), bool))
+        record = made.header["samples"]
+        assert record["inputs"].dtype == np.uint8 and record["low"].shape == (3,)
+        found = record["low"] + record["step"] * record["inputs"]
+        assert np.all(np.abs(found - scans) <= np.ptp(scans, axis=0) / 510 * (1 + 1e-9))
+
+    def test_long_rows_have_fewer_points(self, monkeypatch):
+        monkeypatch.setattr("preimage.explorer._parts.MOST_POINT_NUMBERS", 30)
+        monkeypatch.setattr("preimage.explorer._parts.FEWEST_POINTS", 5)
+        assert page(X).header["models"][0]["points"].shape[0] == 10
+        assert page(X, n_points=20).header["models"][0]["points"].shape[0] == 20
 
     def test_one_row_one_column_one_component(self):
         model = KernelPCA(1, gamma=0.5).fit(X[:, :1])

@@ -10,7 +10,7 @@ import numpy as np
 from preimage._typing import Rows, Seed
 from preimage._validation import generator
 from preimage.explorer._labels import Groups, Measurements, read_columns
-from preimage.explorer._samples import MOST_NUMBERS, as_numbers, chosen_rows, input_record, number_of_rows, rows_of
+from preimage.explorer._samples import MOST_BYTES, as_numbers, chosen_rows, input_record, number_of_rows, rows_of
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,24 @@ class DrawnRows:
     reason: str
 
     @classmethod
-    def of(cls, X: Rows, labels: Groups | Measurements | None, colors: Any, most: int, random_state: Seed) -> DrawnRows:
-        """At most `most` rows of X, labels in proportion; fewer where rows are so long that a page would be huge."""
+    def of(
+        cls,
+        X: Rows,
+        labels: Groups | Measurements | None,
+        colors: Any,
+        most: int,
+        value_bytes: int,
+        random_state: Seed,
+    ) -> DrawnRows:
+        """At most `most` rows of X, labels in proportion; fewer where rows are so long that a page would be huge.
+
+        `value_bytes` is what one value of a row takes on the page.
+        """
         total, columns = number_of_rows(X), read_columns(colors, number_of_rows(X))
         groups = labels if isinstance(labels, Groups) else None
         columns = [labels, *columns] if isinstance(labels, Measurements) else columns
         first = as_numbers(rows_of(X, np.arange(1)))
-        room = max(1, MOST_NUMBERS // max(1, first.shape[1]))
+        room = max(1, MOST_BYTES // max(1, value_bytes * first.shape[1]))
         numbers = chosen_rows(total, min(most, room), groups, generator(random_state))
         given = rows_of(X, numbers)
         long = f", because each has {first.shape[1]:,} values" if room < min(most, total) else ""
@@ -67,13 +78,13 @@ class DrawnRows:
         proportion = ", labels in proportion" if self.labels is not None else ""
         return [f"{count:,} of {self.total:,} rows are drawn, chosen at random{proportion}{self.reason}."]
 
-    def record(self, inputs: np.ndarray, in_bytes: bool) -> dict[str, Any]:
+    def record(self, inputs: np.ndarray, kind: str) -> dict[str, Any]:
         """The entry of a page, with inputs as imputers have filled them."""
         return {
             "total": self.total,
             "count": self.numbers.size,
             "rows": self.numbers.astype(np.int32),
-            **input_record(inputs, in_bytes),
+            **input_record(inputs, kind),
             "labels": None if self.labels is None else self.labels.at(self.numbers),
             "columns": [column.at(self.numbers) for column in self.columns],
         }

@@ -17,7 +17,7 @@ from preimage.explorer._models import fitted_kernel
 from preimage.explorer._named import named_models
 from preimage.explorer._parts import Smaller, read_part
 from preimage.explorer._precision import require_finite
-from preimage.explorer._samples import number_of_rows
+from preimage.explorer._samples import PICTURES, number_of_rows
 from preimage.kernels import ProfileKernel
 
 # Raised when pages change in a way that matters to those who read their data.
@@ -46,7 +46,7 @@ def explore(
     widths: Sequence[float] | None = None,
     title: str | None = None,
     n_components: int | None = None,
-    n_points: int = 300,
+    n_points: int | None = None,
     max_samples: int = 5000,
     verbose: bool = False,
     random_state: Seed = 0,
@@ -91,8 +91,9 @@ def explore(
     title : str, optional
     n_components : int, optional
         Leading components that the page has; None is all, but at most 64.
-    n_points : int, default=300
-        Models of more points are compressed to so many, see `compress`; the page says what that changes.
+    n_points : int, optional
+        Models of more points are compressed to so many, see `compress`; the page says what that changes. None is 300,
+        and fewer for rows of more than 6,000 values, with which a browser would be slow.
     max_samples : int, default=5000
         Rows that are drawn at most. Of more, some are chosen at random, labels in proportion.
     verbose : bool, default=False
@@ -121,12 +122,14 @@ def explore(
 
     ``page.save("digits.html")`` writes it.
     """
-    n_points, max_samples = _count("n_points", n_points), _count("max_samples", max_samples)
+    max_samples = _count("max_samples", max_samples)
+    n_points = None if n_points is None else _count("n_points", n_points)
     n_components = None if n_components is None else _count("n_components", n_components)
     with progress_bar(verbose):
         models = named_models(model, widths, X, y)
         labels = read_labels(y, number_of_rows(X), models.are_partly_labelled, label_name)
-        drawn = DrawnRows.of(X, labels, colors, max_samples, random_state)
+        is_picture = kind in PICTURES or image_shape is not None or mask is not None
+        drawn = DrawnRows.of(X, labels, colors, max_samples, 1 if is_picture else 4, random_state)
         parts = [read_part(estimator, drawn) for estimator in models.estimators]
         view, said = view_record(
             parts[0].inputs,
@@ -150,7 +153,7 @@ def explore(
         "messages": [*said, *about_rows, *about_models],
         "initial": models.initial,
         "view": view,
-        "samples": drawn.record(parts[0].inputs, in_bytes=view["kind"] == "image"),
+        "samples": drawn.record(parts[0].inputs, view["kind"]),
         "models": list(records),
     }
     require_finite(header)

@@ -15,6 +15,9 @@ from preimage.explorer._records import model_record
 
 # Components of a page: each has a slider, a picture and an entry in two menus.
 MOST_COMPONENTS = 64
+# Points of a page, numbers that they have together, and how many there are whatever their length. A pre-image takes
+# about twenty evaluations, each of two operations per number: two million numbers are a tenth of a second.
+MOST_POINTS, MOST_POINT_NUMBERS, FEWEST_POINTS = 300, 2_000_000, 50
 # Largest difference of coordinates from those that `transform` gives, in standard deviations: five times what models in
 # single precision may lose. A class that computes something else differs by as much as coordinates vary.
 MOST_DISAGREEMENT = 0.05
@@ -25,7 +28,7 @@ class Smaller:
     """How models are made small enough for a page."""
 
     n_components: int | None
-    n_points: int
+    n_points: int | None
     random_state: Seed
 
 
@@ -49,7 +52,9 @@ class Part:
                 f"uses {self.model.other_solver}."
             )
         rows = self.front.shifted(self.model.shift)(self.inputs)
-        small, loss = small_model(self.model.leading(count), options.n_points, rows, options.random_state)
+        most = max(FEWEST_POINTS, min(MOST_POINTS, MOST_POINT_NUMBERS // rows.shape[1]))
+        points = most if options.n_points is None else options.n_points
+        small, loss = small_model(self.model.leading(count), points, rows, options.random_state)
         record = model_record(small, self.front, self.inputs, name, "" if loss is None else str(loss))
         return record, notes, loss
 

@@ -11,9 +11,11 @@ from preimage.explorer._labels import Groups
 from preimage.explorer._precision import deviations, in_single, require_moderate
 from preimage.widths._class_gram import stratified_rows
 
-# Numbers of all inputs of a page: 32 MB in single precision. Browsers hold ten times more, but people do not wait for
-# it. Of images of 40,000 voxels 200 rows are drawn.
-MOST_NUMBERS = 8_000_000
+# Bytes of all inputs of a page. Browsers hold ten times more, but people do not wait for it: of images of 40,000
+# voxels, one byte each, 400 rows are drawn.
+MOST_BYTES = 16_000_000
+# Kinds of rows whose values are grey levels: 256 of them are all that one sees.
+PICTURES = ("image", "volume")
 
 
 def number_of_rows(X: Rows) -> int:
@@ -70,10 +72,17 @@ def as_numbers(rows: Rows) -> np.ndarray:
     return numbers
 
 
-def input_record(X: np.ndarray, in_bytes: bool) -> dict[str, Any]:
-    """Inputs of the drawn rows: in single precision, or as bytes with `low` and `step` (of pictures)."""
-    low, high = float(np.min(X)), float(np.max(X))
-    step = (high - low) / 255
-    if in_bytes and np.isfinite(step) and step > 0:
-        return {"inputs": np.rint((X - low) / step).astype(np.uint8), "low": low, "step": step}
+def input_record(X: np.ndarray, kind: str) -> dict[str, Any]:
+    """Inputs of the drawn rows: bytes with `low` and `step` for pictures, in single precision for curves and tables.
+
+    Grey levels of images share one scale. Voxels have scales of their own: they differ more from each other than from
+    scan to scan.
+    """
+    if kind in PICTURES:
+        axis = None if kind == "image" else 0
+        low, high = np.min(X, axis=axis), np.max(X, axis=axis)
+        step = np.where(high > low, (high - low) / 255, 1.0)
+        plain = (lambda value: float(value)) if kind == "image" else (lambda value: value)
+        levels = np.rint((X - low) / step).astype(np.uint8)
+        return {"inputs": levels, "low": plain(low), "step": plain(step)}
     return {"inputs": in_single(X, deviations(X))}

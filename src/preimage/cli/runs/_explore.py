@@ -109,7 +109,7 @@ class Page:
     kind: str = AUTO
     image_shape: tuple[int, ...] | None = None
     widths: list[Any] | None = None
-    n_points: int = 300
+    n_points: int | None = None
     max_samples: int = 5000
     seed: int = 0
 

@@ -7,8 +7,10 @@
 export function createSamples(record) {
   const { values, shape } = record.inputs;
   const width = shape[1];
-  const low = record.low ?? 0;
-  const step = record.step ?? 1;
+  // Bytes have one scale, or one for each column.
+  const scale = (given) => (j) => given?.values?.[j] ?? given;
+  const low = scale(record.low);
+  const step = scale(record.step);
   const labels = record.labels;
   return {
     count: record.count,
@@ -18,7 +20,7 @@ export function createSamples(record) {
     columns: record.columns,
     row(i) {
       const row = Float64Array.from(values.subarray(i * width, (i + 1) * width));
-      if (record.step !== undefined && record.step !== null) for (let j = 0; j < width; j += 1) row[j] = low + step * row[j];
+      if (record.step !== undefined && record.step !== null) for (let j = 0; j < width; j += 1) row[j] = low(j) + step(j) * row[j];
       return row;
     },
     number: (i) => record.rows.values[i],
