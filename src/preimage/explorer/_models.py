@@ -48,6 +48,8 @@ class PageModel:
         What is subtracted from the inputs of the original before the kernel sees them.
     other_solver : str or None
         The solver of the original, where pages do not have it.
+    n_rows : int or None
+        Rows that the original was fitted to, where it knows them.
     """
 
     functions: Expansion
@@ -62,6 +64,7 @@ class PageModel:
     solver: FixedPoint | Gradient
     shift: np.ndarray | None = None
     other_solver: str | None = None
+    n_rows: int | None = None
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -244,6 +247,7 @@ def _checked_model(
         solver,
         shift,
         None if own is solver or isinstance(given, Auto) else type(getattr(given, "settings", given)).__name__,
+        getattr(estimator, "n_samples_seen_", None),
     )
     return _without_zero_components(estimator, model)
 

@@ -33,6 +33,7 @@ def model_record(model: PageModel, front: Front, X: np.ndarray, name: str, note:
         "width": width_of(model.kernel),
         "note": note,
         "n_features": d,
+        "n_rows": None if model.n_rows is None else int(model.n_rows),
         "front": front.record(),
         "kernel": kernel_record(model.kernel, points.astype(np.float64)),
         "points": points,
