@@ -10,6 +10,7 @@ import numpy as np
 from preimage._arrays import is_foreign, to_numpy
 from preimage._typing import Array
 from preimage.explorer._columns import Axis, axis_of_names, grid_of_names, is_enumeration
+from preimage.explorer._outliers import within_fences
 from preimage.explorer._smoothness import looks_like_curves, looks_like_images
 
 KINDS = ("image", "curve", "table", "volume")
@@ -59,7 +60,7 @@ def view_record(
     record : dict
         Besides the kind: `low`, `high`, `mean` and `deviation` of each column (`low` and `high` are two numbers for
         images), `range`, the common scale of pictures, and what the kind needs; `signed` volumes have colours for both
-        sides of zero.
+        sides of zero, and tables the `usual` statistics, those without outliers.
     messages : list of str
     """
     inputs = np.asarray(inputs, dtype=np.float64)
@@ -80,6 +81,9 @@ def view_record(
         record.update(_curve(axis, names, axis_label, value_label, d))
     elif kind == "volume":
         record.update(_volume(mask, d), **_volume_scale(inputs))
+    else:
+        usual = _statistics(within_fences(inputs))
+        record["usual"] = {name: usual[name] for name in ("low", "high", "mean", "deviation")}
     return record, messages
 
 

@@ -248,3 +248,24 @@ def test_a_file_larger_than_memory_is_refused_before_it_is_read(table, tmp_path,
 @pytest.mark.parametrize(("text", "shape"), [("16x8", (16, 8)), ("4×5", (4, 5)), ("2x2x3", (2, 2, 3))])
 def test_shapes_are_read(text, shape):
     assert _options.image_shape(text) == shape
+
+
+def test_models_of_other_widths_see_the_same_inputs_also_where_gaps_were_filled(tmp_path):
+    gappy = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X * [1, 20, 300, 4000])
+    table = write_table(tmp_path / "gaps.csv", gappy)
+    page = page_of(tmp_path, table, "--impute", "mean", "--widths", "p5,median,p95", "--components", "3")
+    # γ of the model itself is the median rule: of the same inputs, the same number, and once on the page.
+    assert len(page["models"]) == 3
+    for model in page["models"]:
+        np.testing.assert_array_equal(model["front"]["scale"], page["models"][0]["front"]["scale"])
+
+
+def test_names_of_columns_cause_no_warning(tmp_path):
+    table = write_table(tmp_path / "units.csv", X * [1, 20, 300, 4000])
+    model = tmp_path / "model.safetensors"
+    arguments = ["embed", table, tmp_path / "embedded.csv", "--save-model", model]
+    assert CliRunner().invoke(_app.app, [*map(str, arguments)]).exit_code == 0
+    for options in ([], ["--model", model]):
+        result = run(table, tmp_path / "page.html", "--force", *options)
+        assert result.exit_code == 0, result.output
+        assert "feature names" not in result.output

@@ -1,12 +1,14 @@
 """A page to explore a file: its rows, classes and columns to colour by, and a model of them."""
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from preimage._typing import Array
@@ -134,7 +136,7 @@ def rows_and_model(files: Files, wish: Embedding, tell: Callable[[str], None] = 
     preparation = prepared_for(data, options, tell, why_not)
     X = replace(preparation, mean=None, scale=None)(data.values)  # gaps filled in, in units of the file
     if model is None:
-        model = _fitted(X, replace(preparation, imputer=None), wish, files.data, data.columns)
+        model = _fitted(X, replace(preparation, imputer=None), wish, files.data)
     return Rows(X, model, y, files.label, colors, view)
 
 
@@ -144,20 +146,23 @@ def explorer_of(rows: Rows, page: Page) -> Explorer:
     if page.image_shape is not None:
         view["image_shape"] = page.image_shape
     try:
-        return explore(
-            rows.model,
-            rows.X,
-            rows.y,
-            label_name=rows.label,
-            kind=page.kind,
-            colors=rows.colors or None,
-            title=page.title,
-            widths=page.widths,
-            n_points=page.n_points,
-            max_samples=page.max_samples,
-            random_state=page.seed,
-            **view,
-        )
+        with warnings.catch_warnings():
+            # Columns of models from files have names, and are in their order here: see `_with_columns_of`.
+            warnings.filterwarnings("ignore", message="X does not have valid feature names", category=UserWarning)
+            return explore(
+                rows.model,
+                rows.X,
+                rows.y,
+                label_name=rows.label,
+                kind=page.kind,
+                colors=rows.colors or None,
+                title=page.title,
+                widths=page.widths,
+                n_points=page.n_points,
+                max_samples=page.max_samples,
+                random_state=page.seed,
+                **view,
+            )
     except (ValueError, TypeError) as error:
         raise DataError(with_options(one_line(error))) from error
 
@@ -259,10 +264,12 @@ def _with_columns_of(model: Any, data: Dataset) -> Dataset:
     return replace(data, values=values, columns=columns)
 
 
-def _fitted(X: Array, scaling: Preparation, wish: Embedding, path: Path, names: list[str] | None) -> Any:
+def _fitted(X: Array, scaling: Preparation, wish: Embedding, path: Path) -> Any:
     if len(X) < 2:
         raise DataError(f"{path} has {len(X)} row. Kernel PCA learns from many.")
-    steps, model = scaling.steps(names, len(X)), _unfitted(wish)
+    # Frozen: models of other widths see the same inputs, though gaps are filled in now.
+    steps = [(name, FrozenEstimator(step)) for name, step in scaling.steps(None, len(X))]
+    model = _unfitted(wish)
     try:
         model.fit(scaling(X))
     except (ValueError, TypeError) as error:

@@ -21,7 +21,7 @@ function createApp(data) {
   const model = data.initial ?? 0;
   const k = models[model].k;
   const store = createStore({
-    model, q: k, across: 0, up: Math.min(1, k - 1), colour: data.samples.labels ? "labels" : "novelty", hidden: new Set(),
+    model, q: k, across: 0, up: Math.min(1, k - 1), colour: firstColouring(data.samples), hidden: new Set(),
     selected: null, pointer: null, others: "average", theme: null,
   });
   keepWithin(store, models);
@@ -33,6 +33,12 @@ function createApp(data) {
     samples: createSamples(data.samples),
     say: (message) => { status.textContent = message; },
   };
+}
+
+/** What the map is coloured by until somebody chooses: what its maker gave, labels first. */
+function firstColouring({ labels, columns }) {
+  if (labels) return "labels";
+  return columns.length > 0 ? "column:0" : "novelty";
 }
 
 /** Models may have different numbers of components: what is chosen stays among those of the present one. */

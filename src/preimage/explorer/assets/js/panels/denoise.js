@@ -6,7 +6,7 @@ import { element, formatted, panel } from "../dom.js";
 import { newestNext, whenVisible } from "../work.js";
 import { createChanges, createReader } from "./denoise_sources.js";
 import { noisy } from "./noise.js";
-import { noveltyScores } from "./novelty.js";
+import { comparison, noveltyScores } from "./novelty.js";
 import { createPlaces, placeOfSample } from "./places.js";
 import { captioned } from "./strip.js";
 
@@ -114,7 +114,5 @@ function createResults(app) {
 
 function novelty(app, error, q) {
   const scores = noveltyScores(app.data.models[app.store.get("model")], q);
-  const smaller = scores.filter((score) => score < error).length;
-  const percent = Math.round((100 * smaller) / scores.length);
-  return `Novelty score ${formatted(error)}: larger than that of ${percent} % of the samples.`;
+  return `Novelty score ${formatted(error)}: ${comparison(scores, error, "that")}.`;
 }

@@ -4,7 +4,7 @@ import { button } from "../controls.js";
 import { element, formatted, oncePerFrame, panel } from "../dom.js";
 import { extrapolation } from "./extrapolation.js";
 import { createNoveltyScale } from "./novelty_scale.js";
-import { noveltyScores, rankFromTop } from "./novelty.js";
+import { comparison, noveltyScores, rankFromTop } from "./novelty.js";
 import { PointerAnswer } from "./pointer_answer.js";
 import { FILTERS, mapSamples } from "./shown_samples.js";
 
@@ -94,16 +94,8 @@ function placeName(app) {
 function sentenceAbout(app, { objective, converged, reason }, isSettled) {
   const scores = noveltyScores(app.data.models[app.store.get("model")], app.store.get("q"));
   const doubt = isSettled && !converged ? ` Not converged: ${reason}.` : "";
-  return `Squared distance in feature space ${formatted(Math.max(0, objective))}, ${comparison(scores, objective)}.${doubt}`;
-}
-
-/** A distance compared with the reconstruction errors of the samples. */
-function comparison(scores, distance) {
-  const smaller = scores.length - rankFromTop(scores, distance) + 1;
-  if (smaller === 0) return "smaller than the reconstruction error of every sample";
-  if (smaller === scores.length) return "at least the reconstruction error of every sample";
-  const percent = Math.min(99, Math.max(1, Math.round((100 * smaller) / scores.length)));
-  return `larger than the reconstruction error of ${percent} % of the samples`;
+  const compared = comparison(scores, objective, "the reconstruction error");
+  return `Squared distance in feature space ${formatted(Math.max(0, objective))}, ${compared}.${doubt}`;
 }
 
 const NOTHING_SELECTED = "Click a sample of the map, or press Enter there: its reconstruction from the components in use, "

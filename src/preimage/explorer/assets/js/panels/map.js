@@ -6,7 +6,7 @@ import { colourings } from "./map_colouring.js";
 import { HAZES } from "./map_haze.js";
 import { createLegend } from "./map_legend.js";
 import { Stage } from "./map_stage.js";
-import { FILTERS, WHOLE_RANGE, mapSamples } from "./shown_samples.js";
+import { FILTERS, SPREAD, WHOLE_RANGE, mapSamples } from "./shown_samples.js";
 
 const OTHERS = [
   { value: "average", text: "average of samples nearby" },
@@ -34,22 +34,23 @@ export function createMap(app) {
   ], { class: "map", "data-panel": "map" });
 }
 
-/** The components that a menu offers, with what they explain. */
-function componentOptions(app) {
+/** The components that a menu offers, with what they explain; upwards, novelty stands for the one that is across. */
+function componentOptions(app, key) {
   const { component_names: names, explained } = app.data.models[app.store.get("model")];
   const percent = (number) => (explained ? ` (${(100 * explained.values[number]).toFixed(1)} %)` : "");
-  return names.map((name, number) => ({ value: String(number), text: name + percent(number) }));
+  const isSpread = (number) => key === "up" && number === app.store.get("across");
+  return names.map((name, number) => ({ value: String(number), text: isSpread(number) ? SPREAD : name + percent(number) }));
 }
 
 function axisMenus(app) {
   const { store } = app;
   return [["across", "Across"], ["up", "Up"]].map(([key, label]) => {
     const control = menu({
-      label, options: componentOptions(app), value: store.get(key),
+      label, options: componentOptions(app, key), value: store.get(key),
       onchange: (value) => store.set({ [key]: Number(value) }),
     });
-    store.on("model", () => control.setOptions(componentOptions(app)));
-    store.on(["model", key], () => control.set(store.get(key)));
+    store.on(["model", "across"], () => control.setOptions(componentOptions(app, key)));
+    store.on(["model", "across", key], () => control.set(store.get(key)));
     return control.element;
   });
 }

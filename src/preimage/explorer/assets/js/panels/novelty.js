@@ -51,6 +51,21 @@ export function rankFromTop(scores, score) {
 }
 
 /**
+ * A squared distance compared with the reconstruction errors of the samples, in words.
+ * @param {Float64Array} scores
+ * @param {number} distance
+ * @param {string} errors how the sentence calls those of the samples
+ */
+export function comparison(scores, distance, errors) {
+  let smaller = 0;
+  for (const score of scores) if (score < distance) smaller += 1;
+  if (smaller === 0) return `no larger than ${errors} of any sample`;
+  if (smaller === scores.length) return `larger than ${errors} of every sample`;
+  const percent = Math.min(99, Math.max(1, Math.round((100 * smaller) / scores.length)));
+  return `larger than ${errors} of ${percent} % of the samples`;
+}
+
+/**
  * The number below which a fraction of the list lies.
  * @param {ArrayLike<number>} numbers
  * @param {number} fraction between 0 and 1

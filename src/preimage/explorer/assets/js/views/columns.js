@@ -2,25 +2,30 @@
 
 import { tickFormat } from "./ticks.js";
 
-// Numbers are written to this fraction of the standard deviation of their column.
-const READING = 0.1;
-// Room for names and units, in letters; longer ones are cut and can be read by pointing at them.
-const LONGEST_NAME = 28;
+// Numbers are written to this fraction of the standard deviation of their column, or finer.
+const READING = 0.03;
+// Room for names, in pixels, and units, in letters; longer ones are cut and can be read by pointing at them.
+const LONGEST_NAME = 185;
 const LONGEST_UNIT = 8;
+// Names that are measured: those with the most letters.
+const MEASURED = 30;
 // How far a bar may reach beyond the range of the data before it is cut.
 const OUTSIDE = 0.02;
 
 /**
  * The columns of a view, by number.
  * - `name(i)`, `unit(i)`, `described(i)` (all of it, with the range), `text(i, value, what)`
- * - `letters`, `nameLetters`, `unitLetters`: of the longest number, name and unit
+ * - `letters`, `unitLetters`: of the longest number and unit; `nameWidth`: of the longest name, in pixels
  * - `part(i, value, what)`, where a value lies in its range from 0 to 1, and `middle(i, what)`, where its mean does;
  *   for differences the middle is zero, and the ends are half the range away
  * - `standardized(i, value, what)`: in standard deviations from the mean, or of a difference
+ * Bars and digits follow the usual values where the record has them: one outlier must not hide the rest.
  */
 export function tableColumns(record) {
-  const [low, high, mean, deviation] = ["low", "high", "mean", "deviation"].map((name) => record[name].values);
-  const formats = Array.from(low, (_, column) => numberFormat(low[column], high[column], deviation[column]));
+  const numbers = (name, scale) => scale[name].values;
+  const [lowest, highest, mean] = ["low", "high", "mean"].map((name) => numbers(name, record));
+  const [low, high, middle, deviation] = ["low", "high", "mean", "deviation"].map((name) => numbers(name, record.usual ?? record));
+  const formats = Array.from(low, (_, column) => numberFormat(lowest[column], highest[column], deviation[column]));
   const width = (column) => high[column] - low[column];
   const limited = (part) => (part < -OUTSIDE ? -OUTSIDE : part > 1 + OUTSIDE ? 1 + OUTSIDE : part);
   const part = (column, value, what) => {
@@ -34,14 +39,13 @@ export function tableColumns(record) {
     return what === "difference" && /[1-9]/.test(number) && value > 0 ? `+${number}` : number;
   };
   // With a sign, also for the longest.
-  const letters = 1 + Math.max(...[low, high].map((ends) => longest(formats.map((format, column) => format(ends[column])), Infinity)));
-  const nameLetters = longest(record.names, LONGEST_NAME);
+  const letters = 1 + Math.max(...[lowest, highest].map((ends) => longest(formats.map((format, column) => format(ends[column])), Infinity)));
   const described = (column) => {
-    const [from, to, middle] = [low, high, mean].map((values) => formats[column](values[column]));
-    return `${record.names[column]}: ${from} to ${withUnit(column, to)}, mean ${middle}`;
+    const [from, to, average] = [lowest, highest, mean].map((values) => formats[column](values[column]));
+    return `${record.names[column]}: ${from} to ${withUnit(column, to)}, mean ${average}`;
   };
   const standardized = (column, value, what) => {
-    const difference = what === "difference" ? value : value - mean[column];
+    const difference = what === "difference" ? value : value - middle[column];
     return deviation[column] > 0 ? difference / deviation[column] : 0;
   };
   const unitLetters = longest(record.units, LONGEST_UNIT);
@@ -51,14 +55,25 @@ export function tableColumns(record) {
     unit: (column) => record.units[column],
     mean,
     letters,
-    nameLetters,
+    nameWidth: widthOfNames(record.names),
     unitLetters,
     part,
     text,
-    middle: (column, what) => (what === "difference" ? 0.5 : part(column, mean[column], what)),
+    middle: (column, what) => (what === "difference" ? 0.5 : part(column, middle[column], what)),
     standardized,
     described,
   };
+}
+
+/** Pixels that the longest name takes in the type of tables, which depends on the fonts of whoever opens the page. */
+function widthOfNames(names) {
+  const type = getComputedStyle(document.documentElement);
+  const drawing = document.createElement("canvas").getContext("2d");
+  // 0.8rem, see `.table-line`.
+  drawing.font = `${0.8 * parseFloat(type.fontSize)}px ${type.fontFamily}`;
+  const long = [...names].sort((a, b) => b.length - a.length).slice(0, MEASURED);
+  // Digits of equal width, which tables have, can be a little wider than those that are measured.
+  return Math.min(LONGEST_NAME, Math.ceil(2 + 1.03 * Math.max(...long.map((name) => drawing.measureText(name).width))));
 }
 
 /** Letters of the longest of several texts, at most `most`. */

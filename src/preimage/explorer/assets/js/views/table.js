@@ -11,8 +11,8 @@ import { createLists } from "./table_lists.js";
 // Heights of a line in pixels. Where there is no room for all in one line, names stand above bars and numbers.
 const WIDE_LINE = 24;
 const NARROW_LINE = 37;
-// Room for the letters of a name, the digits of a number, a bar, and what lies between them, in pixels.
-const ROOM = { letter: 6.6, digit: 7.7, bar: 72, between: 44 };
+// Room for the digits of a number, a bar, and what lies between them, in pixels.
+const ROOM = { digit: 7.7, bar: 72, between: 44 };
 // As many columns are seen without scrolling; of more, half a line says that there are more.
 const ALL = 15;
 const SEEN = { medium: 8.5, large: 15.5 };
@@ -68,10 +68,10 @@ function fitLines(picture, columns, list, onHeight) {
   };
   picture.style.setProperty("--letters", columns.letters);
   picture.style.setProperty("--unit-letters", columns.unitLetters);
-  picture.style.setProperty("--name-width", `${ROOM.letter * columns.nameLetters}px`);
+  picture.style.setProperty("--name-width", `${columns.nameWidth}px`);
   arrange(WIDE_LINE);
   const digits = columns.letters + columns.unitLetters;
-  const needed = ROOM.letter * columns.nameLetters + ROOM.digit * digits + ROOM.bar + ROOM.between;
+  const needed = columns.nameWidth + ROOM.digit * digits + ROOM.bar + ROOM.between;
   new ResizeObserver(([{ contentRect: { width } }]) => {
     const height = width > 0 && width < needed ? NARROW_LINE : WIDE_LINE;
     if (height !== list.height) arrange(height);

@@ -21,17 +21,18 @@ export function ticks(low, high, count) {
 
 /** How to write numbers whose differences are multiples of `step` and whose size is at most `largest`. */
 export function tickFormat(step, largest) {
-  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const digits = Math.min(Math.max(Math.ceil(Math.log10(largest / step)), 0), 15);
+  const place = Math.floor(Math.log10(step) + 1e-9);
+  const decimals = Math.max(0, -place);
   const short = decimals <= MOST_DECIMALS && (step < 1000 || largest < LARGEST_PLAIN);
-  return (value) => {
-    const rounded = Math.abs(value) < step / 2 ? 0 : value;
-    return (short ? rounded.toFixed(decimals) : withPower(rounded, digits)).replace(/-/g, "−");
-  };
+  const written = (value) => (short ? value.toFixed(decimals) : withPower(value, place));
+  // A rounded −0 is written as 0.
+  return (value) => written(value).replace(/^-(?=0(\.0*)?$)/, "").replace(/-/g, "−");
 }
 
-/** A number as 1.5e7, without zeros that say nothing. */
-function withPower(value, digits) {
+/** A number as 1.5e7, to multiples of 10 to the power `place`, without zeros that say nothing. */
+function withPower(value, place) {
+  if (Math.abs(value) < 0.5 * 10 ** place) return "0";
+  const digits = Math.min(Math.max(Math.floor(Math.log10(Math.abs(value))) - place, 0), 15);
   const [digitsBefore, power] = value.toExponential(digits).split("e").map(Number);
   return power === 0 ? String(digitsBefore) : `${digitsBefore}e${power}`;
 }
