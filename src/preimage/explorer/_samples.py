@@ -51,8 +51,8 @@ def rows_of(X: Rows, rows: np.ndarray) -> Rows:
     if hasattr(X, "get_column"):  # Polars
         return X[rows.tolist()]
     some = take_rows(X.tocsr() if is_sparse(X) else X, rows)
-    # Scalers of scikit-learn would compute in half precision, and overflow.
-    return some.astype(np.float64) if getattr(some, "dtype", None) == np.float16 else some
+    # Scalers of scikit-learn would compute in the precision of their input, and overflow.
+    return some.astype(np.float64) if isinstance(some, np.ndarray) and some.dtype.kind == "f" else some
 
 
 def as_numbers(rows: Rows) -> np.ndarray:
