@@ -19,13 +19,13 @@ KERNELS = {
     "Matern": Matern(gamma=0.3, nu=2.5),
     "a sum": Gaussian(0.08) + 0.1 * Linear(),
 }
-FILL = """({Model, filled}, record, rows, q, count) => {
+FILL = """({Model, filled}, record, rows, q) => {
   const model = new Model(record), [n, d] = rows.shape;
-  return Array.from({ length: n }, (_, i) => filled(model, rows.values.slice(i * d, (i + 1) * d), q, count));
+  return Array.from({ length: n }, (_, i) => filled(model, rows.values.slice(i * d, (i + 1) * d), q));
 }"""
-ENERGY = """({Model, subspaceEnergy, componentWeights}, record, rows, q, count) => {
+ENERGY = """({Model, subspaceEnergy, componentWeights}, record, rows, q) => {
   const model = new Model(record), [n, d] = rows.shape;
-  const energy = subspaceEnergy(model.subspace, q, componentWeights(record.explained, q, count));
+  const energy = subspaceEnergy(model.subspace, q, componentWeights(record, q));
   return Array.from({ length: n }, (_, i) => {
     const { value, gradient } = energy(model.toFeatures(rows.values.slice(i * d, (i + 1) * d)));
     return { value, gradient: gradient.slice() };
@@ -57,12 +57,20 @@ def record_of(model, X):
 def test_filled_rows_are_those_of_impute(javascript, digits, gaps, name):
     model = KernelPCA(10, kernel=KERNELS[name]).fit(digits)
     expected = model.impute(gaps, n_components=7)
-    found = javascript(MODULES, FILL, record_of(model, digits), gaps, 7, len(digits))
+    found = javascript(MODULES, FILL, record_of(model, digits), gaps, 7)
     rows = np.array([each["row"] for each in found])
     known = ~np.isnan(gaps)
     np.testing.assert_array_equal(rows[known], gaps[known])
     # Sixteenths are exact in single precision, so that the steps of both are the same but for rounding.
     assert np.max(np.abs(rows - expected)) < 1e-8 * spread(digits)
+
+
+def test_fillings_do_not_depend_on_the_rows_that_are_drawn(javascript, digits, gaps):
+    # The noise that weights of components come from is that of the rows of the fit.
+    model = KernelPCA(10, kernel=Gaussian(0.08)).fit(digits)
+    records = [record_of(model, digits), record_of(model, digits[:20])]
+    everything, few = ([each["row"] for each in javascript(MODULES, FILL, record, gaps, 7)] for record in records)
+    np.testing.assert_array_equal(few, everything)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -71,7 +79,7 @@ def test_the_energy_is_that_of_the_library_and_has_its_gradient(javascript, digi
     record = record_of(model, digits)
     rows = np.random.default_rng(1).random((3, 64))
     shift = 1e-5 * np.random.default_rng(2).standard_normal((3, 64))
-    found = javascript(MODULES, ENERGY, record, np.concatenate([rows, rows + shift, rows - shift]), 7, len(digits))
+    found = javascript(MODULES, ENERGY, record, np.concatenate([rows, rows + shift, rows - shift]), 7)
     values = np.array([each["value"] for each in found])
     gradients = np.array([each["gradient"] for each in found])
     expected = model._energy(7, "auto").at(rows)
@@ -100,7 +108,7 @@ def test_scalers_before_the_model_keep_units(javascript, digits, gaps):
     scaler, last = model[0], model[1]
     expected = scaler.inverse_transform(last.impute(scaler.transform(rows)))
     record = explore(model, X, kind="table").header["models"][0]
-    found = np.array([each["row"] for each in javascript(MODULES, FILL, record, rows, 6, len(X))])
+    found = np.array([each["row"] for each in javascript(MODULES, FILL, record, rows, 6)])
     assert np.max(np.abs((found - expected) / scaler.scale_)) < 1e-3 * spread(scaler.transform(X))
 
 
@@ -109,7 +117,7 @@ def test_a_rotation_before_the_model_changes_nothing(javascript, digits, gaps):
     plain = KernelPCA(6, kernel=Gaussian(0.1)).fit(X)
     rotated = make_pipeline(PCA(), KernelPCA(6, kernel=Gaussian(0.1))).fit(X)
     record = explore(rotated, X, kind="table").header["models"][0]
-    found = javascript(MODULES, FILL, record, rows, 6, len(X))
+    found = javascript(MODULES, FILL, record, rows, 6)
     energy = plain._energy(6, "auto")
     expected = energy.at(plain.impute(rows)).value
     np.testing.assert_allclose([each["objective"] for each in found], expected, atol=2e-3 * np.max(expected))
@@ -119,6 +127,6 @@ def test_kernels_with_a_kink_are_filled_without_rising_above_the_start(javascrip
     model = KernelPCA(6, kernel=Laplacian(0.05)).fit(digits)
     points, rows = complete_rows(digits), gaps[:-1]
     start = neighbor_start(points, rows, ~np.isnan(rows), median_distance(points))
-    found = javascript(MODULES, FILL, record_of(model, digits), rows, 6, len(digits))
+    found = javascript(MODULES, FILL, record_of(model, digits), rows, 6)
     energies = model._energy(6, "auto").at(np.array([each["row"] for each in found])).value
     assert np.all(energies <= model._energy(6, "auto").at(start).value + 1e-9)

@@ -6,9 +6,10 @@ import pytest
 from scipy import sparse
 
 from preimage import KernelPCA, SemiSupervisedKernelPCA, explore
-from preimage.explorer._labels import LONGEST_NAME, MOST_GROUPS, Groups, Measurements, read_column, read_labels
+from preimage.explorer._labels import MOST_GROUPS, Groups, Measurements, read_column, read_labels
 from preimage.explorer._precision import deviations, in_single, in_steps
 from preimage.explorer._samples import chosen_rows
+from preimage.explorer._words import LONGEST_NAME
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 MODEL = KernelPCA(2, gamma=0.5).fit(X)

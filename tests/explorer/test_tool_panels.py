@@ -306,6 +306,13 @@ def test_the_slider_of_widths_changes_the_model_of_all_views(tool, digits):
     panel.get_by_text("Half-way between mean of 0 and mean of 1").wait_for()
 
 
+def test_models_keep_the_names_that_users_gave_them(tool, digits):
+    X, y = digits
+    models = {name: KernelPCA(k, gamma=0.05).fit(X) for name, k in (("few", 3), ("<b>many</b>", 6))}
+    panel = tool(explore(models, X, y, image_shape=(8, 8)).to_html(), "widths").panel
+    assert panel.locator(".frame figcaption").all_inner_texts() == ["few", "<b>many</b>"]
+
+
 @pytest.mark.parametrize("name", ["walk", "components", "denoise"])
 def test_narrow_windows_need_no_scrolling_sideways(open_page, images, name):
     watched = open_page(images, width=400, theme="dark")

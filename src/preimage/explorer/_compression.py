@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from preimage._warnings import unwarned
 from preimage.estimators import compress
 from preimage.explorer._models import PageModel
 from preimage.explorer._precision import POINT_STEP, in_steps
+from preimage.explorer._words import counted, percent
 from preimage.feature_space import Expansion
+from preimage.kernels import Kernel, ProfileKernel
 from preimage.landmarks import AutoLandmarks
 from preimage.machines import Coordinates, KernelMachine
 from preimage.reduced_sets import Distill, Reducer, Reduction
@@ -46,8 +49,9 @@ class Loss:
 
     def __str__(self) -> str:
         return (
-            f"The page computes with {self.n_points:,} points in place of the model's {self.n_original_points:,}: "
-            f"coordinates lose {percent(self.variance)} of their variance{_moved(percent, self.preimages)}."
+            f"The page computes with {counted(self.n_points, 'point')} in place of the model's "
+            f"{self.n_original_points:,}: coordinates lose {percent(self.variance)} of their "
+            f"variance{_moved(percent, self.preimages)}."
         )
 
 
@@ -72,12 +76,6 @@ def _up_to(fraction: float) -> str:
     return text if text.startswith("less") else f"up to {text}"
 
 
-def percent(fraction: float) -> str:
-    """A fraction as text, such as "0.03 %" or "less than 0.01 %"."""
-    value = 100 * fraction
-    return "less than 0.01 %" if value < 0.01 else f"{value:.2g} %"
-
-
 def small_model(model: PageModel, n_points: int, Z: np.ndarray, random_state: Seed) -> tuple[PageModel, Loss | None]:
     """The model on at most `n_points` points, fitted to the rows Z of inputs of the kernel, and what that loses."""
     n_original = model.points.shape[0]
@@ -93,7 +91,7 @@ def small_model(model: PageModel, n_points: int, Z: np.ndarray, random_state: Se
     small = compress(_machine(model, known), n_points, X=known, method=method, random_state=random_state)
     machine = small.machine_
     found = model.on(machine.expansion, np.asarray(machine.intercept))
-    return found, _loss(model, found, Z)
+    return found, _loss(model, found, known, Z)
 
 
 class Centers(Reducer):
@@ -117,9 +115,15 @@ class OnRoundedPoints(Reducer):
     ) -> Reduction:
         found = self.reducer.reduce(target, n_points, X=X, rng=rng)
         points = np.asarray(found.expansion.points)
-        step = POINT_STEP * spread(points) / points.shape[1] ** 0.5
+        step = POINT_STEP * _deviations_seen(target.kernel, points)
         again = Distill(start=_Given(in_steps(points, step)), max_iter=0).reduce(target, n_points, X=X, rng=rng)
         return replace(again, converged=found.converged, reason=found.reason, n_iter=found.n_iter)
+
+
+def _deviations_seen(kernel: Kernel, points: np.ndarray) -> Any:
+    """The deviation of points along one column: of all columns together where the kernel sees these alike."""
+    alike = isinstance(kernel, ProfileKernel)
+    return spread(points) / points.shape[1] ** 0.5 if alike else np.std(points, axis=0)
 
 
 class _Given(Reducer):
@@ -153,13 +157,14 @@ def _machine(model: PageModel, Z: np.ndarray) -> KernelMachine:
 
 
 @unwarned()
-def _loss(model: PageModel, small: PageModel, Z: np.ndarray) -> Loss:
-    Y, approximate = model.coordinates(Z), small.coordinates(Z)
+def _loss(model: PageModel, small: PageModel, known: np.ndarray, Z: np.ndarray) -> Loss:
+    """Coordinates of all known rows, which a single row of a user would not tell about; pre-images of rows Z."""
+    Y, approximate = model.coordinates(known), small.coordinates(known)
     variance = float(np.sum((Y - np.mean(Y, axis=0)) ** 2))
     squared = float(np.sum((approximate - Y) ** 2))
-    some = _some(np.arange(Z.shape[0])[:, None], ROWS_TO_COMPARE)[:, 0]
-    before = model.solver.solve(model.target(Y[some]), Z[some]).points
-    after = model.solver.solve(small.target(approximate[some]), Z[some]).points
+    some = _some(Z, ROWS_TO_COMPARE)
+    before = model.solver.solve(model.target(model.coordinates(some)), some).points
+    after = model.solver.solve(small.target(small.coordinates(some)), some).points
     moved = np.linalg.norm(after - before, axis=1) / spread(model.points)
     moved = moved[np.isfinite(moved)]  # nearest images of some kernels are at infinity
     lost = squared / variance if variance > 0 else 0.0

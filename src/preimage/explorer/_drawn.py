@@ -76,7 +76,8 @@ class DrawnRows:
         if count == self.total:
             return []
         proportion = ", labels in proportion" if self.labels is not None else ""
-        return [f"{count:,} of {self.total:,} rows are drawn, chosen at random{proportion}{self.reason}."]
+        are_drawn = "is drawn" if count == 1 else "are drawn"
+        return [f"{count:,} of {self.total:,} rows {are_drawn}, chosen at random{proportion}{self.reason}."]
 
     def record(self, inputs: np.ndarray, kind: str) -> dict[str, Any]:
         """The entry of a page, with inputs as imputers have filled them."""

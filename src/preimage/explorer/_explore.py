@@ -12,12 +12,13 @@ from preimage.explorer._drawn import DrawnRows, filled_entries
 from preimage.explorer._explorer import Explorer
 from preimage.explorer._fronts import taken_apart
 from preimage.explorer._kinds import view_record
-from preimage.explorer._labels import read_labels, shown
+from preimage.explorer._labels import read_labels
 from preimage.explorer._models import fitted_kernel
 from preimage.explorer._named import named_models
 from preimage.explorer._parts import Smaller, read_part
 from preimage.explorer._precision import require_finite
 from preimage.explorer._samples import PICTURES, number_of_rows
+from preimage.explorer._words import counted, shown
 from preimage.kernels import ProfileKernel
 
 # Raised when pages change in a way that matters to those who read their data.
@@ -139,7 +140,7 @@ def explore(
             axis=axis,
             axis_label=axis_label,
             value_label=value_label,
-            names=drawn.names if names is None else [shown(name) for name in names],
+            names=drawn.names if names is None else names,
             units=units,
         )
         options = Smaller(n_components, n_points, random_state)
@@ -172,7 +173,7 @@ def _title(estimator: Any, total: int) -> str:
     method = next((name for cls, name in _METHODS.items() if isinstance(last, cls)), "Kernel PCA")
     kernel = fitted_kernel(last)
     named = f", {type(kernel).__name__} kernel" if isinstance(kernel, ProfileKernel) else ""
-    return f"{method} of {total:,} row{'s' * (total > 1)}{named}"
+    return f"{method} of {counted(total, 'row')}{named}"
 
 
 def _notes(names: list[str], notes: Sequence[list[str]]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from preimage._output_files import replacing
 from preimage.explorer._page import page_of
+from preimage.explorer._words import counted
 
 # Height of the page inside a notebook, in pixels: the map and the pre-image next to it, without scrolling.
 NOTEBOOK_HEIGHT = 860
@@ -80,12 +81,12 @@ class Explorer:
     def __repr__(self) -> str:
         samples, models = self.header["samples"], self.header["models"]
         total, count = samples["total"], samples["count"]
-        rows = f"{total:,} rows" if count == total else f"{count:,} of {total:,} rows"
+        rows = counted(total, "row") if count == total else f"{count:,} of {counted(total, 'row')}"
         sizes = sorted({len(model["component_names"]) for model in models})
         points = sorted({model["points"].shape[0] for model in models})
         return (
-            f"Explorer {self.title!r}: {rows}, {len(models)} model{'s' * (len(models) > 1)} with "
-            f"{_range(sizes)} component{'s' * (sizes[-1] > 1)} on {_range(points)} points"
+            f"Explorer {self.title!r}: {rows}, {counted(len(models), 'model')} with "
+            f"{counted(_range(sizes), 'component')} on {counted(_range(points), 'point')}"
         )
 
 

@@ -12,6 +12,7 @@ from preimage._typing import Array
 from preimage.explorer._columns import Axis, axis_of_names, grid_of_names, is_enumeration
 from preimage.explorer._outliers import within_fences
 from preimage.explorer._smoothness import looks_like_curves, looks_like_images
+from preimage.explorer._words import shown
 
 KINDS = ("image", "curve", "table", "volume")
 # The option that a kind is recognized by; tables need none.
@@ -73,8 +74,8 @@ def view_record(
         kind, image_shape, axis, messages = _guess(inputs, image_shape, mask, axis, names)
     record = {"kind": kind, **_statistics(inputs)}
     if names is not None or kind == "table":
-        record["names"] = list(names) if names is not None else [f"x{column}" for column in range(d)]
-        record["units"] = units
+        record["names"] = [f"x{column}" for column in range(d)] if names is None else [*map(shown, names)]
+        record["units"] = [*map(shown, units)]
     if kind == "image":
         record.update(_image(record, _checked_image_shape(image_shape, d)))
     elif kind == "curve":
@@ -144,10 +145,8 @@ def _check_kind(kind: str, options: dict[str, Any]) -> None:
 def _checked_names(names: Sequence[str] | None, d: int) -> list[str] | None:
     if names is None:
         return None
-    if isinstance(names, str) or len(names) != d:
-        came = "one string" if isinstance(names, str) else f"{len(names)}"
-        raise ValueError(f"explore needs one of `names` for each of the {d} columns of X; got {came}.")
-    return [str(name) for name in names]
+    _check_one_each("names", names, d)
+    return [name if isinstance(name, str) else shown(name) for name in names]
 
 
 def _checked_units(units: Any, names: Sequence[str] | None, d: int) -> list[str]:
@@ -162,9 +161,15 @@ def _checked_units(units: Any, names: Sequence[str] | None, d: int) -> list[str]
                 f"`units` has a unit for {unknown[0]!r}, but {known}. Give `names` of the columns as well."
             )
         return ["" if units.get(name) is None else str(units[name]) for name in names or ()]
-    if len(units) != d:
-        raise ValueError(f"explore needs one of `units` for each of the {d} columns of X; got {len(units)}.")
+    _check_one_each("units", units, d)
     return ["" if unit is None else str(unit) for unit in units]
+
+
+def _check_one_each(what: str, given: Any, d: int) -> None:
+    is_list = hasattr(given, "__len__") and not isinstance(given, str)
+    if not is_list or len(given) != d:
+        came = len(given) if is_list else "one string" if isinstance(given, str) else f"{given!r:.50}"
+        raise ValueError(f"explore needs one of `{what}` for each of the {d} columns of X; got {came}.")
 
 
 def _some(names: Sequence[str]) -> str:
@@ -211,7 +216,7 @@ def _curve(axis: Any, names: Any, axis_label: str | None, value_label: str | Non
         values, label = np.arange(1.0, d + 1), "column"
     else:
         values, label = _checked_axis(axis, d), "axis"
-    return {"axis": values, "axis_label": str(axis_label or label), "value_label": str(value_label or "value")}
+    return {"axis": values, "axis_label": shown(axis_label or label), "value_label": shown(value_label or "value")}
 
 
 def _checked_axis(axis: Any, d: int) -> np.ndarray:

@@ -9,14 +9,13 @@ import numpy as np
 from preimage._arrays import in_memory, to_numpy
 from preimage._typing import Targets
 from preimage.explorer._precision import deviations, in_single
+from preimage.explorer._words import shown
 
 # Groups that a page tells apart, the rarest ones beyond it being one: legends of more cannot be read, and colours
 # cannot be told apart long before.
 MOST_GROUPS = 60
 # Different whole numbers up to which they are labels, such as ten digits; more of them are measurements.
 MOST_NUMBERED = 30
-# Characters of a name on a page: longer ones fit no legend, menu or axis.
-LONGEST_NAME = 200
 
 
 @dataclass(frozen=True)
@@ -43,16 +42,6 @@ class Measurements:
         """The record of some of the rows."""
         values = self.values[rows]
         return {"name": self.name, "values": in_single(values, deviations(values[:, None])[0])}
-
-
-def shown(text: Any) -> str:
-    """A name as a page shows it: at most `LONGEST_NAME` characters, whole numbers without a decimal point."""
-    if isinstance(text, (float, np.floating)) and float(text).is_integer():
-        text = int(text)
-    # Half of a pair of surrogates has no bytes in a file; a question mark takes its place.
-    data = text if isinstance(text, bytes) else str(text).encode("utf-8", "replace")
-    text = data.decode("utf-8", "replace")
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
 def read_labels(y: Targets, n: int, unlabelled: bool, name: str | None = None) -> Groups | Measurements | None:

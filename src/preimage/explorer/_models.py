@@ -97,6 +97,15 @@ class PageModel:
         mean = 0.0 if self.origin is None else self.origin.coefficients
         return Expansion(self.kernel, self.points, self.functions.coefficients @ B.T + mean)
 
+    def deviations(self, Y: np.ndarray) -> np.ndarray:
+        """Standard deviations of coordinates: on the training set, else of the coordinates Y, else of the points."""
+        if self.variances is not None:
+            known = np.sqrt(np.abs(self.variances))
+        else:
+            of_points = self.coordinates(self.kernel.inputs_of_points(self.points))
+            known = np.where(np.std(Y, axis=0) > 0, np.std(Y, axis=0), np.std(of_points, axis=0))
+        return np.where(known > 0, known, 1.0)
+
     def leading(self, count: int) -> PageModel:
         """The model of the first components."""
         cut = lambda array: None if array is None else array[:count]

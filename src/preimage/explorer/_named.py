@@ -9,9 +9,9 @@ import numpy as np
 from preimage._typing import Rows, Targets
 from preimage.estimators import SemiSupervisedKernelPCA
 from preimage.explorer._fronts import taken_apart
-from preimage.explorer._labels import shown
 from preimage.explorer._models import fitted_kernel, width_of
 from preimage.explorer._widths import fitted_at
+from preimage.explorer._words import shown
 
 # Widths that differ by less are one: rules such as "median" give the same number up to rounding.
 SAME_WIDTH = 1e-9

@@ -24,7 +24,7 @@ def model_record(model: PageModel, front: Front, X: np.ndarray, name: str, note:
     Z = front(X)
     Y = model.coordinates(Z)
     residuals = model.residuals(Z, Y)
-    deviations = _deviations(model, Y)
+    deviations = model.deviations(Y)
     d = model.kernel.inputs_of_points(model.points).shape[1]
     points = _rounded(model, Z, deviations)
     optional = lambda expansion: None if expansion is None else expansion.coefficients[:, 0]
@@ -51,16 +51,6 @@ def model_record(model: PageModel, front: Front, X: np.ndarray, name: str, note:
         "errors": in_single(residuals, np.max(np.abs(residuals)) or 1.0),
         **solver_record(model.solver, model.kernel, model.kernel.inputs_of_points(model.points), model.shift),
     }
-
-
-def _deviations(model: PageModel, Y: np.ndarray) -> np.ndarray:
-    """Standard deviations of coordinates: on the training set, else on the drawn rows, else on the points."""
-    if model.variances is not None:
-        known = np.sqrt(np.abs(model.variances))
-    else:
-        of_points = model.coordinates(model.kernel.inputs_of_points(model.points))
-        known = np.where(np.std(Y, axis=0) > 0, np.std(Y, axis=0), np.std(of_points, axis=0))
-    return np.where(known > 0, known, 1.0)
 
 
 def _rounded(model: PageModel, Z: np.ndarray, deviations: np.ndarray) -> np.ndarray:

@@ -16,6 +16,9 @@ from preimage.widths._class_gram import stratified_rows
 MOST_BYTES = 16_000_000
 # Kinds of rows whose values are grey levels: 256 of them are all that one sees.
 PICTURES = ("image", "volume")
+# Levels within the standard deviation of a typical picture, at least. Fewer show: a single bright pixel, or a bright
+# scan, takes nearly all of the 256.
+FEWEST_LEVELS = 8
 
 
 def number_of_rows(X: Rows) -> int:
@@ -76,13 +79,14 @@ def input_record(X: np.ndarray, kind: str) -> dict[str, Any]:
     """Inputs of the drawn rows: bytes with `low` and `step` for pictures, in single precision for curves and tables.
 
     Grey levels of images share one scale. Voxels have scales of their own: they differ more from each other than from
-    scan to scan.
+    scan to scan. Pictures of which bytes would show are in single precision, too.
     """
     if kind in PICTURES:
         axis = None if kind == "image" else 0
         low, high = np.min(X, axis=axis), np.max(X, axis=axis)
         step = np.where(high > low, (high - low) / 255, 1.0)
         plain = (lambda value: float(value)) if kind == "image" else (lambda value: value)
-        levels = np.rint((X - low) / step).astype(np.uint8)
-        return {"inputs": levels, "low": plain(low), "step": plain(step)}
+        levels = np.rint((X - low) / step)
+        if np.median(np.std(levels, axis=1)) >= FEWEST_LEVELS:
+            return {"inputs": levels.astype(np.uint8), "low": plain(low), "step": plain(step)}
     return {"inputs": in_single(X, deviations(X))}

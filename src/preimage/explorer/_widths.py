@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from preimage._typing import Rows, Targets
@@ -43,9 +44,16 @@ def _checked(widths: Any) -> list[Any]:
 
 
 def _unfitted(estimator: Any) -> Any:
+    """A copy that can be fitted: of what a search has found, and of what is frozen."""
+    if isinstance(estimator, FrozenEstimator):
+        return _unfitted(estimator.estimator)
     if hasattr(estimator, "best_estimator_"):
         return _unfitted(estimator.best_estimator_)
-    return clone(estimator)
+    copy = clone(estimator)
+    if isinstance(copy, Pipeline):
+        name, last = estimator.steps[-1]
+        copy.steps[-1] = (name, _unfitted(last))
+    return copy
 
 
 def _set_width(estimator: Any, width: Any) -> None:

@@ -53,11 +53,6 @@ export function grey(t) {
   return at(greyTable ??= Array.from({ length: STEPS + 1 }, (_, level) => [level, level, level]), t);
 }
 
-/** [red, green, blue] as a style sheet writes it. */
-export function cssColour([red, green, blue]) {
-  return `rgb(${red}, ${green}, ${blue})`;
-}
-
 let sequentialTable = null;
 let divergingTables = null;
 let greyTable = null;

@@ -22,15 +22,14 @@ const MOST_PRODUCTS = 1e8;
  * @param {object} model
  * @param {Float64Array} row
  * @param {number} q components that count
- * @param {number} count rows that the model was fitted to
  * @returns {{row: Float64Array, objective: number, iterations: number, reason: string}}
  */
-export function filled(model, row, q, count) {
+export function filled(model, row, q) {
   const entries = entriesOf(model);
   const known = entries.enter(row);
   const isGap = known.map((value) => Number(Number.isNaN(value)));
   const hasNothing = isGap.every((gap) => gap === 1);
-  const weights = hasNothing ? new Float64Array(q) : componentWeights(model.record.explained, q, count);
+  const weights = hasNothing ? new Float64Array(q) : componentWeights(model.record, q);
   const energy = entries.energy(subspaceEnergy(model.subspace, q, weights));
   const objective = (z) => {
     const found = energy(z);
@@ -45,12 +44,12 @@ export function filled(model, row, q, count) {
 
 /**
  * 1 − σ²/λᵢ, and zero for components with no more variance than the noise σ² has; ones where variances are not known.
- * @param {{values: ArrayLike<number>}|null} explained fractions of the variance
+ * @param {object} record of a model: explained fractions of the variance, or null; and n_rows, those that the model was
+ *   fitted to, or null
  * @param {number} q
- * @param {number} count rows that the model was fitted to
  */
-export function componentWeights(explained, q, count) {
-  if (!explained) return new Float64Array(q).fill(1);
+export function componentWeights({ explained, n_rows: count }, q) {
+  if (!explained || !count) return new Float64Array(q).fill(1);
   const fractions = explained.values.subarray(0, q);
   const left = fractions.reduce((rest, fraction) => rest - fraction, 1);
   const noise = Math.max(0, left) / Math.max(1, count - 1 - q);

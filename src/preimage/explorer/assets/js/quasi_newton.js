@@ -18,8 +18,8 @@ const LONGEST_STEP = 10;
 // Pairs with a smaller cosine have no curvature beyond rounding.
 const SMALLEST_COSINE = 1e-10;
 
-/** Past steps that approximate the curvature of one problem: L-BFGS gains little from more. */
-export const MEMORY = 8;
+// Past steps that approximate the curvature of one problem: L-BFGS gains little from more.
+const MEMORY = 8;
 
 /** Steps of L-BFGS within a box. */
 export class QuasiNewtonSteps {

@@ -1,7 +1,8 @@
 // The rows that are drawn, in the units of their user.
 
 /**
- * Samples of a page: `count`, `total`, `row(i)`, `number(i)` (its row in the data), `code(i)` and `label(i)`.
+ * Samples of a page: `count`, `total`, `row(i)`, `number(i)` (its row in the data), `code(i)`, `label(i)`
+ * and `name(i)`, such as "row 17, setosa".
  * @param {Object} record  "samples" of the header
  */
 export function createSamples(record) {
@@ -12,6 +13,7 @@ export function createSamples(record) {
   const low = scale(record.low);
   const step = scale(record.step);
   const labels = record.labels;
+  const label = (i) => (labels && labels.codes.values[i] >= 0 ? labels.names[labels.codes.values[i]] : "");
   return {
     count: record.count,
     total: record.total,
@@ -25,6 +27,7 @@ export function createSamples(record) {
     },
     number: (i) => record.rows.values[i],
     code: (i) => (labels ? labels.codes.values[i] : -1),
-    label: (i) => (labels && labels.codes.values[i] >= 0 ? labels.names[labels.codes.values[i]] : ""),
+    label,
+    name: (i) => `row ${record.rows.values[i]}${label(i) === "" ? "" : `, ${label(i)}`}`,
   };
 }

@@ -98,7 +98,7 @@ function createResults(app) {
     const model = app.model();
     const q = Math.min(app.store.get("q"), model.k);
     const gaps = row.filter(Number.isNaN).length;
-    const whole = gaps > 0 ? filled(model, row, q, model.record.n_rows ?? app.samples.total).row : row;
+    const whole = gaps > 0 ? filled(model, row, q).row : row;
     yield;
     const found = model.denoise(whole, q);
     completed.element.hidden = gaps === 0;

@@ -44,12 +44,6 @@ function createFigure(app, title, what = "value") {
   };
 }
 
-/** "row 17, setosa": how a sample is called. */
-function nameOf(app, sample) {
-  const label = app.samples.label(sample);
-  return `row ${app.samples.number(sample)}${label ? `, ${label}` : ""}`;
-}
-
 function createPointerPart(app) {
   const { store, samples } = app;
   const preimage = createFigure(app, "Pre-image");
@@ -66,7 +60,7 @@ function createPointerPart(app) {
     const pointer = store.get("pointer");
     if (!pointer) return;
     const sample = mapSamples(app).nearest(pointer);
-    nearest.show(sample === null ? null : samples.row(sample), sample === null ? "no sample is shown" : nameOf(app, sample));
+    nearest.show(sample === null ? null : samples.row(sample), sample === null ? "no sample is shown" : samples.name(sample));
     showAnswer(answer.at(pointer, (result) => showAnswer(result, true)), false);
   };
   preimage.show(null, "\u00a0");
@@ -138,7 +132,7 @@ function showSelected(app, { title, clear, figures, text, novelty }) {
   const row = samples.row(sample);
   const result = app.model().denoise(row, q);
   const difference = row.map((value, j) => value - result.row[j]);
-  title.textContent = `Selected sample: ${nameOf(app, sample)}`;
+  title.textContent = `Selected sample: ${samples.name(sample)}`;
   [row, result.row, difference].forEach((shown, i) => figures[i].show(shown, ""));
   const doubt = result.converged ? "" : ` Not converged: ${result.reason}.`;
   text.textContent = noveltySentence(scores, sample, samples) + doubt;

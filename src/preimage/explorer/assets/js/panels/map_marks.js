@@ -18,7 +18,7 @@ const ROOM = 1.8;
  * @param {CanvasRenderingContext2D} drawing
  * @param {string} shape
  */
-export function traceMark(drawing, shape, x, y, radius) {
+function traceMark(drawing, shape, x, y, radius) {
   drawing.beginPath();
   const corners = CORNERS[shape];
   if (!corners) {

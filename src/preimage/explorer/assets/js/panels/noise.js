@@ -5,7 +5,7 @@
  * @param {number} seed a whole number
  * @returns {() => number}
  */
-export function randomNumbers(seed) {
+function randomNumbers(seed) {
   // A counter with an odd step, whose bits are mixed by two multiplications; good enough for pictures.
   let counter = Math.imul(seed + 1, 0x9e3779b1);
   return () => {

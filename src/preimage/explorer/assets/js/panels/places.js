@@ -39,8 +39,7 @@ export function createPlaces(app) {
     const [kind, number] = key.split(":");
     if (kind === "mean") return "mean of all samples";
     if (kind === "label") return `mean of ${labels.names[number]}`;
-    const label = samples.label(Number(number));
-    return `row ${samples.number(Number(number))}${label === "" ? "" : `, ${label}`}`;
+    return samples.name(Number(number));
   }
 
   function rowsOf(key) {

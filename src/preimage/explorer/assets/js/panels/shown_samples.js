@@ -20,7 +20,7 @@ export const WHOLE_RANGE = [0, 1];
  * names, its name there; and while it is coloured by numbers, its number is in the range that is chosen.
  * @returns {(sample: number) => boolean}
  */
-export function shownBy(app) {
+function shownBy(app) {
   const { store, samples } = app;
   const hidden = store.get("hidden");
   const hasLabel = (sample) => !hidden.has(samples.code(sample));

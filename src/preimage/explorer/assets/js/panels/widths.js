@@ -1,7 +1,7 @@
 // Widths: the same question to several models, so that the effect of the kernel's width is seen.
 
 import { menu, slider } from "../controls.js";
-import { element, formatted, panel } from "../dom.js";
+import { element, panel } from "../dom.js";
 import { replacing, whenVisible } from "../work.js";
 import { between } from "./lines.js";
 import { noisy } from "./noise.js";
@@ -23,7 +23,7 @@ const QUESTIONS = {
  * @returns {HTMLElement}
  */
 export function createWidths(app) {
-  const names = app.models.map(nameOf);
+  const names = app.models.map((model) => model.name);
   const choose = (model) => app.store.set({ model });
   const position = slider({
     label: "Model", min: 0, max: Math.max(0, names.length - 1), value: app.store.get("model"), onchange: choose,
@@ -54,10 +54,6 @@ export function createWidths(app) {
   app.store.on(["q", "selected", "walk"], refresh);
   mark();
   return section;
-}
-
-function nameOf(model) {
-  return model.width === null || model.width === undefined ? model.name : `γ = ${formatted(model.width)}`;
 }
 
 function* findPictures(models, picture, strip) {

@@ -4,7 +4,7 @@
  * A set of pictures: `{add(element, draw), redraw()}`. They are held weakly, so that those that nobody shows any more
  * can go.
  */
-export function createPictures() {
+function createPictures() {
   const drawings = new WeakMap();
   let elements = [];
   const add = (element, draw) => {

@@ -1,0 +1,93 @@
+"""Edges of what `explore` takes: rows in the mean, bright pixels, columns in small units, long names, frozen models."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from preimage import KernelPCA, explore
+from preimage.explorer._words import LONGEST_NAME, counted
+from preimage.kernels import Gaussian, ScaledInputs
+
+X = np.random.default_rng(0).normal(size=(60, 64)) + 5
+
+
+def record_of(page, number=0):
+    return page.header["models"][number]
+
+
+def test_a_row_that_is_the_mean_can_be_drawn():
+    # Its coordinates under a linear kernel are rounding errors, which differ between two ways of computing them.
+    page = explore(KernelPCA(3, kernel="linear").fit(X), X.mean(axis=0)[None])
+    assert np.max(np.abs(record_of(page)["coordinates"])) < 1e-6
+
+
+@pytest.mark.parametrize("brightest", [20.0, 1e6])
+def test_one_bright_pixel_leaves_the_other_pictures_as_they_are(brightest):
+    pictures = np.random.default_rng(1).random((60, 64))
+    pictures[7, 3] = brightest
+    samples = explore(KernelPCA(3, gamma=0.1).fit(pictures), pictures, image_shape=(8, 8)).header["samples"]
+    back = samples.get("low", 0.0) + samples.get("step", 1.0) * samples["inputs"].astype(float)
+    assert np.max(np.abs(back - pictures)[:5]) < 0.05
+
+
+def test_pictures_of_one_tone_have_no_levels():
+    pictures = np.tile(np.random.default_rng(1).random((60, 1)), 64)
+    samples = explore(KernelPCA(1, gamma=0.1).fit(pictures), pictures, image_shape=(8, 8)).header["samples"]
+    np.testing.assert_allclose(samples["inputs"], pictures, atol=1e-6)
+
+
+def test_compression_does_not_depend_on_the_units_of_columns():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 4))
+    rows[:, 0] += 2 * np.sin(3 * rows[:, 1])
+    units = np.array([1e4, 1e-3, 1.0, 1.0])
+    model = KernelPCA(5, kernel=ScaledInputs(Gaussian(0.3), 1 / units**2)).fit(rows * units)
+    found = record_of(explore(model, rows * units, n_points=80))["coordinates"]
+    expected = model.transform(rows * units)
+    assert np.sum((found - expected) ** 2) < 1e-3 * np.sum(expected**2)
+
+
+def test_the_loss_of_a_large_model_is_told_also_where_one_row_is_drawn():
+    model = KernelPCA(6, gamma="median").fit(X)
+    losses = [record_of(explore(model, rows, n_points=5))["note"].split("variance")[0] for rows in (X, X[:1])]
+    # Five points cannot carry six components, though a single row may happen to keep its coordinates.
+    assert not any("less than" in loss for loss in losses)
+
+
+def test_names_units_and_axes_of_any_length_fit_a_page():
+    names = [f"{column}{'n' * 10_000}" for column in range(64)]
+    frame = pd.DataFrame(X, columns=names)
+    model = KernelPCA(2, gamma=0.01).fit(frame)
+    view = explore(model, frame, kind="table", units={names[0]: "m" * 10_000}).header["view"]
+    assert max(map(len, view["names"])) == len(view["units"][0]) == LONGEST_NAME
+    view = explore(model, frame, kind="curve", axis_label="a" * 10_000, value_label="v" * 10_000).header["view"]
+    assert len(view["axis_label"]) == len(view["value_label"]) == LONGEST_NAME
+
+
+@pytest.mark.parametrize("option", ["names", "units"])
+def test_names_and_units_that_are_no_list_are_refused(option):
+    with pytest.raises(ValueError, match=f"`{option}` for each of the 64 columns of X; got 5"):
+        explore(KernelPCA(2, gamma=0.01).fit(X), X, **{option: 5})
+
+
+def test_widths_are_fitted_for_frozen_models_too():
+    rows = StandardScaler().fit_transform(X)
+    model = KernelPCA(3, gamma=0.02).fit(rows)
+    frozen = FrozenEstimator(model)
+    for each, inputs in ((frozen, rows), (make_pipeline(StandardScaler(), frozen).fit(X), X)):
+        page = explore(each, inputs, widths=[0.1])
+        assert [record["width"] for record in page.header["models"]] == [0.02, 0.1]
+    assert model.gamma == 0.02
+
+
+def test_one_of_a_kind_is_not_a_plural():
+    page = explore(KernelPCA(1, gamma=0.01).fit(X), X[:1], n_points=1)
+    assert repr(page).endswith("1 row, 1 model with 1 component on 1 point")
+    assert "computes with 1 point in place" in page.messages[-1]
+    (said,) = explore(KernelPCA(1, gamma=0.01).fit(X), X, kind="table", max_samples=1).messages
+    assert said.startswith("1 of 60 rows is drawn")
+    assert counted(1, "row") == "1 row" and counted(7291, "row") == "7,291 rows"
+    assert counted("1 to 3", "row") == "1 to 3 rows"
