@@ -20,9 +20,10 @@ from preimage.machines import Coordinates, KernelMachine
 from preimage.reduced_sets import Distill, Reducer, Reduction
 from preimage.solvers._descent import spread
 
-# Rows that a small model is fitted to, and steps in which its points move. On the 7,291 digits of USPS with 16 components
-# pre-images move by 1.4 % of the spread of the data without a step (3 s on one core), 0.35 % with 20 steps (5 s), 0.25 %
-# with 40 (7 s) and 0.21 % with 60 (9 s); the constructed starts and 120 steps of `compress` reach 0.21 % in 30 s.
+# Rows that a small model is fitted to, and steps in which its points move. On the 7,291 digits of USPS with 16
+# components pre-images move by 1.4 % of the spread of the data without a step (3 s on one core), 0.35 % with 20 steps
+# (5 s), 0.25 % with 40 (7 s) and 0.21 % with 60 (9 s); the constructed starts and 120 steps of `compress` reach 0.21 %
+# in 30 s.
 ROWS_TO_FIT, STEPS = 1000, 40
 # Rows of which pre-images are compared: a median of more hardly changes.
 ROWS_TO_COMPARE = 50
