@@ -188,7 +188,8 @@ class WatchedPage:
         )
         self.console, self.errors, self.requests = [], [], []
         self.page = self._context.new_page()
-        self.page.set_default_timeout(10_000)
+        # Far longer than anything takes, also where other work keeps the machine busy.
+        self.page.set_default_timeout(60_000)
         self.page.add_init_script(_COUNT_WORK)
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -238,7 +239,7 @@ class WatchedPage:
 
     def settle(self):
         """Wait until the page is at rest: nothing is left to compute or draw."""
-        self.page.evaluate("() => window.atRest(20_000)")
+        self.page.evaluate("() => window.atRest(60_000)")
 
     def sideways(self):
         """By how many pixels the page is wider than its window."""

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -81,6 +82,19 @@ def test_widths_are_fitted_for_frozen_models_too():
         page = explore(each, inputs, widths=[0.1])
         assert [record["width"] for record in page.header["models"]] == [0.02, 0.1]
     assert model.gamma == 0.02
+
+
+def test_missing_numbers_of_pandas_are_filled_by_an_imputer():
+    frame = pd.DataFrame(np.rint(X[:, :4] * 10).astype(int), columns=list("abcd"))
+    given = frame.astype("Int64")
+    given.iloc[3, 2] = pd.NA
+    model = make_pipeline(SimpleImputer(), StandardScaler(), KernelPCA(2, gamma=0.1)).fit(given)
+    page = explore(model, given)
+    means = frame["c"].drop(3).mean()
+    np.testing.assert_allclose(
+        page.header["samples"]["inputs"][3], [*frame.iloc[3, :2], means, frame.iloc[3, 3]], rtol=1e-6
+    )
+    assert page.messages[1].startswith("1 of the drawn rows had a missing entry; it is shown")
 
 
 def test_one_of_a_kind_is_not_a_plural():

@@ -216,7 +216,7 @@ def test_shades_differ_and_can_be_left_out(shown):
     shades = {}
     for shade in ("extrapolation", "error", "none"):
         opened.page.get_by_label("Shade").select_option(shade)
-        opened.page.wait_for_timeout(600)
+        opened.watched.settle()
         shades[shade] = opened.pixels(".map-haze")
     assert len(set(shades.values())) == 3
     blank = """(canvas) => Object.assign(document.createElement("canvas"),

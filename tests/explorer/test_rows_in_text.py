@@ -121,3 +121,10 @@ def test_folders_that_are_dropped_are_answered_by_a_sentence(javascript):
     code = """({textOf, UnreadableText}) => textOf({ name: "a folder", slice: () => ({ arrayBuffer: () =>
       Promise.reject(new DOMException("no file", "NotReadableError")) }) }).catch((error) => error.message)"""
     assert "“a folder” cannot be read" in javascript("text_files.js", code)
+
+
+def test_names_that_differ_by_capitals_or_not_at_all_are_columns_of_their_own(read):
+    (found,) = read(["k,K,x\n1,2,3"], ["K", "k", "x"], 3)
+    np.testing.assert_array_equal(found["rows"], [[2, 1, 3]])
+    (found,) = read(["a,a,b\n1,2,3"], ["a", "a", "b"], 3)
+    np.testing.assert_array_equal(found["rows"], [[1, 2, 3]])

@@ -97,7 +97,10 @@ def filled_entries(values: np.ndarray) -> list[str]:
     if not np.any(missing):
         return []
     rows = int(np.sum(np.any(missing, axis=1)))
-    return [
-        f"{rows:,} of the drawn rows had {int(np.sum(missing)):,} missing entries; they are shown as the model's "
-        "imputer filled them."
-    ]
+    entries = int(np.sum(missing))
+    said = (
+        "a missing entry; it is shown as the model's imputer filled it."
+        if entries == 1
+        else f"{entries:,} missing entries; they are shown as the model's imputer filled them."
+    )
+    return [f"{rows:,} of the drawn rows had {said}"]

@@ -64,6 +64,8 @@ def as_numbers(rows: Rows) -> np.ndarray:
         raise ValueError("explore needs rows of real numbers; X has complex ones.")
     if isinstance(rows, np.ma.MaskedArray):
         rows = np.ma.filled(rows.astype(np.float64), np.nan)
+    if hasattr(rows, "iloc"):
+        rows = rows.to_numpy(na_value=np.nan)  # columns of pandas may have a missing value of their own
     rows = rows.to_numpy() if hasattr(rows, "to_numpy") else to_numpy(to_dense(rows))
     try:
         numbers = np.array(rows, dtype=np.float64)

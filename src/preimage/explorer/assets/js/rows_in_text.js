@@ -109,8 +109,11 @@ function arranged(table, names, count) {
 
 function byName(table, names) {
   if (table.header === null || names.length === 0) return null;
-  const places = names.map((name) => table.header.indexOf(key(name)));
-  if (places.includes(-1)) return null;
+  const titles = table.titles.map((title) => title.trim());
+  const exactly = names.map((name) => titles.indexOf(name.trim()));
+  const places = exactly.map((place, number) => (place < 0 ? table.header.indexOf(key(names[number])) : place));
+  // Names that occur twice do not tell columns apart; their order may.
+  if (places.includes(-1) || new Set(places).size < places.length) return null;
   const left = table.header.length - new Set(places).size;
   const others = left === 1 ? "1 other column was" : `${left} other columns were`;
   return rowsAt(table, places, left > 0 ? `Columns were found by name; ${others} left out.` : "");
