@@ -95,3 +95,38 @@ def test_long_labels_leave_no_hole_between_a_menu_and_its_button(open_page):
     walk = open_page(table_page(X, y=names)).panel("walk")
     menu, button = (walk.locator(f".end {tag}").first.bounding_box() for tag in ("select", "button"))
     assert button["x"] - menu["x"] - menu["width"] < 20
+
+
+def test_small_negative_numbers_stand_in_the_fields_and_are_no_gaps(open_page):
+    X = -1e-9 * (3 + rng.normal(size=(60, 3)))
+    panel = open_page(table_page(X)).open_tool("Denoise")
+    panel.locator("textarea").fill(", ".join(f"{value:.3g}" for value in X[4]))
+    panel.get_by_text("One row read").wait_for()
+    fields = panel.locator(".field input")
+    read = [float(fields.nth(number).input_value()) for number in range(3)]
+    np.testing.assert_allclose(read, X[4], atol=5e-11)
+
+
+def test_noise_is_measured_by_usual_values(javascript):
+    table, _ = view_record(np.concatenate([rng.normal(size=(200, 2)), [[1e6, 0]]]), kind="table")
+    code = "({noisy}, view, row) => noisy(row.values, view, 1, 0)"
+    rows = [javascript("panels/noise.js", code, table, np.full(2, value)) for value in (0.0, 5.0)]
+    assert np.all(np.abs(rows[0]) < 10)
+    np.testing.assert_allclose(rows[1] - rows[0], 5)
+
+
+def test_numbers_without_squares_are_refused_with_a_sentence(open_page):
+    panel = open_page(table_page(rng.normal(size=(60, 3)))).open_tool("Denoise")
+    panel.locator("textarea").fill("1, 1e200, 3")
+    panel.get_by_text("Row 1 has a number that is too large to compute with.").wait_for()
+    panel.locator(".field input").nth(1).fill("1e200")
+    panel.get_by_text("The row has a number that is too large to compute with.").wait_for()
+    panel.locator(".field input").nth(1).fill("2")
+    panel.get_by_text("Novelty score").wait_for()
+
+
+@pytest.mark.parametrize("title", ['"""Size"" in mm"', '"Size" in mm', "Size in mm"])
+def test_names_with_quotes_are_found_in_tables(javascript, title):
+    code = "({rowsInText}, text, names) => rowsInText(text, names, names.length).rows[0]"
+    text = f'owner;{title};weight\n"Ann";1,5;2,5'
+    np.testing.assert_array_equal(javascript("rows_in_text.js", code, text, ["weight", '"Size" in mm']), [2.5, 1.5])

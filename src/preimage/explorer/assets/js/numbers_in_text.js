@@ -5,6 +5,8 @@ const MISSING = new Set([
   "", "na", "n/a", "<na>", "nan", "-nan", "nat", "null", "none", "?", "-", "--", ".", "#n/a", "#na",
   "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!",
 ]);
+// As for the rows of the page itself, see `require_moderate` in Python.
+const LARGEST = 1e100;
 // Decimal separator and what groups three digits; the first that reads most cells is taken.
 const FORMATS = [
   [".", ""], [",", ""], [".", ","], [",", "."], [".", "'"], [",", " "],
@@ -44,6 +46,15 @@ export function numberFormat(cells, delimiter) {
  */
 export function isNumber(cell, format) {
   return format.pattern.test(plain(cell));
+}
+
+/**
+ * Whether a number has no square in double precision, so that distances would be infinite; NaN are none of those.
+ * @param {number} value
+ * @returns {boolean}
+ */
+export function isTooLarge(value) {
+  return Math.abs(value) > LARGEST;
 }
 
 /**

@@ -1,6 +1,6 @@
 // Rows of numbers in a text that somebody pasted or dropped: any delimiter, with names above or without.
 
-import { isMissing, isNumber, numberFormat, valueOf } from "./numbers_in_text.js";
+import { isMissing, isNumber, isTooLarge, numberFormat, valueOf } from "./numbers_in_text.js";
 
 // In the order of preference where two fit equally well; a blank stands for any run of blanks.
 const DELIMITERS = ["\t", ";", ",", "|", " "];
@@ -77,8 +77,9 @@ function isListOf(names, cells) {
   return names.length === cells.length && names.every((name, place) => key(name) === key(cells[place]));
 }
 
+// Without quotes: those of names are doubled in tables, and `cellsOf` drops them all.
 function key(name) {
-  return name.trim().toLowerCase();
+  return name.replaceAll('"', "").trim().toLowerCase();
 }
 
 // The first line has names if it has a word above a column of numbers; a label in a row has other labels below it.
@@ -156,7 +157,7 @@ function rowsAt(table, places, note) {
 }
 
 function checked(rows, note) {
-  const tooLarge = rows.findIndex((row) => row.some((value) => Math.abs(value) === Infinity));
+  const tooLarge = rows.findIndex((row) => row.some(isTooLarge));
   if (tooLarge >= 0) throw new UnreadableText(`Row ${tooLarge + 1} has a number that is too large to compute with.`);
   return { rows, note };
 }

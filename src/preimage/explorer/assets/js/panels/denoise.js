@@ -3,6 +3,7 @@
 import { filled } from "../completion.js";
 import { slider } from "../controls.js";
 import { element, formatted, panel } from "../dom.js";
+import { isTooLarge } from "../numbers_in_text.js";
 import { newestNext, whenVisible } from "../work.js";
 import { createChanges, createReader } from "./denoise_sources.js";
 import { noisy } from "./noise.js";
@@ -97,6 +98,10 @@ function createResults(app) {
   function* find(row) {
     const model = app.model();
     const q = Math.min(app.store.get("q"), model.k);
+    if (row.some(isTooLarge)) {
+      sentence.textContent = "The row has a number that is too large to compute with.";
+      return;
+    }
     const gaps = row.filter(Number.isNaN).length;
     const whole = gaps > 0 ? filled(model, row, q).row : row;
     yield;

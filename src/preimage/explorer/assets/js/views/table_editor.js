@@ -34,6 +34,6 @@ function createField(columns, column, onChange) {
   const unit = columns.unit(column);
   const name = element("span", { class: "table-name", text: columns.name(column), title: columns.described(column) });
   input.addEventListener("input", () => onChange(input.value === "" ? NaN : input.valueAsNumber));
-  const show = (value) => { input.value = Number.isNaN(value) ? "" : columns.text(column, value).replace("−", "-"); };
+  const show = (value) => { input.value = Number.isNaN(value) ? "" : columns.text(column, value).replaceAll("−", "-"); };
   return { element: element("label", { class: "field" }, [name, input, element("span", { class: "unit", text: unit })]), show };
 }
