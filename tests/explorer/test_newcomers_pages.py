@@ -130,3 +130,25 @@ def test_names_with_quotes_are_found_in_tables(javascript, title):
     code = "({rowsInText}, text, names) => rowsInText(text, names, names.length).rows[0]"
     text = f'owner;{title};weight\n"Ann";1,5;2,5'
     np.testing.assert_array_equal(javascript("rows_in_text.js", code, text, ["weight", '"Size" in mm']), [2.5, 1.5])
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_a_model_that_reconstructs_everything_does_not_extrapolate_among_its_samples(open_page, unit):
+    X = unit * (1 + 0.2 * rng.normal(size=(80, 3)))
+    page = open_page(explore(KernelPCA(3, kernel="linear").fit(X), X))
+    inspector = page.panel("inspector")
+    inspector.get_by_text("next to nothing").wait_for()
+    assert not inspector.get_by_text("The model extrapolates").is_visible()
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_the_place_of_the_pointer_is_written_to_a_hundredth_of_the_map(open_page, unit):
+    X = unit * (1 + 0.2 * rng.normal(size=(80, 3)))
+    page = open_page(explore(KernelPCA(2, kernel="linear").fit(X), X))
+    place = {"across": 0.123 * unit, "up": -0.0456 * unit}
+    page.page.evaluate("(pointer) => window.preimage.store.set({ pointer })", place)
+    page.page.evaluate("() => window.atRest(9000)")
+    text = page.panel("inspector").locator('[data-figure="pre-image"] figcaption').inner_text()
+    read = [float(each) for each in text.replace("−", "-").removeprefix("at (").removesuffix(")").split(",")]
+    assert len(text) < 24
+    np.testing.assert_allclose(read, [place["across"], place["up"]], atol=0.006 * unit)

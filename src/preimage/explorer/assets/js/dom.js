@@ -33,7 +33,7 @@ export function formatted(value, digits = 3) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
   const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(digits - 1) : Number(value.toPrecision(digits)).toLocaleString("en", { maximumFractionDigits: 6 });
-  return text.replace("-", "−");
+  return text.replace("e+", "e").replaceAll("-", "−");
 }
 
 /** A function that runs at most once per frame, with the arguments of its last call. */

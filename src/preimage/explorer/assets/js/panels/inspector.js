@@ -2,9 +2,10 @@
 
 import { button } from "../controls.js";
 import { element, formatted, oncePerFrame, panel } from "../dom.js";
+import { tickFormat } from "../views/ticks.js";
 import { extrapolation } from "./extrapolation.js";
 import { createNoveltyScale } from "./novelty_scale.js";
-import { comparison, noveltyScores, rankFromTop } from "./novelty.js";
+import { comparison, negligible, noveltyScores, rankFromTop } from "./novelty.js";
 import { PointerAnswer } from "./pointer_answer.js";
 import { FILTERS, mapSamples } from "./shown_samples.js";
 
@@ -77,9 +78,8 @@ function createPointerPart(app) {
 function placeName(app) {
   const { across, up } = app.store.get("pointer");
   const written = mapSamples(app).ranges.map(([low, high], axis) => {
-    const decimals = Math.min(12, Math.max(0, 2 - Math.floor(Math.log10(high - low))));
-    // A rounded −0 is written as 0.
-    return ((axis === 0 ? across : up).toFixed(decimals)).replace(/^-(?=0\.?0*$)/, "").replace("-", "−");
+    const format = tickFormat(10 ** (Math.floor(Math.log10(high - low)) - 2), Math.max(Math.abs(low), Math.abs(high)));
+    return format(axis === 0 ? across : up);
   });
   return `at (${written.join(", ")})`;
 }
@@ -88,7 +88,8 @@ function placeName(app) {
 function sentenceAbout(app, { objective, converged, reason }, isSettled) {
   const scores = noveltyScores(app.data.models[app.store.get("model")], app.store.get("q"));
   const doubt = isSettled && !converged ? ` Not converged: ${reason}.` : "";
-  const compared = comparison(scores, objective, "the reconstruction error");
+  const isNothing = objective <= negligible(app.data.models[app.store.get("model")]);
+  const compared = isNothing ? "next to nothing" : comparison(scores, objective, "the reconstruction error");
   return `Squared distance in feature space ${formatted(Math.max(0, objective))}, ${compared}.${doubt}`;
 }
 

@@ -1,7 +1,7 @@
 // The background of the map: a haze where pre-images are far from what the data know.
 
 import { extrapolation, relative } from "./extrapolation.js";
-import { noveltyScores, quantile } from "./novelty.js";
+import { typicalScore } from "./novelty.js";
 import { FEW_STEPS } from "./pointer_answer.js";
 import { mapSamples } from "./shown_samples.js";
 
@@ -32,7 +32,7 @@ export function hazeOf(app, what) {
   const { store } = app;
   const samples = mapSamples(app);
   const [model, q, others] = [app.model(), store.get("q"), store.get("others")];
-  const typical = quantile(noveltyScores(app.data.models[store.get("model")], q), 0.5);
+  const typical = typicalScore(app.data.models[store.get("model")], q);
   const strength = what === "error" ? (place, distance) => relative(distance, typical) : extrapolation(app);
   return (place) => strength(place, model.preimage(samples.target(place, others), { q, maxIter: FEW_STEPS }).objective);
 }

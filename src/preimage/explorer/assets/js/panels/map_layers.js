@@ -1,10 +1,13 @@
 // What is drawn on the map, layer by layer: haze, axes, marks, and what the pointer and the selection show.
 
+import { ticks } from "../views/ticks.js";
 import { MarkRaster, markRadius } from "./map_marks.js";
-import { roundNumbers } from "./map_viewport.js";
 
 // Pixels around the plane, for numbers and names of the axes.
-const MARGIN = { left: 50, right: 8, top: 8, bottom: 38 };
+const MARGIN = { left: 66, right: 8, top: 8, bottom: 38 };
+// Of these, what the name of the upper axis takes, and the space between numbers and the plane.
+const NAME = 17;
+const SPACE = 6;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 // Pixels between two numbers of an axis, at least about.
 const TICK_DISTANCE = 80;
@@ -79,8 +82,8 @@ export function drawMarks(layer, viewport, { samples, colouring, theme, names })
 
 function drawAxes(drawing, viewport, theme, [acrossName, upName]) {
   const { frame, shown } = viewport;
-  const horizontal = roundNumbers(shown.left, shown.right, frame.width / TICK_DISTANCE);
-  const vertical = roundNumbers(shown.bottom, shown.top, frame.height / (TICK_DISTANCE * 0.7));
+  const horizontal = ticks(shown.left, shown.right, frame.width / TICK_DISTANCE);
+  const vertical = ticks(shown.bottom, shown.top, frame.height / (TICK_DISTANCE * 0.7));
   drawing.lineWidth = 1;
   drawing.strokeStyle = theme.line;
   drawing.strokeRect(frame.x + 0.5, frame.y + 0.5, frame.width - 1, frame.height - 1);
@@ -90,11 +93,16 @@ function drawAxes(drawing, viewport, theme, [acrossName, upName]) {
   drawing.textAlign = "center";
   drawing.textBaseline = "top";
   const bottom = frame.y + frame.height;
-  for (const value of horizontal.values) drawing.fillText(number(value, horizontal.digits), viewport.x(value), bottom + 5);
+  for (const value of horizontal.values) {
+    const text = horizontal.format(value);
+    const most = frame.x + frame.width + MARGIN.right - drawing.measureText(text).width / 2;
+    drawing.fillText(text, Math.min(viewport.x(value), most), bottom + 5);
+  }
   drawing.fillText(shortened(drawing, acrossName, frame.width), frame.x + frame.width / 2, bottom + 21);
   drawing.textAlign = "right";
   drawing.textBaseline = "middle";
-  for (const value of vertical.values) drawing.fillText(number(value, vertical.digits), frame.x - 6, viewport.y(value));
+  const room = MARGIN.left - NAME - SPACE;
+  for (const value of vertical.values) drawing.fillText(vertical.format(value), frame.x - SPACE, viewport.y(value), room);
   drawing.save();
   drawing.translate(8, frame.y + frame.height / 2);
   drawing.rotate(-Math.PI / 2);
@@ -110,11 +118,6 @@ function drawLine(drawing, x, y, dx, dy, isZero) {
   drawing.lineTo(x + dx, y + dy);
   drawing.stroke();
   drawing.globalAlpha = 1;
-}
-
-function number(value, digits) {
-  const text = digits > 4 || Math.abs(value) >= 1e5 ? value.toExponential(1) : value.toFixed(digits);
-  return text.replace("-", "−");
 }
 
 function shortened(drawing, text, width) {

@@ -25,25 +25,6 @@ export function paddedRange(numbers) {
   return [low - PADDING * width, high + PADDING * width];
 }
 
-/**
- * Round numbers between low and high, about as many as asked for.
- * @param {number} low
- * @param {number} high
- * @param {number} count
- * @returns {{values: number[], digits: number}} the numbers, and how many decimals tell them apart
- */
-export function roundNumbers(low, high, count) {
-  const rough = (high - low) / Math.max(1, count);
-  if (!(rough > 0) || !Number.isFinite(rough)) return { values: [], digits: 0 };
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((factor) => factor * power >= rough * (1 - 1e-9)) * power;
-  const first = Math.ceil(low / step - 1e-9);
-  const last = Math.floor(high / step + 1e-9);
-  const values = [];
-  for (let i = first; i <= last; i += 1) values.push(i === 0 ? 0 : i * step);
-  return { values, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) };
-}
-
 /** A rectangle of the plane, drawn on a rectangle of pixels. */
 export class Viewport {
   constructor() {

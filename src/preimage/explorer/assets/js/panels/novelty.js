@@ -1,6 +1,9 @@
 // How unusual samples are: squared distances in feature space to the subspace of the leading components.
 
 const known = new WeakMap();
+const spreads = new WeakMap();
+// A three-hundredth of the spread, squared.
+const NEGLIGIBLE = 1e-5;
 
 /**
  * Reconstruction errors of all samples with the first q components: those with all of them, plus what the remaining
@@ -37,6 +40,24 @@ function inFrame(record, values, start, j, k) {
   if (!record.features) return values[start + j];
   const row = record.features.values.subarray(j * k, (j + 1) * k);
   return row.reduce((sum, entry, l) => sum + entry * values[start + l], 0);
+}
+
+/**
+ * A squared distance in feature space that no picture shows: a small part of the mean squared distance of the samples
+ * from their mean. Models of all components reconstruct samples up to rounding, with which nothing can be compared.
+ * @param {object} record of a model
+ */
+export function negligible(record) {
+  if (!spreads.has(record)) {
+    const all = computedScores(record, 0);
+    spreads.set(record, all.reduce((sum, score) => sum + score / all.length, 0));
+  }
+  return NEGLIGIBLE * spreads.get(record);
+}
+
+/** The median of the reconstruction errors with q components, and no less than what is negligible. */
+export function typicalScore(record, q) {
+  return Math.max(quantile(noveltyScores(record, q), 0.5), negligible(record));
 }
 
 /**
