@@ -37,7 +37,7 @@ export function noisy(row, view, amount, seed) {
 // Columns of a table have units of their own; pixels, voxels and points of a curve share one.
 function noiseScales(view, width) {
   const { values } = view.deviation;
-  if (view.kind === "table") return view.usual.deviation.values;
+  if (view.kind === "table") return view.usual?.deviation.values ?? values;
   let squares = 0;
   for (const deviation of values) squares += deviation * deviation;
   return new Float64Array(width).fill(Math.sqrt(squares / values.length));
