@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelPCA, explore
 from preimage.explorer._words import LONGEST_NAME, counted
-from preimage.kernels import Gaussian, ScaledInputs
+from preimage.kernels import Gaussian, Polynomial, ScaledInputs
 
 X = np.random.default_rng(0).normal(size=(60, 64)) + 5
 
@@ -95,6 +95,14 @@ def test_missing_numbers_of_pandas_are_filled_by_an_imputer():
         page.header["samples"]["inputs"][3], [*frame.iloc[3, :2], means, frame.iloc[3, 3]], rtol=1e-6
     )
     assert page.messages[1].startswith("1 of the drawn rows had a missing entry; it is shown")
+
+
+@pytest.mark.filterwarnings("error")
+def test_kernels_of_tiny_values_are_not_compressed_to_nothing():
+    rows = np.random.default_rng(0).normal(size=(13, 3))
+    model = KernelPCA(2, kernel=Polynomial(39, 1e-9, 1e-8)).fit(rows)
+    with pytest.raises(ValueError, match=r"too small to tell points apart. .* n_points=13"):
+        explore(model, rows, n_points=4)
 
 
 def test_one_of_a_kind_is_not_a_plural():

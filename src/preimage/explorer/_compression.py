@@ -102,7 +102,7 @@ class Centers(Reducer):
         self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
     ) -> Reduction:
         found = AutoLandmarks(n_points).select(target.kernel, target.points, rng=generator(0))
-        return _Given(found.points).reduce(target, n_points)
+        return _Given(_some_at_least(found.points, target)).reduce(target, n_points)
 
 
 class OnRoundedPoints(Reducer):
@@ -115,10 +115,20 @@ class OnRoundedPoints(Reducer):
         self, target: Expansion, n_points: int, *, X: Array | None = None, rng: np.random.Generator | None = None
     ) -> Reduction:
         found = self.reducer.reduce(target, n_points, X=X, rng=rng)
-        points = np.asarray(found.expansion.points)
+        points = _some_at_least(np.asarray(found.expansion.points), target)
         step = POINT_STEP * _deviations_seen(target.kernel, points)
         again = Distill(start=_Given(in_steps(points, step)), max_iter=0).reduce(target, n_points, X=X, rng=rng)
         return replace(again, converged=found.converged, reason=found.reason, n_iter=found.n_iter)
+
+
+def _some_at_least(points: np.ndarray, target: Expansion) -> np.ndarray:
+    """The points themselves; an error where a reducer found none."""
+    if points.shape[0] == 0:
+        raise ValueError(
+            f"explore cannot compress this model: values of {target.kernel!r:.200} are too small to tell points apart. "
+            f"Scale the inputs, choose another width, or keep all points by n_points={target.points.shape[0]}."
+        )
+    return points
 
 
 def _deviations_seen(kernel: Kernel, points: np.ndarray) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 
 from preimage._arrays import to_numpy
 from preimage._typing import Seed
+from preimage._warnings import unwarned
 from preimage.explorer._compression import Loss, small_model
 from preimage.explorer._drawn import DrawnRows
 from preimage.explorer._fronts import Front, front_of, taken_apart
@@ -63,7 +64,8 @@ def read_part(estimator: Any, drawn: DrawnRows) -> Part:
     """A fitted estimator for a page, checked with the rows that are drawn."""
     steps, last = taken_apart(estimator)
     model = page_model(last)
-    expected = to_numpy(estimator.transform(drawn.given))  # which says what is wrong with rows
+    with unwarned():  # scikit-learn adds up rows to see whether they are finite
+        expected = to_numpy(estimator.transform(drawn.given))  # which says what is wrong with rows
     front, inputs = front_of(steps, drawn.values)
     Z = front.shifted(model.shift)(inputs)
     found, expected = model.coordinates(Z), expected[:, : len(model)]
