@@ -18,10 +18,7 @@ _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/[ \t]*)\n", re.MULTILINE |
 
 @cache
 def bundle(entry: str) -> str:
-    """The module `entry` and those that it imports as one script, each in a scope of its own.
-
-    Exports are properties of ``window.preimageModules[entry]`` for the entry alone.
-    """
+    """The module `entry` and those that it imports as one script, each in a scope of its own."""
     sources: dict[str, str] = {}
     needs: dict[str, list[str]] = {}
     waiting = [entry]
@@ -37,8 +34,7 @@ def bundle(entry: str) -> str:
     except CycleError as error:
         raise ValueError(f"Modules of the explorer import each other: {' → '.join(error.args[1])}.") from error
     parts = [_scoped(name, sources[name]) for name in order]
-    last = f"window.preimageModules = {{ {entry!r}: {_variable(entry)} }};"
-    return "\n".join(['"use strict";', "(() => {", *parts, last, "})();"])
+    return "\n".join(['"use strict";', "(() => {", *parts, "})();"])
 
 
 def _scoped(name: str, source: str) -> str:

@@ -8,9 +8,9 @@ const unique = (what) => `${what}-${(count += 1)}`;
 
 /**
  * A slider: `{element, input, set(value)}`. `onchange(value)` hears users; `set` does not call it.
- * @param {{label: string, min: number, max: number, step?: number|"any", value: number, format?: Function, onchange: Function, compact?: boolean}} options
+ * @param {{label: string, min: number, max: number, step?: number|"any", value: number, format?: Function, onchange: Function}} options
  */
-export function slider({ label, min, max, step = 1, value, format = String, onchange, compact = false }) {
+export function slider({ label, min, max, step = 1, value, format = String, onchange }) {
   const id = unique("slider");
   const input = element("input", { id, type: "range", min, max, step });
   const shown = element("output", { for: id });
@@ -21,7 +21,7 @@ export function slider({ label, min, max, step = 1, value, format = String, onch
   const set = (number) => { input.value = number; show(); };
   input.addEventListener("input", () => { show(); onchange(Number(input.value)); });
   set(value);
-  return { element: element("div", { class: compact ? "control compact" : "control" }, [element("label", { for: id, text: label }), input, shown]), input, set };
+  return { element: element("div", { class: "control" }, [element("label", { for: id, text: label }), input, shown]), input, set };
 }
 
 /**

@@ -25,13 +25,11 @@ function createApp(data) {
     selected: null, pointer: null, others: "average", theme: null,
   });
   keepWithin(store, models);
-  const status = element("p", { class: "status", role: "status" });
   return {
-    data, models, store, status,
+    data, models, store,
     model: () => models[store.get("model")],
     view: createView(data.view),
     samples: createSamples(data.samples),
-    say: (message) => { status.textContent = message; },
   };
 }
 
@@ -82,7 +80,6 @@ function createBody(app) {
       widths ? placed("at-widths", widths) : null,
     ]),
     tabs(tools, (name) => app.store.set({ tool: name })).element,
-    app.status,
   ]);
 }
 
