@@ -1,4 +1,4 @@
-"""Every number that the README and the guide claim to have measured comes from a script, and the texts agree with it.
+"""Every number that a page claims to have measured comes from a script, and the texts agree with it.
 
 `docs/claims.toml` ties sentences to records: JSON files that benchmark scripts write with ``--record``, or reports in
 ``docs/results`` that they write with ``--output``. Cheap records are measured again here.
@@ -20,11 +20,13 @@ from preimage.datasets import data_directory
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
-PAGES = ["README.md", "docs/guide.md"]
 TABLE = tomllib.loads((ROOT / "docs" / "claims.toml").read_text(encoding="utf-8"))
 CLAIMS, GIVEN = TABLE["claim"], TABLE["given"]
+# A page is looked at from its first claim on.
+PAGES = sorted({entry["page"] for entry in (*CLAIMS, *GIVEN)})
 RECORDS = sorted((RESULTS / "records").glob("*.json"))
-REPORTS = sorted(RESULTS.glob("*.md"))
+# Pages about the reports are written by hand.
+REPORTS = sorted(set(RESULTS.glob("*.md")) - {RESULTS / name for name in ("index.md", "performance.md", "missed.md")})
 
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
 # Not part of a name such as float32, sha-3 or x₁, and not the rest of another number.
