@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test check fuzz bench clean
+.PHONY: demo docs test check fuzz bench clean
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -13,6 +13,11 @@ $(INSTALLED): pyproject.toml
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py --output demo
+
+# The site, in docs/_build/html. Warnings are errors; DOCS_QUICK=1 leaves out the gallery and the reference.
+docs: $(INSTALLED)
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --jobs auto docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 test: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
@@ -31,4 +36,4 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed/kernel_pca.py
 
 clean:
-	rm -rf $(VENV) demo fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo fuzz docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,11 @@
-"""Documentation that is true: its code runs, its labels exist, its map is the one that imports obey."""
+"""Documentation that is true: its code runs, its links and labels exist, its map is the one that imports obey.
+
+Pages are found by themselves: every Markdown file below docs/ that no build writes.
+"""
 
 import importlib.util
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -14,17 +18,42 @@ from test_layers import LAYERS
 import preimage
 
 SOURCE = Path(preimage.__file__).parent
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 LABEL = re.compile(r"\(([A-Z]\d+[a-z]?)\)")
-# Pages whose code is a program of its own on any machine; those about clusters need one.
-RUNNABLE = ["guide.md", "extending.md", "shipping.md", "../README.md"]
-NOT_RUNNABLE = ["clusters.md"]
+
+sys.path.insert(0, str(DOCS / "_extensions"))
+import running_code
+
+PAGES = [DOCS / page for page in running_code.pages()]
+READ_IN_THE_REPOSITORY = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+WITH_CODE = [page for page in PAGES if running_code.blocks(page.read_text(encoding="utf-8"))]
+CODE = re.compile(r"^ *(`{3,}).*?^ *\1 *$", flags=re.MULTILINE | re.DOTALL)
+EXAMPLES = {path.relative_to(ROOT / "examples").with_suffix("") for path in (ROOT / "examples").rglob("*_*.py")}
 
 
-def names_of_the_reader(page):
-    """What a page expects its reader to have: the README data and a machine, here few digits, for quick searches."""
-    if page != "../README.md":
-        return {}
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def prose(page):
+    """The text of a page without its blocks of code."""
+    return CODE.sub(" ", page.read_text(encoding="utf-8"))
+
+
+each_page = pytest.mark.parametrize("page", [*PAGES, *READ_IN_THE_REPOSITORY], ids=name_of)
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_code_of_a_page_runs(page):
+    missing = running_code.missing_packages(page.read_text(encoding="utf-8"))
+    if missing:
+        pytest.skip(f"{', '.join(missing)} is not installed, which this page requires")
+    running_code.outputs(page)
+
+
+def names_of_the_reader():
+    """What the README expects its reader to have: data and a machine, here few digits, for quick searches."""
     X, y = load_digits(return_X_y=True)
     X = X / 16
     noisy = X[:120] + np.random.default_rng(0).normal(scale=0.25, size=(120, 64))
@@ -40,42 +69,61 @@ def names_of_the_reader(page):
     return {**data, "X_train": X[:400], "svc": svc}
 
 
-def code_blocks(page):
-    return re.findall(r"^```python\n(.*?)^```$", (DOCS / page).read_text(), flags=re.MULTILINE | re.DOTALL)
-
-
-def test_every_page_with_code_is_looked_at():
-    assert {page.name for page in DOCS.glob("*.md") if code_blocks(page.name)} == {*RUNNABLE, *NOT_RUNNABLE} - {
-        "../README.md"
-    }
-
-
-@pytest.mark.parametrize("page", RUNNABLE)
 @pytest.mark.filterwarnings("ignore")
-def test_code_of_a_page_runs(page, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # the README saves a model
-    names = {"__name__": "__main__"} | names_of_the_reader(page)
-    for block in code_blocks(page):
-        exec(compile(block, page, "exec"), names)
+def test_code_of_the_readme_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it saves a model
+    names = {"__name__": "__main__"} | names_of_the_reader()
+    for block in running_code.blocks((ROOT / "README.md").read_text(encoding="utf-8")):
+        exec(compile(block.code, "README.md", "exec"), names)
 
 
-@pytest.mark.parametrize("page", NOT_RUNNABLE)
-def test_code_of_other_pages_is_python(page):
-    for block in code_blocks(page):
-        compile(block, page, "exec")
+@each_page
+def test_links_lead_somewhere(page):
+    for path, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", prose(page)):
+        if "://" in path or path.startswith("mailto:"):
+            continue
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"the link to {path} leads nowhere"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{path} has no heading or label for #{anchor}"
+
+
+def anchors(page):
+    """Names of the headings of a page, as GitHub and MyST make them, and labels that it sets itself."""
+    found = {}
+    for heading in re.findall(r"^#{1,6} +(.*?) *$", prose(page), flags=re.MULTILINE):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower().replace(" ", "-")
+        slug = re.sub(r"[^\w\-]", "", words)
+        count = found[slug] = found.get(slug, -1) + 1
+        if count:
+            found[f"{slug}-{count}"] = 0
+    labels = re.findall(r"^\(([\w-]+)\)=$", prose(page), flags=re.MULTILINE)
+    return {*found, *labels, *re.findall(r"\{#([\w-]+)", prose(page))}
+
+
+@each_page
+def test_documents_that_roles_name_exist(page):
+    for target in re.findall(r"\{doc\}`(?:[^`<]*<)?([^`>]+)>?`", prose(page)):
+        path = (DOCS / target.lstrip("/")) if target.startswith("/") else (page.parent / target).resolve()
+        relative = path.relative_to(DOCS)
+        if relative.parts[0] == "gallery":
+            assert relative.name == "index" or relative.relative_to("gallery") in EXAMPLES, f"no example for {target}"
+        elif relative.parts[0] != "api":  # a build writes those, and checks them
+            assert path.with_suffix(".md").exists(), f"no page {target}"
 
 
 def defined_labels():
     """Those of the list of equations, where a label is followed by what it says."""
-    text = (DOCS / "notation.md").read_text().partition("## Equations")[2]
+    text = (DOCS / "notation.md").read_text(encoding="utf-8").partition("## Equations")[2]
     return set(LABEL.findall(text))
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_labels_that_code_cites_are_defined(path):
-    cited = set(LABEL.findall(path.read_text()))
+    text = path.read_text(encoding="utf-8")
+    cited = set(LABEL.findall(text))
     # (R9)–(R11) cites what is between as well.
-    for first, last in re.findall(r"\(([A-Z]\d+)\)\s*[–-]\s*\(([A-Z]\d+)\)", path.read_text()):
+    for first, last in re.findall(r"\(([A-Z]\d+)\)\s*[–-]\s*\(([A-Z]\d+)\)", text):
         cited |= {f"{first[0]}{number}" for number in range(int(first[1:]), int(last[1:]) + 1)}
     assert cited <= defined_labels(), f"undefined in docs/notation.md: {sorted(cited - defined_labels())}"
 
@@ -87,7 +135,7 @@ def cited_names(text):
 
 def test_names_that_texts_cite_exist():
     """In `__all__` where a module has public names; internal packages have none."""
-    for path in [*SOURCE.rglob("*.py"), *DOCS.glob("*.md"), DOCS.parent / "README.md"]:
+    for path in [*SOURCE.rglob("*.py"), *PAGES, *READ_IN_THE_REPOSITORY]:
         for name_of_module, name in cited_names(path.read_text(encoding="utf-8")):
             if importlib.util.find_spec(name_of_module):
                 module = import_module(name_of_module)
@@ -95,21 +143,14 @@ def test_names_that_texts_cite_exist():
                 assert name in known, f"{path.name} cites {name_of_module}.{name}, which is not there or not public"
 
 
-def test_files_that_pages_name_exist():
-    for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]:
-        for name in re.findall(r"`((?:\w+/)*\w+\.py)`", page.read_text(encoding="utf-8")):
-            assert (SOURCE / name).exists() or (DOCS.parent / name).exists(), f"{page.name} names {name}"
+@each_page
+def test_files_that_pages_name_exist(page):
+    for name in re.findall(r"`((?:\w+/)*\w+\.py)`", prose(page)):
+        found = (SOURCE / name).exists() or (ROOT / name).exists() or list((ROOT / "benchmarks").rglob(name))
+        assert found, f"{page.name} names {name}"
 
 
 def test_the_map_of_layers_is_the_one_that_imports_obey():
-    drawn = re.search(r"an import points down only:\n\n```\n(.*?)```", (DOCS / "design.md").read_text(), re.DOTALL)
+    text = (DOCS / "design.md").read_text(encoding="utf-8")
+    drawn = re.search(r"an import points down only:\n\n```(?:text)?\n(.*?)```", text, re.DOTALL)
     assert [set(line.split()) for line in drawn[1].splitlines()] == LAYERS
-
-
-@pytest.mark.parametrize(
-    "page", [*DOCS.glob("*.md"), *DOCS.glob("results/*.md"), DOCS.parent / "README.md"], ids=lambda page: page.name
-)
-def test_links_lead_somewhere(page):
-    text = re.sub(r"^```.*?^```", " ", page.read_text(), flags=re.MULTILINE | re.DOTALL)
-    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
-    assert not [link for link in links if "://" not in link and not (page.parent / link).exists()]

@@ -1,0 +1,117 @@
+"""How Sphinx builds the site: ``make docs``; ``DOCS_QUICK=1 sphinx-build docs /tmp/html`` for a quick look at pages.
+
+A quick build leaves out the gallery and the pages of the reference, and runs no code; it shows outputs of earlier runs.
+"""
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+sys.path[:0] = [str(DOCS.parent / "src"), str(DOCS / "_extensions")]
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import preimage
+
+QUICK = bool(os.environ.get("DOCS_QUICK"))
+
+project = "preimage"
+author = "The preimage developers"
+copyright = f"{datetime.now(UTC).year}, {author}"
+version = release = preimage.__version__
+repository_url = "https://github.com/preimage-dev/preimage"
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "mathml",
+    "names",
+    "repository_links",
+    "shown_outputs",
+]
+if (DOCS / "_extensions" / "reference.py").exists():
+    extensions.append("reference")
+if not QUICK:
+    extensions.append("sphinx_gallery.gen_gallery")
+
+exclude_patterns = ["_build", "results/records", "**/sg_execution_times.rst", "gallery/**/*.ipynb", "README.md"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+default_role = "name"
+nitpick_ignore_regex = [("py:.*", r"(?!preimage\.[a-zA-Z]).*")]
+# The gallery and the reference are not part of a quick build.
+suppress_warnings = ["toc.not_readable", "toc.empty_glob", "ref.doc", "myst.xref_missing"] if QUICK else []
+
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+html_math_renderer = "mathml"
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+
+copybutton_selector = ", ".join(f"div.highlight-{kind} pre" for kind in ("python", "bash", "sh", "default", "pycon"))
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+
+
+def reset_figures(gallery_conf, filename):
+    """One look for all figures of the gallery."""
+    from matplotlib import pyplot
+
+    pyplot.style.use(["default", *([DOCS / "figures.mplstyle"] if (DOCS / "figures.mplstyle").exists() else [])])
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/(plot|explore)_",
+    "ignore_pattern": r"/(demo|_\w+|__init__)\.py",
+    "backreferences_dir": "api/generated/backreferences",
+    "doc_module": ("preimage",),
+    "inspect_global_variables": False,
+    "reference_url": {"preimage": None},
+    "reset_modules": ("conf.reset_figures", "seaborn"),
+    "parallel": True,
+    "abort_on_example_error": False,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+}
+
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme = "pydata_sphinx_theme"
+html_title = "preimage"
+html_baseurl = "https://preimage-dev.github.io/preimage/"
+html_logo = "_static/logo.svg"
+html_favicon = "_static/favicon.svg"
+html_copy_source = False
+html_show_sourcelink = False
+html_sidebars = {"index": [], "recipes": []}
+html_theme_options = {
+    "logo": {"text": "preimage", "alt_text": "preimage, front page"},
+    "github_url": repository_url,
+    "header_links_before_dropdown": 8,
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "back_to_top_button": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+
+def setup(app):
+    app.add_config_value("docs_quick", QUICK, "env", bool)
