@@ -1,6 +1,7 @@
 """The main job in two minutes: take noise out of handwritten digits.
 
-Run ``python examples/demo.py --output demo``. scikit-learn's bundled digits, 1,000 for training and the rest for
+Run ``python examples/demo.py --output demo``; ``--picture denoised_digits.png`` writes its first figure alone, which is
+the picture of the README. scikit-learn's bundled digits, 1,000 for training and the rest for
 testing, get Gaussian noise of deviation 0.25. Kernel PCA with pre-images by fixed point is compared with linear PCA,
 with the inverse transform of scikit-learn's kernel PCA and with nearest neighbours, once with clean and once with noisy
 training digits. Digits, noise and protocol are those of the first draw of ``benchmarks/papers/denoising_digits.py``;
@@ -12,190 +13,114 @@ the upper ones. The script prints four tables and writes five figures and two pa
 
 import argparse
 import time
-from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from _digits import (
+    METHODS,
+    N_TRAIN,
+    N_VALID,
+    NOISE,
+    SEARCHED,
+    SKLEARN,
+    TUNED,
+    Digits,
+    linear_pca,
+    mean_square,
+    run,
+    searched,
+    sklearn_kernel_pca,
+    tuned,
+)
+from _figures import (
+    LOWER_HALF,
+    SHOWN,
+    STYLE,
+    draw_error_against_components,
+    draw_halves,
+    draw_opening,
+    draw_spectrum,
+    draw_walks,
+)
 from _report import Report
-from joblib import Parallel, delayed
-from sklearn.datasets import load_digits
-from sklearn.decomposition import PCA
-from sklearn.decomposition import KernelPCA as SklearnKernelPCA
 from sklearn.impute import KNNImputer, SimpleImputer
-from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from preimage import KernelImputer, KernelPCA, explore
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import DenoisingSearch
-from preimage.plotting import DenoisingDisplay, NavigationDisplay, SpectrumDisplay
-from preimage.solvers import FixedPoint, LearnedMap
 
-NOISE, N_TRAIN, N_VALID = 0.25, 1000, 200
-LOWER_HALF = np.arange(64) >= 32
-SKLEARN = "scikit-learn kernel PCA"
-FIXED_POINT = "preimage, automatic search"
-TUNED = "preimage, fixed point, tuned"
 RECIPE = "DenoisingSearch().fit(X).denoise(X)"
 HEADER = ["method", "parameters", "MSE", "PSNR / dB", "ratio", "choosing / s", "denoising / s"]
-COUNTS = [2, 4, 8, 16, 32, 64, 128, 256, 512]
-# Okabe and Ito's colours, safe for colour-blind readers.
-STYLES = {"linear PCA": ("#D55E00", "s"), SKLEARN: ("#009E73", "^"), FIXED_POINT: ("#0072B2", "o")}
 
 
 def main():
     plt.switch_backend("Agg")  # figures go to files
-    folder = parse_output()
+    plt.style.use(STYLE)
+    options = parse_options()
     started = time.perf_counter()
     digits = Digits.load()
     # Matrices of a thousand points are too small for threads to pay, and threads hurt on a busy machine.
     with threadpool_limits(1):
-        clean = compare(digits, digits.train, "Clean training digits", DenoisingSearch(noise=NOISE))
-        search = DenoisingSearch()
-        noisy = compare(digits, digits.noisy_train, "Noisy training digits", search)
-        themselves = denoise_themselves(digits, search)
-        halves = complete_halves(digits)
-        figures = {
-            "denoising.png": draw_digits(digits, clean),
-            "completion.png": draw_halves(digits, halves),
-            "components.png": draw_error_against_components(digits, clean),
-            "navigation.png": draw_walks(digits, clean),
-            "spectrum.png": draw_spectrum(digits, clean),
-        }
-        explorer = explorer_of(digits)
-    for name, figure in figures.items():
-        figure.savefig(folder / name, dpi=150)
-    page = write_report(folder / "report.html", clean, noisy, themselves, error_rows(digits, halves), figures)
-    explorer.save(folder / "explorer.html")
-    seconds = time.perf_counter() - started
-    print(f"\nTook {seconds:.0f} s. Open {page} and {folder / 'explorer.html'}; figures are in {folder}.")
+        opening = {name: tuned(digits, digits.train, *METHODS[name]) for name in SHOWN}
+        save_opening(digits, opening, options.picture or options.output / "denoised_digits.png")
+        if not options.picture:
+            tour(digits, opening, options.output)
+    print(f"Took {time.perf_counter() - started:.0f} s.")
 
 
-def parse_output():
+def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=Path("demo"), help="folder for the report and its figures")
-    folder = parser.parse_args().output
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    parser.add_argument("--picture", type=Path, help="write the opening picture to this file, and nothing else")
+    return parser.parse_args()
 
 
-@dataclass(frozen=True)
-class Digits:
-    train: np.ndarray
-    noisy_train: np.ndarray
-    test: np.ndarray
-    noisy_test: np.ndarray
-    train_labels: np.ndarray
-
-    @classmethod
-    def load(cls):
-        X, y = load_digits(return_X_y=True)
-        rng = np.random.default_rng(0)
-        order = rng.permutation(len(X))
-        clean = X[order] / 16
-        noisy = clean + NOISE * rng.standard_normal(clean.shape)
-        (train, test), (noisy_train, noisy_test) = np.split(clean, [N_TRAIN]), np.split(noisy, [N_TRAIN])
-        return cls(train, noisy_train, test, noisy_test, y[order[:N_TRAIN]])
+def save_opening(digits, opening, path):
+    """Write the opening picture. Its errors are also inside the file, as text."""
+    errors = {"noisy": mean_square(digits.noisy_test - digits.test)}
+    errors |= {name: outcome.error for name, outcome in opening.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "; ".join(f"{name}: {error:.4f}" for name, error in errors.items())
+    margin = {"bbox_inches": "tight", "pad_inches": 0.2}  # inches of white around it, for dark pages
+    note = {"Description": f"Mean squared errors: {text}"}
+    draw_opening(digits, opening).savefig(path, dpi=160, metadata=note, **margin)
+    print(f"The same noisy digits, denoised by three methods: {path}\nMean squared errors: {text}", flush=True)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a method did: its parameters, its output on test digits, and how long it took."""
-
-    parameters: dict
-    output: np.ndarray
-    error: float
-    seconds_choosing: float
-    seconds_denoising: float
-    model: object = None
-
-
-# Each method below is a function (training digits, noisy digits, **parameters) → denoised digits.
-
-
-def linear_pca(X, Z, n_components):
-    model = PCA(n_components).fit(X)
-    return model.inverse_transform(model.transform(Z))
-
-
-def sklearn_kernel_pca(X, Z, n_components, gamma, alpha):
-    model = SklearnKernelPCA(
-        n_components, kernel="rbf", gamma=gamma, alpha=alpha, fit_inverse_transform=True, eigen_solver="dense"
-    ).fit(X)
-    return model.inverse_transform(model.transform(Z))
+def tour(digits, opening, folder):
+    """All comparisons, with clean training digits, with noisy ones, and of half digits; figures and two pages."""
+    clean = compare(digits, digits.train, "Clean training digits", DenoisingSearch(noise=NOISE), known=opening)
+    search = DenoisingSearch()
+    noisy = compare(digits, digits.noisy_train, "Noisy training digits", search)
+    themselves = denoise_themselves(digits, search)
+    halves = complete_halves(digits)
+    figures = {
+        "completion.png": draw_halves(digits, halves),
+        "components.png": draw_error_against_components(digits, clean),
+        "navigation.png": draw_walks(digits, clean),
+        "spectrum.png": draw_spectrum(digits, clean),
+    }
+    for name, figure in figures.items():
+        figure.savefig(folder / name)
+    figures["denoised_digits.png"] = folder / "denoised_digits.png"
+    page = write_report(folder / "report.html", clean, noisy, themselves, error_rows(digits, halves), figures)
+    explorer_of(digits).save(folder / "explorer.html")
+    print(f"\nOpen {page} and {folder / 'explorer.html'}; figures are in {folder}.")
 
 
-def nearest_neighbors(X, Z, n_neighbors):
-    return X[NearestNeighbors(n_neighbors=n_neighbors).fit(X).kneighbors(Z, return_distance=False)].mean(axis=1)
-
-
-def learned_map(X, Z, n_components, gamma, ridge):
-    return KernelPCA(n_components, gamma=gamma, preimage=LearnedMap(ridge=ridge)).fit(X).denoise(Z)
-
-
-def fixed_point(X, Z, n_components, gamma, penalty):
-    solver = FixedPoint(penalty * gamma, tol=1e-4, max_iter=100)
-    return KernelPCA(n_components, gamma=gamma, preimage=solver).fit(X).denoise(Z)
-
-
-METHODS = {
-    "linear PCA": (linear_pca, {"n_components": list(range(4, 33))}),
-    "mean of nearest neighbours": (nearest_neighbors, {"n_neighbors": [1, 3, 5, 7, 10, 15, 20, 30]}),
-    SKLEARN: (
-        sklearn_kernel_pca,
-        {"n_components": [32, 64, 128], "gamma": [0.02, 0.04, 0.08], "alpha": [0.03, 0.1, 0.2, 0.5, 1]},
-    ),
-    "preimage, learned map": (
-        learned_map,
-        {"n_components": [32, 64], "gamma": [0.03, 0.1, 0.3], "ridge": [0.3, 1, 3, 10]},
-    ),
-    # The penalty as a multiple of γ.
-    TUNED: (fixed_point, {"n_components": [192, 256, 700], "gamma": [0.24, 0.32], "penalty": [0.02, 0.05]}),
-}
-
-
-def compare(digits, X, title, search):
-    """Outcomes of all methods with training digits X; prints their table."""
-    outcomes = {name: tuned(digits, X, *method) for name, method in METHODS.items()}
+def compare(digits, X, title, search, known=None):
+    """Outcomes of all methods with training digits X, some of them `known` already; prints their table."""
+    known = known or {}
+    outcomes = {name: known.get(name) or tuned(digits, X, *method) for name, method in METHODS.items()}
     outcomes[SKLEARN + ", defaults"] = run(
         digits, X, sklearn_kernel_pca, {"n_components": None, "gamma": None, "alpha": 1.0}, 0.0
     )
-    outcomes[FIXED_POINT] = searched(digits, X, search)
+    outcomes[SEARCHED] = searched(digits, X, search)
     outcomes = dict(sorted(outcomes.items(), key=lambda item: -item[1].error))
     print_table(title, outcomes)
     return outcomes
-
-
-def tuned(digits, X, denoise, grid):
-    """Fit on the last 800 digits, choose by the error on the first 200, whose clean versions are known."""
-    started = time.perf_counter()
-    candidates = [dict(zip(grid, values)) for values in product(*grid.values())]
-    truth, noisy = digits.train[:N_VALID], digits.noisy_train[:N_VALID]
-    score = lambda parameters: mean_square(denoise(X[N_VALID:], noisy, **parameters) - truth)
-    errors = Parallel(n_jobs=2, prefer="threads")(delayed(score)(parameters) for parameters in candidates)
-    return run(digits, X, denoise, candidates[int(np.argmin(errors))], time.perf_counter() - started)
-
-
-def run(digits, X, denoise, parameters, seconds_choosing):
-    started = time.perf_counter()
-    output = denoise(X, digits.noisy_test, **parameters)
-    seconds = time.perf_counter() - started
-    return Outcome(parameters, output, mean_square(output - digits.test), seconds_choosing, seconds)
-
-
-def searched(digits, X, search):
-    """The fixed point, with parameters from a search that never sees the clean version of a noisy digit."""
-    started = time.perf_counter()
-    search.fit(X)
-    seconds_choosing = time.perf_counter() - started
-    chosen = search.best_params_
-    model = KernelPCA(chosen["n_components"], gamma=chosen["gamma"], preimage=FixedPoint(penalty=chosen["penalty"]))
-    started = time.perf_counter()
-    output = model.fit(X).denoise(digits.noisy_test)
-    seconds = time.perf_counter() - started
-    return Outcome(chosen, output, mean_square(output - digits.test), seconds_choosing, seconds, model)
 
 
 def denoise_themselves(digits, search):
@@ -244,10 +169,6 @@ def error_rows(digits, outputs):
     return [[name, f"{mean_square((Z - digits.test)[:, LOWER_HALF]):.4f}"] for name, Z in outputs.items()]
 
 
-def mean_square(difference):
-    return float(np.mean(difference**2))
-
-
 def table(outcomes):
     """Rows of text, the best method last. The peak of a pixel is one."""
     best_of_sklearn = outcomes[SKLEARN].error
@@ -274,105 +195,6 @@ def print_table(title, outcomes):
         print(left, "  ".join(cell.rjust(width) for cell, width in zip(row[2:], widths[2:])), sep="  ", flush=True)
 
 
-def draw_digits(digits, outcomes):
-    shown = ["linear PCA", SKLEARN, FIXED_POINT]
-    rows = {name.replace(" kernel", "\nkernel").replace(", ", ",\n"): outcomes[name].output for name in shown}
-    display = DenoisingDisplay.from_images(
-        digits.noisy_test, rows, (8, 8), clean=digits.test, n_images=12, cmap="gray_r"
-    )
-    return display.figure_
-
-
-def draw_halves(digits, outputs):
-    known = np.where(LOWER_HALF, np.nan, digits.test)
-    rows = {"known": known, **outputs, "truth": digits.test}
-    figure, axes = plt.subplots(len(rows), 12, figsize=(9, 4.2), layout="constrained")
-    colors = plt.get_cmap("gray_r").with_extremes(bad="#F0C8A0")
-    for (name, images), line in zip(rows.items(), axes):
-        line[0].set_ylabel(name.replace(" ", "\n"), rotation=0, ha="right", va="center")
-        for image, ax in zip(images, line):
-            ax.imshow(image.reshape(8, 8), cmap=colors, vmin=0, vmax=1)
-            ax.set(xticks=[], yticks=[])
-            ax.spines[:].set_visible(False)
-    return figure
-
-
-def draw_error_against_components(digits, outcomes):
-    """Test errors as the number of components varies, all else as chosen."""
-    figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    for name, errors in errors_by_count(digits, outcomes).items():
-        color, marker = STYLES[name]
-        ax.plot(COUNTS[: len(errors)], errors, color=color, marker=marker, label=name)
-    ax.axhline(NOISE**2, color="0.5", linewidth=0.9, linestyle="--")
-    ax.text(COUNTS[-1], 0.985 * NOISE**2, "noisy digits", color="0.35", ha="right", va="top")
-    ax.set_xscale("log", base=2)
-    ax.set_xticks(COUNTS, COUNTS)
-    ax.set(xlabel="Number of components", ylabel="Mean squared error on test digits", ylim=(0, None))
-    ax.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.8))
-    ax.grid(True, color="0.92")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    return figure
-
-
-def errors_by_count(digits, outcomes):
-    X, Z = digits.train, digits.noisy_test
-    others = {name: {**outcomes[name].parameters} for name in STYLES}
-    for parameters in others.values():
-        parameters.pop("n_components")
-    penalty = others[FIXED_POINT].pop("penalty")
-    fixed_point = lambda X, Z, count, gamma: (
-        KernelPCA(count, gamma=gamma, preimage=FixedPoint(penalty=penalty)).fit(X).denoise(Z)
-    )
-    methods = {"linear PCA": linear_pca, SKLEARN: sklearn_kernel_pca, FIXED_POINT: fixed_point}
-    limits = {"linear PCA": X.shape[1]}  # it has no more components than there are pixels
-    return {
-        name: [
-            mean_square(method(X, Z, count, **others[name]) - digits.test)
-            for count in COUNTS
-            if count <= limits.get(name, np.inf)
-        ]
-        for name, method in methods.items()
-    }
-
-
-def draw_walks(digits, outcomes):
-    """From one digit to another: a straight line in feature space, and one in input space."""
-    model = outcomes[FIXED_POINT].model
-    pairs = [(3, 8), (1, 7), (0, 6)]
-    figure, axes = plt.subplots(2 * len(pairs), 1, figsize=(9, 7.4), layout="constrained")
-    for (first, second), (upper, lower) in zip(pairs, axes.reshape(-1, 2)):
-        A, B = (typical(digits, model, label) for label in (first, second))
-        names, style = (str(first), str(second)), {"cmap": "gray_r", "vmin": 0, "vmax": 1}
-        NavigationDisplay.from_estimator(model, A, B, (8, 8), steps=11, names=names, ax=upper, **style)
-        straight = A + np.linspace(0, 1, 11)[:, None] * (B - A)
-        NavigationDisplay.from_images(straight, (8, 8), names=names, ax=lower, **style)
-        for ax, label in ((upper, "feature\nspace"), (lower, "pixels")):
-            ax.set_ylabel(label, rotation=0, ha="right", va="center")
-    figure.suptitle("Straight lines between two digits, in feature space and in pixels", fontsize="medium")
-    return figure
-
-
-def typical(digits, model, label):
-    """The training digit of a class that is nearest to the class mean in feature space."""
-    X = digits.train[digits.train_labels == label]
-    Y = model.transform(X)
-    return X[[np.argmin(np.sum((Y - Y.mean(axis=0)) ** 2, axis=1))]]
-
-
-def draw_spectrum(digits, outcomes):
-    gamma = outcomes[FIXED_POINT].parameters["gamma"]
-    models = [("linear PCA", "linear", "#D55E00", "--"), (f"Gaussian kernel, γ = {gamma:.2g}", "rbf", "#0072B2", "-")]
-    axes = None
-    for label, kernel, color, line in models:
-        model = KernelPCA(kernel=kernel, gamma=gamma).fit(digits.train)
-        display = SpectrumDisplay.from_estimator(model, label=label, color=color, linestyle=line, ax=axes)
-        axes = display.axes_
-    axes[0].set_ylim(1e-3, None)
-    display.figure_.suptitle("The linear kernel has a component per pixel, the Gaussian kernel more", fontsize="medium")
-    return display.figure_
-
-
 def explorer_of(digits):
     """A page with a model of the training digits inside, which a browser brings back to pictures."""
     model = KernelPCA(60, gamma="median", landmarks=300, random_state=0).fit(digits.train)
@@ -382,12 +204,12 @@ def explorer_of(digits):
 
 def write_report(path, clean, noisy, themselves, halves, figures):
     ratios = [outcomes[TUNED].error / outcomes[SKLEARN].error for outcomes in (clean, noisy)]
-    sizes = {"noise": NOISE, "n_train": N_TRAIN, "n_test": len(clean[FIXED_POINT].output), "n_valid": N_VALID}
+    sizes = {"noise": NOISE, "n_train": N_TRAIN, "n_test": len(clean[SEARCHED].output), "n_valid": N_VALID}
     report = Report("Taking noise out of digits")
+    report.add_figure(figures["denoised_digits.png"], caption=CAPTIONS["denoised_digits.png"])
     report.add_text(INTRODUCTION.format(**sizes, clean_ratio=ratios[0], noisy_ratio=ratios[1]))
-    report.add_figure(figures["denoising.png"], caption=CAPTIONS["denoising.png"])
     for title, outcomes in (("Clean training digits", clean), ("Noisy training digits", noisy)):
-        marked = [list(outcomes).index(name) for name in (FIXED_POINT, TUNED)]
+        marked = [list(outcomes).index(name) for name in (SEARCHED, TUNED)]
         report.add_heading(title).add_table(HEADER, table(outcomes), marked=marked)
     report.add_text(FAIRNESS.format(**sizes))
     report.add_heading("Nothing clean").add_text(THEMSELVES)
@@ -446,7 +268,7 @@ SECTIONS = {
 }
 
 CAPTIONS = {
-    "denoising.png": "The first test digits, clean training digits. The errors are means over all test digits.",
+    "denoised_digits.png": "The first test digit of each kind; the methods learned from other, clean digits.",
     "completion.png": "The first test digits, of which the coloured half was hidden.",
     "components.png": "Clean training digits; widths, ridge and penalty as in the table.",
     "navigation.png": "Upper rows: pre-images of points on the line between two digits. Lower rows: their mixtures.",
