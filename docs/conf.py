@@ -12,6 +12,8 @@ DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS.parent / "src"), str(DOCS / "_extensions")]
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import gallery_order
+
 import preimage
 
 QUICK = bool(os.environ.get("DOCS_QUICK"))
@@ -72,7 +74,9 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/(plot|explore)_",
-    "ignore_pattern": r"/(demo|_\w+|__init__)\.py",
+    "ignore_pattern": r"^(demo|_\w+)\.py",
+    "subsection_order": gallery_order.FOLDERS,
+    "within_subsection_order": "gallery_order.GalleryOrder",
     "backreferences_dir": "api/generated/backreferences",
     "doc_module": ("preimage",),
     "inspect_global_variables": False,

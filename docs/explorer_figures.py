@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import sync_playwright
 
 DOCS = Path(__file__).parent
-EXAMPLES = DOCS.parent / "examples"
+EXAMPLES = DOCS.parent / "examples" / "explore"
 # Pixels of the window.
 WIDTH, HEIGHT = 1280, 960
 # Milliseconds in which the background of the map and strips of pictures are computed.

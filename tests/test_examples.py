@@ -13,7 +13,7 @@ from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, Ran
 plt = pytest.importorskip("matplotlib.pyplot", reason="examples draw with matplotlib")
 
 FOLDER = Path(__file__).parents[1] / "examples"
-EXAMPLES, PAGES = sorted(FOLDER.glob("plot_*.py")), sorted(FOLDER.glob("explore_*.py"))
+EXAMPLES, PAGES = sorted(FOLDER.rglob("plot_*.py")), sorted(FOLDER.rglob("explore_*.py"))
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def test_example_runs_and_draws(path, capsys):
 
 def test_the_walk_is_drawn_without_the_volumes(monkeypatch, tmp_path):
     monkeypatch.setenv("PREIMAGE_DATA", str(tmp_path))
-    test_example_runs_and_draws(FOLDER / "plot_haxby_navigation.py", None)
+    test_example_runs_and_draws(FOLDER / "many_variables" / "plot_haxby_navigation.py", None)
 
 
 def check_figures():
@@ -65,5 +65,7 @@ def refuse_to_download(**_):
     raise OSError("no network")
 
 
-def test_examples_are_found():
-    assert EXAMPLES and len(PAGES) == 4
+def test_every_example_has_a_place_in_the_gallery():
+    sections = runpy.run_path(str(FOLDER.parent / "docs" / "_extensions" / "gallery_order.py"))["SECTIONS"]
+    listed = {(section, name) for section, names in sections.items() for name in names.split()}
+    assert listed == {(path.parent.name, path.stem.split("_", 1)[1]) for path in [*EXAMPLES, *PAGES]}

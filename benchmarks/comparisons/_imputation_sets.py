@@ -71,7 +71,7 @@ def missing(name: str, X: np.ndarray, pattern: str, rng: np.random.Generator) ->
 
 
 def spectra(rng: np.random.Generator, n_rows: int = 600) -> np.ndarray:
-    """Two peaks that move, as in examples/plot_denoise_spectra.py, with noise of 0.02."""
+    """Two peaks that move, as in examples/denoise/plot_denoise_spectra.py, with noise of 0.02."""
     channels = np.linspace(0, 1, 100)
     peak = lambda place, width: np.exp(-(((channels - place[:, None]) / width) ** 2) / 2)
     place, height = rng.uniform(0.25, 0.6, size=n_rows), rng.uniform(0.6, 1, size=(n_rows, 1))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_limits
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("explore_*.py"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "explore").glob("explore_*.py"))
 
 
 def shown(watched, part):

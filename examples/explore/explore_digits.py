@@ -2,7 +2,7 @@
 Explore handwritten digits in a browser
 =======================================
 
-``python examples/explore_digits.py digits.html`` makes one page with a model of digits inside: move the pointer over
+``python explore_digits.py digits.html`` makes one page with a model of digits inside: move the pointer over
 the map, and the digit of that place appears. The digits are the 16 × 16 pixels of USPS where
 `preimage.datasets.load_usps` finds them, and scikit-learn's bundled 8 × 8 pixels elsewhere.
 

@@ -2,7 +2,7 @@
 Explore a table in a browser
 ============================
 
-``python examples/explore_wine.py wine.html`` makes one page of scikit-learn's 178 wines: bars per feature in their own
+``python explore_wine.py wine.html`` makes one page of scikit-learn's 178 wines: bars per feature in their own
 units, although the model sees standardised columns. A slider goes through models of five widths, from almost linear to
 very local, so that one sees what γ does.
 

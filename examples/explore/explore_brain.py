@@ -2,7 +2,7 @@
 Explore brain scans in a browser
 ================================
 
-``python examples/explore_brain.py brain.html`` makes one page of 864 scans of a person who looks at pictures of eight
+``python explore_brain.py brain.html`` makes one page of 864 scans of a person who looks at pictures of eight
 kinds [1]_: three cuts through the voxels of the ventral temporal cortex. Walk from the mean of the faces to the mean of
 the houses to see what changes, and where.
 

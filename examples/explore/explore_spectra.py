@@ -2,7 +2,7 @@
 Explore spectra in a browser
 ============================
 
-``python examples/explore_spectra.py spectra.html`` makes one page of 800 synthetic absorption spectra, drawn as curves.
+``python explore_spectra.py spectra.html`` makes one page of 800 synthetic absorption spectra, drawn as curves.
 One band moves with the temperature, another grows with the concentration. Linear components need a new pattern for
 every place of a band; on the map of kernel PCA the temperature is an arc, along which the pointer moves the band. The
 third component is the concentration: see Components.
