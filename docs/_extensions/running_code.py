@@ -176,7 +176,7 @@ def _run(page, folder):
     # Classes of the page can be pickled: they belong to a module that can be found.
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     if STYLE.exists() and importlib.util.find_spec("matplotlib"):
-        import matplotlib
+        import matplotlib.style
 
         matplotlib.style.use(STYLE)
     for block in blocks(page.read_text(encoding="utf-8")):
