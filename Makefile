@@ -36,4 +36,4 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed/kernel_pca.py
 
 clean:
-	rm -rf $(VENV) demo fuzz docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo fuzz docs/_build docs/gallery docs/api/*.rst docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

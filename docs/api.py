@@ -1,14 +1,17 @@
-"""Write docs/api.md, the list of public names: ``python docs/api.py``.
+"""The public names, and the pages of the API reference that are written from them: ``python docs/api.py``.
 
-A name is public when a module of `PUBLIC` has it in ``__all__``; its line here is the first line of its docstring.
-Everything else may change without notice.
+A name is public when a module of `PUBLIC` has it in ``__all__``; everything else may change without notice. One page
+per object says what the docstring says; ``docs/api/tasks.toml`` orders the objects by what they are for. The site's
+build writes the pages, git ignores them.
 """
 
+import functools
 import inspect
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
-PAGE = Path(__file__).with_name("api.md")
+FOLDER = Path(__file__).with_name("api")
 PUBLIC = (
     "preimage",
     "preimage.kernels",
@@ -40,36 +43,194 @@ def public_names():
     }
 
 
-def page():
-    """The text of docs/api.md."""
-    parts = [
-        "# Public names\n\nWhat is listed here is public; every other name may change without notice. "
-        "`python docs/api.py` writes this page from the docstrings.\n"
-    ]
+@functools.cache
+def public_objects():
+    """Objects by the full name of their page; one that two modules offer has a page in the first of them."""
+    found = {}
     for module, names in public_names().items():
-        parts.append(f"## {module}\n\n{_summary(import_module(module))}\n\n| Name | |\n|---|---|")
-        parts += [f"| `{name}` | {_line(module, name)} |" for name in names]
-        parts.append("")
+        for name in names:
+            value = getattr(import_module(module), name)
+            if not any(value is other for other in found.values()):
+                found[f"{module}.{name}"] = value
+    return found
+
+
+def full_names():
+    """The page of every way to write a public name: in full, without ``preimage.``, or alone where that is unique."""
+    objects = public_objects()
+    found, shared = {}, set()
+    for module, names in public_names().items():
+        for name in names:
+            value = getattr(import_module(module), name)
+            page = next(full for full, other in objects.items() if other is value)
+            for spelling in (f"{module}.{name}", f"{module}.{name}".removeprefix("preimage."), name):
+                if found.setdefault(spelling, page) != page:
+                    shared.add(spelling)
+    return {spelling: page for spelling, page in found.items() if spelling not in shared}
+
+
+def tasks():
+    """The groups of the index: title, text, names."""
+    return tomllib.loads((FOLDER / "tasks.toml").read_text(encoding="utf-8"))["task"]
+
+
+def pages():
+    """The text of every page of the reference by its file name."""
+    found = {f"{full}.rst": object_page(full, value) for full, value in public_objects().items()}
+    return found | {"index.rst": index_page(), "modules.rst": modules_page()}
+
+
+def write(folder=FOLDER):
+    """Write the pages that changed, so that a second build reads those alone; remove those of names that are gone."""
+    wanted = pages()
+    for path in folder.glob("*.rst"):
+        if path.name not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def summary(value):
+    """The first sentence of a docstring, as reStructuredText on one line; what a constant contains."""
+    if is_documented(value):
+        return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    if any("._" in each for each in value):  # names of private modules, which may change without notice
+        return "A tuple of names of classes."
+    return f"The names {', '.join(f'``{each}``' for each in value)}."
+
+
+def is_documented(value):
+    """Whether an object has a docstring of its own: classes and functions do, tuples of names do not."""
+    return inspect.isclass(value) or inspect.isroutine(value)
+
+
+INDEX = """\
+API reference
+=============
+
+Every public name has a page with its equation, parameters, an example that runs, and links to what is related. The
+names are grouped by what they are for; :doc:`modules` lists the same names by the module they are imported from, and
+:ref:`genindex` lists methods as well. Names that are not listed here may change without notice.
+
+"""
+MODULES = """\
+Names by module
+===============
+
+The same names as in :doc:`index`, by the module from which they are imported.
+
+"""
+
+
+def index_page():
+    """The names by task; the hidden tables of contents order them alike in the navigation."""
+    objects = public_objects()
+    parts = [INDEX]
+    for task in tasks():
+        members = {name: objects[name] for name in task["names"]}
+        parts += [heading(task["title"], "-"), task["text"].strip() + "\n", table(members), contents(task)]
+    parts.append(".. toctree::\n   :hidden:\n   :caption: Lists\n\n   modules\n")
     return "\n".join(parts)
 
 
-def _line(module, name):
-    value = getattr(import_module(module), name)
-    if inspect.isclass(value) or inspect.isroutine(value):
-        return _summary(value)
-    if any("._" in each for each in value):  # names of private modules, which may change without notice
-        return "A tuple of names of classes."
-    return f"{_plural(value)} {', '.join(f'`{each}`' for each in value)}"
+def modules_page():
+    """The names by module."""
+    pages_of, parts = full_names(), [MODULES]
+    for module, names in public_names().items():
+        members = {f"{module}.{name}": getattr(import_module(module), name) for name in names}
+        parts += [heading(f"``{module}``", "-"), summary_of_module(module) + "\n", table(members, pages_of)]
+    return "\n".join(parts)
 
 
-def _plural(value):
-    return "A tuple of names:" if isinstance(value, tuple) else "Names:"
+def summary_of_module(module):
+    return (inspect.getdoc(import_module(module)) or "").split("\n\n")[0].replace("\n", " ")
 
 
-def _summary(value):
-    text = inspect.getdoc(value) or ""
-    return text.split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+def heading(title, line):
+    return f"{title}\n{line * len(title)}\n"
+
+
+def table(members, pages_of=None):
+    """Names that link to their pages, each with its sentence."""
+    rows = [".. list-table::", "   :class: reference-names", "   :widths: 30 70", ""]
+    for full, value in members.items():
+        page = pages_of[full] if pages_of else full
+        rows += [f"   * - :doc:`{full.removeprefix('preimage.')} <{page}>`", f"     - {summary(value)}"]
+    return "\n".join(rows) + "\n"
+
+
+def contents(task):
+    entries = [f"   {name.rpartition('.')[2]} <{name}>" for name in task["names"]]
+    return "\n".join([".. toctree::", "   :hidden:", f"   :caption: {task['title']}", "", *entries]) + "\n"
+
+
+def object_page(full, value):
+    """A page: the name, how it is imported, the docstring, methods, and examples of the gallery that use it."""
+    module, _, name = full.rpartition(".")
+    parts = [heading(full.removeprefix("preimage."), "="), f".. currentmodule:: {module}\n"]
+    if inspect.isclass(value):
+        parts.append(class_body(name, value))
+    elif inspect.isroutine(value):
+        parts.append(f".. autofunction:: {name}\n")
+    else:
+        parts.append(f".. py:data:: {name}\n\n   {summary(value)}\n")
+    parts.append(f".. minigallery:: {full}\n   :add-heading: In the gallery\n   :heading-level: -\n")
+    return "\n".join(parts)
+
+
+def class_body(name, cls):
+    """The docstring of a class, its methods in full, and links to those that a public base class describes."""
+    own, inherited, foreign = members_of(cls)
+    lines = [f".. autoclass:: {name}\n"]
+    lines += [f"   .. auto{kind}:: {member}\n" for member, kind in own.items()]
+    for base, members in inherited.items():
+        links = ", ".join(f":obj:`~{base}.{member}`" for member in members)
+        lines.append(f"   **From** :obj:`~{base}`: {links}.\n")
+    if foreign:
+        words = ", ".join(f"``{member}``" for member in foreign)
+        lines.append(f"   **From scikit-learn's base classes**: {words}.\n")
+    return "\n".join(lines)
+
+
+def members_of(cls):
+    """Members with a docstring: own ones, those that a public base class describes, those of scikit-learn.
+
+    A method that overrides one of a public base without a docstring of its own does what the base says.
+    """
+    bases = {base: full for full, base in public_objects().items() if inspect.isclass(base) and base is not cls}
+    own, inherited, foreign = {}, {}, []
+    for member in sorted({each for base in cls.__mro__ for each in vars(base)}):
+        writers = [base for base in cls.__mro__ if own_docstring(base, member)]
+        if not writers or (member.startswith("_") and member != "__call__"):
+            continue
+        public = next((base for base in writers if base in bases), None)
+        if is_of_scikit_learn(writers[0], member):
+            foreign.append(member)
+        elif public and writers[0] is not cls:
+            inherited.setdefault(bases[public], []).append(member)
+        elif writers[0].__module__.startswith("preimage"):
+            own[member] = kind_of(vars(writers[0])[member])
+    return own, inherited, foreign
+
+
+def is_of_scikit_learn(cls, member):
+    """Whether scikit-learn writes a method, or generates it in a class of this library (routing of metadata)."""
+    return cls.__module__.startswith("sklearn") or member.endswith("_request") or member == "get_metadata_routing"
+
+
+def own_docstring(cls, member):
+    """The docstring that a class itself writes for a method or property."""
+    value = vars(cls).get(member)
+    value = getattr(value, "__func__", value)
+    value = value.fget if isinstance(value, property) else value
+    return (getattr(value, "__doc__", None) or "") if inspect.isroutine(value) or callable(value) else ""
+
+
+def kind_of(value):
+    return "property" if isinstance(value, property) else "method"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    write()

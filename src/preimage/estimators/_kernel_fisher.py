@@ -180,9 +180,9 @@ class KernelFisherDiscriminant(
     classes_ : array of shape (n_classes,)
     expansion_ : Expansion of n_components_ vectors
         The discriminants w.
-    ratios_ : array of shape (n_components_,) or None
+    ratios_ : array of shape (`n_components_`,) or None
         J of each; None for discriminants against the rest, and sparse ones.
-    class_means_ : array of shape (n_classes, n_components_)
+    class_means_ : array of shape (n_classes, `n_components_`)
         Mean values of the discriminants in each class.
     class_count_ : array of shape (n_classes,)
         Sums of weights.
@@ -350,7 +350,7 @@ class KernelFisherDiscriminant(
         return self._store(scatters.problem(data, options), options, data, scatters.points, landmarks)
 
     def transform(self, X: Rows) -> Array:
-        """Values of the discriminants, shape (q, n_components_); lazy for Dask.
+        """Values of the discriminants, shape (q, `n_components_`); lazy for Dask.
 
         Joint directions are centred on the mean of the training data and have regularised variance one within classes;
         discriminants against the rest are in the units of `decision_function`.

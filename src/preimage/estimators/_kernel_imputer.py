@@ -127,7 +127,7 @@ class KernelImputer(
         The kernel with its parameters fixed, for scaled inputs.
     subspace_ : Subspace
         Axes and mean in feature space.
-    explained_variance_ : array of shape (n_components_,)
+    explained_variance_ : array of shape (`n_components_`,)
         Variances λ along the axes.
     noise_variance_ : float
         σ².
@@ -144,7 +144,7 @@ class KernelImputer(
         constant, or the mean energy.
     temperature_ : float
         With `sample_posterior`, how much energy a filling may have more than the best one: see `sample`.
-    valid_features_ : boolean array of shape (n_features_in_,)
+    valid_features_ : boolean array of shape (`n_features_in_`,)
         Which columns had a known entry.
     indicator_features_ : integer array
         The columns that ``add_indicator=True`` has indicators for: those with a missing entry in the training set.
@@ -277,7 +277,7 @@ class KernelImputer(
             return map_incomplete(self, self._answer, X, like, self.missing_values)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns that come back; indicators are called "missingindicator_" and the name."""
+        """Names of the columns that come back; indicators are called ``missingindicator_`` and the name."""
         check_is_fitted(self)
         return self._names_out(feature_names_in(self, input_features))
 

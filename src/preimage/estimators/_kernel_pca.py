@@ -179,15 +179,15 @@ class KernelPCA(
 
     Attributes
     ----------
-    eigenvalues_ : array of shape (n_components_,)
+    eigenvalues_ : array of shape (`n_components_`,)
         Eigenvalues λ of the centred Gram matrix, descending (by modulus for indefinite kernels).
-    explained_variance_ : array of shape (n_components_,)
+    explained_variance_ : array of shape (`n_components_`,)
         Variance λ/n of each component on the training set.
-    explained_variance_ratio_ : array of shape (n_components_,)
+    explained_variance_ratio_ : array of shape (`n_components_`,)
         Fraction of the total variance in feature space, from the exact trace.
     n_components_ : int
         Components kept: those asked for, or fewer when the data have a lower rank.
-    eigenvectors_ : array of shape (n, n_components_)
+    eigenvectors_ : array of shape (n, `n_components_`)
         Unit eigenvectors of the centred Gram matrix; only where all rows are used.
     X_fit_ : array of shape (n, d)
         The points that the axes are made of: the training set, or the landmarks.
@@ -388,7 +388,7 @@ class KernelPCA(
         return self.transform(X) if scores is None else scores
 
     def transform(self, X: Rows, *, impute: bool = False) -> Array:
-        """Coordinates of X along the principal axes, shape (q, n_components_); lazy for a Dask array.
+        """Coordinates of X along the principal axes, shape (q, `n_components_`); lazy for a Dask array.
 
         Parameters
         ----------

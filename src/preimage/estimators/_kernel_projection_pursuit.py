@@ -106,15 +106,15 @@ class KernelProjectionPursuit(
 
     Attributes
     ----------
-    contrasts_ : array of shape (n_components_,)
+    contrasts_ : array of shape (`n_components_`,)
         Moment of each feature less that of a Gaussian, the most extreme first: excess kurtosis for order four.
     expansion_ : Expansion
         The directions as vectors of feature space.
-    offset_ : array of shape (n_components_,)
+    offset_ : array of shape (`n_components_`,)
         ``transform(X)`` is ``expansion_(X) - offset_``.
     subspace_ : Subspace
         The mean, and an orthonormal frame V of the span of the patterns, which say how φ(x) varies with the features.
-    mixing_ : array of shape (n_components_, n_components_)
+    mixing_ : array of shape (`n_components_`, `n_components_`)
         Upper triangular R: features Y have the coordinates Y Rᵀ in `subspace_`, where all that they do not say is at
         its mean.
     n_components_, n_principal_ : int
@@ -247,7 +247,7 @@ class KernelProjectionPursuit(
         return self
 
     def transform(self, X: Rows) -> Array:
-        """The features of X, shape (q, n_components_); lazy for a Dask array."""
+        """The features of X, shape (q, `n_components_`); lazy for a Dask array."""
         X = self._check_inputs(X)  # which checks that there are features
         return self._map(self._features(self.n_components_), X)
 

@@ -103,18 +103,18 @@ class OrientedKernelPCA(
 
     Attributes
     ----------
-    ratios_ : array of shape (n_components_,)
+    ratios_ : array of shape (`n_components_`,)
         J of each feature, descending: its variance on the training set.
-    noise_variances_ : array of shape (n_components_,)
+    noise_variances_ : array of shape (`n_components_`,)
         ⟨w, S_N w⟩ of each feature, at most one; the rest up to one is ridge. For transformations it is the mean
         squared derivative of the feature along them.
     expansion_ : Expansion
         The features w as vectors of feature space. They are not orthogonal.
-    offset_ : array of shape (n_components_,)
+    offset_ : array of shape (`n_components_`,)
         ⟨w, mean⟩: ``transform(X)`` is ``expansion_(X) - offset_``.
     subspace_ : Subspace
         The mean, and an orthonormal frame V of the span of the features, for pre-images.
-    mixing_ : array of shape (n_components_, n_components_)
+    mixing_ : array of shape (`n_components_`, `n_components_`)
         Upper triangular R with w = V R: features are coordinates in `subspace_` times R.
     n_components_ : int
     kernel_ : Kernel
@@ -243,7 +243,7 @@ class OrientedKernelPCA(
         return self
 
     def transform(self, X: Rows) -> Array:
-        """The features of X, centred on the training set, shape (q, n_components_); lazy for a Dask array."""
+        """The features of X, centred on the training set, shape (q, `n_components_`); lazy for a Dask array."""
         X = self._check_inputs(X)  # which checks that there are features
         return self._map(self._features(self.n_components_), X)
 

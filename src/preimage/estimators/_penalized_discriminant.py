@@ -52,14 +52,14 @@ class PenalizedDiscriminant(
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    scalings_ : array of shape (d, n_components_)
+    scalings_ : array of shape (d, `n_components_`)
         The variates W, largest ratio first, with :math:`W^\top (\Sigma_W + \alpha I) W = I`.
-    ratios_ : array of shape (n_components_,)
+    ratios_ : array of shape (`n_components_`,)
         θ of each.
     coef_ : array of shape (1, d) for two classes, else (n_classes, d)
         The gradients of decisions: maps of weights.
     intercept_ : array of shape (1,) or (n_classes,)
-    means_ : array of shape (n_classes, n_components_)
+    means_ : array of shape (n_classes, `n_components_`)
         Class means along the variates.
     mean_ : array of shape (d,)
         Of all samples; the origin of the variates.
@@ -157,7 +157,7 @@ class PenalizedDiscriminant(
         return [self._with_ridge(alpha, decomposition, classes, codes) for alpha in alphas]
 
     def transform(self, X: Rows) -> Array:
-        """Values of the variates, shape (q, n_components_); zero at the mean of the training data."""
+        """Values of the variates, shape (q, `n_components_`); zero at the mean of the training data."""
         X = self._check_inputs(X)
         return in_precision(self._along(X, self.scalings_), X.dtype)
 

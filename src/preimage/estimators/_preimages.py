@@ -40,7 +40,7 @@ class PreimageMixin:
 
         Parameters
         ----------
-        Y : array of shape (q, n_components_), or of fewer columns
+        Y : array of shape (q, `n_components_`), or of fewer columns
             Fewer columns are the coordinates along the first components.
         n_components : int or None, default=None
             How many of the leading components to use; None is all columns of Y.
@@ -82,7 +82,7 @@ class PreimageMixin:
 
         Parameters
         ----------
-        Y : array of shape (q, n_components_), or of fewer columns
+        Y : array of shape (q, `n_components_`), or of fewer columns
         start : array of shape (q, d), optional
             Where to start; penalties are on the distance to it. With ``preimage="auto"`` and a start, the result is the
             input near it whose image is nearest to the target, as in `denoise`; without a start it is a reconstruction,

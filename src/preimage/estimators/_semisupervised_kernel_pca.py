@@ -99,11 +99,11 @@ class SemiSupervisedKernelPCA(
     ----------
     classes_ : array of shape (n_classes,)
         Labels found in y; empty without labels.
-    explained_variance_ : array of shape (n_components_,)
+    explained_variance_ : array of shape (`n_components_`,)
         Variance of each component on the training set. Supervised components need not be in descending order.
-    explained_variance_ratio_ : array of shape (n_components_,)
+    explained_variance_ratio_ : array of shape (`n_components_`,)
         Fraction of the variance in feature space.
-    multipliers_ : array of shape (n_components_,)
+    multipliers_ : array of shape (`n_components_`,)
         λ of the variance constraint; for unsupervised components 1/(n · variance).
     n_labelled_ : int
     n_components_ : int
@@ -230,7 +230,7 @@ class SemiSupervisedKernelPCA(
         return self
 
     def transform(self, X: Rows) -> Array:
-        """Coordinates of X along the axes, centred on the training set, shape (q, n_components_); lazy for Dask."""
+        """Coordinates of X along the axes, centred on the training set, shape (q, `n_components_`); lazy for Dask."""
         X = self._check_inputs(X)
         return self._map(self.subspace_.coordinates, X)
 

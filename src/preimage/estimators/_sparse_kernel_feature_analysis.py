@@ -76,11 +76,11 @@ class SparseKernelFeatureAnalysis(
         The points in the order of the features, their row numbers, and the trace that they leave.
     expansion_ : Expansion
         The features v as vectors of feature space.
-    offset_ : array of shape (n_components_,)
+    offset_ : array of shape (`n_components_`,)
         ``transform(X)`` is ``expansion_(X) - offset_``.
-    explained_variance_ : array of shape (n_components_,)
+    explained_variance_ : array of shape (`n_components_`,)
         Mean squares of the features on the training set, about `offset_`. They need not descend.
-    scales_ : array of shape (n_components_,)
+    scales_ : array of shape (`n_components_`,)
         Lengths of the features: one for ``norm="l2"``.
     subspace_ : Subspace
         The span of the features, through zero, with an orthonormal frame of their directions, for pre-images.
@@ -191,7 +191,7 @@ class SparseKernelFeatureAnalysis(
         return self
 
     def transform(self, X: Rows) -> Array:
-        """The features of X, shape (q, n_components_); lazy for a Dask array."""
+        """The features of X, shape (q, `n_components_`); lazy for a Dask array."""
         X = self._check_inputs(X)  # which checks that there are features
         return self._map(self._features(self.n_components_), X)
 

@@ -63,6 +63,37 @@ def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
     ===========  =====================================================================================
 
     Rules that need class labels, such as "enclosing_ball", are those of `class_width`.
+
+    Parameters
+    ----------
+    gamma : float, None or str
+        A number, or one of the rules in the table.
+    X : array of shape (n, d)
+        The data. Percentiles are those of at most 2,000 rows.
+    metric : {"sqeuclidean", "cityblock", "chi2"}, default="sqeuclidean"
+        The distance of which the median and percentiles are taken: that of the kernel.
+
+    Returns
+    -------
+    float
+        γ > 0.
+
+    See Also
+    --------
+    squared_distance_percentile : The percentiles of the table.
+    gamma_from_width : γ from a width that a paper gives.
+    preimage.widths.class_width : Rules that look at class labels.
+    preimage.model_selection.WidthSearch : A search in place of a rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import resolve_gamma
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> resolve_gamma("median", X)
+    0.25
+    >>> resolve_gamma(None, X), resolve_gamma(0.3, X)
+    (1.0, 0.3)
     """
     if isinstance(gamma, Real):
         return float(gamma)
@@ -131,6 +162,32 @@ def squared_distance_percentile(X: Array, percentile: float) -> float:
     """A percentile of ‖xᵢ − xⱼ‖² over pairs i < j of distinct points, from at most 2,000 rows.
 
     Duplicates make low percentiles zero; the smallest positive distance is returned then.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The data.
+    percentile : float
+        From 0 to 100.
+
+    Returns
+    -------
+    float
+        The squared distance, positive.
+
+    See Also
+    --------
+    resolve_gamma : γ = 1 / percentile, by rules such as "median" and "p5".
+    preimage.model_selection.WidthSearch : Searches a grid around the median.
+
+    Examples
+    --------
+    The squared distances of these points are 1, 4 and 9:
+
+    >>> import numpy as np
+    >>> from preimage.kernels import squared_distance_percentile
+    >>> squared_distance_percentile(np.array([[0.0], [1.0], [3.0]]), 50)
+    4.0
     """
     return _distance_percentile(X, percentile, "sqeuclidean")
 
@@ -202,6 +259,25 @@ def gamma_from_width(width: float, convention: str, n_features: int | None = Non
     "c_per_feature"   exp(−‖x−y‖²/(d·w))          1/(d·w), d = n_features
     ================  ==========================  =======================
 
+    Parameters
+    ----------
+    width : float
+        The width w > 0 in the convention that is named.
+    convention : {"gamma", "c", "sigma", "length_scale", "kernel_scale", "c_per_feature"}
+        What w means, see the table.
+    n_features : int or None, default=None
+        The number d of variables, for "c_per_feature".
+
+    Returns
+    -------
+    float
+        γ.
+
+    See Also
+    --------
+    width_from_gamma : The other direction.
+    resolve_gamma : γ by a rule from data.
+
     Examples
     --------
     >>> from preimage.kernels import gamma_from_width
@@ -216,6 +292,25 @@ def gamma_from_width(width: float, convention: str, n_features: int | None = Non
 
 def width_from_gamma(gamma: float, convention: str, n_features: int | None = None) -> float:
     """The inverse of `gamma_from_width`.
+
+    Parameters
+    ----------
+    gamma : float
+        γ > 0.
+    convention : {"gamma", "c", "sigma", "length_scale", "kernel_scale", "c_per_feature"}
+        What the width means, see the table of `gamma_from_width`.
+    n_features : int or None, default=None
+        The number d of variables, for "c_per_feature".
+
+    Returns
+    -------
+    float
+        The width w.
+
+    See Also
+    --------
+    gamma_from_width : The other direction, with the table of conventions.
+    resolve_gamma : γ by a rule from data.
 
     Examples
     --------

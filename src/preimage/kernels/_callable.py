@@ -46,6 +46,12 @@ class CallableKernel(Kernel):
         Say False of a similarity with a direction, ``function(x, z)`` for an input x and a point z. It has no feature
         space: `EmpiricalKernelMap` makes features of its values, everything else refuses it.
 
+    See Also
+    --------
+    ProfileKernel : A kernel of your own with gradients, from two short functions.
+    Precomputed : Values that are known already.
+    preimage.testing.check_kernel : Whether a kernel keeps its contract.
+
     Examples
     --------
     >>> import numpy as np

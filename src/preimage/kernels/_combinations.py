@@ -329,6 +329,18 @@ class Constant(ProfileKernel):
     ----------
     value : float, default=1.0
         The constant c. Negative values are not positive semidefinite.
+
+    See Also
+    --------
+    Linear : Often used with a constant, ``Linear() + 1``.
+    Polynomial : Has a constant of its own, `coef0`.
+    Kernel : How kernels combine.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Constant, Linear
+    >>> (Linear() + Constant(1.0))([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[12.]])
     """
 
     pairwise = SquaredDistance()

@@ -12,7 +12,23 @@ from preimage.kernels._profile import ProfileKernel, affine_power_derivatives, p
 
 
 class Linear(ProfileKernel):
-    """k(x, y) = x·y: kernel methods become their linear originals."""
+    """k(x, y) = x·y: kernel methods become their linear originals.
+
+    With it `KernelPCA` is PCA, and a pre-image is the projection itself.
+
+    See Also
+    --------
+    Polynomial : Products of inputs as features.
+    Cosine : The same inner product of inputs of length one.
+    ShiftedInputs : Inner products about another origin.
+    sklearn.decomposition.PCA : What kernel PCA with this kernel computes.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
 
     pairwise = InnerProduct()
     is_positive_semidefinite = True
@@ -48,6 +64,13 @@ class Polynomial(ProfileKernel):
         Scale γ > 0 of the inner product. For images 1/n_features (None) avoids overflow.
     coef0 : float, default=1.0
         Constant c; zero gives the homogeneous kernel. Negative values are not positive semidefinite.
+
+    See Also
+    --------
+    Exponential : All degrees at once.
+    Patches : Products of neighbouring pixels only.
+    Linear : Degree one.
+    preimage.solvers.ExactInverse : Exact pre-images under invertible profiles, such as odd degrees.
 
     Examples
     --------
@@ -109,6 +132,21 @@ class Exponential(ProfileKernel):
     ----------
     gamma : float or rule, default=1.0
         Scale γ > 0 of the inner product.
+
+    See Also
+    --------
+    Polynomial : Products of up to d inputs only.
+    Gaussian : This kernel, normalised: ``Normalized(Exponential(2γ))``.
+
+    Examples
+    --------
+    Normalised, it is a Gaussian:
+
+    >>> import numpy as np
+    >>> from preimage.kernels import Exponential, Gaussian, Normalized
+    >>> X = np.array([[0.0, 1.0], [2.0, 0.5]])
+    >>> np.allclose(Normalized(Exponential(1.0))(X), Gaussian(0.5)(X))
+    True
     """
 
     pairwise = InnerProduct()
@@ -141,6 +179,20 @@ class Sigmoid(ProfileKernel):
         Scale γ > 0 of the inner product.
     coef0 : float, default=1.0
         Constant c.
+
+    See Also
+    --------
+    Iterated : Makes an admissible kernel of this one.
+    preimage.geometry.mercer_report : Where and how much the kernel is indefinite.
+    Polynomial : A positive semidefinite function of the inner product.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Sigmoid
+    >>> Sigmoid(0.5, coef0=0.0)([[1.0, 2.0]], [[1.0, 2.0], [-1.0, 0.0]]).round(4)
+    array([[ 0.9866, -0.4621]])
+    >>> Sigmoid().is_positive_semidefinite
+    False
     """
 
     pairwise = InnerProduct()

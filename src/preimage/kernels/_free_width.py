@@ -50,6 +50,12 @@ class FreeWidthGaussian(Kernel):
     n_features : int, default=1
         Columns d of inputs; rows with one more have a width of their own.
 
+    See Also
+    --------
+    Gaussian : The kernel with one width.
+    preimage.compress : Approximates machines by Gaussians of free widths.
+    preimage.reduced_sets.Construct : Finds such points with ``widths="free"``.
+
     Examples
     --------
     A Gaussian that is wider than the kernel, at two inputs:

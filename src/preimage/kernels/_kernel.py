@@ -34,7 +34,25 @@ class DataParameter(ABC):
 
 
 class Width(DataParameter):
-    """A number, or None or the name of a rule that finds it from distances between rows: see `resolve_gamma`."""
+    """A number, or None or the name of a rule that finds it from distances between rows: see `resolve_gamma`.
+
+    A kernel lists its parameters that wait for data in `data_parameters`; this is the rule of `gamma`.
+
+    See Also
+    --------
+    resolve_gamma : The rules and their values.
+    KeptRows : A parameter that becomes an array of rows.
+    Kernel.resolve : Replaces open parameters by their values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian, Width
+    >>> Width().is_open("median"), Width().is_open(0.5)
+    (True, False)
+    >>> Width().find("median", np.array([[0.0], [1.0], [3.0]]), Gaussian())
+    0.25
+    """
 
     def is_open(self, value: Any) -> bool:
         return value is None or isinstance(value, str)
@@ -44,7 +62,24 @@ class Width(DataParameter):
 
 
 class KeptRows(DataParameter):
-    """An array of points, or None for the rows of the data: a reference sample, the points of a graph."""
+    """An array of points, or None for the rows of the data: a reference sample, the points of a graph.
+
+    See Also
+    --------
+    Width : A parameter that becomes a number.
+    Iterated : A kernel with a reference sample.
+    Warped : A kernel with the points of a graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian, Iterated, KeptRows
+    >>> KeptRows().is_open(None)
+    True
+    >>> Iterated(Gaussian(1.0)).resolve(np.array([[0.0], [1.0]])).reference
+    array([[0.],
+           [1.]])
+    """
 
     keeps_rows = True
 
@@ -68,6 +103,27 @@ class Kernel(BaseEstimator, ABC):
     labels and come first, `preimage.widths.with_class_widths(kernel, X, y)`. Kernels combine with ``+``, ``*`` and
     integer powers, and with numbers, ``0.5 * kernel + 1`` or ``kernel / 2``; parameters of the parts are reached as
     `left__gamma`, `kernel__gamma` and so on.
+
+    Subclasses give values, diagonals and, where there is one, the contracted gradient; every estimator of the library
+    works with them then.
+
+    See Also
+    --------
+    ProfileKernel : The shortest way to a new kernel: a function of a distance or an inner product.
+    CallableKernel : A kernel from a Python function.
+    preimage.testing.check_kernel : Whether a new kernel keeps the contract.
+
+    Examples
+    --------
+    Kernels combine, and rules become numbers on data:
+
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian, Linear
+    >>> kernel = 0.5 * Gaussian("median") + Linear() + 1
+    >>> kernel.is_resolved
+    False
+    >>> kernel.resolve(np.array([[0.0], [1.0], [3.0]]))([[0.0]], [[2.0]]).round(4)
+    array([[1.1839]])
     """
 
     _parameter_constraints: dict = {}

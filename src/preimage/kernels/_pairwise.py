@@ -40,6 +40,25 @@ class PairwiseQuantity(ABC):
     """s(x, y) for all pairs of rows, and what the chain rule needs of it.
 
     A quantity has no parameters; two of the same class are the same.
+
+    See Also
+    --------
+    SquaredDistance : Of radial kernels.
+    InnerProduct : Of polynomial kernels.
+    ManhattanDistance : Of the Laplacian kernel.
+    ChiSquaredDistance : Of kernels of histograms.
+    ProfileKernel : Makes a kernel of a quantity and a function of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import PairwiseQuantity, SquaredDistance
+    >>> isinstance(SquaredDistance(), PairwiseQuantity)
+    True
+    >>> distances_to_zero = SquaredDistance().against(np.array([[0.0, 0.0]]))
+    >>> distances_to_zero(np.array([[3.0, 4.0], [1.0, 1.0]]))
+    array([[25.],
+           [ 2.]])
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -95,7 +114,22 @@ class PairwiseQuantity(ABC):
 
 
 class InnerProduct(PairwiseQuantity):
-    """s = x·y."""
+    """The inner product s = x·y.
+
+    See Also
+    --------
+    Linear : The kernel that is this quantity itself.
+    Polynomial : Powers of it.
+    ProfileKernel : Makes a kernel of this quantity and a profile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import InnerProduct
+    >>> InnerProduct().against(np.array([[1.0, 2.0]]))(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([[11.],
+           [ 2.]])
+    """
 
     def blocks(self, X: Array, Y: Array) -> Block:
         return lambda rows, columns: inner_products(X[rows, :], Y[columns, :])
@@ -125,6 +159,20 @@ class SquaredDistance(PairwiseQuantity):
     With both sets shifted by the median of Y (which changes no distance, but makes its rounding errors smaller),
     s = (−2x, ‖x‖², 1)·(y, 1, ‖y‖²). Values up to their rounding error count as zero, so that points compared with
     themselves or their copies give exactly zero; narrow kernels would magnify anything else.
+
+    See Also
+    --------
+    ProfileKernel : Makes a kernel of this quantity and a profile.
+    ManhattanDistance : The sum of moduli.
+    sklearn.metrics.pairwise.euclidean_distances : Distances without the square.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import SquaredDistance
+    >>> SquaredDistance().against(np.array([[0.0, 0.0]]))(np.array([[3.0, 4.0], [1.0, 1.0]]))
+    array([[25.],
+           [ 2.]])
     """
 
     def blocks(self, X: Array, Y: Array) -> Block:
@@ -178,7 +226,22 @@ class SquaredDistance(PairwiseQuantity):
 
 
 class ManhattanDistance(PairwiseQuantity):
-    """s = ‖x − y‖₁ = Σ_f |x_f − y_f|."""
+    r"""The distance :math:`s = \|x - y\|_1 = \sum_f |x_f - y_f|`.
+
+    See Also
+    --------
+    Laplacian : The kernel of this distance.
+    SquaredDistance : The squared Euclidean distance.
+    ProfileKernel : Makes a kernel of this quantity and a profile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import ManhattanDistance
+    >>> ManhattanDistance().against(np.array([[0.0, 0.0]]))(np.array([[3.0, 4.0], [1.0, -1.0]]))
+    array([[7.],
+           [2.]])
+    """
 
     def blocks(self, X: Array, Y: Array) -> Block:
         return lambda rows, columns: _manhattan(X[rows, :], Y[columns, :])
@@ -192,7 +255,24 @@ class ManhattanDistance(PairwiseQuantity):
 
 
 class ChiSquaredDistance(PairwiseQuantity):
-    """s = Σ_f (x_f − y_f)²/(x_f + y_f) of non-negative inputs such as histograms; 0/0 counts as zero."""
+    r"""The distance :math:`s = \sum_f (x_f - y_f)^2/(x_f + y_f)` of non-negative inputs such as histograms.
+
+    A term 0/0 counts as zero.
+
+    See Also
+    --------
+    Chi2 : The kernel of this distance.
+    ProfileKernel : Makes a kernel of this quantity and a profile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import ChiSquaredDistance
+    >>> distances = ChiSquaredDistance().against(np.array([[1.0, 0.0, 0.0]]))
+    >>> distances(np.array([[0.0, 1.0, 0.0], [3.0, 0.0, 0.0]]))
+    array([[2.],
+           [1.]])
+    """
 
     def blocks(self, X: Array, Y: Array) -> Block:
         _require_non_negative(X)

@@ -37,6 +37,12 @@ class Patches(Kernel):
     smoothing : float or None, default=None
         Standard deviation, in pixels, of a Gaussian that smooths the images first.
 
+    See Also
+    --------
+    Polynomial : Products of all pixels, near and far.
+    preimage.invariances.VirtualExamples : Shifted and turned images, for models that should ignore that.
+    MappedInputs : Smoothing or filtering by a matrix.
+
     Examples
     --------
     >>> import numpy as np

@@ -19,9 +19,24 @@ class Precomputed(Kernel):
 
     Parameters
     ----------
-    gram : array of shape (n, n) or None
+    gram : array of shape (n, n) or None, default=None
         Values among the training points; `resolve(K)` fills it in. Without them (a fitted SVC keeps none) rows of
         values can still be evaluated; methods that need values among training points raise an error.
+
+    See Also
+    --------
+    CallableKernel : A function instead of values; it can be evaluated at new points.
+    preimage.KernelPCA : Takes ``kernel="precomputed"``, like scikit-learn's class.
+
+    Examples
+    --------
+    Components of three objects of which only similarities are known:
+
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> K = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]])
+    >>> KernelPCA(2, kernel="precomputed").fit(K).explained_variance_ratio_.round(2)
+    array([0.75, 0.25])
     """
 
     has_gradient = False

@@ -23,6 +23,27 @@ class ProfileKernel(Kernel):
 
     A subclass names its quantity and gives f and f′; values, diagonals and contracted gradients follow by the chain
     rule, for dense and sparse inputs of any array library.
+
+    See Also
+    --------
+    Kernel : The interface, for kernels that are no function of one quantity.
+    SquaredDistance : The quantity of radial kernels.
+    InnerProduct : The quantity of polynomial kernels.
+    preimage.testing.check_kernel : Whether a new kernel keeps the contract.
+
+    Examples
+    --------
+    Cauchy's kernel in four lines, with gradients for pre-images:
+
+    >>> from preimage.kernels import ProfileKernel, SquaredDistance
+    >>> class Cauchy(ProfileKernel):
+    ...     pairwise = SquaredDistance()
+    ...     def profile(self, s):
+    ...         return 1 / (1 + s)
+    ...     def profile_derivative(self, s):
+    ...         return -1 / (1 + s) ** 2
+    >>> Cauchy()([[0.0]], [[0.0], [1.0], [3.0]])
+    array([[1. , 0.5, 0.1]])
     """
 
     pairwise: PairwiseQuantity

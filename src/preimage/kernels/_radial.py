@@ -52,11 +52,23 @@ class ExponentialDecay(ProfileKernel):
 class Gaussian(ExponentialDecay):
     """k(x, y) = exp(−γ‖x − y‖²): smooth, local, one width.
 
+    The kernel of scikit-learn's "rbf". As γ → 0, kernel PCA with it becomes linear PCA; as γ grows, every point becomes
+    orthogonal to all others.
+
     Parameters
     ----------
     gamma : float, None, "auto", "scale", "median" or a percentile such as "p5", default=1.0
         Inverse squared width γ > 0, or a rule that finds it from data: see `resolve_gamma`, and `class_width` for
         those that need labels, such as "enclosing_ball".
+
+    See Also
+    --------
+    resolve_gamma : The rules "scale", "median", "p5" and what they compute.
+    gamma_from_width : γ from σ, a length scale or another convention of a width.
+    Laplacian : Less smooth: the distance is not squared.
+    RationalQuadratic : Heavier tails, where distant points should still count.
+    preimage.model_selection.WidthSearch : Choose γ by labels.
+    preimage.model_selection.DenoisingSearch : Choose γ for denoising, without labels.
 
     Examples
     --------
@@ -71,10 +83,24 @@ class Gaussian(ExponentialDecay):
 class Laplacian(ExponentialDecay):
     """k(x, y) = exp(−γ‖x − y‖₁), scikit-learn's Laplacian kernel; Matern(nu=0.5) is the Euclidean one.
 
+    The sum of moduli is less sensitive to a few large differences than the squared distance.
+
     Parameters
     ----------
     gamma : float or rule, default=1.0
         Inverse width γ > 0.
+
+    See Also
+    --------
+    Gaussian : Smooth, of the squared Euclidean distance.
+    Matern : Between the two, of the Euclidean distance.
+    sklearn.metrics.pairwise.laplacian_kernel : The same values.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Laplacian
+    >>> Laplacian(0.5)([[0.0, 0.0]], [[1.0, 1.0]])
+    array([[0.36787944]])
     """
 
     pairwise = ManhattanDistance()
@@ -88,6 +114,22 @@ class RationalQuadratic(ProfileKernel):
     ----------
     gamma : float or rule, default=1.0
         Inverse squared length scale γ > 0.
+
+    See Also
+    --------
+    Gaussian : Tails that vanish faster.
+    InverseMultiquadric : Tails that vanish more slowly.
+    sklearn.gaussian_process.kernels.RationalQuadratic : The family of which this is the member α = 1.
+
+    Examples
+    --------
+    Three length scales away a Gaussian is nearly zero, this kernel is not:
+
+    >>> from preimage.kernels import Gaussian, RationalQuadratic
+    >>> RationalQuadratic(1.0)([[0.0]], [[1.0], [3.0]]).round(4)
+    array([[0.5, 0.1]])
+    >>> Gaussian(1.0)([[0.0]], [[1.0], [3.0]]).round(4)
+    array([[3.679e-01, 1.000e-04]])
     """
 
     pairwise = SquaredDistance()
@@ -117,6 +159,18 @@ class InverseMultiquadric(ProfileKernel):
     ----------
     gamma : float or rule, default=1.0
         Inverse squared length scale γ > 0.
+
+    See Also
+    --------
+    RationalQuadratic : Its square, with lighter tails.
+    Multiquadric : Grows with the distance; positive definite only after centring.
+    Gaussian : Tails that vanish fastest.
+
+    Examples
+    --------
+    >>> from preimage.kernels import InverseMultiquadric
+    >>> InverseMultiquadric(1.0)([[0.0]], [[0.0], [1.0], [3.0]]).round(4)
+    array([[1.    , 0.7071, 0.3162]])
     """
 
     pairwise = SquaredDistance()
@@ -149,6 +203,22 @@ class Multiquadric(ProfileKernel):
     ----------
     gamma : float or rule, default=1.0
         Inverse squared length scale γ > 0.
+
+    See Also
+    --------
+    InverseMultiquadric : Positive semidefinite without centring.
+    preimage.geometry.mercer_report : Look for proofs that a kernel is not positive semidefinite.
+
+    Examples
+    --------
+    The uncentred matrix has a negative eigenvalue, the centred one has none:
+
+    >>> import numpy as np
+    >>> from preimage.kernels import Multiquadric
+    >>> K = Multiquadric(1.0)(np.arange(4.0)[:, None])
+    >>> H = np.eye(4) - 1 / 4
+    >>> bool(np.linalg.eigvalsh(K)[0] < 0), bool(np.linalg.eigvalsh(H @ K @ H)[0] > -1e-12)
+    (True, True)
     """
 
     pairwise = SquaredDistance()
@@ -184,6 +254,22 @@ class Matern(ProfileKernel):
         which is the limit ν → ∞.
     nu : {0.5, 1.5, 2.5}, default=1.5
         Smoothness.
+
+    See Also
+    --------
+    Gaussian : The limit of infinite smoothness.
+    Laplacian : Exponential in the sum of moduli instead of the Euclidean distance.
+    gamma_from_width : γ from a length scale ℓ.
+    sklearn.gaussian_process.kernels.Matern : The same kernel with ℓ as its parameter.
+
+    Examples
+    --------
+    The length scale of a Gaussian process becomes γ:
+
+    >>> from preimage.kernels import Matern, gamma_from_width
+    >>> gamma = gamma_from_width(2.0, "length_scale")
+    >>> Matern(gamma, nu=2.5)([[0.0]], [[0.0], [2.0], [4.0]]).round(3)
+    array([[1.   , 0.524, 0.139]])
     """
 
     pairwise = SquaredDistance()
@@ -258,6 +344,12 @@ class Chi2(ExponentialDecay):
     gamma : float or rule, default=1.0
         γ > 0, or a rule that finds it from data: see `resolve_gamma`. Percentiles are those of chi-squared distances.
 
+    See Also
+    --------
+    AdditiveChi2 : Its logarithm for γ = 1.
+    Gaussian : For inputs that may be negative.
+    sklearn.metrics.pairwise.chi2_kernel : The same values.
+
     Examples
     --------
     >>> from preimage.kernels import Chi2
@@ -276,6 +368,11 @@ class AdditiveChi2(ProfileKernel):
     Equal to scikit-learn's "additive_chi2". Conditionally positive definite: the *centred* Gram matrix is positive
     semidefinite, which is what kernel PCA needs; the uncentred one has a zero diagonal, hence negative eigenvalues, so
     that estimators which do not centre (`EmpiricalKernelMap(whiten=True)`, landmarks) warn or refuse.
+
+    See Also
+    --------
+    Chi2 : Its exponential, positive semidefinite without centring.
+    sklearn.metrics.pairwise.additive_chi2_kernel : The same values.
 
     Examples
     --------

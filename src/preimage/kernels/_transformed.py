@@ -82,8 +82,23 @@ class ScaledInputs(_TransformedInputs):
     Parameters
     ----------
     kernel : Kernel
+        The kernel k.
     weights : array of shape (d,)
         Diagonal of D, non-negative.
+
+    See Also
+    --------
+    MappedInputs : Any matrix in place of a diagonal.
+    ShiftedInputs : Another origin.
+    sklearn.preprocessing.StandardScaler : Scales the data before any kernel.
+
+    Examples
+    --------
+    The second variable is ignored:
+
+    >>> from preimage.kernels import Gaussian, ScaledInputs
+    >>> ScaledInputs(Gaussian(1.0), [1.0, 0.0])([[0.0, 0.0]], [[0.0, 9.0], [1.0, 9.0]]).round(4)
+    array([[1.    , 0.3679]])
     """
 
     _parameter_constraints = {"kernel": [Kernel], "weights": ["array-like"]}
@@ -121,8 +136,25 @@ class MappedInputs(_TransformedInputs):
     Parameters
     ----------
     kernel : Kernel
+        The kernel k.
     matrix : array of shape (l, d)
         The linear map A.
+
+    See Also
+    --------
+    ScaledInputs : One weight per variable.
+    Patches : Smooths images and looks at regions.
+    preimage.invariances.TangentCovariance : Directions that a model should ignore.
+
+    Examples
+    --------
+    A kernel of differences of neighbouring values does not see a constant that is added:
+
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian, MappedInputs
+    >>> differences = np.diff(np.eye(3), axis=0)
+    >>> MappedInputs(Gaussian(1.0), differences)([[1.0, 2.0, 3.0]], [[6.0, 7.0, 8.0], [1.0, 2.0, 4.0]]).round(4)
+    array([[1.    , 0.3679]])
     """
 
     _parameter_constraints = {"kernel": [Kernel], "matrix": ["array-like"]}
@@ -161,8 +193,14 @@ class ShiftedInputs(_TransformedInputs):
     Parameters
     ----------
     kernel : Kernel
+        The kernel k.
     origin : array of shape (d,)
         The point c.
+
+    See Also
+    --------
+    Kernel.recentered : The kernel that kernel PCA uses for rows far from the origin.
+    Linear : The kernel for which an origin matters most.
 
     Examples
     --------
@@ -205,6 +243,11 @@ class Normalized(OfOneKernel):
     kernel : Kernel
         The kernel to normalise; `Linear()` gives the cosine kernel.
 
+    See Also
+    --------
+    Cosine : The normalised linear kernel.
+    ScaledInputs : Scales inputs instead of images.
+
     Examples
     --------
     >>> from preimage.kernels import Linear, Normalized
@@ -244,7 +287,27 @@ class Normalized(OfOneKernel):
 
 
 def Cosine() -> Normalized:
-    """The cosine kernel x·y / (‖x‖‖y‖), i.e. ``Normalized(Linear())``."""
+    """The cosine kernel x·y / (‖x‖‖y‖), i.e. ``Normalized(Linear())``.
+
+    Returns
+    -------
+    Normalized
+        The kernel.
+
+    See Also
+    --------
+    Normalized : The same for any kernel.
+    Linear : Inner products without division by lengths.
+    sklearn.metrics.pairwise.cosine_similarity : The same values.
+
+    Examples
+    --------
+    Only directions count:
+
+    >>> from preimage.kernels import Cosine
+    >>> Cosine()([[1.0, 0.0]], [[5.0, 0.0], [1.0, 1.0]]).round(4)
+    array([[1.    , 0.7071]])
+    """
     return Normalized(Linear())
 
 
@@ -256,9 +319,29 @@ class Iterated(Kernel):
     Parameters
     ----------
     kernel : Kernel
+        The similarity k.
     reference : array of shape (m, d) or None, default=None
         The points z; None takes the data on which the kernel is resolved: the training set, at most 10,000 random
         rows of it where landmarks are used, and the first batch of a stream.
+
+    See Also
+    --------
+    preimage.EmpiricalKernelMap : The map whose inner products these are.
+    Sigmoid : A similarity that needs this.
+    CallableKernel : A similarity of your own.
+
+    Examples
+    --------
+    An indefinite similarity becomes a kernel without negative eigenvalues:
+
+    >>> import numpy as np
+    >>> from preimage.kernels import Iterated, Sigmoid
+    >>> X = np.linspace(-1, 1, 5)[:, None]
+    >>> bool(np.linalg.eigvalsh(Sigmoid(2.0, coef0=-1.0)(X))[0] < 0)
+    True
+    >>> kernel = Iterated(Sigmoid(2.0, coef0=-1.0)).resolve(X)
+    >>> bool(np.linalg.eigvalsh(kernel(X))[0] > -1e-12)
+    True
     """
 
     is_positive_semidefinite = True

@@ -160,6 +160,11 @@ class Warped(OfOneKernel):
     power : float, default=1.0
         L to this power: higher ones punish fine structure more, coarse structure less.
 
+    See Also
+    --------
+    preimage.SemiSupervisedKernelPCA : Components that labels and unlabelled points decide together.
+    preimage.landmarks.KMeans : Few points for the graph of a large set.
+
     References
     ----------
     .. [1] V. Sindhwani, P. Niyogi, M. Belkin, "Beyond the point cloud: from transductive to semi-supervised

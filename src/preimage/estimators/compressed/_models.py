@@ -156,7 +156,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
 
     @property
     def points_(self) -> Array:
-        """The points of the machine, shape (n_points_, n_features_in_)."""
+        """The points of the machine, shape (`n_points_`, `n_features_in_`)."""
         return self.expansion_.inputs
 
     @property
@@ -165,7 +165,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
 
     @property
     def gammas_(self) -> Array:
-        """γ of the Gaussian of every point, shape (n_points_,)."""
+        """γ of the Gaussian of every point, shape (`n_points_`,)."""
         expansion = self.expansion_
         gammas = gammas_of(expansion.kernel, expansion.points)
         if gammas is None:
@@ -386,7 +386,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         Of the reduction.
     classes_, n_features_in_, feature_names_in_, points_, expansion_, intercept_
         As in scikit-learn, and the machine itself.
-    gammas_ : array of shape (n_points_,)
+    gammas_ : array of shape (`n_points_`,)
         γ of the Gaussian of each point: several with ``method=Distill(widths="free")``.
 
     Examples
