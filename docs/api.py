@@ -5,6 +5,7 @@ per object says what the docstring says; ``docs/api/tasks.toml`` orders the obje
 build writes the pages, git ignores them.
 """
 
+import enum
 import functools
 import inspect
 import tomllib
@@ -184,6 +185,8 @@ def class_body(name, cls):
     """The docstring of a class, its methods in full, and links to those that a public base class describes."""
     own, inherited, foreign = members_of(cls)
     lines = [f".. autoclass:: {name}\n"]
+    if issubclass(cls, enum.Enum):
+        lines += [f"   .. py:attribute:: {each.name}\n      :no-index-entry:\n\n      {each.value}\n" for each in cls]
     lines += [f"   .. auto{kind}:: {member}\n" for member, kind in own.items()]
     for base, members in inherited.items():
         links = ", ".join(f":obj:`~{base}.{member}`" for member in members)

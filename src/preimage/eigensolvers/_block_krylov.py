@@ -49,7 +49,7 @@ MOST_PRODUCTS = 300
 
 
 class BlockKrylov(Eigensolver):
-    """Rayleigh–Ritz on span{Q, AQ, A²Q, …}, with full reorthogonalisation and measured residuals.
+    r"""Rayleigh–Ritz on span{Q, AQ, A²Q, …}, with full reorthogonalisation and measured residuals.
 
     Needs only products A @ block, so it runs on matrices held in memory, on Gram matrices computed again in each
     product, and on any device. When the basis is full it restarts from the leading Ritz vectors, keeping the residual
@@ -58,13 +58,19 @@ class BlockKrylov(Eigensolver):
     Parameters
     ----------
     tol : float or None, default=None
-        Relative residual ‖Au − λu‖/|λ₁| to reach; None is 1e-6 in float64 and 5e-5 in float32. Weak pairs must in
-        addition be accurate relative to their own eigenvalue, ‖Au − λu‖ ≤ 1e-6·|λ| (1e-2 in float32), or `tol`·|λ|
-        where `tol` is larger.
+        Relative residual :math:`\|Au - \lambda u\| / |\lambda_1|` to reach; None is 1e-6 in float64 and 5e-5 in
+        float32. Weak pairs must in addition be accurate relative to their own eigenvalue, :math:`\|Au - \lambda u\| \le
+        10^{-6} |\lambda|` (1e-2 in float32), or `tol` times :math:`|\lambda|` where `tol` is larger.
     max_iter : int or None, default=None
         Largest number of block products; None is 300.
     block_size : int or None, default=None
         Number of columns of a block; None chooses by k and by the cost of a product.
+
+    See Also
+    --------
+    Dense : Full accuracy, for matrices of a few thousand rows.
+    Arpack : SciPy's solver, one vector at a time.
+    preimage.KernelPCA : Takes an eigensolver as `eigensolver`.
 
     Examples
     --------

@@ -69,6 +69,19 @@ class EigenResult:
         Whether residuals are those of a direct method: rounding errors alone.
     n_missing : int
         Number of pairs that were asked for and not found, for a solver that returns converged pairs only.
+
+    See Also
+    --------
+    Eigensolver : Its `solve` returns it.
+    preimage.KernelPCA : Has one as `eigen_result_` after a fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.eigensolvers import BlockKrylov
+    >>> result = BlockKrylov().solve(np.diag(np.arange(200.0)), 3, np.random.default_rng(0))
+    >>> result.converged, bool((result.relative_residuals < 1e-6).all())
+    (True, True)
     """
 
     values: Array
@@ -93,11 +106,30 @@ class Eigensolver(BaseEstimator, ABC):
     """Finds the leading eigenpairs of a symmetric operator that has `@`, `shape` and `dtype`.
 
     `preimage.testing.check_eigensolver` checks an implementation.
+
+    See Also
+    --------
+    preimage.testing.check_eigensolver : Whether a new solver keeps the contract.
+    measured_result : Makes the result of a new solver.
+    BlockKrylov : The solver for large matrices.
+
+    Examples
+    --------
+    Estimators take a solver:
+
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.eigensolvers import BlockKrylov, Eigensolver
+    >>> isinstance(BlockKrylov(), Eigensolver)
+    True
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> KernelPCA(2, eigensolver=BlockKrylov()).fit(X).eigen_result_.converged
+    True
     """
 
     @abstractmethod
     def solve(self, operator: Operator, k: int, rng: np.random.Generator, *, by_modulus: bool = False) -> EigenResult:
-        """The k leading eigenpairs: the largest, or the largest in modulus.
+        r"""The k leading eigenpairs: the largest, or the largest in modulus.
 
         Parameters
         ----------
@@ -107,7 +139,7 @@ class Eigensolver(BaseEstimator, ABC):
         rng : numpy.random.Generator
             Source of start vectors, the same on every device.
         by_modulus : bool
-            Order by |λ|, for indefinite operators.
+            Order by :math:`|\lambda|`, for indefinite operators.
         """
 
 
@@ -136,11 +168,46 @@ def measured_result(
     reason: str,
     rounding: float = 0.0,
 ) -> EigenResult:
-    """An `EigenResult` whose residuals are measured on the products A u.
+    r"""An `EigenResult` whose residuals are measured on the products A u.
 
-    A pair has converged when ‖Au − λu‖ is at most `tolerance`·|λ₁|, and small relative to its own λ as well:
-    coordinates along u have a relative error of ‖Au − λu‖/|λ|. Rounding errors of products, `rounding` and those of the
-    solver, are allowed in any case.
+    A pair has converged when :math:`\|Au - \lambda u\|` is at most `tolerance` times :math:`|\lambda_1|`, and small
+    relative to its own λ as well: coordinates along u have a relative error of :math:`\|Au - \lambda u\| / |\lambda|`.
+    Rounding errors of products, `rounding` and those of the solver, are allowed in any case.
+
+    Parameters
+    ----------
+    values : array of shape (k,)
+        The eigenvalues λ.
+    vectors : array of shape (n, k)
+        The eigenvectors u, orthonormal.
+    products : array of shape (n, k)
+        A u.
+    tolerance : float
+        Largest relative residual.
+    n_products : int
+        Number of columns that A was multiplied with.
+    reason : str
+        Why the solver stopped.
+    rounding : float, default=0.0
+        Norm of the rounding errors in a product.
+
+    Returns
+    -------
+    EigenResult
+        With residuals, and whether they are small enough.
+
+    See Also
+    --------
+    EigenResult : What is returned.
+    Eigensolver : The interface of solvers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.eigensolvers import measured_result
+    >>> A, values, vectors = np.diag([3.0, 1.0]), np.array([3.0]), np.array([[1.0], [0.0]])
+    >>> measured_result(values, vectors, A @ vectors, 1e-6, 1, "a guess was right").converged
+    True
     """
     xp = array_namespace(vectors)
     residuals = xp.sqrt(xp.sum((products - vectors * values) ** 2, axis=0))

@@ -26,6 +26,11 @@ from preimage.eigensolvers._eigensolver import (
 class Dense(Eigensolver):
     """LAPACK (or the solver of the device) on the dense matrix: full accuracy, O(n³) time, two copies of the matrix.
 
+    See Also
+    --------
+    BlockKrylov : Few leading pairs of a large matrix, or without the matrix.
+    Arpack : SciPy's solver of few leading pairs.
+
     Examples
     --------
     >>> import numpy as np
@@ -66,6 +71,19 @@ class Arpack(Eigensolver):
         ARPACK's relative tolerance of eigenvalues; zero is machine precision.
     max_iter : int or None, default=None
         Largest number of restarts.
+
+    See Also
+    --------
+    BlockKrylov : Blocks of vectors, faster where products with a matrix are.
+    Dense : All eigenpairs at once, for small matrices.
+    scipy.sparse.linalg.eigsh : The function that is called.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.eigensolvers import Arpack
+    >>> Arpack().solve(np.diag(np.arange(100.0)), 2, np.random.default_rng(0)).values.round(6)
+    array([99., 98.])
     """
 
     _parameter_constraints = {

@@ -63,6 +63,14 @@ class AutoLandmarks(LandmarkSelector):
         With more rows than this, landmarks are chosen in a sample of so many (at least five times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows.
     random_state : int, RandomState or None, default=0
+        Seed of samples, clusters and candidates.
+
+    See Also
+    --------
+    KMeans : Centres of clusters.
+    SparseGreedy : Rows, each the best of a few candidates.
+    RandomlyPivotedCholesky : Rows, when the residual of the kernel matters more than leading components.
+    preimage.KernelPCA : ``KernelPCA(landmarks=500)`` uses this selector.
 
     Examples
     --------

@@ -10,6 +10,23 @@ def candidates_needed(fraction: float = 0.05, confidence: float = 0.95) -> int:
     :math:`\kappa = \lceil \log(1 - c) / \log(1 - q) \rceil` for confidence c; draws without replacement do better. It
     is a statement about ranks: where few candidates are far better than all others, it says little about values.
 
+    Parameters
+    ----------
+    fraction : float, default=0.05
+        q, the fraction of all candidates that is good enough.
+    confidence : float, default=0.95
+        c, the probability to draw one of them.
+
+    Returns
+    -------
+    int
+        κ.
+
+    See Also
+    --------
+    SparseGreedy : Draws so many candidates per landmark.
+    FeatureAnalysis : The same for another criterion.
+
     Examples
     --------
     >>> from preimage.landmarks import candidates_needed
@@ -37,6 +54,16 @@ def sampling_deviation(n_rows: int, n_sampled: int, spread: float, confidence: f
     spread : float
         b, the largest minus the smallest possible number; residuals of a kernel lie between 0 and max k(x, x).
     confidence : float, default=0.95
+        The probability with which the bound holds.
+
+    Returns
+    -------
+    float
+        ε.
+
+    See Also
+    --------
+    Landmarks : Has a bound of this kind on its residual trace, `residual_bound`.
 
     Examples
     --------

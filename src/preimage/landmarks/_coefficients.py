@@ -34,11 +34,18 @@ def landmark_coefficients(kernel: Kernel, points: Array, X: Rows, space: str = "
     X : array or CSR matrix of shape (n, d)
         For precomputed kernels the matrix K, or what ``kernel.inputs(K)`` gives.
     space : {"function", "column"}, default="function"
+        The space in which rows are projected, see above.
 
     Returns
     -------
     array of shape (m, n)
         Computed in double precision; rows of landmarks that depend, up to rounding, on those before them are zero.
+
+    See Also
+    --------
+    Landmarks : The landmarks, with their residual.
+    lowrank_plus_diagonal : Solves systems with the approximation.
+    preimage.EmpiricalKernelMap : Kernel values with landmarks as features.
 
     Examples
     --------

@@ -50,10 +50,13 @@ class FeatureAnalysis(LandmarkSelector):
         With more rows than this, landmarks are chosen in a sample of so many (at least ten times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows.
     random_state : int, RandomState or None, default=0
+        Seed of candidates and samples.
 
     See Also
     --------
-    preimage.SparseKernelFeatureAnalysis : the functions as features.
+    preimage.SparseKernelFeatureAnalysis : The functions as features.
+    SparseGreedy : The candidate that lowers the residual most.
+    candidates_needed : Why 59 candidates.
 
     References
     ----------

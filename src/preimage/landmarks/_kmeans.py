@@ -54,6 +54,13 @@ class KMeans(LandmarkSelector):
         With more rows than this, a sample of so many (at least five times `n_landmarks`) is clustered, and the residual
         trace is estimated. None clusters all rows.
     random_state : int, RandomState or None, default=0
+        Seed of samples and starts.
+
+    See Also
+    --------
+    AutoLandmarks : Uses cluster centres where they are better than rows.
+    SparseGreedy : Rows, for kernels with a kink or without inputs that can be averaged.
+    sklearn.cluster.KMeans : Clusters to look at, run until they settle.
 
     Examples
     --------

@@ -125,12 +125,19 @@ def lowrank_plus_diagonal(factor: Rows, diagonal: Any) -> LowRankPlusDiagonal:
     Parameters
     ----------
     factor : array of shape (n, m)
+        G with K ≈ GGᵀ, n rows and m columns.
     diagonal : float or array of shape (n,)
         Positive.
 
     Returns
     -------
     LowRankPlusDiagonal
+        The factorised matrix, with `solve`, `logdet` and products by ``@``.
+
+    See Also
+    --------
+    preconditioner : For iterations with the exact kernel matrix.
+    RandomlyPivotedCholesky : Landmarks with a small residual, ``select(kernel, X, with_factor=True)``.
 
     Examples
     --------
@@ -165,6 +172,12 @@ def preconditioner(factor: Rows, mu: float) -> LinearOperator:
     Returns
     -------
     scipy.sparse.linalg.LinearOperator
+
+    See Also
+    --------
+    lowrank_plus_diagonal : Solves with the approximation itself.
+    RandomlyPivotedCholesky : Landmarks with a small residual.
+    scipy.sparse.linalg.cg : The iteration.
 
     Examples
     --------

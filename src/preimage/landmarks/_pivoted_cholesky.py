@@ -36,6 +36,11 @@ class PivotedCholesky(LandmarkSelector):
     random_state : int, RandomState or None, default=0
         Draws the sample; not used otherwise.
 
+    See Also
+    --------
+    RandomlyPivotedCholesky : Draws rows, which is better with outliers.
+    SparseGreedy : Looks at what a row does for all others.
+
     Examples
     --------
     >>> import numpy as np
@@ -84,12 +89,20 @@ class RandomlyPivotedCholesky(LandmarkSelector):
     tol : float or None, default=None
         Stop when the residual trace is at most this fraction of the trace of the kernel.
     method : {"accelerated", "block", "plain"}, default="accelerated"
+        How rows are drawn, see above.
     block_size : int, default=128
         Rows proposed at once; "plain" proposes one.
     sample_size : int or None, default=5000
         With more rows than this, landmarks are chosen in a sample of so many (at least ten times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows, and takes n × m numbers of memory.
     random_state : int, RandomState or None, default=0
+        Seed of draws and samples.
+
+    See Also
+    --------
+    PivotedCholesky : Without randomness: always the farthest row.
+    KMeans : Cluster centres, better for leading components of smooth kernels.
+    SparseGreedy : Looks at what a row does for all others.
 
     References
     ----------

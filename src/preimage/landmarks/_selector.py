@@ -55,6 +55,24 @@ class Landmarks:
         when that is exact.
     reason : str
         Why the selection stopped.
+
+    See Also
+    --------
+    LandmarkSelector : What chooses them.
+    landmark_coefficients : Expresses rows by landmarks.
+    lowrank_plus_diagonal : Solves systems with the approximation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.landmarks import PivotedCholesky
+    >>> X = np.linspace(0, 1, 100)[:, None]
+    >>> landmarks = PivotedCholesky(5).select(Gaussian(1.0), X)
+    >>> landmarks.indices
+    array([ 0, 99, 50, 22, 81])
+    >>> bool(landmarks.residual_fraction < 1e-4), landmarks.is_exact
+    (True, True)
     """
 
     points: Array
@@ -110,6 +128,25 @@ class LandmarkSelector(BaseEstimator, ABC):
     there are rows), fewer when the residual trace is at most `tol` times the trace of the kernel, and fewer when every
     other candidate depends, up to rounding, on those chosen: then their number is the rank. `Landmarks.reason` says
     which.
+
+    See Also
+    --------
+    AutoLandmarks : What a number of landmarks means.
+    Landmarks : What `select` returns.
+    preimage.testing.check_selector : Whether a new selector keeps the contract.
+
+    Examples
+    --------
+    Every estimator with landmarks takes a selector:
+
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.landmarks import LandmarkSelector, Uniform
+    >>> isinstance(Uniform(20), LandmarkSelector)
+    True
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> len(KernelPCA(2, landmarks=Uniform(20)).fit(X).landmarks_)
+    20
     """
 
     n_landmarks: int | None

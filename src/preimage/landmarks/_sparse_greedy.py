@@ -70,11 +70,19 @@ class SparseGreedy(LandmarkSelector):
         With more rows than this, landmarks are chosen in a sample of so many (at least ten times `n_landmarks`), and
         the residual trace is estimated from others. None looks at all rows.
     random_state : int, RandomState or None, default=0
+        Seed of candidates and samples.
     rearrange : bool, default=False
         Whether the landmarks are put into the order of their gains at the end, when all of them are candidates: late
         random candidates can be far better than those before them. The span, and what it leaves, stay the same; the
         first p of them leave less of the trace for almost every p. With `tol`, those that are no longer needed are
         dropped.
+
+    See Also
+    --------
+    candidates_needed : Why 59 candidates.
+    RandomlyPivotedCholesky : Faster, with a similar residual.
+    KMeans : Cluster centres, better for leading components of smooth kernels.
+    preimage.SparseGreedyRegressor : Chooses points by the error of predictions.
 
     References
     ----------

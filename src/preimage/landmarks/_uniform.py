@@ -27,6 +27,13 @@ class Uniform(LandmarkSelector):
         With more rows than this, landmarks are drawn from a sample of so many (at least twice `n_landmarks`), and the
         residual trace is estimated from others. None looks at all rows.
     random_state : int, RandomState or None, default=0
+        Seed of the draws.
+
+    See Also
+    --------
+    KMeans : Cluster centres, which represent more.
+    RandomlyPivotedCholesky : Rows far from those drawn before are drawn more often.
+    sklearn.kernel_approximation.Nystroem : Features from uniform landmarks.
 
     Examples
     --------

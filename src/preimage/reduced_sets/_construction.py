@@ -67,6 +67,13 @@ class Construct(NestedReducer):
         Gaussian may stand for many narrow ones. The more columns there are, the less widths differ: the norm of a
         Gaussian of another width grows with the power d/2 of its relation to that of the kernel.
 
+    See Also
+    --------
+    Refine : Moves all points together afterwards.
+    Select : Keeps some of the points instead of finding new ones.
+    preimage.compress : Uses it by name, ``method="construct"``.
+    preimage.solvers.free_length_preimages : One term in place of several.
+
     References
     ----------
     .. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Transactions on Neural

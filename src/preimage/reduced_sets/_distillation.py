@@ -64,6 +64,12 @@ class Distill(Reducer):
     widths : {"fixed", "free"}, default="fixed"
         Whether each point gets a Gaussian of its own width, as in `Construct`.
 
+    See Also
+    --------
+    Refine : Minimises the distance in feature space, without data.
+    preimage.compress : Uses it where data are given.
+    preimage.plotting.CompressionDisplay : Errors against the number of points.
+
     References
     ----------
     .. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Transactions on Neural

@@ -39,6 +39,12 @@ class SelectL1(Reducer):
     max_iter : int, default=2000
         Largest number of proximal gradient steps for one λ.
 
+    See Also
+    --------
+    Select : Greedy, and often better for the same number of points.
+    Construct : New points in place of a subset.
+    preimage.LinearProgrammingRegressor : Machines that are trained with such a penalty.
+
     References
     ----------
     .. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Transactions on Neural

@@ -34,6 +34,33 @@ def project(target: Expansion, points: Array) -> Expansion:
     """The vectors of span{φ(zⱼ)} nearest to those of `target`: K^z β = K^zx α  (R2).
 
     Where images of the points are linearly dependent up to rounding, the coefficients are the shortest of the best.
+
+    Parameters
+    ----------
+    target : Expansion
+        The vectors Ψ.
+    points : array of shape (m, d)
+        The points z.
+
+    Returns
+    -------
+    Expansion
+        The projections, on `points`.
+
+    See Also
+    --------
+    Select : Chooses the points as well.
+    relative_error : How far the projection is from the target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Linear
+    >>> from preimage.reduced_sets import project
+    >>> target = Expansion(Linear(), np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0], [3.0]]))
+    >>> project(target, np.array([[1.0, 1.0]])).coefficients
+    array([[2.]])
     """
     if points.shape[0] == 0 or points.shape[1:] != target.points.shape[1:]:
         raise ValueError(
@@ -94,7 +121,39 @@ def squared_error(target: Expansion, reduced: Expansion) -> float:
 
 @gives_finite_numbers()
 def relative_error(target: Expansion, reduced: Expansion) -> float:
-    """Σ_c ‖Ψ_c − Ψ′_c‖² / Σ_c ‖Ψ_c‖²; zero for a target of length zero."""
+    r"""The squared error of a reduction, relative to the squared length of its target.
+
+    .. math:: \frac{\sum_c \|\Psi_c - \Psi'_c\|^2}{\sum_c \|\Psi_c\|^2}
+
+    It is zero for a target of length zero.
+
+    Parameters
+    ----------
+    target : Expansion
+        The vectors Ψ.
+    reduced : Expansion
+        The vectors Ψ′, as many.
+
+    Returns
+    -------
+    float
+        The relative error.
+
+    See Also
+    --------
+    project : The smallest error on given points.
+    preimage.plotting.CompressionDisplay : Draws the error against the number of points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Linear
+    >>> from preimage.reduced_sets import project, relative_error
+    >>> target = Expansion(Linear(), np.array([[3.0, 4.0]]), np.array([[1.0]]))
+    >>> relative_error(target, project(target, np.array([[1.0, 0.0]])))
+    0.64
+    """
     xp = array_namespace(target.coefficients)
     total = float(xp.sum(target.squared_norms()))
     return squared_error(target, reduced) / total if total > 0 else 0.0
@@ -137,12 +196,31 @@ class Reduction:
     Attributes
     ----------
     expansion : Expansion
+        The vectors on few points.
     shift : array of shape (k,), or None
         Constants to add to the functions, where the reduction fitted function values; None is zero.
     converged : bool
+        Whether the stopping rule was met.
     reason : Reason
         Why the iteration stopped; also a string that says so in words.
     n_iter : int
+        Steps that were taken.
+
+    See Also
+    --------
+    Reducer : Its `reduce` returns it.
+    relative_error : How far it is from the target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.reduced_sets import Select
+    >>> target = Expansion(Gaussian(1.0), np.array([[0.0], [0.1], [5.0]]), np.ones((3, 1)))
+    >>> reduction = Select().reduce(target, 2)
+    >>> reduction.expansion.points.shape, str(reduction.reason)
+    ((2, 1), 'a closed formula gave the result')
     """
 
     expansion: Expansion
@@ -171,6 +249,25 @@ class Reducer(BaseEstimator, ABC):
 
     A reducer is a value: parameters in, never changed afterwards. It never returns more points than asked, nor more
     than the target has.
+
+    See Also
+    --------
+    NestedReducer : A reducer whose choices for all numbers of points are nested.
+    Reduction : What `reduce` returns.
+    preimage.testing.check_reducer : Whether a new reducer keeps the contract.
+    preimage.compress : Takes a reducer as `method`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.reduced_sets import Construct, Reducer
+    >>> isinstance(Construct(), Reducer)
+    True
+    >>> target = Expansion(Gaussian(0.1), np.array([[-0.2], [0.2]]), np.ones((2, 1)))
+    >>> Construct().reduce(target, 1).expansion.coefficients.round(2)
+    array([[1.99]])
     """
 
     _parameter_constraints: dict = {}
@@ -210,7 +307,30 @@ def check_n_points(n_points: int) -> None:
 
 
 class NestedReducer(Reducer):
-    """A reducer that puts points in an order, such that the first n of them are its choice for every n."""
+    """A reducer that puts points in an order, such that the first n of them are its choice for every n.
+
+    See Also
+    --------
+    Reducer : The interface of all reducers.
+    Select : Nested by greedy steps.
+    Construct : Nested, each point for the residual of those before.
+
+    Examples
+    --------
+    Errors with one, two and three points at the price of one reduction, and the machine with two of them:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.reduced_sets import Select
+    >>> target = Expansion(Gaussian(1.0), np.array([[0.0], [0.5], [5.0]]), np.ones((3, 1)))
+    >>> path = Select().path(target, 3)
+    >>> path.errors.round(3)
+    array([0.306, 0.086, 0.   ])
+    >>> path[2].points
+    array([[0.],
+           [5.]])
+    """
 
     @abstractmethod
     def order(self, target: Expansion, n_points: int) -> Array:

@@ -48,6 +48,12 @@ class Refine(Reducer):
     widths : {"fixed", "free"}, default="fixed"
         Whether each point gets a Gaussian of its own width, as in `Construct`.
 
+    See Also
+    --------
+    Construct : Gives the first points.
+    Distill : Looks at function values on data instead.
+    relative_error : What is minimised, relative to the target.
+
     Examples
     --------
     >>> import numpy as np

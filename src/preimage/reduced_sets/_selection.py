@@ -36,6 +36,13 @@ class Select(NestedReducer):
     Parameters
     ----------
     rule : {"removal", "forward", "eigenvectors"}, default="removal"
+        How points are chosen, see above.
+
+    See Also
+    --------
+    SelectL1 : A penalty on the coefficients in place of greedy steps.
+    Construct : New points, fewer for the same error.
+    project : The coefficients on given points.
 
     References
     ----------

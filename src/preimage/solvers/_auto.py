@@ -39,6 +39,14 @@ class Auto(Preimage):
         The solver for projections, such as ``FixedPoint(penalty=0.01)`` or ``Gradient(lower=0, upper=1)``; None
         decides by the kernel.
 
+    See Also
+    --------
+    FixedPoint : The solver of projections under radial kernels.
+    Gradient : The solver of projections under other kernels, and of boxes.
+    LearnedMap : The solver of reconstructions.
+    preimage.KernelPCA.denoise : Asks for projections.
+    preimage.KernelPCA.inverse_transform : Asks for reconstructions.
+
     Examples
     --------
     >>> import numpy as np

@@ -74,10 +74,29 @@ class WeightedMean(TargetSolver):
     Parameters
     ----------
     form : {"inner_products", "published"}, default="inner_products"
+        Weights from :math:`\Psi(x_i)`, or as published.
+
+    See Also
+    --------
+    FixedPoint : Repeats such a mean until it does not change.
+    DistanceConstraint : Places the point by distances to its neighbours.
+    MultiStart : Takes this answer as a start for another solver.
 
     References
     ----------
     .. [1] Y. Rathi, S. Dambreville, A. Tannenbaum, "Statistical shape analysis using kernel PCA", SPIE 6064, 2006.
+
+    Examples
+    --------
+    The middle of two bumps, by symmetry:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import WeightedMean
+    >>> target = Expansion(Gaussian(1.0), np.array([[0.0], [1.0]]), np.array([[0.5], [0.5]]))
+    >>> WeightedMean().solve(target).points.round(6)
+    array([[0.5]])
     """
 
     _parameter_constraints = {"form": [StrOptions(set(FORMS))]}
@@ -127,10 +146,28 @@ class ConformalMap(TargetSolver):
     penalty : float, default=0.0
         λ ≥ 0, relative to the mean of k(x, x).
 
+    See Also
+    --------
+    WeightedMean : Weights that depend on the target.
+    LearnedMap : A regression with a kernel on coordinates.
+    FixedPoint : Finds the nearest image by iteration.
+
     References
     ----------
     .. [1] P. Honeine, C. Richard, "A closed-form solution for the pre-image problem in kernel-based machines",
        J. Signal Processing Systems 65, 2011.
+
+    Examples
+    --------
+    Without a penalty it is a mean with the coefficients as weights:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import ConformalMap
+    >>> target = Expansion(Gaussian(1.0), np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.25], [0.75]]))
+    >>> ConformalMap().solve(target).points
+    array([[0.75, 0.  ]])
     """
 
     _parameter_constraints = {"penalty": [Interval(Real, 0, None, closed="left")]}
@@ -181,9 +218,30 @@ class DistanceConstraint(TargetSolver):
         Distances from :math:`\Psi(x_i)`, or from :math:`1 - \tilde d_i^2/2` as published, which takes the target for a
         vector of length one.
 
+    See Also
+    --------
+    WeightedMean : A mean of all points instead of distances to a few.
+    ExactInverse : Exact where the target is the image of a point.
+    FixedPoint : Finds the nearest image by iteration.
+
     References
     ----------
     .. [1] J. T. Kwok, I. W. Tsang, "The pre-image problem in kernel methods", IEEE Trans. Neural Networks 15, 2004.
+
+    Examples
+    --------
+    A target that is the image of a point has exact distances, and the point is found again:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion, Subspace
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import DistanceConstraint
+    >>> X = np.random.default_rng(0).normal(size=(20, 2))
+    >>> z = np.array([[0.3, -0.2]])
+    >>> subspace = Subspace.span(Gaussian(0.1), X)
+    >>> target = subspace.embed(subspace.coordinates(z))
+    >>> DistanceConstraint().solve(target).points.round(3)
+    array([[ 0.3, -0.2]])
     """
 
     _parameter_constraints = {

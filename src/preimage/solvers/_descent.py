@@ -36,18 +36,48 @@ def minimize_rows(
     Parameters
     ----------
     objective : Objective
+        One function per row.
     start : array of shape (q, d)
+        Where each row begins.
     box : Box
         Bounds on the rows; `Box()` has none.
     rule : StepRule
         `QuasiNewton` for any objective; `FixedPoint` brings a rule of its own.
     max_iter : int
+        Largest number of steps.
     least : int, default=0
         Steps that are taken before a row may rest: more than none where starts have rounding errors of their own.
 
     Returns
     -------
     PreimageResult
+
+    See Also
+    --------
+    Objective : What is minimised.
+    QuasiNewton : The rule for any objective.
+    Gradient : The solver made of these parts.
+
+    Examples
+    --------
+    Two paraboloids, one in a box that ends before the minimum:
+
+    >>> import numpy as np
+    >>> from preimage.solvers import Box, Evaluation, Objective, QuasiNewton, minimize_rows
+    >>> class Squares(Objective):
+    ...     def __init__(self, centers):
+    ...         self.centers = centers
+    ...     def at(self, Z):
+    ...         steps = Z - self.centers
+    ...         return Evaluation((steps**2).sum(axis=1), 2 * steps, np.zeros(len(Z)))
+    ...     def take(self, rows):
+    ...         return Squares(self.centers[rows])
+    >>> objective = Squares(np.array([[1.0, 0.0], [5.0, 0.0]]))
+    >>> box = Box(upper=np.array([2.0, 2.0]))
+    >>> result = minimize_rows(objective, np.zeros((2, 2)), box, QuasiNewton(size=1.0, tol=1e-8), max_iter=50)
+    >>> result.points.round(4)
+    array([[1., 0.],
+           [2., 0.]])
     """
     Z = box.clip(start)
     xp = array_namespace(Z)
@@ -90,12 +120,27 @@ class Evaluation(Batched):
     Attributes
     ----------
     value, gradient : arrays of shape (q,), (q, d)
+        The objective and its gradient.
     noise : array of shape (q,)
         Bound of the rounding errors of the value.
     curvature : array of shape (q,) or None
         The D for which z − gradient/D is the fixed point of the papers; None for objectives without one.
     safe_curvature : array of shape (q,) or None
         The same with the moduli of all terms: positive wherever any kernel value is.
+
+    See Also
+    --------
+    Objective : Returns an evaluation at each point.
+    minimize_rows : Looks at nothing else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.solvers import Evaluation
+    >>> Z = np.array([[3.0, 4.0], [0.0, 1.0]])
+    >>> there = Evaluation((Z**2).sum(axis=1), 2 * Z, np.zeros(2))
+    >>> there.take([1]).gradient
+    array([[0., 2.]])
     """
 
     value: Array
@@ -129,7 +174,28 @@ class Evaluation(Batched):
 
 
 class Objective(ABC):
-    """One function per row."""
+    """One function per row.
+
+    A subclass gives values and gradients at one point per row, and can be restricted to some rows: rows that are done
+    leave the batch.
+
+    See Also
+    --------
+    Evaluation : What `at` returns.
+    minimize_rows : The minimiser; its page has a complete example.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.solvers import Evaluation, Objective
+    >>> class Squares(Objective):
+    ...     def at(self, Z):
+    ...         return Evaluation((Z**2).sum(axis=1), 2 * Z, np.zeros(len(Z)))
+    ...     def take(self, rows):
+    ...         return self
+    >>> Squares().at(np.array([[3.0, 4.0]])).value
+    array([25.])
+    """
 
     @abstractmethod
     def at(self, Z: Array) -> Evaluation:
@@ -167,7 +233,25 @@ def spread(points: Array) -> float:
 
 @dataclass(frozen=True)
 class Box:
-    """Bounds on inputs, two arrays of shape (d,) with lower ≤ upper; None for no bound on that side."""
+    """Bounds on inputs, lower ≤ z ≤ upper.
+
+    Parameters
+    ----------
+    lower, upper : array of shape (d,) or None, default=None
+        Bounds of each variable; None for no bound on that side.
+
+    See Also
+    --------
+    Gradient : Takes bounds as numbers or arrays.
+    minimize_rows : Keeps rows within a box.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.solvers import Box
+    >>> Box(lower=np.array([0.0, 0.0]), upper=np.array([1.0, 1.0])).clip(np.array([[2.0, -0.5]]))
+    array([[1., 0.]])
+    """
 
     lower: Array = None
     upper: Array = None

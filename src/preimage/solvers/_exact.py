@@ -43,6 +43,12 @@ class ExactInverse(TargetSolver):
         Largest relative distance :math:`\rho(z) / \|\Psi\|^2` that counts as exact; for indefinite kernels the largest
         squared difference of the two functions over the largest squared value.
 
+    See Also
+    --------
+    FixedPoint : Where no exact pre-image exists: the nearest image.
+    Gradient : The same for kernels without a fixed point.
+    preimage.kernels.Polynomial : A kernel with exact pre-images.
+
     References
     ----------
     .. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Trans. Neural Networks

@@ -22,6 +22,24 @@ class Family(BaseEstimator, ABC):
 
     A family is a value: parameters in, never changed afterwards. It works on NumPy arrays in double precision, with one
     member per row.
+
+    See Also
+    --------
+    Parametrized : The solver that searches a family.
+    FunctionFamily : A family from a function, without a class.
+
+    Examples
+    --------
+    A family is called with parameters, one member per row, and knows their number and bounds:
+
+    >>> import numpy as np
+    >>> from preimage.solvers import Family, FunctionFamily
+    >>> line = FunctionFamily(lambda T: T * np.array([1.0, 2.0]), 1, lower=0.0, upper=3.0)
+    >>> isinstance(line, Family), line.n_parameters
+    (True, 1)
+    >>> line(np.array([[0.5], [1.0]]))
+    array([[0.5, 1. ],
+           [1. , 2. ]])
     """
 
     _parameter_constraints: dict = {}
@@ -79,6 +97,7 @@ class FunctionFamily(Family):
     function : callable
         Takes parameters of shape (q, p) and returns inputs of shape (q, d), as NumPy arrays.
     n_parameters : int
+        The number p of parameters.
     jacobian : callable or None, default=None
         Takes parameters of shape (q, p) and returns ∂g/∂t of shape (q, d, p); None takes differences of `function`.
     lower, upper : float, array of shape (p,) or None, default=None
@@ -86,6 +105,12 @@ class FunctionFamily(Family):
         give bounds.
     step : float, default=1e-5
         Step of differences, as a fraction of the range of each parameter, or of one without a range.
+
+    See Also
+    --------
+    Parametrized : The solver that searches a family.
+    Mixtures : Mixtures of given inputs.
+    Transformed : Given inputs under transformations.
 
     Examples
     --------

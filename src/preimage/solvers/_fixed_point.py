@@ -50,6 +50,13 @@ class FixedPoint(DescentSolver):
     max_iter : int, default=500
         Largest number of steps.
 
+    See Also
+    --------
+    Gradient : Any kernel with a gradient, and bounds on the inputs.
+    MultiStart : The best of several starts.
+    LearnedMap : A regression, faster, for reconstruction.
+    preimage.KernelPCA.denoise : Uses this solver under a Gaussian kernel.
+
     References
     ----------
     .. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.

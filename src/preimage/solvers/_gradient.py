@@ -47,8 +47,19 @@ class QuasiNewton(StepRule):
         Length scale of the inputs.
     tol : float
         A row converges when a projected gradient step is shorter than `tol · size`.
-    memory : int
+    memory : int, default=8
         Past steps that approximate the curvature.
+
+    See Also
+    --------
+    minimize_rows : Takes the steps of this rule; its page has a complete example.
+    Gradient : The solver made of these parts.
+
+    Examples
+    --------
+    >>> from preimage.solvers import QuasiNewton
+    >>> QuasiNewton(size=1.0, tol=1e-6)
+    QuasiNewton(size=1.0, tol=1e-06, memory=8)
     """
 
     size: float
@@ -210,11 +221,19 @@ class Gradient(DescentSolver):
     memory : int, default=8
         Past steps that approximate the curvature.
 
+    See Also
+    --------
+    FixedPoint : Fewer products per step where the kernel has a fixed point, without bounds.
+    MultiStart : The best of several starts.
+    SparsePath : A penalty that keeps coordinates at a background.
+
     Examples
     --------
+    The point between two bumps, in a box that ends before it:
+
     >>> import numpy as np
     >>> from preimage.feature_space import Expansion
-    >>> from preimage.kernels import Laplacian, Gaussian
+    >>> from preimage.kernels import Gaussian
     >>> from preimage.solvers import Gradient
     >>> points = np.array([[0.0, 0.0], [1.0, 0.0]])
     >>> target = Expansion(Gaussian(1.0), points, np.array([[0.5], [0.5]]))

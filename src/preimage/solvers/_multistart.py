@@ -32,11 +32,26 @@ class MultiStart(TargetSolver):
     random_state : int, RandomState, Generator or None, default=0
         Seed of random starts.
 
+    See Also
+    --------
+    FixedPoint : A solver that ends in the minimum next to its start.
+    Gradient : The same for other kernels.
+    WeightedMean : A start without iterations.
+
     Examples
     --------
-    >>> from preimage.solvers import FixedPoint, MultiStart, WeightedMean
-    >>> MultiStart(FixedPoint(), starts=("input", "nearest", WeightedMean()))
-    MultiStart(solver=FixedPoint(), starts=('input', 'nearest', WeightedMean()))
+    Two bumps of different height; from between them the nearest image is not found, from the nearest point it is:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import FixedPoint, MultiStart
+    >>> target = Expansion(Gaussian(1.0), np.array([[0.0], [4.0]]), np.array([[0.4], [0.6]]))
+    >>> start = np.array([[0.5]])
+    >>> FixedPoint().solve(target, start).points.round(2)
+    array([[0.]])
+    >>> MultiStart(FixedPoint()).solve(target, start).points.round(2)
+    array([[4.]])
     """
 
     _parameter_constraints = {

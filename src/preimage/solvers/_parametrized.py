@@ -32,6 +32,24 @@ class ParametrizedResult(PreimageResult):
         As of `PreimageResult`.
     parameters : array of shape (q, p), in NumPy
         The t of every pre-image z = g(t).
+
+    See Also
+    --------
+    Parametrized : The solver that returns it.
+    PreimageResult : The result of other solvers.
+
+    Examples
+    --------
+    The point of a circle whose image is nearest to that of (2, 2), and its angle:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import FunctionFamily, Parametrized
+    >>> circle = FunctionFamily(lambda T: np.column_stack([np.cos(T), np.sin(T)]), 1, lower=0.0, upper=2 * np.pi)
+    >>> target = Expansion(Gaussian(0.5), np.array([[2.0, 2.0]]), np.array([[1.0]]))
+    >>> Parametrized(circle).solve(target).parameters.round(3)
+    array([[0.785]])
     """
 
     parameters: np.ndarray
@@ -55,6 +73,13 @@ class Parametrized(TargetSolver):
         Stop when a step moves the member by less than `tol` times the spread of the training points.
     max_iter : int, default=200
         Largest number of steps of a search.
+
+    See Also
+    --------
+    Mixtures : Mixtures of templates.
+    Transformed : Templates that are moved, turned or scaled.
+    FunctionFamily : Any function of a few parameters.
+    preimage.KernelPCA.find_preimages : Returns parameters together with the points.
 
     References
     ----------

@@ -66,7 +66,19 @@ def _map_arrays(function: Callable, *values: Any) -> Any:
 
 
 class Reason(StrEnum):
-    """Why a problem stopped. The text of a reason, `str(reason)`, completes "it stopped because"."""
+    """Why a problem stopped. The text of a reason, `str(reason)`, completes "it stopped because".
+
+    See Also
+    --------
+    PreimageResult : Has one reason per problem.
+    preimage.reduced_sets.Reduction : Says why a machine did not get smaller.
+
+    Examples
+    --------
+    >>> from preimage.solvers import Reason
+    >>> str(Reason.ITERATION_LIMIT)
+    'the iteration limit was reached'
+    """
 
     CONVERGED = "the stopping rule was met"
     ITERATION_LIMIT = "the iteration limit was reached"
@@ -112,6 +124,22 @@ class PreimageResult(Batched):
         Whether each problem met its stopping rule, in NumPy.
     reason : array of q members of `Reason`
         Why each problem stopped, in NumPy. Each is also a string that says so in words.
+
+    See Also
+    --------
+    Reason : The reasons for which a problem stops.
+    preimage.KernelPCA.find_preimages : Returns such a result.
+    ParametrizedResult : The result of a search within a family.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> kpca = KernelPCA(2, gamma=0.1).fit(X)
+    >>> result = kpca.find_preimages(kpca.transform(X[:3]))
+    >>> result.points.shape, str(result.reason[0])
+    ((3, 2), 'a closed formula gave the result')
     """
 
     points: Array
@@ -164,7 +192,35 @@ def values_at(target: Expansion, Z: Array) -> Array:
 
 @gives_finite_numbers()
 def objective_at(target: Expansion, Z: Array) -> Array:
-    """ρⱼ(zⱼ) = ‖φ(zⱼ) − ψⱼ‖², the j-th row of Z against the j-th vector of `target`, shape (q,)."""
+    """ρⱼ(zⱼ) = ‖φ(zⱼ) − ψⱼ‖², the j-th row of Z against the j-th vector of `target`, shape (q,).
+
+    Parameters
+    ----------
+    target : Expansion
+        The vectors Ψ, one per problem.
+    Z : array of shape (q, d)
+        One input per vector.
+
+    Returns
+    -------
+    array of shape (q,)
+        The squared distances, never negative for a positive semidefinite kernel.
+
+    See Also
+    --------
+    PreimageResult : Has these values as `objective`.
+    preimage.feature_space.Expansion.squared_distances : The distances of all pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import objective_at
+    >>> target = Expansion(Gaussian(1.0), np.array([[0.0], [1.0]]), np.eye(2))
+    >>> objective_at(target, np.array([[0.0], [2.0]])).round(4)
+    array([0.    , 1.2642])
+    """
     return target.kernel.diagonal(Z) - 2 * values_at(target, Z) + target.squared_norms()
 
 
@@ -172,6 +228,27 @@ class Preimage(BaseEstimator, ABC):
     """A solver that finds inputs for points of a subspace of feature space.
 
     A solver is a value: parameters in, never changed afterwards.
+
+    Estimators call `fit` once, with the training inputs, and `inverse` for every question.
+
+    See Also
+    --------
+    TargetSolver : Solvers of any vector, of which a subclass writes one method.
+    preimage.testing.check_preimage_solver : Whether a new solver keeps the contract.
+    Auto : The solver that estimators use unless told otherwise.
+
+    Examples
+    --------
+    Every estimator with pre-images takes a solver:
+
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.solvers import FixedPoint, Preimage
+    >>> isinstance(FixedPoint(), Preimage)
+    True
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> KernelPCA(2, gamma=0.1, preimage=FixedPoint(penalty=0.01)).fit(X).denoise(X[:3]).shape
+    (3, 2)
     """
 
     _parameter_constraints: dict = {}
@@ -209,7 +286,28 @@ class Preimage(BaseEstimator, ABC):
 
 
 class TargetSolver(Preimage):
-    """A solver for any target Ψ = Σ αᵢ φ(xᵢ), whether or not it lies in a subspace."""
+    """A solver for any target Ψ = Σ αᵢ φ(xᵢ), whether or not it lies in a subspace.
+
+    A subclass writes `solve`; questions in coordinates of a subspace follow from it.
+
+    See Also
+    --------
+    Preimage : The interface in coordinates.
+    minimize_rows : Minimises one objective per row, for solvers that descend.
+    preimage.testing.check_preimage_solver : Whether a new solver keeps the contract.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import FixedPoint, TargetSolver
+    >>> isinstance(FixedPoint(), TargetSolver)
+    True
+    >>> target = Expansion(Gaussian(1.0), np.array([[0.0], [1.0]]), np.array([[0.9], [0.1]]))
+    >>> FixedPoint().solve(target).points.round(3)
+    array([[0.043]])
+    """
 
     @abstractmethod
     def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:

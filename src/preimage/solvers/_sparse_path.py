@@ -70,6 +70,7 @@ class SparsePath(DescentSolver):
     background : float or array of shape (d,), default=0.0
         b.
     method : {"proximal", "path_seeking"}, default="proximal"
+        How the path is followed, see above.
     n_penalties : int, default=30
         Values of λ, geometric from λ_max to `smallest` · λ_max (proximal).
     smallest : float, default=1e-3
@@ -80,6 +81,12 @@ class SparsePath(DescentSolver):
         Stop at a λ when a step is shorter than `tol` times the spread of the training points.
     max_iter : int, default=1000
         Steps for each λ (proximal), or hundreds of steps of path seeking.
+
+    See Also
+    --------
+    Gradient : A squared distance as penalty, which moves all coordinates.
+    preimage.model_selection.split_half_denoising : How well sparse pre-images of scans reproduce.
+    preimage.KernelPCA.denoise : Uses it with ``preimage=SparsePath(...)``.
 
     References
     ----------

@@ -19,9 +19,16 @@ class Mixtures(Family):
     Parameters
     ----------
     templates : array of shape (m, d)
+        The inputs that are mixed.
     weights : {"convex", "affine", "linear"}, default="convex"
         "convex" has :math:`t_j \ge 0` and :math:`\sum_j t_j = 1`, so that pre-images stay within the hull of the
         templates; "affine" has the sum alone; "linear" takes all numbers.
+
+    See Also
+    --------
+    Parametrized : The solver that searches a family.
+    Transformed : Templates that are transformed one at a time.
+    preimage.solvers.FunctionFamily : Any function of a few parameters.
 
     Examples
     --------
@@ -89,11 +96,18 @@ class Transformed(Family):
     Parameters
     ----------
     templates : array of shape (m, d)
+        The inputs that are transformed.
     transformations : transformation, function, or list of these
         Those of `preimage.invariances`, such as ``[TranslateX((16, 16)), TranslateY((16, 16))]``, or functions of rows
         and amounts, one per row.
     reach : float or sequence of floats, default=1.0
         The largest amount of each, in both directions, in the unit of the transformation: pixels for images.
+
+    See Also
+    --------
+    Parametrized : The solver that searches a family.
+    preimage.invariances.TranslateX : One of the transformations of images.
+    Mixtures : Mixtures of templates.
 
     Examples
     --------

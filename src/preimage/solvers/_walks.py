@@ -113,6 +113,7 @@ def free_length_preimages(vectors: Expansion, solver: TargetSolver | None = None
     Parameters
     ----------
     vectors : Expansion of k vectors
+        The vectors Ψ, such as principal axes.
     solver : TargetSolver or None, default=None
         `FixedPoint` and `Gradient` give tolerances and bounds to the ascent. Any other solver takes turns with β: the
         pre-image of Ψ/β for the present β, then the best β for it.
@@ -120,9 +121,30 @@ def free_length_preimages(vectors: Expansion, solver: TargetSolver | None = None
     Returns
     -------
     points : array of shape (k, d)
+        The inputs z.
     factors : array of shape (k,)
+        The factors β.
     distances : array of shape (k,)
         ‖Ψ − βφ(z)‖².
+
+    See Also
+    --------
+    preimage.KernelPCA.component_preimages : Pre-images of principal axes, by this function.
+    preimage.reduced_sets.Construct : Approximates a vector by several such terms.
+    FixedPoint : Pre-images with β = 1.
+
+    Examples
+    --------
+    A vector that is −2 times an image:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.solvers import free_length_preimages
+    >>> vectors = Expansion(Gaussian(0.5), np.array([[1.0, 2.0]]), np.array([[-2.0]]))
+    >>> points, factors, distances = free_length_preimages(vectors)
+    >>> points.round(3), factors.round(3)
+    (array([[1., 2.]]), array([-2.]))
     """
     xp = array_namespace(vectors.coefficients)
     floor = _shortest_length(vectors)
