@@ -1,4 +1,4 @@
-"""The public surface: ``__all__``, docstrings and annotations. What pages need of docstrings is in test_reference.py."""
+"""The public surface: ``__all__``, first sentences and annotations; test_reference.py has the rest."""
 
 import importlib.util
 import inspect

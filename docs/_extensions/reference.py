@@ -6,11 +6,15 @@ from running_code import DOCS
 
 
 def setup(app):
-    if app.config.docs_quick:
-        app.config.exclude_patterns.append("api/*")
+    app.connect("config-inited", write_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def write_pages(app, config):
+    if config.docs_quick:
+        config.exclude_patterns.append("api/*")
     else:
         load_names().write()
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def load_names():

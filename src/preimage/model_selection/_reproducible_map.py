@@ -78,7 +78,7 @@ def reproducible_map(first: Array, second: Array) -> Array:
 
 
 def fdr_threshold(z: Array, level: float = 0.05) -> float:
-    r"""The smallest :math:`|Z|` that counts when a fraction `level` of false discoveries is accepted (Benjamini and Hochberg).
+    """The smallest :math:`|Z|` that counts at a false discovery rate of `level`, after Benjamini and Hochberg.
 
     Parameters
     ----------

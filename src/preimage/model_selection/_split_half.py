@@ -60,7 +60,7 @@ class SplitHalf:
         return self.maps[0]
 
     def threshold(self, level: float = 0.05) -> float:
-        r"""The smallest significant :math:`|Z|` of `map` at a false discovery rate of `level`; infinite if there is none."""
+        """The smallest significant :math:`|Z|` of `map` at a false discovery rate of `level`; infinite if none is."""
         return fdr_threshold(self.map, level)
 
     def significant(self, level: float = 0.05) -> Array:
