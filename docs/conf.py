@@ -41,9 +41,10 @@ if (DOCS / "_extensions" / "reference.py").exists():
 if not QUICK:
     extensions.append("sphinx_gallery.gen_gallery")
 
-exclude_patterns = ["_build", "results/records", "**/sg_execution_times.rst", "gallery/**/*.ipynb", "README.md"]
+exclude_patterns = ["_build", "results/records", "sg_execution_times.rst", "**/sg_execution_times.rst", "gallery/**/*.ipynb", "README.md"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 default_role = "name"
+# Other libraries have sites of their own; links to them would need the network at build time.
 nitpick_ignore_regex = [("py:.*", r"(?!preimage\.[a-zA-Z]).*")]
 # The gallery and the reference are not part of a quick build.
 suppress_warnings = ["toc.not_readable", "toc.empty_glob", "ref.doc", "myst.xref_missing"] if QUICK else []
@@ -55,6 +56,9 @@ html_math_renderer = "mathml"
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+add_module_names = False
+python_use_unqualified_type_names = True
+numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 
 copybutton_selector = ", ".join(f"div.highlight-{kind} pre" for kind in ("python", "bash", "sh", "default", "pycon"))
@@ -62,26 +66,18 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
 
-
-def reset_figures(gallery_conf, filename):
-    """One look for all figures of the gallery."""
-    from matplotlib import pyplot
-
-    pyplot.style.use(["default", *([DOCS / "figures.mplstyle"] if (DOCS / "figures.mplstyle").exists() else [])])
-
-
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/(plot|explore)_",
-    "ignore_pattern": r"^(demo|_\w+)\.py",
+    "ignore_pattern": r"(^|[\\/])(demo|_\w+)\.py$",
     "subsection_order": gallery_order.FOLDERS,
     "within_subsection_order": "gallery_order.GalleryOrder",
-    "backreferences_dir": "api/generated/backreferences",
+    "backreferences_dir": "gallery/backreferences",
     "doc_module": ("preimage",),
-    "inspect_global_variables": False,
+    "inspect_global_variables": True,
     "reference_url": {"preimage": None},
-    "reset_modules": ("conf.reset_figures", "seaborn"),
+    "reset_modules": ("figure_style.reset",),
     "parallel": True,
     "abort_on_example_error": False,
     "download_all_examples": False,

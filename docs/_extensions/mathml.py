@@ -3,11 +3,21 @@
 Docutils has the converter; Sphinx has no renderer that uses it.
 """
 
+import re
+from html import escape
+
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
+# Spellings of LaTeX that the converter does not know, and what it knows instead.
+SPELLINGS = (
+    (r"\\d?frac(\d)(\d)", r"\\frac{\1}{\2}"),
+    (r"\\tfrac(\d)(\d)", r"\\tfrac{\1}{\2}"),
+    (r"\\dots[cbmo]?(?![A-Za-z])", r"\\ldots"),
+    (r"\\([bB]igg?)(?![A-Za-z])", r"\\\1l"),
+)
 
 
 def setup(app):
@@ -30,7 +40,15 @@ def _visit_block(writer, node):
 def _mathml(node, as_block):
     text = node.astext().strip()
     try:
-        return latex2mathml.tex2mathml(text, as_block=as_block)
-    except MathError as error:
+        return converted(text, as_block)
+    # The converter has no exception of its own for an argument that is missing.
+    except (MathError, AttributeError, IndexError, TypeError) as error:
         logger.warning("cannot convert the equation %r: %s", text, error, location=node)
-        return f"<code>{text}</code>"
+        return f"<code>{escape(text)}</code>"
+
+
+def converted(text, as_block=False):
+    """MathML for LaTeX."""
+    for pattern, instead in SPELLINGS:
+        text = re.sub(pattern, instead, text)
+    return latex2mathml.tex2mathml(text, as_block=as_block)
