@@ -41,7 +41,14 @@ if (DOCS / "_extensions" / "reference.py").exists():
 if not QUICK:
     extensions.append("sphinx_gallery.gen_gallery")
 
-exclude_patterns = ["_build", "results/records", "sg_execution_times.rst", "**/sg_execution_times.rst", "gallery/**/*.ipynb", "README.md"]
+exclude_patterns = [
+    "_build",
+    "results/records",
+    "sg_execution_times.rst",
+    "**/sg_execution_times.rst",
+    "gallery/**/*.ipynb",
+]
+exclude_patterns += ["gallery", "api/*.rst"] if QUICK else []
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 default_role = "name"
 # Other libraries have sites of their own; links to them would need the network at build time.
@@ -91,6 +98,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme = "pydata_sphinx_theme"
 html_title = "preimage"
+html_context = {"default_mode": "auto"}
 html_baseurl = "https://preimage-dev.github.io/preimage/"
 html_logo = "_static/logo.svg"
 html_favicon = "_static/favicon.svg"
