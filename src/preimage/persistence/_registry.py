@@ -133,6 +133,9 @@ _SKOPS_LACKS = (
     "sklearn.model_selection._split.KFold",
     "sklearn.model_selection._split.StratifiedGroupKFold",
     "sklearn.model_selection._split.StratifiedKFold",
+    # Searches fitted with scikit-learn before 1.8 keep names of arguments in these two.
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 
 

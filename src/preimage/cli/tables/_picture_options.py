@@ -20,9 +20,10 @@ BITS_OF_MODE = {"1": 1, "L": 8, "LA": 8, "RGB": 8, "RGBA": 8, "P": 8, "I;16": 16
 def options_of(image: Any) -> dict[str, Any]:
     """Options with which Pillow writes a picture as it was read; its pixels stand upright already."""
     kept = {name: image.info[name] for name in ("icc_profile", "dpi") if image.info.get(name) is not None}
-    kind, exif = image.info["kind"], image.getexif()
+    kind = image.info["kind"]
     if kind == "TIFF":
         return kept | _tiff_options(image)
+    exif = image.getexif()  # of TIFF stacks that are read to their end, Pillow 10.0 cannot say it
     if len(exif):
         exif.pop(274, None)  # the orientation
         with suppress(Exception):  # notes of cameras that break the rules are lost, and no picture
