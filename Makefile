@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo docs test check fuzz bench clean
+OLDEST := .venv-oldest
+
+.PHONY: demo docs test test-oldest check fuzz bench dist clean
 
 $(INSTALLED): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -22,6 +24,15 @@ docs: $(INSTALLED)
 test: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
+# The suite with the lowest versions that pyproject.toml admits, on the lowest Python (which uv finds or fetches).
+test-oldest: $(OLDEST)/.installed
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto $(PYTEST_ARGS)
+
+$(OLDEST)/.installed: $(INSTALLED)
+	$(BIN)/uv venv --quiet --clear --python 3.11 $(OLDEST)
+	$(BIN)/uv pip install --quiet --python $(OLDEST) --resolution lowest-direct -e ".[test]"
+	touch $@
+
 check: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -35,5 +46,12 @@ fuzz: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed/kernel_pca.py
 
+# Wheel and source distribution in dist/, checked as PyPI checks them.
+dist: $(INSTALLED)
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+
 clean:
-	rm -rf $(VENV) demo fuzz docs/_build docs/gallery docs/api/*.rst docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) dist demo fuzz
+	rm -rf docs/_build docs/gallery docs/api/*.rst docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -29,7 +29,7 @@ from preimage.interop import to_onnx
 from preimage.persistence import load, save
 from preimage.renormalization import Renormalized, inflation_report
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CompressedClassifier",
