@@ -46,11 +46,12 @@ fuzz: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed/kernel_pca.py
 
-# Wheel and source distribution in dist/, checked as PyPI checks them.
+# Wheel and source distribution in dist/, checked as PyPI checks them; then the wheel is installed on its own and used.
 dist: $(INSTALLED)
 	rm -rf dist
 	$(BIN)/python -m build
 	$(BIN)/twine check --strict dist/*
+	$(BIN)/uv run --isolated --no-project --with "$$(ls dist/*.whl)[cli]" preimage doctor
 
 clean:
 	rm -rf $(VENV) $(OLDEST) dist demo fuzz
