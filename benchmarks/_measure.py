@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import _data  # noqa: F401 (where loaders look for data sets)
 import numpy as np
 import scipy
 import sklearn

@@ -1,12 +1,19 @@
 """Fixtures: array namespaces, block shapes, real data."""
 
+import os
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
 from preimage._rows import forced_block_shape
+
+# Data sets beside the checkout serve where the environment names no folder; nothing is downloaded for the tests.
+BESIDE_CHECKOUT = Path(__file__).parents[2] / "shared" / "data"
+if BESIDE_CHECKOUT.is_dir():
+    os.environ.setdefault("PREIMAGE_DATA", str(BESIDE_CHECKOUT))
 
 # Machines under load are slow now and then; that is no failure of a property.
 settings.register_profile("patient", deadline=None)

@@ -27,7 +27,7 @@ PAGE = sys.argv[1] if len(sys.argv) > 1 else "brain.html"
 
 def haxby():
     """Patterns with their voxels in the order of the mask, what was looked at, the runs, and the mask."""
-    scans = load_haxby()
+    scans = load_haxby(download_if_missing=False)  # True downloads 300 MB
     corner = scans.voxel_ijk.min(axis=0).astype(int) - 1  # the cortex with a margin of one voxel
     voxels = scans.voxel_ijk.astype(int) - corner
     mask = np.zeros(voxels.max(axis=0) + 2, dtype=bool)

@@ -22,7 +22,7 @@ PAGE = sys.argv[1] if len(sys.argv) > 1 else "digits.html"
 def load():
     """Digits of values from 0 to 1, their labels, and their shape."""
     try:
-        usps = load_usps()
+        usps = load_usps(download_if_missing=False)
     except FileNotFoundError as absent:
         print(absent, "Smaller digits take their place.")
         digits = load_digits()

@@ -34,7 +34,7 @@ STEPS = 9
 def load_scans():
     """Haxby's volumes, or synthetic ones of the same form, and the names of both ends of the path with colours."""
     try:
-        return load_haxby(), {"face": "#D55E00", "house": "#0072B2"}
+        return load_haxby(download_if_missing=False), {"face": "#D55E00", "house": "#0072B2"}
     except FileNotFoundError as absent:
         print(absent, "Synthetic scans take their place.")
     made = make_scans(n_runs=12, n_times=60, snr=1.0)

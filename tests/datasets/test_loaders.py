@@ -1,173 +1,339 @@
-"""Every loader gives the documented arrays, from a file or from OpenML, or says what is missing."""
+"""Every loader gives the documented arrays, from a folder or from a public source, or says what is missing."""
 
+import functools
+import hashlib
+import http.server
+import threading
 from urllib.error import URLError
 
+import nibabel
 import numpy as np
+import public_sources
 import pytest
 from sklearn.utils import Bunch
 
 from preimage import datasets
-from preimage.datasets import _files
+from preimage.datasets import _files, _gene_expression, _haxby, _ida, _images, _r_files, _sources, _tables
 
-# loader, file, and the shape and type of each of its arrays
-DOCUMENTED = {
-    "usps": (
-        datasets.load_usps,
-        "usps",
-        {
-            "X_train": ((7291, 256), np.float32),
-            "y_train": ((7291,), np.uint8),
-            "X_test": ((2007, 256), np.float32),
-            "y_test": ((2007,), np.uint8),
-        },
-    ),
-    "mnist": (
-        datasets.load_mnist,
-        "mnist",
-        {
-            "X_train": ((60000, 784), np.uint8),
-            "y_train": ((60000,), np.uint8),
-            "X_test": ((10000, 784), np.uint8),
-            "y_test": ((10000,), np.uint8),
-        },
-    ),
-    "coil20": (datasets.load_coil20, "coil20", {"X": ((1440, 1024), np.uint8), "y": ((1440,), np.uint8)}),
-    "abalone": (
-        datasets.load_abalone,
-        "abalone",
-        {"X": ((4177, 10), np.float32), "y": ((4177,), np.uint8), "feature_names": ((10,), np.str_)},
-    ),
-    "boston": (
-        datasets.load_boston,
-        "boston_housing",
-        {"X": ((506, 13), np.float64), "y": ((506,), np.float64), "feature_names": ((13,), np.str_)},
-    ),
-    "colon_tumor": (
-        lambda: datasets.load_gene_expression("colon_tumor"),
-        "colon_tumor",
-        {"X": ((62, 2000), np.float32), "y": ((62,), np.int8)},
-    ),
-    "leukemia_allaml": (
-        lambda: datasets.load_gene_expression("leukemia_allaml"),
-        "leukemia_allaml",
-        {"X": ((72, 7129), np.int32), "y": ((72,), np.int8), "is_train": ((72,), np.bool_)},
-    ),
-    "lung_cancer": (
-        lambda: datasets.load_gene_expression("lung_cancer"),
-        "lung_cancer",
-        {"X": ((181, 12533), np.float32), "y": ((181,), np.int8), "is_train": ((181,), np.bool_)},
-    ),
-    "ionosphere": (datasets.load_ionosphere, "ionosphere", {"X": ((351, 34), np.float32), "y": ((351,), np.int8)}),
-    "haxby": (
-        datasets.load_haxby,
-        "haxby_vt",
-        {
-            "X": ((864, 577), np.int16),
-            "y": ((864,), np.uint8),
-            "run": ((864,), np.uint8),
-            "block": ((864,), np.uint8),
-            "voxel_ijk": ((577, 3), np.uint8),
-            "label_names": ((8,), np.str_),
-        },
-    ),
+LOADERS = {
+    _images.USPS: datasets.load_usps,
+    _images.MNIST: datasets.load_mnist,
+    _images.COIL20: datasets.load_coil20,
+    _tables.IONOSPHERE: datasets.load_ionosphere,
+    _tables.ABALONE: datasets.load_abalone,
+    _tables.BOSTON: datasets.load_boston,
+    _haxby.HAXBY: datasets.load_haxby,
 }
+LOADERS |= {
+    data_set: functools.partial(datasets.load_gene_expression, name)
+    for name, data_set in _gene_expression.GENE_EXPRESSION.items()
+}
+LOADERS |= {data_set: functools.partial(datasets.load_ida, name) for name, data_set in _ida.IDA.items()}
+each_set = pytest.mark.parametrize("data_set", LOADERS, ids=lambda data_set: data_set.name)
 
-NOT_ON_OPENML = ["coil20", "colon_tumor", "leukemia_allaml", "lung_cancer", "haxby"]
+
+def local_arrays(data_set):
+    """The arrays of the file on this computer, or None."""
+    folder = datasets.data_directory()
+    if folder is None or not (folder / data_set.file).is_file():
+        return None
+    with np.load(folder / data_set.file) as arrays:
+        return dict(arrays)
 
 
-def require_file(name):
-    directory = datasets.data_directory()
-    if directory is None or not (directory / f"{name}.npz").is_file():
-        pytest.skip(f"needs {name}.npz in the directory that PREIMAGE_DATA names")
+# Sets whose arrays depend on each other, so that made ones will not do.
+STRUCTURED = ("abalone", "boston_housing", "leukemia_allaml", "lung_cancer")
+
+
+def some_arrays(data_set):
+    """Arrays of the file on this computer, or made ones: few of many variables, few of many images."""
+    found = local_arrays(data_set)
+    if found is None and data_set.name in STRUCTURED:
+        pytest.skip(f"needs {data_set.file} in the folder that PREIMAGE_DATA names")
+    if found is None:
+        rng = np.random.default_rng(0)
+        found = {name: rng.integers(0, 2, shape).astype(dtype) for name, (shape, dtype) in data_set.arrays.items()}
+        found |= {name: 2 * array - 1 for name, array in found.items() if array.dtype == np.int8}
+    if data_set in (_images.USPS, _images.MNIST):
+        return {name: array[:100] for name, array in found.items()}
+    if data_set in _gene_expression.GENE_EXPRESSION.values():
+        return found | {"X": found["X"][:, :50]}
+    return found
 
 
 @pytest.fixture
 def no_files(monkeypatch, tmp_path):
-    """A computer without data files."""
+    """A computer without data sets."""
     monkeypatch.delenv("PREIMAGE_DATA", raising=False)
-    monkeypatch.setattr(_files, "BESIDE_CHECKOUT", tmp_path / "nowhere")
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "downloads"))
 
 
 @pytest.fixture
-def openml(no_files, monkeypatch):
-    """OpenML, holding what the test puts in by number."""
+def offline(no_files, monkeypatch):
+    """A computer without data sets and without a network."""
+
+    def unreachable(*_, **__):
+        raise URLError("no route to host")
+
+    for name in ("fetch_openml", "fetch_file"):
+        monkeypatch.setattr(_sources, name, unreachable)
+    monkeypatch.setattr("nilearn.datasets.fetch_haxby", unreachable)
+
+
+@pytest.fixture
+def openml(offline, monkeypatch):
+    """OpenML, holding what the test puts in by number, and no other source."""
     shelf = {}
 
-    def fetch_openml(*, data_id, as_frame, parser):
+    def fetch_openml(*, data_id, as_frame, parser, n_retries):
         assert (as_frame, parser) == (False, "liac-arff")
         return shelf[data_id]
 
-    monkeypatch.setattr(_files, "fetch_openml", fetch_openml)
+    monkeypatch.setattr(_sources, "fetch_openml", fetch_openml)
     return shelf
 
 
-@pytest.mark.parametrize("name", DOCUMENTED)
-def test_files_hold_the_documented_arrays(name):
-    loader, file, documented = DOCUMENTED[name]
-    require_file(file)
-    assert_documented(loader(), documented)
+@pytest.fixture
+def web(offline, monkeypatch, tmp_path):
+    """Web servers that deliver the files which the test puts in by name, and no OpenML."""
+    shelf = {}
+
+    def fetch_file(url, folder, sha256, n_retries):
+        path = tmp_path / url.rpartition("/")[2]
+        path.write_bytes(shelf[path.name])
+        return path
+
+    monkeypatch.setattr(_sources, "fetch_file", fetch_file)
+    return shelf
+
+
+def assert_arrays(loaded, arrays):
+    assert loaded.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert loaded[name].dtype == array.dtype, name
+        np.testing.assert_array_equal(loaded[name], array, err_msg=name)
+
+
+@each_set
+def test_files_hold_the_documented_arrays(data_set):
+    arrays = local_arrays(data_set)
+    if arrays is None:
+        pytest.skip(f"needs {data_set.file} in the folder that PREIMAGE_DATA names")
+    assert arrays.keys() == data_set.arrays.keys()
+    data_set.check_shapes(arrays)
+    assert data_set.is_as_expected(arrays)
 
 
 @pytest.mark.parametrize("name", datasets.IDA_NAMES)
 def test_ida_splits_have_one_size_and_signs_for_labels(name):
-    require_file(f"ida_{name}")
-    ida = datasets.load_ida(name)
-    n_splits = 20 if name in ("image", "splice") else 100
-    assert ida.is_train.shape == (n_splits, len(ida.X)) and ida.is_train.dtype == np.bool_
-    assert ida.realisation.shape == (n_splits,)
-    assert len(set(ida.is_train.sum(axis=1))) == 1
-    assert set(ida.y) == {-1, 1}
+    arrays = local_arrays(_ida.IDA[name])
+    if arrays is None:
+        pytest.skip(f"needs ida_{name}.npz in the folder that PREIMAGE_DATA names")
+    assert len(set(arrays["is_train"].sum(axis=1))) == 1
+    assert set(arrays["y"]) == {-1, 1}
 
 
-def test_usps_files_hold_the_official_split():
-    require_file("usps")
-    usps = datasets.load_usps()
-    assert np.bincount(usps.y_train).tolist() == [1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644]
-    assert np.abs(usps.X_train).max() == 1
+FILES = {
+    _images.USPS: public_sources.usps_files,
+    _images.MNIST: public_sources.mnist_files,
+    _images.COIL20: public_sources.coil20_files,
+    _tables.IONOSPHERE: public_sources.ionosphere_files,
+    _tables.ABALONE: public_sources.abalone_files,
+    _tables.BOSTON: public_sources.boston_files,
+    _gene_expression.GENE_EXPRESSION["colon_tumor"]: public_sources.colon_files,
+    _gene_expression.GENE_EXPRESSION["leukemia_allaml"]: public_sources.leukemia_files,
+    _gene_expression.GENE_EXPRESSION["lung_cancer"]: public_sources.lung_files,
+}
 
 
-def test_the_variable_names_the_directory(no_files, monkeypatch, tmp_path):
+@pytest.mark.parametrize("data_set", FILES, ids=lambda data_set: data_set.name)
+def test_files_of_the_web_become_the_documented_arrays(data_set, request):
+    arrays = some_arrays(data_set)
+    request.getfixturevalue("web").update(FILES[data_set](arrays))
+    (found,) = (source.fetch() for source in data_set.sources if not source.name.startswith("OpenML"))
+    assert_arrays(found, arrays)
+
+
+@pytest.mark.parametrize("name", ["heart", "splice"])
+def test_the_archive_of_ida_sets_gives_all_its_splits(name, request):
+    arrays = some_arrays(_ida.IDA[name])
+    # Splits of one size, as those of the archive are.
+    arrays["is_train"] = np.stack([np.roll(arrays["is_train"][0], shift) for shift in range(len(arrays["is_train"]))])
+    arrays["realisation"] = np.arange(1, len(arrays["is_train"]) + 1, dtype=np.int16)
+    request.getfixturevalue("web").update(public_sources.ida_files(name, arrays))
+    loaded = datasets.load_ida(name)
+    assert_arrays(loaded, arrays)
+    assert_arrays(datasets.load_ida(name, download_if_missing=False), loaded)
+
+
+def test_volumes_of_nilearn_are_masked_without_rest(monkeypatch, tmp_path):
+    volumes, mask = np.arange(2 * 3 * 2 * 6, dtype=np.int16).reshape(2, 3, 2, 6), np.zeros((2, 3, 2), dtype=np.uint8)
+    mask[0, 1, 0] = mask[1, 0, 0] = mask[0, 2, 1] = 1
+    for name, values in (("bold", volumes), ("mask", mask)):
+        nibabel.save(nibabel.Nifti1Image(values, np.eye(4)), tmp_path / f"{name}.nii.gz")
+    looked_at = ["rest 0", "face 0", "face 0", "rest 1", "face 1", "cat 1"]
+    (tmp_path / "labels.txt").write_text("\n".join(["labels chunks", *looked_at]) + "\n")
+    paths = [[str(tmp_path / name)] for name in ("bold.nii.gz", "mask.nii.gz", "labels.txt")]
+    files = Bunch(func=paths[0], mask_vt=paths[1], session_target=paths[2])
+    monkeypatch.setattr("nilearn.datasets.fetch_haxby", lambda subjects, verbose: files)
+    scans = _haxby._of_nilearn()
+    np.testing.assert_array_equal(scans["voxel_ijk"], [[1, 0, 0], [0, 1, 0], [0, 2, 1]])
+    np.testing.assert_array_equal(scans["X"], volumes[[1, 0, 0], [0, 1, 2], [0, 0, 1]][:, [1, 2, 4, 5]].T)
+    assert scans["label_names"].tolist() == ["cat", "face"] and scans["y"].tolist() == [1, 1, 1, 0]
+    assert scans["run"].tolist() == [0, 0, 1, 1] and scans["block"].tolist() == [1, 1, 2, 3]
+
+
+def test_volumes_taken_apart_come_together_again():
+    """Two runs of the local file, as nilearn delivers them, with a volume of rest before each block."""
+    arrays = local_arrays(_haxby.HAXBY)
+    if arrays is None:
+        pytest.skip("needs haxby_vt.npz in the folder that PREIMAGE_DATA names")
+    rows = arrays["run"] < 2
+    arrays |= {name: arrays[name][rows] for name in ("X", "y", "run", "block")}
+    starts = np.flatnonzero(np.diff(arrays["block"], prepend=0))
+    values, mask = np.zeros((40, 64, 64, rows.sum()), dtype=np.int16), np.zeros((40, 64, 64))
+    places = tuple(arrays["voxel_ijk"].T)
+    values[places], mask[places] = arrays["X"].T, 1
+    looked_at, run = arrays["label_names"][arrays["y"]], arrays["run"]
+    values, looked_at = np.insert(values, starts, 0, axis=3), np.insert(looked_at, starts, "rest")
+    assert_arrays(_haxby.task_volumes(values, mask, looked_at, np.insert(run, starts, 0)), arrays)
+
+
+def test_digits_of_openml_are_split(openml):
+    digits = np.arange(9298) % 10
+    images = np.repeat(digits[:, None] / 4.5 - 1, 256, axis=1)
+    openml[41082] = Bunch(data=images, target=np.asarray([str(digit + 1) for digit in digits], dtype=object))
+    usps = _images._usps_of_openml()
+    _images.USPS.check_shapes(usps)
+    np.testing.assert_array_equal(np.r_[usps["y_train"], usps["y_test"]], digits)
+    np.testing.assert_allclose(usps["X_test"][:, 7], np.round(usps["y_test"] / 4.5 - 1, 3), atol=1e-6)
+    digits = np.arange(70_000) % 10
+    images = np.broadcast_to((25 * digits[:, None]).astype(np.uint8), (70_000, 784))
+    openml[554] = Bunch(data=images, target=digits.astype(str).astype(object))
+    mnist = _images._mnist_of_openml()
+    _images.MNIST.check_shapes(mnist)
+    np.testing.assert_array_equal(np.r_[mnist["y_train"], mnist["y_test"]], digits)
+    np.testing.assert_array_equal(mnist["X_test"][:, 3], 25 * mnist["y_test"])
+
+
+def test_mnist_with_and_without_pixels_of_one_is_the_same_set():
+    arrays = {"X_train": np.asarray([[0, 1, 2]], dtype=np.uint8), "X_test": np.asarray([[1]], dtype=np.uint8)}
+    with_zeros = arrays | {"X_train": np.asarray([[0, 0, 2]], dtype=np.uint8)}
+    same = [_files.checksum(_images.MNIST.comparable(each)) for each in (arrays, with_zeros)]
+    assert same[0] == same[1]
+    other = arrays | {"X_test": np.asarray([[0]], dtype=np.uint8)}
+    assert _files.checksum(_images.MNIST.comparable(other)) != same[0]
+
+
+def test_abalone_of_openml_gets_one_indicator_for_each_sex(openml):
+    openml[183] = Bunch(
+        data=np.column_stack([[1.0, 0.0, 2.0], np.arange(21.0).reshape(3, 7)]),
+        feature_names=["Sex", *_tables.MEASUREMENTS],
+        categories={"Sex": ["F", "I", "M"]},
+        target=np.asarray(["15", "7", "29"], dtype=object),
+    )
+    abalone = _tables._abalone_of_openml()
+    # Codes 1, 0, 2 mean infant, female, male; the columns are male, female, infant.
+    np.testing.assert_array_equal(abalone["X"][:, :3], [[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+    np.testing.assert_array_equal(abalone["X"][:, 3:], np.arange(21).reshape(3, 7))
+    np.testing.assert_array_equal(abalone["y"], [15, 7, 29])
+    assert abalone["feature_names"].tolist()[:4] == ["sex_M", "sex_F", "sex_I", "length"]
+
+
+def test_boston_of_openml_has_values_and_not_codes(openml):
+    columns = {name: [0.0, 1.0] for name in _tables.BOSTON_COLUMNS} | {"RAD": [2.0, 0.0]}
+    openml[531] = Bunch(
+        data=np.column_stack(list(columns.values())),
+        feature_names=list(columns),
+        categories={"CHAS": ["0", "1"], "RAD": ["1", "2", "24"]},
+        target=np.asarray([24.0, 21.6]),
+    )
+    boston = _tables._boston_of_openml()
+    expected = [[24 if name == "RAD" else 0 for name in columns], [1] * len(columns)]
+    np.testing.assert_array_equal(boston["X"], expected)
+    np.testing.assert_array_equal(boston["y"], [24.0, 21.6])
+
+
+def test_ionosphere_of_openml_has_signs_for_labels(request):
+    arrays = some_arrays(_tables.IONOSPHERE)
+    request.getfixturevalue("openml")[59] = Bunch(
+        data=arrays["X"].astype(float),
+        feature_names=[f"a{column:02d}" for column in range(1, 35)],
+        categories={},
+        target=np.where(arrays["y"] == 1, "g", "b").astype(object),
+    )
+    assert_arrays(_tables._ionosphere_of_openml(), arrays)
+
+
+def test_the_variable_names_the_folder(no_files, monkeypatch, tmp_path):
     assert datasets.data_directory() is None
     np.savez(tmp_path / "coil20.npz", X=np.eye(3), y=np.arange(3))
     monkeypatch.setenv("PREIMAGE_DATA", str(tmp_path))
     assert datasets.data_directory() == tmp_path
     loaded = datasets.load_coil20()
-    assert isinstance(loaded, Bunch) and sorted(loaded) == ["X", "y"]
-    np.testing.assert_array_equal(loaded.X, np.eye(3))
+    assert isinstance(loaded, Bunch)
+    assert_arrays(loaded, {"X": np.eye(3), "y": np.arange(3)})
 
 
-def test_a_checkout_supplies_what_the_directory_of_the_variable_lacks(monkeypatch, tmp_path):
-    chosen, beside = tmp_path / "chosen", tmp_path / "beside"
-    for directory, value in ((chosen, 1), (beside, 2)):
-        directory.mkdir()
-        np.savez(directory / "usps.npz", X_train=value)
-    np.savez(beside / "coil20.npz", X=2)
-    monkeypatch.setenv("PREIMAGE_DATA", str(chosen))
-    monkeypatch.setattr(_files, "BESIDE_CHECKOUT", beside)
-    assert datasets.load_usps().X_train == 1
-    assert datasets.load_coil20().X == 2
-
-
-def test_a_wrong_directory_is_an_error(no_files, monkeypatch, tmp_path):
+def test_a_wrong_folder_is_an_error(no_files, monkeypatch, tmp_path):
     monkeypatch.setenv("PREIMAGE_DATA", str(tmp_path / "typo"))
     with pytest.raises(NotADirectoryError, match=r"PREIMAGE_DATA is .*typo"):
         datasets.load_usps()
 
 
-@pytest.mark.parametrize("name", NOT_ON_OPENML)
-def test_sets_without_a_source_say_where_to_put_the_file(name, no_files):
-    loader, file, _ = DOCUMENTED[name]
-    with pytest.raises(FileNotFoundError, match=rf"{file}\.npz was not found.*PREIMAGE_DATA"):
-        loader()
+def a_set(*sources, sha256=None):
+    """A small data set; a source is its name and what it delivers, or the error that it raises."""
+
+    def fetch(delivered):
+        if isinstance(delivered, Exception):
+            raise delivered
+        return {"X": np.asarray(delivered)}
+
+    found = tuple(_files.Source(name, functools.partial(fetch, delivered)) for name, delivered in sources)
+    return _files.DataSet("small", "https://example.org", {"X": ((2,), "int64")}, found, sha256)
 
 
-def test_a_failed_download_says_where_to_put_the_file(no_files, monkeypatch):
-    def unreachable(**_):
-        raise URLError("no route to host")
+def test_the_first_source_that_works_is_kept(no_files):
+    sources = ("down", URLError("no route")), ("a page", ValueError("not a file")), ("a half", [1]), ("right", [1, 2])
+    assert _files.load(a_set(*sources)).X.tolist() == [1, 2]
+    # Now it is on this computer.
+    assert _files.load(a_set(("down", URLError("no route"))), download_if_missing=False).X.tolist() == [1, 2]
 
-    monkeypatch.setattr(_files, "fetch_openml", unreachable)
-    with pytest.raises(FileNotFoundError, match=r"no route to host.*usps\.npz in a directory.*PREIMAGE_DATA"):
-        datasets.load_usps()
+
+def test_contents_that_differ_are_given_with_a_warning_and_not_kept(no_files):
+    expected = _files.checksum({"X": np.asarray([1, 2])})
+    different = ("another", [1, 3])
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="small from another differ.*example.org"):
+            assert _files.load(a_set(different, sha256=expected)).X.tolist() == [1, 3]
+    assert _files.load(a_set(different, ("right", [1, 2]), sha256=expected)).X.tolist() == [1, 2]
+
+
+def test_a_download_is_used_where_it_cannot_be_kept(monkeypatch, tmp_path):
+    monkeypatch.delenv("PREIMAGE_DATA", raising=False)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "file"))
+    assert _files.load(a_set(("right", [1, 2]))).X.tolist() == [1, 2]
+
+
+def test_checksums_depend_on_contents_only():
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    same = _files.checksum({"X": array, "y": array[0]})
+    assert _files.checksum({"y": array[0], "X": np.asfortranarray(array)}) == same
+    assert _files.checksum({"X": array.astype(">i4"), "y": array[0]}) == same
+    for other in (array.T, array.astype(np.int64), array + 1):
+        assert _files.checksum({"X": other, "y": array[0]}) != same
+
+
+@each_set
+def test_sets_that_cannot_be_had_say_what_to_get_and_where_to_put_it(data_set, offline):
+    with pytest.raises(FileNotFoundError) as raised:
+        LOADERS[data_set]()
+    text = str(raised.value)
+    for part in (f"{data_set.file} was not found", "no route to host", data_set.page, "PREIMAGE_DATA", "X"):
+        assert part in text
+    with pytest.raises(FileNotFoundError, match=r"was not found in .*download_if_missing=True"):
+        LOADERS[data_set](download_if_missing=False)
 
 
 @pytest.mark.parametrize("loader", [datasets.load_ida, datasets.load_gene_expression])
@@ -176,71 +342,53 @@ def test_unknown_names_are_answered_with_the_known_ones(loader):
         loader("bananas")
 
 
-def test_usps_of_openml_is_split_and_its_labels_become_digits(openml):
-    digits = np.arange(9298) % 10
-    images = np.repeat(digits[:, None] / 4.5 - 1, 256, axis=1)
-    openml[41082] = Bunch(data=images, target=np.asarray([str(digit + 1) for digit in digits], dtype=object))
-    usps = datasets.load_usps()
-    assert_documented(usps, DOCUMENTED["usps"][2])
-    np.testing.assert_array_equal(np.r_[usps.y_train, usps.y_test], digits)
-    np.testing.assert_allclose(usps.X_test[:, 7], usps.y_test / 4.5 - 1, atol=1e-6)
+@pytest.fixture
+def server(no_files, tmp_path):
+    """The address of a web server, and the folder that it shows."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder)) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}", folder
+        running.shutdown()
 
 
-def test_mnist_of_openml_is_split(openml):
-    digits = np.arange(70_000) % 10
-    images = np.broadcast_to(25.0 * digits[:, None], (70_000, 784))
-    openml[554] = Bunch(data=images, target=digits.astype(str).astype(object))
-    mnist = datasets.load_mnist()
-    assert_documented(mnist, DOCUMENTED["mnist"][2])
-    np.testing.assert_array_equal(np.r_[mnist.y_train, mnist.y_test], digits)
-    np.testing.assert_array_equal(mnist.X_test[:, 3], 25 * mnist.y_test)
+def test_files_are_downloaded_once_and_compared_with_their_checksums(server):
+    address, folder = server
+    (folder / "table.csv").write_text("1, 2,g\n3,4,b\n")
+    sha256 = hashlib.sha256((folder / "table.csv").read_bytes()).hexdigest()
+    path = _sources.download(f"{address}/table.csv", sha256)
+    assert path.parent.parent == _files.download_directory()
+    assert _sources.text_columns(path) == [("1", "3"), ("2", "4"), ("g", "b")]
+    (folder / "table.csv").unlink()
+    assert _sources.download(f"{address}/table.csv", sha256) == path
+    (folder / "other.csv").write_text("not the file")
+    with pytest.raises(OSError, match="checksum"):
+        _sources.download(f"{address}/other.csv", sha256)
 
 
-def test_abalone_of_openml_gets_one_indicator_for_each_sex(openml):
-    measurements = ["Length", "Diameter", "Height", "Whole_weight", "Shucked_weight", "Viscera_weight", "Shell_weight"]
-    openml[183] = Bunch(
-        data=np.column_stack([[1.0, 0.0, 2.0], np.arange(21.0).reshape(3, 7)]),
-        feature_names=["Sex", *measurements],
-        categories={"Sex": ["F", "I", "M"]},
-        target=np.asarray(["15", "7", "29"], dtype=object),
-    )
-    abalone = datasets.load_abalone()
-    # Codes 1, 0, 2 mean infant, female, male; the columns are male, female, infant.
-    np.testing.assert_array_equal(abalone.X[:, :3], [[0, 0, 1], [0, 1, 0], [1, 0, 0]])
-    np.testing.assert_array_equal(abalone.X[:, 3:], np.arange(21).reshape(3, 7))
-    np.testing.assert_array_equal(abalone.y, [15, 7, 29])
-    assert abalone.feature_names.tolist()[:4] == ["sex_M", "sex_F", "sex_I", "length"]
-    assert (abalone.X.dtype, abalone.y.dtype) == (np.float32, np.uint8)
-
-
-def test_boston_of_openml_has_values_and_not_codes(openml):
-    openml[531] = Bunch(
-        data=np.asarray([[0.1, 0.0, 2.0], [0.2, 1.0, 0.0]]),
-        feature_names=["CRIM", "CHAS", "RAD"],
-        categories={"CHAS": ["0", "1"], "RAD": ["1", "2", "24"]},
-        target=np.asarray([24.0, 21.6]),
-    )
-    boston = datasets.load_boston()
-    np.testing.assert_array_equal(boston.X, [[0.1, 0, 24], [0.2, 1, 1]])
-    np.testing.assert_array_equal(boston.y, [24.0, 21.6])
-    assert boston.feature_names.tolist() == ["CRIM", "CHAS", "RAD"]
-
-
-def test_ionosphere_of_openml_has_signs_for_labels(openml):
-    openml[59] = Bunch(
-        data=np.arange(102.0).reshape(3, 34),
-        feature_names=[f"a{column:02d}" for column in range(1, 35)],
-        categories={},
-        target=np.asarray(["g", "b", "g"], dtype=object),
-    )
-    ionosphere = datasets.load_ionosphere()
-    np.testing.assert_array_equal(ionosphere.X, np.arange(102).reshape(3, 34))
-    np.testing.assert_array_equal(ionosphere.y, [1, -1, 1])
-    assert (ionosphere.X.dtype, ionosphere.y.dtype) == (np.float32, np.int8)
-
-
-def assert_documented(loaded, documented):
-    assert isinstance(loaded, Bunch)
-    assert loaded.keys() == documented.keys()
-    for name, (shape, dtype) in documented.items():
-        assert loaded[name].shape == shape and np.issubdtype(loaded[name].dtype, dtype), name
+def test_files_of_r_are_read_and_refused_when_cut(tmp_path):
+    path = tmp_path / "objects.RData"
+    matrix = np.arange(6.0).reshape(2, 3)
+    labels = public_sources.factor(np.asarray([True, False]), ["a", "b"])
+    # Attributes of the second object refer to symbols of the first.
+    whole = public_sources.r_file(first={"x": matrix, "y": labels}, second={"x": 2 * matrix})
+    path.write_bytes(whole)
+    objects = _r_files.read_r_file(path)
+    np.testing.assert_array_equal(objects["first"]["x"], matrix)
+    np.testing.assert_array_equal(objects["second"]["x"], 2 * matrix)
+    assert objects["first"]["y"].tolist() == ["b", "a"]
+    raw = _r_files.OPENERS[whole[:2]](whole)
+    path.write_bytes(raw)
+    assert _r_files.read_r_file(path).keys() == objects.keys()
+    path.write_bytes(raw[:-20])
+    with pytest.raises(ValueError, match="ends too early"):
+        _r_files.read_r_file(path)
+    path.write_bytes(b"<html>")
+    with pytest.raises(ValueError, match="not a binary file of R"):
+        _r_files.read_r_file(path)

@@ -365,7 +365,7 @@ def test_results_say_what_they_are():
 
 def test_faces_and_houses_are_reproducible_in_the_brain():
     try:
-        haxby = load_haxby()
+        haxby = load_haxby(download_if_missing=False)
     except FileNotFoundError as absent:
         pytest.skip(str(absent).splitlines()[0])
     names = haxby.label_names.tolist()

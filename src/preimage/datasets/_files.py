@@ -1,77 +1,172 @@
-"""Where data come from: files in a directory, or OpenML, and what to do when neither has them."""
+"""Where data sets are: in a folder of the user's, among earlier downloads, or at a public source."""
 
+import contextlib
+import hashlib
 import os
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import fetch_openml
 from sklearn.utils import Bunch
 
+from preimage._output_files import replacing
+
 VARIABLE = "PREIMAGE_DATA"
-# In a source checkout this file is ROOT/src/preimage/datasets/_files.py; an installed copy has no such neighbour.
-BESIDE_CHECKOUT = Path(__file__).resolve().parents[4] / "shared" / "data"
+
+Arrays = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A public place that has a data set: how to name it in a message, and how to get the arrays from there."""
+
+    name: str
+    fetch: Callable[[], Arrays]
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """What is known about a data set before it is loaded.
+
+    Parameters
+    ----------
+    name : str
+        Its file is ``<name>.npz``.
+    page : str
+        Where people find it, for those who must get it by hand.
+    arrays : mapping of names to (shape, type)
+        What the file holds.
+    sources : tuple of Source
+        Tried in this order.
+    sha256 : str or None
+        The checksum of the contents that the results of this project were obtained with; see `checksum`. None where
+        the file that a source delivers has a checksum of its own.
+    comparable : callable, default=dict
+        Maps the arrays to those that are compared: without differences between sources that do not matter.
+    """
+
+    name: str
+    page: str
+    arrays: Mapping[str, tuple[tuple[int, ...], str]]
+    sources: tuple[Source, ...]
+    sha256: str | None = None
+    comparable: Callable[[Arrays], Arrays] = dict
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}.npz"
+
+    def check_shapes(self, arrays: Arrays) -> None:
+        """Refuse arrays that are not those of this set."""
+        for name, (shape, dtype) in self.arrays.items():
+            found = arrays[name]
+            if found.shape != shape or not np.issubdtype(found.dtype, np.dtype(dtype).type):
+                raise ValueError(f"{name} is {found.dtype} of shape {found.shape} instead of {dtype} of shape {shape}")
+
+    def is_as_expected(self, arrays: Arrays) -> bool:
+        """Whether the contents are those that the results of this project were obtained with."""
+        return self.sha256 is None or checksum(self.comparable(arrays)) == self.sha256
 
 
 def data_directory() -> Path | None:
-    """The directory that loaders look in first, or None when there is none.
+    """The folder that loaders look in first: what the environment variable PREIMAGE_DATA names, or None."""
+    chosen = os.environ.get(VARIABLE)
+    if not chosen:
+        return None
+    if not Path(chosen).is_dir():
+        raise NotADirectoryError(f"{VARIABLE} is {chosen!r}, which is not a folder. Correct or unset it.")
+    return Path(chosen)
 
-    It is what the environment variable PREIMAGE_DATA names, otherwise ``../shared/data`` next to a source checkout.
+
+def download_directory() -> Path:
+    """The folder that keeps downloads, within that of scikit-learn; it need not exist yet."""
+    return Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser() / "preimage"
+
+
+def load(data_set: DataSet, download_if_missing: bool = True) -> Bunch:
+    """The arrays of a data set: from the user's folder, from an earlier download, or from the first source that works.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no place has it. The message says which file to put where, and what must be in it.
     """
-    return next(iter(_directories()), None)
-
-
-def load(name: str, download: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
-    """The arrays of ``<name>.npz``, or what `download()` returns where there is no such file."""
-    for directory in _directories():
-        path = directory / f"{name}.npz"
+    for folder in _folders():
+        path = folder / data_set.file
         if path.is_file():
             with np.load(path, allow_pickle=False) as arrays:
                 return Bunch(**arrays)
-    if download is None:
-        raise FileNotFoundError(f"{_not_found(name)} OpenML does not have this set. {_what_to_do(name)}")
-    try:
-        return download()
-    except OSError as error:
-        raise FileNotFoundError(
-            f"{_not_found(name)} OpenML did not deliver it ({error}). {_what_to_do(name)}"
-        ) from error
+    if not download_if_missing:
+        raise FileNotFoundError(f"{_not_found(data_set)}. With download_if_missing=True it is downloaded.")
+    return _download(data_set)
 
 
-def _directories() -> list[Path]:
-    chosen = os.environ.get(VARIABLE)
-    if chosen and not Path(chosen).is_dir():
-        raise NotADirectoryError(f"{VARIABLE} is {chosen!r}, which is not a directory. Correct or unset it.")
-    directories = [Path(chosen)] if chosen else []
-    return [*directories, BESIDE_CHECKOUT] if BESIDE_CHECKOUT.is_dir() else directories
+def checksum(arrays: Arrays) -> str:
+    """SHA-256 of names, types, shapes and values: it does not depend on the file that the arrays came in."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        if array.dtype.byteorder == ">":
+            array = array.astype(array.dtype.newbyteorder("<"))
+        digest.update(f"{name} {array.dtype.name} {array.shape} ".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
-def _not_found(name: str) -> str:
-    searched = ", ".join(str(directory) for directory in _directories())
-    return f"{name}.npz was not found ({'searched ' + searched if searched else 'no data directory'})."
+def _folders() -> list[Path]:
+    chosen = data_directory()
+    return [download_directory()] if chosen is None else [chosen, download_directory()]
 
 
-def _what_to_do(name: str) -> str:
-    return f"Put {name}.npz in a directory and let the environment variable {VARIABLE} name that directory."
+def _download(data_set: DataSet) -> Bunch:
+    failures: list[str] = []
+    unexpected: tuple[str, Bunch] | None = None
+    for source in data_set.sources:
+        try:
+            arrays = Bunch(**source.fetch())
+            data_set.check_shapes(arrays)
+        # A source may be down, gone, or answer with a page in place of the file: every error means the next source.
+        except Exception as error:
+            failures.append(f"{source.name}: {type(error).__name__}: {error}")
+            continue
+        if data_set.is_as_expected(arrays):
+            _keep(data_set, arrays)
+            return arrays
+        unexpected = unexpected or (source.name, arrays)
+    if unexpected is None:
+        raise FileNotFoundError(_missing(data_set, failures))
+    source_name, arrays = unexpected
+    # Not kept, so that the warning comes again: what is kept is as expected.
+    warnings.warn(
+        f"The contents of {data_set.name} from {source_name} differ from those that the results of preimage were "
+        f"obtained with, although shapes and types agree. Numbers may differ from the published tables; compare with "
+        f"{data_set.page}.",
+        stacklevel=4,
+    )
+    return arrays
 
 
-def fetch_images(data_id: int) -> Any:
-    """Rows of pixels and their numeric labels."""
-    images = _fetch(data_id)
-    return images.data, images.target.astype(np.int64)
+def _keep(data_set: DataSet, arrays: Arrays) -> None:
+    # A folder that cannot be written costs another download next time, which is no reason to fail.
+    with contextlib.suppress(OSError):
+        folder = download_directory()
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / data_set.file) as path, open(path, "wb") as file:
+            np.savez_compressed(file, **arrays)
 
 
-def fetch_table(data_id: int) -> Any:
-    """A dictionary of columns, categories as OpenML spells them, and the target."""
-    table = _fetch(data_id)
-    columns = dict(zip(table.feature_names, table.data.T))
-    for name, categories in table.categories.items():
-        columns[name] = np.asarray(categories)[columns[name].astype(np.intp)]
-    return columns, table.target
+def _not_found(data_set: DataSet) -> str:
+    return f"{data_set.file} was not found in {' or in '.join(str(folder) for folder in _folders())}"
 
 
-def _fetch(data_id: int) -> Any:
-    # scikit-learn keeps the file, so only the first call downloads it. Its own parser takes seconds where that of
-    # pandas takes one, but it needs no pandas, and it tells which category a code stands for.
-    return fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff")
+def _missing(data_set: DataSet, failures: list[str]) -> str:
+    reasons = "".join(f"\n- {failure}" for failure in failures)
+    contents = ", ".join(f"{name} {shape} {dtype}" for name, (shape, dtype) in data_set.arrays.items())
+    return (
+        f"{_not_found(data_set)}, and could not be downloaded:{reasons}\nGet the data from "
+        f"{data_set.page}, write them with numpy.savez to a file {data_set.file} that holds {contents}, and let the "
+        f"environment variable {VARIABLE} name its folder."
+    )

