@@ -22,8 +22,11 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
 TABLE = tomllib.loads((ROOT / "docs" / "claims.toml").read_text(encoding="utf-8"))
 CLAIMS, GIVEN = TABLE["claim"], TABLE["given"]
-# A page is looked at from its first claim on.
-PAGES = sorted({entry["page"] for entry in (*CLAIMS, *GIVEN)})
+# A page is looked at from its first claim on; pages for users always, which say what to expect.
+FOR_USERS = [path for folder in ("start", "guides") for path in (ROOT / "docs" / folder).glob("*.md")]
+PAGES = sorted(
+    {entry["page"] for entry in (*CLAIMS, *GIVEN)} | {path.relative_to(ROOT).as_posix() for path in FOR_USERS}
+)
 RECORDS = sorted((RESULTS / "records").glob("*.json"))
 # Pages about the reports are written by hand.
 REPORTS = sorted(set(RESULTS.glob("*.md")) - {RESULTS / name for name in ("index.md", "performance.md", "missed.md")})
@@ -38,10 +41,12 @@ TOLERANCE = 0.05
 
 
 def prose(page):
-    """The text of a page without code and link targets, each run of white space one blank."""
+    """The text of a page without code, formulas, directives and link targets, each run of white space one blank."""
     text = (ROOT / page).read_text(encoding="utf-8")
     text = re.sub(r"^```.*?^```", " ", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", " ", text, flags=re.DOTALL)
+    text = re.sub(r"^:(?:::.*|\w[\w-]*:.*)$", " ", text, flags=re.MULTILINE)
     text = re.sub(r"\]\([^)]*\)", "]", text)
     return re.sub(r"\s+", " ", text)
 
