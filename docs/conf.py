@@ -31,6 +31,7 @@ extensions = [
     "myst_parser",
     "sphinx_copybutton",
     "sphinx_design",
+    "gallery_pages",
     "mathml",
     "names",
     "repository_links",
@@ -51,6 +52,8 @@ exclude_patterns = [
 exclude_patterns += ["gallery", "api/*.rst"] if QUICK else []
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 default_role = "name"
+# Quotes around values such as "rbf" can be copied into code.
+smartquotes = False
 # Other libraries have sites of their own; links to them would need the network at build time.
 nitpick_ignore_regex = [("py:.*", r"(?!preimage\.[a-zA-Z]).*")]
 # The gallery and the reference are not part of a quick build.
@@ -65,6 +68,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 add_module_names = False
 python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
 
@@ -84,7 +88,7 @@ sphinx_gallery_conf = {
     "doc_module": ("preimage",),
     "inspect_global_variables": True,
     "reference_url": {"preimage": None},
-    "reset_modules": ("figure_style.reset",),
+    "reset_modules": ("gallery_pages.reset",),
     "parallel": True,
     "abort_on_example_error": False,
     "download_all_examples": False,
@@ -96,6 +100,7 @@ sphinx_gallery_conf = {
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["names.js"]
 html_theme = "pydata_sphinx_theme"
 html_title = "preimage"
 html_context = {"default_mode": "auto"}

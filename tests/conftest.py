@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chromium import chromium, started_chromium  # noqa: F401 (fixtures of tests in a browser)
 from hypothesis import settings
 
 from preimage._rows import forced_block_shape

@@ -6,9 +6,7 @@ the file, or "undefined" in a text.
 
 import base64
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +30,6 @@ TYPED = {
 NUMPY = {typed: name for name, typed in TYPED.items()}
 # Numbers that a page has no business to show, as JavaScript writes them.
 NOT_FOR_READERS = re.compile(r"\b(?:NaN|undefined|-?Infinity|\[object \w+\])(?!\w)")
-
-
-def chromium_path():
-    """The browser to drive: the one of `PREIMAGE_CHROMIUM`, or the first on the path; None where there is none."""
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    return os.environ.get("PREIMAGE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 class Modules:

@@ -1,0 +1,126 @@
+"""Pages of the built site as readers meet them: on a wide and a narrow screen, in light and dark, without a mouse.
+
+The fixture fails a test whose page writes an error to the console or asks another host for anything.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+# Subscripts are small in every textbook; cards hide the text of a link that covers them; the theme draws the marks of
+# its folded lists outside their boxes; sphinx-gallery writes one id of its own twice.
+KNOWN = re.compile(
+    r"letters of .*<m[ino]\b|letters of 0\.0|too small to hit: <summary>|the id sg-tag-list stands twice"
+)
+AUDIT = (Path(__file__).parents[1] / "explorer" / "accessibility.js").read_text(encoding="utf-8")
+# One page of each kind; the last has the widest tables.
+PAGES = [
+    "index",
+    "guides/denoise",
+    "recipes",
+    "api/index",
+    "api/preimage.KernelPCA",
+    "gallery/index",
+    "gallery/denoise/plot_denoise_digits",
+    "theory/kernel_pca",
+    "results/speed",
+]
+SECTIONS = ["Get started", "Guides", "Recipes", "API reference", "Gallery", "Theory", "Results", "Develop"]
+WIDTHS = (1280, 400)
+SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# Pictures load when they come near the window.
+LOAD_PICTURES = """
+async () => {
+  const pictures = [...document.images];
+  pictures.forEach((picture) => (picture.loading = "eager"));
+  await Promise.all(pictures.map((picture) => picture.decode().catch(() => null)));
+  const poor = pictures.filter((picture) => !picture.naturalWidth || !picture.hasAttribute("alt"));
+  return poor.map((picture) => picture.src);
+}
+"""
+FOCUSED = """
+() => {
+  const node = document.activeElement, style = getComputedStyle(node), box = node.getBoundingClientRect();
+  return {
+    text: (node.textContent || node.getAttribute("aria-label") || "").trim().slice(0, 60),
+    id: node.id,
+    href: node.getAttribute("href"),
+    marked: (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1) || style.boxShadow !== "none",
+    shown: box.width > 0 && box.height > 0 && style.visibility !== "hidden",
+  };
+}
+"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_its_window_and_shows_its_pictures(open_page, name, width):
+    page = open_page(name, width)
+    assert page.evaluate(LOAD_PICTURES) == []
+    assert page.evaluate(SIDEWAYS) <= 0
+    assert page.title() and page.get_attribute("html", "lang") == "en"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_can_be_read_in_light_and_dark(open_page, name, theme):
+    """Contrast of all texts, names of all controls, headings without gaps."""
+    page = open_page(name, theme=theme)
+    assert page.get_attribute("html", "data-theme") == theme
+    assert [problem for problem in page.evaluate(AUDIT) if not KNOWN.match(problem)] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_search_finds_a_page(open_page, width):
+    page = open_page("search?q=denoise", width)
+    page.wait_for_selector("#search-results ul.search li a")
+    page.wait_for_function("() => /found|matching/.test(document.querySelector('#search-results').textContent)")
+    addresses = page.eval_on_selector_all("#search-results li > a", "links => links.map((link) => link.href)")
+    assert any("guides/denoise.html" in address for address in addresses)
+
+
+def test_the_keyboard_opens_search_and_leaves_it(open_page):
+    page = open_page("index")
+    page.keyboard.press("Control+k")
+    page.wait_for_selector("dialog[open] input[type=search]")
+    assert page.evaluate("() => document.activeElement.type") == "search"
+    page.keyboard.press("Escape")
+    assert page.locator("dialog[open] input[type=search]").count() == 0
+
+
+def test_the_first_key_offers_to_skip_the_navigation(open_page):
+    page = open_page("guides/denoise")
+    page.keyboard.press("Tab")
+    skip = page.evaluate(FOCUSED)
+    assert "Skip" in skip["text"] and skip["shown"]
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#main-content")
+
+
+def test_every_stop_of_the_tab_key_is_visible_and_marked(open_page):
+    page = open_page("index")
+    stops = []
+    for _ in range(25):
+        page.keyboard.press("Tab")
+        stops.append(page.evaluate(FOCUSED))
+    hidden = [stop["text"] for stop in stops if not (stop["shown"] and stop["marked"])]
+    assert not hidden
+    texts = [stop["text"] for stop in stops]
+    reached = [section for section in SECTIONS if section in texts]
+    assert reached == SECTIONS, texts
+
+
+def test_a_narrow_window_has_the_sections_in_a_menu(open_page):
+    page = open_page("guides/denoise", 400)
+    page.click("button.primary-toggle")
+    page.wait_for_selector("dialog[open]")
+    shown = page.inner_text("dialog[open]")
+    assert [section for section in SECTIONS if section not in shown] == []
+
+
+def test_the_button_of_the_theme_changes_it(open_page):
+    page = open_page("index")
+    page.click(".theme-switch-button:visible")
+    page.click("button.theme-change-button[data-mode=dark]:visible")
+    assert page.get_attribute("html", "data-theme") == "dark"
