@@ -18,6 +18,9 @@ SPELLINGS = (
     (r"\\dots[cbmo]?(?![A-Za-z])", r"\\ldots"),
     (r"\\([bB]igg?)(?![A-Za-z])", r"\\\1l"),
 )
+# A bar or bracket with an exponent is an operator alone in its row; stretched to the height of that row it would drop
+# below the line.
+EXPONENT_OF_A_FENCE = re.compile(r"(<m(?:sup|sub|subsup)>\s*<mo)(?![^>]*stretchy)")
 
 
 def setup(app):
@@ -51,4 +54,4 @@ def converted(text, as_block=False):
     """MathML for LaTeX."""
     for pattern, instead in SPELLINGS:
         text = re.sub(pattern, instead, text)
-    return latex2mathml.tex2mathml(text, as_block=as_block)
+    return EXPONENT_OF_A_FENCE.sub(r'\1 stretchy="false"', latex2mathml.tex2mathml(text, as_block=as_block))
