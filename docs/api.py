@@ -8,9 +8,12 @@ build writes the pages, git ignores them.
 import enum
 import functools
 import inspect
+import re
 import tomllib
+import typing
 from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 
 FOLDER = Path(__file__).with_name("api")
 PUBLIC = (
@@ -70,9 +73,25 @@ def full_names():
     return {spelling: page for spelling, page in found.items() if spelling not in shared}
 
 
+@functools.cache
+def written():
+    """What docs/api/tasks.toml says: groups of names, and texts of objects without a docstring of this library."""
+    return tomllib.loads((FOLDER / "tasks.toml").read_text(encoding="utf-8"))
+
+
 def tasks():
     """The groups of the index: title, text, names."""
-    return tomllib.loads((FOLDER / "tasks.toml").read_text(encoding="utf-8"))["task"]
+    return written()["task"]
+
+
+def texts():
+    """What the pages of constants and of classes of other libraries say, in reStructuredText."""
+    objects = public_objects()
+    return {full: text.replace("{values}", listed(objects[full])) for full, text in written()["texts"].items()}
+
+
+def listed(value):
+    return "" if inspect.isclass(value) else ", ".join(f"``{each}``" for each in value)
 
 
 def pages():
@@ -93,18 +112,15 @@ def write(folder=FOLDER):
             path.write_text(text, encoding="utf-8")
 
 
-def summary(value):
-    """The first sentence of a docstring, as reStructuredText on one line; what a constant contains."""
-    if is_documented(value):
-        return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
-    if any("._" in each for each in value):  # names of private modules, which may change without notice
-        return "A tuple of names of classes."
-    return f"The names {', '.join(f'``{each}``' for each in value)}."
+def summary(full):
+    """The first sentence of what a page says, as reStructuredText on one line, without references."""
+    text = texts().get(full) or inspect.getdoc(public_objects()[full]) or ""
+    return re.sub(r"\s*\[\d+\]_", "", " ".join(text.strip().split("\n\n")[0].split()))
 
 
-def is_documented(value):
-    """Whether an object has a docstring of its own: classes and functions do, tuples of names do not."""
-    return inspect.isclass(value) or inspect.isroutine(value)
+def is_documented(full):
+    """Whether an object has a docstring of this library."""
+    return full not in texts()
 
 
 INDEX = """\
@@ -127,11 +143,10 @@ The same names as in :doc:`index`, by the module from which they are imported.
 
 def index_page():
     """The names by task; the hidden tables of contents order them alike in the navigation."""
-    objects = public_objects()
     parts = [INDEX]
     for task in tasks():
-        members = {name: objects[name] for name in task["names"]}
-        parts += [heading(task["title"], "-"), task["text"].strip() + "\n", table(members), contents(task)]
+        rows = {name: name for name in task["names"]}
+        parts += [heading(task["title"], "-"), task["text"].strip() + "\n", table(rows), contents(task)]
     parts.append(".. toctree::\n   :hidden:\n   :caption: Lists\n\n   modules\n")
     return "\n".join(parts)
 
@@ -140,8 +155,8 @@ def modules_page():
     """The names by module."""
     pages_of, parts = full_names(), [MODULES]
     for module, names in public_names().items():
-        members = {f"{module}.{name}": getattr(import_module(module), name) for name in names}
-        parts += [heading(f"``{module}``", "-"), summary_of_module(module) + "\n", table(members, pages_of)]
+        rows = {f"{module}.{name}": pages_of[f"{module}.{name}"] for name in names}
+        parts += [heading(f"``{module}``", "-"), summary_of_module(module) + "\n", table(rows)]
     return "\n".join(parts)
 
 
@@ -153,12 +168,11 @@ def heading(title, line):
     return f"{title}\n{line * len(title)}\n"
 
 
-def table(members, pages_of=None):
+def table(pages_of):
     """Names that link to their pages, each with its sentence."""
     rows = [".. list-table::", "   :class: reference-names", "   :widths: 30 70", ""]
-    for full, value in members.items():
-        page = pages_of[full] if pages_of else full
-        rows += [f"   * - :doc:`{full.removeprefix('preimage.')} <{page}>`", f"     - {summary(value)}"]
+    for name, page in pages_of.items():
+        rows += [f"   * - :doc:`{name.removeprefix('preimage.')} <{page}>`", f"     - {summary(page)}"]
     return "\n".join(rows) + "\n"
 
 
@@ -168,17 +182,34 @@ def contents(task):
 
 
 def object_page(full, value):
-    """A page: the name, how it is imported, the docstring, methods, and examples of the gallery that use it."""
+    """A page: the name, the docstring, methods or what comes back, and examples of the gallery that use it."""
     module, _, name = full.rpartition(".")
     parts = [heading(full.removeprefix("preimage."), "="), f".. currentmodule:: {module}\n"]
-    if inspect.isclass(value):
+    if full in texts():
+        kind = "exception" if inspect.isclass(value) else "data"
+        parts.append(f".. py:{kind}:: {name}\n\n{indent(texts()[full].strip(), '   ')}\n")
+    elif inspect.isclass(value):
         parts.append(class_body(name, value))
-    elif inspect.isroutine(value):
-        parts.append(f".. autofunction:: {name}\n")
     else:
-        parts.append(f".. py:data:: {name}\n\n   {summary(value)}\n")
+        parts += [f".. autofunction:: {name}\n", returned_class(value)]
     parts.append(f".. minigallery:: {full}\n   :add-heading: In the gallery\n   :heading-level: -\n")
     return "\n".join(parts)
+
+
+def returned_class(function):
+    """The attributes and methods of what a function returns, where that has no page of its own."""
+    from numpydoc.docscrape_sphinx import SphinxDocString  # other users of this module need names alone
+
+    cls = typing.get_type_hints(function).get("return")
+    is_ours = inspect.isclass(cls) and cls.__module__.startswith("preimage.")
+    if not is_ours or any(cls is value for value in public_objects().values()):
+        return ""
+    lines = [heading(f"What comes back: ``{cls.__name__}``", "-"), str(SphinxDocString(inspect.getdoc(cls), config={}))]
+    for member, kind in members_of(cls)[0].items():
+        text = own_docstring(next(base for base in cls.__mro__ if own_docstring(base, member)), member)
+        call = "" if kind == "property" else "()"
+        lines.append(f"``{member}{call}``\n    {inspect.cleandoc(text).split(chr(10) * 2)[0]}\n")
+    return "\n".join(lines)
 
 
 def class_body(name, cls):
@@ -232,7 +263,7 @@ def own_docstring(cls, member):
 
 
 def kind_of(value):
-    return "property" if isinstance(value, property) else "method"
+    return "property" if isinstance(value, property | functools.cached_property) else "method"
 
 
 if __name__ == "__main__":

@@ -44,6 +44,8 @@ MOST_SUBTASKS = 100
 def report_progress(callback: Callback) -> Iterator[None]:
     """Report the progress of long computations to a function.
 
+    The parameter `verbose` of estimators and functions shows a bar; this is for bars and logs of your own.
+
     Parameters
     ----------
     callback : callable
@@ -53,9 +55,15 @@ def report_progress(callback: Callback) -> Iterator[None]:
         one is not reported. Calls may come from other threads, but never two at a time. Computations that you start in
         threads or processes of your own, such as joblib's, are heard only if they enter `report_progress` themselves.
 
+    Returns
+    -------
+    context manager
+        Progress is reported while it is open.
+
     See Also
     --------
-    verbose : The parameter of estimators and functions of this library that shows a bar.
+    KernelPCA : Has `verbose`, as other estimators do.
+    explore : A long computation for large data.
 
     Examples
     --------

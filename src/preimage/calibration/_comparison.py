@@ -106,10 +106,17 @@ def compare_decisions(
     weights : array of shape (n,), optional
         Weight 2 counts as two equal rows.
     scoring : {"balanced_accuracy", "geometric_mean", "accuracy"}, default="balanced_accuracy"
+        The measure, see above.
 
     Returns
     -------
     dict of (gain, standard error), by name
+        Gains are positive where a candidate is better than the baseline.
+
+    See Also
+    --------
+    preimage.inflation_report : Uses this comparison to recommend.
+    preimage.Renormalized : Uses it to choose a correction.
 
     Examples
     --------

@@ -61,15 +61,25 @@ def dependence_test(
     Parameters
     ----------
     scores : array of shape (n, q)
+        Coordinates, one column per component.
     n_permutations : int, default=1000
+        Number of random permutations.
     level : float, default=0.05
+        Level of the test of all pairs together.
     bins : int or None, default=None
         Bins per column; None is √(n/5), at least 2.
     rng : Generator, int or None, default=None
+        Seed of the permutations.
 
     Returns
     -------
     DependenceTest
+        p-values of all pairs; its attributes are listed below.
+
+    See Also
+    --------
+    preimage.inflation_report : Runs this test for transformers.
+    renormalize : A correction that takes columns one by one.
 
     Examples
     --------

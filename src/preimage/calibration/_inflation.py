@@ -30,12 +30,19 @@ def inflation(train: Array, left_out: Array, weights: Array | None = None) -> Ar
     Parameters
     ----------
     train, left_out : arrays of shape (n, q)
+        Values of the same rows, in a model of all rows and in models without them.
     weights : array of shape (n,), optional
         Weight 2 counts as two equal rows, here and below.
 
     Returns
     -------
     array of shape (q,)
+        The ratios; 1 is right.
+
+    See Also
+    --------
+    leave_one_out : The left-out values of kernel PCA.
+    preimage.inflation_report : The ratio with its uncertainty, and what to do.
 
     Examples
     --------

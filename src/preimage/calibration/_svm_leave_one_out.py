@@ -91,6 +91,7 @@ def svm_leave_one_out(
     K : array of shape (n, n)
         Kernel matrix.
     signs : array of shape (n,), entries ±1
+        The two classes.
     coefficients : array of shape (n,)
         αᵢyᵢ of the machine on all rows.
     costs : array of shape (n,)
@@ -106,6 +107,12 @@ def svm_leave_one_out(
     -------
     SVMLeaveOneOut
         Rows without which a class would be empty keep their decisions: there is no machine without them.
+
+    See Also
+    --------
+    leave_one_out : Scores of kernel PCA.
+    transfer_function : A correction learned from these decisions.
+    preimage.Renormalized : Everything together: ``Renormalized(SVC())``.
 
     References
     ----------

@@ -216,6 +216,7 @@ def transfer_function(
     left_out : array of shape (m,)
         Values of the same points in models that were fitted without them.
     kind : {"pchip", "isotonic", "affine"}, default="pchip"
+        A smooth increasing function, a step-like one, or a line.
     n_knots : int, default=10
         For "pchip".
     weights : array of shape (n,), optional
@@ -224,6 +225,14 @@ def transfer_function(
     Returns
     -------
     IncreasingMap
+        A function of arrays.
+
+    See Also
+    --------
+    renormalize : Needs the whole test set at once.
+    leave_one_out : Left-out values of kernel PCA.
+    svm_leave_one_out : Left-out decisions of a support vector machine.
+    preimage.Renormalized : Everything together, as an estimator.
 
     References
     ----------
@@ -309,14 +318,25 @@ def specify_histogram(train: Array, test: Array) -> Array:
 def renormalize(train: Array, test: Array) -> Array:
     """Histogram specification, coordinate by coordinate.
 
+    In each column, new values keep their order and become quantiles of the training values. All rows of a test set are
+    needed at once.
+
     Parameters
     ----------
     train : array of shape (n, q)
+        Values of the training set.
     test : array of shape (m, q)
+        Values of new rows, all of them.
 
     Returns
     -------
     array of shape (m, q)
+        New values with the distribution of the training values.
+
+    See Also
+    --------
+    transfer_function : A function learned in advance, for one new value at a time.
+    preimage.Renormalized : Does this with ``method="histogram"``.
 
     Examples
     --------

@@ -73,6 +73,13 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
     kernel_ : Kernel
         The kernel with its parameters fixed.
 
+    See Also
+    --------
+    KernelPCA : Coordinates of largest variance.
+    preimage.kernels.CallableKernel : Similarities of your own, also with a direction.
+    preimage.kernels.Iterated : The kernel whose inner products these are.
+    sklearn.kernel_approximation.Nystroem : The whitened map on random points.
+
     References
     ----------
     .. [1] B. Schölkopf et al., "Input space versus feature space in kernel-based methods", IEEE Transactions on Neural

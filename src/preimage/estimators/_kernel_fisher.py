@@ -178,7 +178,7 @@ class KernelFisherDiscriminant(
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    expansion_ : Expansion of n_components_ vectors
+    expansion_ : Expansion of `n_components_` vectors
         The discriminants w.
     ratios_ : array of shape (`n_components_`,) or None
         J of each; None for discriminants against the rest, and sparse ones.
@@ -193,6 +193,14 @@ class KernelFisherDiscriminant(
     kernel_ : Kernel
     n_features_in_, feature_names_in_
         As in scikit-learn.
+
+    See Also
+    --------
+    KernelFisherDiscriminantCV : Chooses γ and the ridge.
+    PenalizedDiscriminant : The linear one, for very many variables.
+    Renormalized : Corrects decisions where variables outnumber samples.
+    preimage.invariances.TangentCovariance : How derivatives along transformations are taken.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : The linear discriminant.
 
     References
     ----------

@@ -85,10 +85,11 @@ class KernelFisherDiscriminantCV(
 
     Parameters
     ----------
-    n_components, kernel, degree, coef0, kernel_params, landmarks, regularizer, alpha_scale, multiclass, threshold, \
-    margin_C, sparsity, class_weight, invariances, invariance_weight, max_memory, verbose, random_state
+    n_components, kernel, degree, coef0, kernel_params, landmarks, regularizer, alpha_scale, multiclass
         As in `KernelFisherDiscriminant`. Landmarks are chosen once per width, on all rows; their kernel values with
         all rows are held.
+    threshold, margin_C, sparsity, class_weight, invariances, invariance_weight, max_memory, verbose, random_state
+        As in `KernelFisherDiscriminant`.
     gammas : list of floats and rules as for `gamma`, or None, default=None
         None is 1/16, 1/8, 1/4, …, 16 times the rule "median"; kernels without a width, and `Kernel` objects, which have
         their own, leave nothing to choose.
@@ -126,6 +127,12 @@ class KernelFisherDiscriminantCV(
         "rank_test_score" and "split<i>_test_score"; with several scores, their names in place of the last "score".
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
+
+    See Also
+    --------
+    KernelFisherDiscriminant : The model that is fitted.
+    preimage.model_selection.WidthSearch : Chooses the width for other estimators, without refitting.
+    sklearn.model_selection.GridSearchCV : Searches over any other parameter.
 
     Examples
     --------

@@ -153,7 +153,10 @@ class KernelImputer(
 
     See Also
     --------
-    KernelPCA.impute : the same for a fitted kernel PCA.
+    KernelImputerCV : Chooses width and noise by entries that it hides.
+    KernelPCA.impute : The same for a fitted kernel PCA.
+    sklearn.impute.KNNImputer : Means of neighbours; the limit of narrow kernels is close to it.
+    sklearn.impute.IterativeImputer : One regression per column.
 
     Examples
     --------

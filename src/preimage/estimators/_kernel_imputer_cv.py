@@ -86,6 +86,11 @@ class KernelImputerCV(ReportsProgress, TransformerMixin, FiniteResults, Saved, B
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
+    See Also
+    --------
+    KernelImputer : The imputer that is fitted.
+    preimage.model_selection.DenoisingSearch : Chooses a width for denoising.
+
     Examples
     --------
     >>> import numpy as np

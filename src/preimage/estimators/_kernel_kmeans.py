@@ -113,6 +113,7 @@ class KernelKMeans(
     Parameters
     ----------
     n_clusters : int, default=8
+        The number of clusters.
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`.
     landmarks : None, int, str or LandmarkSelector, default=None
@@ -164,7 +165,10 @@ class KernelKMeans(
 
     See Also
     --------
-    preimage.compress : the same clusters with a few points, as a classifier of cluster numbers.
+    compress : The same clusters with a few points, as a classifier of cluster numbers.
+    KernelPCA : Coordinates in which to look at clusters.
+    sklearn.cluster.KMeans : Clusters that straight lines separate.
+    sklearn.cluster.SpectralClustering : Clusters from a graph, without predictions for new points.
 
     References
     ----------

@@ -128,7 +128,9 @@ class KernelProjectionPursuit(
 
     See Also
     --------
-    preimage.KernelPCA : directions of large variance.
+    KernelPCA : Directions of large variance.
+    SparseKernelFeatureAnalysis : Looks for extreme functions among single kernel functions.
+    sklearn.decomposition.FastICA : Independent components with other contrasts.
 
     References
     ----------

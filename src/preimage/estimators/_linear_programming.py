@@ -103,6 +103,7 @@ class LinearProgrammingRegressor(RegressorMixin, ValuesOfMachine, LinearProgramm
         Largest relative difference to the minimum on all rows, at most: 0.01 for one per cent. None stays with the
         landmarks; a number takes a pass over all pairs of rows and support vectors per round.
     fit_intercept : bool, default=True
+        Whether to add a constant b that is not penalised.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
@@ -133,8 +134,9 @@ class LinearProgrammingRegressor(RegressorMixin, ValuesOfMachine, LinearProgramm
 
     See Also
     --------
-    preimage.SparseGreedyRegressor : least squares on all landmarks.
-    preimage.compress : makes fitted machines smaller.
+    SparseGreedyRegressor : Least squares on all landmarks.
+    compress : Makes fitted machines smaller.
+    sklearn.svm.SVR : The norm of feature space as penalty.
 
     References
     ----------
@@ -232,6 +234,13 @@ class LinearProgrammingClassifier(ClassifierMixin, ClassesOfMachine, LinearProgr
         Coefficients on the points that some function uses.
     expansion_, support_, intercept_, objective_, gap_, landmarks_, n_offered_, residual_fraction_, kernel_
         As in `LinearProgrammingRegressor`.
+
+    See Also
+    --------
+    LinearProgrammingRegressor : The program, its solution and `max_gap`.
+    SparseGreedyClassifier : Least squares on all landmarks, faster.
+    compress : Makes a fitted support vector machine small.
+    sklearn.svm.SVC : The norm of feature space as penalty.
 
     Examples
     --------

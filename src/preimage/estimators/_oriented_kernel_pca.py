@@ -127,8 +127,10 @@ class OrientedKernelPCA(
 
     See Also
     --------
-    preimage.KernelPCA : all directions count as equally noisy.
-    preimage.invariances : transformations.
+    KernelPCA : All directions count as equally noisy.
+    preimage.invariances.TangentCovariance : How derivatives along transformations are taken.
+    preimage.invariances.TranslateX : One of the transformations of images.
+    KernelFisherDiscriminant : Invariances for classifiers.
 
     References
     ----------

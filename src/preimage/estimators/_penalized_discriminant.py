@@ -68,6 +68,13 @@ class PenalizedDiscriminant(
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
+    See Also
+    --------
+    preimage.model_selection.split_half : How well predictions and maps of weights reproduce.
+    preimage.model_selection.sensitivity_map : Maps for discriminants that are not linear.
+    KernelFisherDiscriminant : The discriminant in feature space.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Shrinkage in place of a ridge.
+
     References
     ----------
     .. [1] P. M. Rasmussen, T. J. Abrahamsen, K. H. Madsen, L. K. Hansen, "Nonlinear denoising and analysis of

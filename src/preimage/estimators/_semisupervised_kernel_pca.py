@@ -119,8 +119,10 @@ class SemiSupervisedKernelPCA(
 
     See Also
     --------
-    preimage.kernels.Warped : the graph kernel.
-    preimage.KernelPCA : without labels.
+    preimage.kernels.Warped : The graph kernel.
+    KernelPCA : Without labels.
+    KernelFisherDiscriminant : With labels for all points.
+    sklearn.semi_supervised.LabelSpreading : Predicts labels instead of coordinates.
 
     References
     ----------

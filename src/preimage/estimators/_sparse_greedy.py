@@ -68,8 +68,11 @@ class SparseGreedyRegressor(RegressorMixin, ValuesOfMachine, SparseGreedyModel):
 
     See Also
     --------
-    preimage.landmarks.lowrank_plus_diagonal : solves with K̃ + D for other purposes.
-    preimage.compress : makes fitted machines, also this one, still smaller.
+    preimage.landmarks.SparseGreedy : The choice of the points.
+    preimage.landmarks.lowrank_plus_diagonal : Solves with K̃ + D for other purposes.
+    LinearProgrammingRegressor : Still fewer functions.
+    compress : Makes fitted machines, also this one, still smaller.
+    sklearn.kernel_ridge.KernelRidge : All points as basis functions.
 
     References
     ----------
@@ -131,6 +134,13 @@ class SparseGreedyClassifier(ClassifierMixin, ClassesOfMachine, SparseGreedyMode
     dual_coef_ : array of shape (m, 1) for two classes, else (m, n_classes)
     landmarks_, residual_fraction_, expansion_, intercept_, alpha_, alphas_, loo_errors_, kernel_, n_features_in_
         As in `SparseGreedyRegressor`; errors are those of the targets ±1.
+
+    See Also
+    --------
+    SparseGreedyRegressor : The model, its parameters and attributes.
+    LinearProgrammingClassifier : Still fewer functions.
+    KernelFisherDiscriminant : Also least squares, with a threshold of its own.
+    compress : Makes a fitted support vector machine small.
 
     Examples
     --------

@@ -95,8 +95,9 @@ class SparseKernelFeatureAnalysis(
 
     See Also
     --------
-    preimage.landmarks.FeatureAnalysis : the choice of the points, for other estimators.
-    preimage.KernelPCA : unit vectors of largest variance.
+    preimage.landmarks.FeatureAnalysis : The choice of the points, for other estimators.
+    KernelPCA : Unit vectors of largest variance.
+    compress : Kernel PCA with few points.
 
     References
     ----------

@@ -90,6 +90,7 @@ def explore(
         Values of `gamma` for which copies of the model are fitted to X and y, in addition to the model itself, so that
         the page shows what the width does.
     title : str, optional
+        The heading of the page; None is made of the model and the number of rows.
     n_components : int, optional
         Leading components that the page has; None is all, but at most 64.
     n_points : int, optional
@@ -109,7 +110,10 @@ def explore(
 
     See Also
     --------
-    preimage.plotting : static figures.
+    preimage.explorer.Explorer : What comes back, with `save`.
+    KernelPCA.navigate : A walk between two points, as an array.
+    preimage.plotting.NavigationDisplay : A walk as a figure.
+    compress : How models of many points become small enough.
 
     Examples
     --------

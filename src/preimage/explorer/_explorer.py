@@ -16,6 +16,11 @@ NOTEBOOK_HEIGHT = 860
 class Explorer:
     """A web page with a fitted model inside; made by `explore`, shown by itself in notebooks.
 
+    Parameters
+    ----------
+    header : dict
+        The data of the page; `preimage.explore` makes it.
+
     Attributes
     ----------
     title : str
@@ -23,6 +28,12 @@ class Explorer:
         What the page says below its title: how rows are shown, which of them are drawn, what was compressed.
     header : dict
         The data of the page.
+
+    See Also
+    --------
+    preimage.explore : Makes it, and describes the page.
+    preimage.plotting.NavigationDisplay : A walk as a figure.
+    preimage.plotting.SpectrumDisplay : The spectrum as a figure.
 
     Examples
     --------

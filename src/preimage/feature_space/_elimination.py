@@ -176,6 +176,24 @@ class Proposal:
         Residual inner products of the rows, where they have been computed.
     columns : array of shape (b, n), optional
         Residual inner products of these and all rows, where they have been computed.
+
+    See Also
+    --------
+    GrowingSpan : The span that they join.
+    preimage.landmarks.LandmarkSelector : Its `propose` returns a proposal.
+
+    Examples
+    --------
+    The second row is a multiple of the first, and does not join:
+
+    >>> import numpy as np
+    >>> from preimage.feature_space import GrowingSpan, Proposal
+    >>> from preimage.kernels import Linear
+    >>> span = GrowingSpan(Linear(), np.array([[2.0, 0.0], [1.0, 0.0], [1.0, 3.0]]))
+    >>> span.extend(Proposal(np.array([0, 1, 2])))
+    2
+    >>> span.pivots
+    array([0, 2])
     """
 
     numbers: np.ndarray

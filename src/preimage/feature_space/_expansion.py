@@ -31,9 +31,18 @@ class Expansion:
     kernel : Kernel
         With all parameters resolved.
     points : array of shape (n, d)
+        The points x.
     coefficients : array of shape (n, k)
+        The coefficients α, one column per vector.
     squared_norms : array of shape (k,), optional
         ‖ψⱼ‖², where it is known already; otherwise computed on demand.
+
+    See Also
+    --------
+    Subspace : A space spanned by orthonormal vectors.
+    preimage.solvers.FixedPoint : Inputs whose images are near a vector.
+    preimage.reduced_sets.Construct : The same vectors on fewer points.
+    preimage.interop.machine_of : A fitted machine as an expansion.
 
     Examples
     --------

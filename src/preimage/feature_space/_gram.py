@@ -54,12 +54,18 @@ class Gram:
     kernel : Kernel
         With all parameters resolved.
     X : array of shape (n, d)
-    Y : array of shape (m, d) or None
-        None stands for X, and lets products use the symmetry.
-    values : array of shape (n, m) or None
+        Rows.
+    Y : array of shape (m, d) or None, default=None
+        Columns; None stands for X, and lets products use the symmetry.
+    values : array of shape (n, m) or None, default=None
         The entries, when they are held; otherwise each product computes them again.
-    multiply : callable or None
+    multiply : callable or None, default=None
         From V to K V for a symmetric K that is not held, where others than this process compute it.
+
+    See Also
+    --------
+    preimage.eigensolvers.BlockKrylov : Eigenpairs of a Gram matrix that is not held.
+    preimage.landmarks.lowrank_plus_diagonal : An approximation for linear systems.
 
     Examples
     --------

@@ -87,6 +87,12 @@ class GrowingSpan:
     coordinates : array of shape (m, C), in NumPy
         Coordinates of the vectors along the axes.
 
+    See Also
+    --------
+    Proposal : Rows that may join next.
+    Subspace : A span that does not grow.
+    preimage.landmarks.LandmarkSelector : Chooses landmarks by means of it.
+
     Examples
     --------
     >>> import numpy as np

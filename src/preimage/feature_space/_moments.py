@@ -39,6 +39,20 @@ class Moments:
     `a + b` are the moments of both sets of rows together, so a sum over blocks, streams or machines gives what one
     pass over all rows gives. Means and scatters are merged; raw second moments would cancel in single precision.
 
+    Attributes
+    ----------
+    count : float
+        Sum of the weights.
+    mean : array of shape (d,)
+        Mean of the rows.
+    scatter : array of shape (d, d)
+        Their scatter.
+
+    See Also
+    --------
+    preimage.KernelPCA.partial_fit : Adds up moments of batches.
+    Subspace : Gives the coordinates whose moments are taken.
+
     Examples
     --------
     >>> import numpy as np

@@ -38,6 +38,12 @@ class Subspace:
     signature : array of shape (k,) with entries ±1, optional
         Signs of the squared norms of the frame; None for a Euclidean feature space.
 
+    See Also
+    --------
+    Expansion : Its vectors.
+    preimage.KernelPCA : Has the principal subspace as `subspace_`.
+    preimage.solvers.Preimage : Inputs for points of a subspace.
+
     Examples
     --------
     >>> import numpy as np

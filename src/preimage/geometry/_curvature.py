@@ -46,10 +46,12 @@ def riemann_tensor(kernel: Kernel, X: Rows) -> Array:
     Returns
     -------
     array of shape (n, d, d, d, d)
+        ``[:, a, b, c, d]``.
 
     See Also
     --------
     plane_curvatures : Two numbers per point, which describe the tensor completely for dot-product kernels.
+    ricci_tensor : A trace of it.
     scalar_curvature : One number per point.
 
     Examples
@@ -86,6 +88,12 @@ def ricci_tensor(kernel: Kernel, X: Rows) -> Array:
     Returns
     -------
     array of shape (n, d, d)
+        Symmetric.
+
+    See Also
+    --------
+    riemann_tensor : The tensor of which it is a trace.
+    scalar_curvature : Its trace.
 
     Examples
     --------
@@ -133,6 +141,13 @@ def scalar_curvature(kernel: Kernel, X: Rows) -> Array:
     Returns
     -------
     array of shape (n,)
+        R.
+
+    See Also
+    --------
+    plane_curvatures : Two numbers per point, for kernels that no rotation changes.
+    metric_tensor : The metric.
+    preimage.plotting.KernelGeometryDisplay : Draws curvature over the plane.
 
     Examples
     --------
@@ -201,6 +216,12 @@ def sectional_curvatures(kernel: Kernel, X: Rows, U: Rows, V: Rows) -> Array:
     Returns
     -------
     array of shape (n,)
+        Negative where the surface is curved like a saddle.
+
+    See Also
+    --------
+    plane_curvatures : The two values that dot-product kernels have.
+    scalar_curvature : A sum over planes.
 
     Examples
     --------
@@ -257,6 +278,11 @@ def plane_curvatures(kernel: Kernel, X: Rows) -> tuple[Array, Array]:
     -------
     across, along : arrays of shape (n,)
         `across` counts from three inputs on, `along` from two.
+
+    See Also
+    --------
+    sectional_curvatures : Any plane, and any kernel.
+    scalar_curvature : One number per point.
 
     Examples
     --------

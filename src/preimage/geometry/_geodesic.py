@@ -35,6 +35,11 @@ def christoffel_symbols(kernel: Kernel, X: Rows) -> Array:
     array of shape (n, d, d, d)
         The upper index first: ``[:, c, a, b]``. Zero for radial kernels.
 
+    See Also
+    --------
+    geodesic : Solves the equation of geodesics.
+    metric_tensor : The metric g.
+
     Examples
     --------
     >>> from preimage.geometry import christoffel_symbols
@@ -130,6 +135,12 @@ def geodesic(
     Geodesic
         A path that reaches a point without an invertible metric ends there; `reason` says so.
 
+    See Also
+    --------
+    arc_length : The length of a path.
+    christoffel_symbols : The coefficients of the equation.
+    preimage.KernelPCA.navigate : A straight line in the principal subspace, with pre-images.
+
     Examples
     --------
     A radial kernel makes a flat surface, where geodesics are straight:
@@ -218,6 +229,12 @@ def arc_length(kernel: Kernel, points: Rows) -> float:
     Returns
     -------
     float
+        The length.
+
+    See Also
+    --------
+    geodesic : The path of least bending between points.
+    metric_tensor : Lengths of small steps.
 
     Examples
     --------

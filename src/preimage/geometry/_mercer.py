@@ -124,6 +124,13 @@ def mercer_report(kernel: Kernel, X: Rows, *, order: int = 12, max_points: int =
     Returns
     -------
     MercerReport
+        One entry per test, by name; its attributes are listed below.
+
+    See Also
+    --------
+    preimage.kernels.Iterated : Makes a kernel of an indefinite similarity.
+    preimage.exceptions.IndefiniteKernelWarning : What estimators say of such kernels.
+    preimage.testing.check_kernel : Whether the code of a kernel keeps its contract.
 
     Examples
     --------

@@ -74,6 +74,13 @@ def metric_tensor(kernel: Kernel, X: Rows) -> Array:
     array of shape (n, d, d)
         Symmetric; positive semidefinite if the kernel is. Homogeneous kernels give zero at x = 0.
 
+    See Also
+    --------
+    log_volume_element : How much volumes are magnified.
+    arc_length : Lengths of paths.
+    scalar_curvature : One number for the curvature.
+    preimage.plotting.KernelGeometryDisplay : Draws the geometry of a kernel of two inputs.
+
     Notes
     -----
     Everything in `preimage.geometry` is computed by NumPy in double precision; results have the library, device and

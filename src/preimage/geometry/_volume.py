@@ -35,6 +35,11 @@ def log_volume_element(kernel: Kernel, X: Rows) -> Array:
     array of shape (n,)
         Minus infinity where the metric is degenerate, as that of homogeneous kernels is at x = 0: volumes vanish.
 
+    See Also
+    --------
+    metric_tensor : The metric whose determinant this is.
+    preimage.plotting.KernelGeometryDisplay : Draws it over the plane.
+
     Examples
     --------
     >>> import numpy as np

@@ -70,12 +70,28 @@ def expansion_of(estimator: Any) -> Expansion:
 def machine_of(estimator: Any) -> KernelMachine:
     """A fitted estimator as a `KernelMachine`: functions, intercepts, and the output computed from their values.
 
+    Parameters
+    ----------
+    estimator : fitted estimator
+        What `preimage.compress` takes: support vector machines, kernel ridge, Gaussian processes, kernel PCA.
+
+    Returns
+    -------
+    KernelMachine
+        With `expansion`, the functions; `intercept`; and `output`, which makes predictions of their values.
+
     Raises
     ------
     NotFittedError
         If the estimator has not been fitted.
     TypeError
         If it is no kernel machine that we know; the message lists those.
+
+    See Also
+    --------
+    preimage.compress : Makes the machine smaller.
+    preimage.to_onnx : Exports it.
+    preimage.feature_space.Expansion : The functions.
 
     Examples
     --------

@@ -168,6 +168,14 @@ class TranslateX(Warp):
         the image by cubic splines: right for any t, slower, and without `smoothing`. Pixels from outside
         the image have the value of the nearest one inside.
 
+    See Also
+    --------
+    TranslateY : Moves down.
+    Rotate : Turns.
+    TangentCovariance : Makes models that ignore small shifts.
+    VirtualExamples : Adds shifted images to data.
+    preimage.OrientedKernelPCA : Features that do not change with shifts.
+
     Examples
     --------
     >>> import numpy as np
@@ -196,6 +204,12 @@ class TranslateY(Warp):
     ----------
     image_shape, smoothing, exact
         As in `TranslateX`.
+
+    See Also
+    --------
+    TranslateX : Moves to the right; describes the parameters.
+    Rotate : Turns.
+    VirtualExamples : Adds shifted images to data.
 
     Examples
     --------
@@ -228,6 +242,13 @@ class Rotate(Warp):
     ----------
     image_shape, smoothing, exact
         As in `TranslateX`.
+
+    See Also
+    --------
+    Scale : Enlarges.
+    TranslateX : Moves; describes the parameters.
+    TangentCovariance : Makes models that ignore rotations.
+    VirtualExamples : Adds rotated images to data.
 
     Examples
     --------
@@ -271,6 +292,13 @@ class Scale(Warp):
     image_shape, smoothing, exact
         As in `TranslateX`.
 
+    See Also
+    --------
+    Rotate : Turns.
+    Thicken : Makes lines thicker without moving them.
+    TranslateX : Moves; describes the parameters.
+    VirtualExamples : Adds enlarged images to data.
+
     Examples
     --------
     >>> import numpy as np
@@ -307,6 +335,12 @@ class Thicken(Transformation):
         Height and width in pixels, and the number of channels of images in colour, each of which thickens by itself.
     smoothing : float, default=0.9
         Standard deviation, in pixels, of the Gaussian that smooths images before they are differentiated.
+
+    See Also
+    --------
+    Scale : Enlarges the whole image.
+    TranslateX : Moves.
+    VirtualExamples : Adds such images to data.
 
     Examples
     --------

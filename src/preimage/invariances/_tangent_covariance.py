@@ -62,6 +62,12 @@ class TangentCovariance(BaseEstimator):
         How much each transformation counts, not negative: T is their weighted mean. A model that ignores rotations by
         and large and shifts strictly has a larger weight for shifts. None counts all alike.
 
+    See Also
+    --------
+    preimage.OrientedKernelPCA : Features that vary over the data, but not along transformations.
+    preimage.KernelFisherDiscriminant : A classifier that takes it as `invariances`.
+    VirtualExamples : The other way: transformed copies of the data.
+
     References
     ----------
     .. [1] S. Mika et al., "Invariant feature extraction and classification in kernel spaces", NIPS 12, 1999.

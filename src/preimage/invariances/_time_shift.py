@@ -32,6 +32,12 @@ class TimeShift(Transformation):
         False moves along the tangent, :math:`x + t\tau(x)`; True shifts by cubic splines, where `smoothing` is not
         used. Before the first and after the last sample a signal keeps its value.
 
+    See Also
+    --------
+    FunctionTransformation : Other changes of signals, from a function.
+    TangentCovariance : Makes models that ignore delays.
+    VirtualExamples : Adds delayed signals to data.
+
     Examples
     --------
     >>> import numpy as np

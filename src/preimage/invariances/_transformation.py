@@ -24,6 +24,24 @@ class Transformation(BaseEstimator, ABC):
     A transformation is a value: parameters in, never changed afterwards. A subclass gives :math:`L_t` and its tangent
     :math:`\tau(x) = \frac{d}{dt} L_t x \big|_{t=0}`; both take and return rows, and keep
     precision and array library; integers become floating-point numbers.
+
+    See Also
+    --------
+    FunctionTransformation : A transformation from a function.
+    TranslateX : A transformation of images.
+    TimeShift : A transformation of signals.
+    TangentCovariance : Makes models that ignore it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.invariances import TimeShift, Transformation
+    >>> shift = TimeShift(exact=True)
+    >>> isinstance(shift, Transformation)
+    True
+    >>> signals = np.array([[0.0, 1.0, 0.0, 0.0]])
+    >>> np.allclose(shift.apply(signals, 0), signals)
+    True
     """
 
     _parameter_constraints: dict = {}
@@ -81,6 +99,12 @@ class FunctionTransformation(Transformation):
         Takes an array of shape (n, d), returns the tangents. None differentiates `function` by central differences.
     step : float, default=1e-5
         Step of these differences, whose errors are its square; smaller steps show rounding errors ε/step.
+
+    See Also
+    --------
+    Transformation : The interface, for a class of your own.
+    TangentCovariance : Takes functions as they are.
+    VirtualExamples : Takes functions as they are, too.
 
     Examples
     --------

@@ -31,6 +31,12 @@ class VirtualExamples(BaseEstimator):
     keep_original : bool, default=True
         Whether the rows that were given come first.
 
+    See Also
+    --------
+    TangentCovariance : The other way: a penalty on changes along transformations.
+    preimage.OrientedKernelPCA : Takes the centres of virtual examples as `landmarks`.
+    TranslateX : One of the transformations of images.
+
     Examples
     --------
     >>> import numpy as np

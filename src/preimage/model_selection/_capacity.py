@@ -112,11 +112,13 @@ def capacity_report(estimator: Any, X: Rows, y: Targets = None, *, scale: float 
     Returns
     -------
     CapacityReport
+        Its attributes are listed below.
 
     See Also
     --------
-    preimage.widths.enclosing_ball : the ball alone.
-    preimage.widths.enclosing_box : the box alone, and coverings for other norms and scales.
+    preimage.widths.enclosing_ball : The ball alone.
+    preimage.widths.enclosing_box : The box alone, and coverings for other norms and scales.
+    WidthSearch : Chooses a width by class means.
 
     References
     ----------

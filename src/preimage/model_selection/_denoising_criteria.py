@@ -137,8 +137,15 @@ class DenoisingScorer:
     noise : float or callable
         Deviation of Gaussian noise, or a function ``noise(X, rng)``.
     random_state : int, default=0
+        Seed of the noise, which is the same for all candidates.
     denoise_params : dict or None, default=None
         Further arguments of the estimator's `denoise`, such as ``{"loss": "cauchy"}`` for noise that is gross errors.
+
+    See Also
+    --------
+    DenoisingSearch : A search made for denoising, also with noisy data alone.
+    preimage.KernelPCA.denoise : What is judged.
+    sklearn.model_selection.GridSearchCV : Takes this scorer as `scoring`.
 
     Examples
     --------
@@ -167,7 +174,44 @@ class DenoisingScorer:
 
 @gives_finite_numbers()
 def add_noise(X: Rows, noise: Any, rng: np.random.Generator) -> Array:
-    """X with Gaussian noise of a given deviation, or with the noise of a function `noise(X, rng)`."""
+    """X with Gaussian noise of a given deviation, or with the noise of a function `noise(X, rng)`.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Clean rows.
+    noise : float or callable
+        Standard deviation of Gaussian noise, or a function ``noise(X, rng)`` that returns noisy rows.
+    rng : numpy.random.Generator
+        Source of random numbers.
+
+    Returns
+    -------
+    array of shape (n, d)
+        Noisy rows.
+
+    See Also
+    --------
+    estimate_noise : The standard deviation of noise in noisy rows.
+    DenoisingSearch : Chooses a model by what it makes of such rows.
+    DenoisingScorer : The same criterion for scikit-learn's searches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.model_selection import add_noise
+    >>> rng = np.random.default_rng(0)
+    >>> add_noise(np.zeros((2, 3)), 0.1, rng).round(2)
+    array([[ 0.01, -0.01,  0.06],
+           [ 0.01, -0.05,  0.04]])
+
+    Noise of any other kind is a function; here some values become one:
+
+    >>> salt = lambda X, rng: np.where(rng.uniform(size=X.shape) < 0.3, 1.0, X)
+    >>> add_noise(np.zeros((2, 3)), salt, np.random.default_rng(0))
+    array([[0., 1., 1.],
+           [1., 0., 0.]])
+    """
     X = to_dense(as_points(X))
     if isinstance(noise, Real):
         return X + from_numpy(float(noise) * rng.standard_normal(X.shape), X)
@@ -182,6 +226,32 @@ def estimate_noise(X: Rows) -> float:
     covariance is taken for that floor, divided by what sampling makes of it when only the directions below the edge of
     the noise (Marchenko and Pastur) are noise. Signal in every direction makes the estimate too large. Needs more rows
     than columns.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Noisy rows, more than columns.
+
+    Returns
+    -------
+    float
+        The standard deviation of the noise.
+
+    See Also
+    --------
+    DenoisingSearch : Uses this estimate where no deviation is given.
+    add_noise : Adds noise to clean rows.
+
+    Examples
+    --------
+    Three directions of signal in twenty columns, and noise of deviation 0.5:
+
+    >>> import numpy as np
+    >>> from preimage.model_selection import estimate_noise
+    >>> rng = np.random.default_rng(0)
+    >>> signal = rng.normal(size=(1000, 3)) @ rng.normal(size=(3, 20))
+    >>> round(estimate_noise(signal + rng.normal(scale=0.5, size=signal.shape)), 1)
+    0.5
     """
     X = np.asarray(to_numpy(as_points(X)), dtype=float)
     X = X[

@@ -219,6 +219,14 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
+    See Also
+    --------
+    preimage.KernelPCA.denoise : What the best model does.
+    DenoisingScorer : For searches over other parameters.
+    estimate_noise : The estimate of σ.
+    preimage.plotting.DenoisingDisplay : Pictures of clean, noisy and denoised rows.
+    preimage.KernelImputerCV : Chooses a width for missing entries.
+
     Examples
     --------
     >>> import numpy as np

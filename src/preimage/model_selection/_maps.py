@@ -134,6 +134,13 @@ def sensitivity_map(estimator: Any, X: Rows, *, output: str = "auto") -> Array:
     Returns
     -------
     array of shape (d,)
+        s, never negative.
+
+    See Also
+    --------
+    split_half : Compares such maps between halves of the data.
+    preimage.plotting.MapDisplay : Draws maps.
+    sklearn.inspection.permutation_importance : Importance by shuffling columns, for any model.
 
     References
     ----------

@@ -133,6 +133,13 @@ def pr_curve(
     Returns
     -------
     SplitHalfCurve
+        Prediction and reproducibility of every split and value; its attributes are listed below.
+
+    See Also
+    --------
+    split_half : One point of the curve.
+    preimage.plotting.SplitHalfDisplay : Draws curves.
+    preimage.PenalizedDiscriminant.fit_path : All ridges at the price of one.
 
     Examples
     --------

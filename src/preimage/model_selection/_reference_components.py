@@ -29,6 +29,7 @@ def reference_components(
     Parameters
     ----------
     model : fitted KernelPCA
+        The model whose components are looked at.
     X : array of shape (n, d)
         Rows in the order of the reference; those of the fit, or others.
     reference : array of shape (n,)
@@ -40,6 +41,11 @@ def reference_components(
     -------
     integer array of shape (k,)
         Numbers of components, the most correlated first, for `KernelPCA.with_components`.
+
+    See Also
+    --------
+    preimage.KernelPCA.with_components : The model with these components alone.
+    split_half_denoising : Chooses them in each half.
 
     References
     ----------

@@ -50,6 +50,12 @@ def reproducible_map(first: Array, second: Array) -> Array:
     array of shape (d,)
         Zero where one of the maps is constant. Finite where they agree: their noise is then taken for 1.5e-8.
 
+    See Also
+    --------
+    fdr_threshold : Which values of the map count.
+    split_half : Makes the two maps, over many splits.
+    preimage.plotting.MapDisplay : Draws maps.
+
     References
     ----------
     .. [1] S. C. Strother et al., "The quantitative evaluation of functional neuroimaging experiments: the NPAIRS data
@@ -85,11 +91,17 @@ def fdr_threshold(z: Array, level: float = 0.05) -> float:
     z : array of any shape
         Standard normal where there is nothing; both signs count.
     level : float in (0, 1), default=0.05
+        The fraction of false discoveries that is accepted.
 
     Returns
     -------
     float
         Infinite where nothing counts.
+
+    See Also
+    --------
+    reproducible_map : A map whose values are read like this.
+    preimage.plotting.MapDisplay : Draws maps, also with a threshold.
 
     Examples
     --------
@@ -138,13 +150,20 @@ def align_maps(maps: Array, reference: Array) -> Array:
     Parameters
     ----------
     maps : array of shape (k, d)
+        Maps in any order and with any sign.
     reference : array of shape (m, d)
+        Maps in the order that is wanted.
 
     Returns
     -------
     array of shape (m, d)
         Row i is the map that belongs to row i of the reference, with a positive correlation; zero where there are fewer
         maps than in the reference.
+
+    See Also
+    --------
+    reproducible_map : What two aligned maps have in common.
+    split_half : Aligns maps of halves by itself.
 
     Examples
     --------

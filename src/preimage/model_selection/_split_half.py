@@ -104,9 +104,10 @@ def split_half(
     estimator : classifier or regressor
         With a map of weights: see `maps`. Never fitted itself.
     X : array of shape (n, d)
-        Tensors of a device are moved to the host, where all of the work is done.
-        Scans in rows, voxels in columns. Standardise within runs, with nothing of other runs.
+        Scans in rows, voxels in columns. Standardise within runs, with nothing of other runs. Tensors of a device are
+        moved to the host, where all of the work is done.
     y : array of shape (n,)
+        Labels or targets.
     groups : array of shape (n,)
         Run or subject of each row. Splitting rows would leak by their autocorrelation.
     denoiser : estimator or callable, optional
@@ -135,6 +136,15 @@ def split_half(
     Returns
     -------
     SplitHalf
+        Prediction, reproducibility and the map that both halves share; its attributes are listed below.
+
+    See Also
+    --------
+    pr_curve : The same for each value of a parameter.
+    split_half_null : What chance gives.
+    split_half_denoising : Reproducibility of denoised rows, without labels.
+    preimage.PenalizedDiscriminant : A classifier made for this.
+    preimage.plotting.SplitHalfDisplay : Draws prediction against reproducibility.
 
     References
     ----------
@@ -240,6 +250,7 @@ def split_half_null(
     estimator, X, y, groups
         As in `split_half`.
     n_permutations : int, default=100
+        How often labels are permuted.
     blocks : array of shape (n,), optional
         Block of each row, with one label each: whole blocks exchange labels then, as is right for consecutive scans.
         None exchanges labels of rows.
@@ -249,6 +260,12 @@ def split_half_null(
     Returns
     -------
     SplitHalfNull
+        Values for permuted labels, and `p_values`; its attributes are listed below.
+
+    See Also
+    --------
+    split_half : The values that are observed.
+    paired_permutation_test : Compares two pipelines with each other.
 
     Examples
     --------
@@ -324,6 +341,7 @@ def paired_permutation_test(
     n_permutations : int, default=9999
         Where there are no more sign patterns than this, all are taken and the p-value is exact.
     random_state : int, RandomState, Generator or None, default=0
+        Seed of the sign patterns.
 
     Returns
     -------
@@ -331,6 +349,11 @@ def paired_permutation_test(
         Mean of `first` − `second`.
     p_value : float
         Two-sided.
+
+    See Also
+    --------
+    split_half : Gives the figures to compare.
+    split_half_null : Compares one pipeline with chance.
 
     Examples
     --------

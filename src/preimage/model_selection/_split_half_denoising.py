@@ -93,6 +93,7 @@ def split_half_denoising(
         With `denoise`, such as `KernelPCA` with any pre-image solver, or with `transform` and `inverse_transform`,
         such as PCA.
     X : array of shape (n, d)
+        Rows to denoise.
     groups : array of shape (n,)
         Run or subject of each row, which stays whole.
     reference : array of shape (n,), optional
@@ -114,6 +115,13 @@ def split_half_denoising(
     Returns
     -------
     SplitHalfDenoising
+        Correlations of all rows in all splits; its attributes are listed below.
+
+    See Also
+    --------
+    split_half : Compares maps of classifiers.
+    reference_components : The components that follow a reference.
+    preimage.solvers.SparsePath : Sparse pre-images.
 
     References
     ----------

@@ -160,7 +160,10 @@ class WidthSearch(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Bas
 
     See Also
     --------
-    preimage.widths.class_width : the number alone.
+    preimage.widths.class_width : The number alone.
+    preimage.plotting.WidthCurveDisplay : Draws the curves of all criteria.
+    preimage.KernelFisherDiscriminantCV : Chooses the width by cross-validation.
+    DenoisingSearch : Chooses a width without labels.
 
     Notes
     -----

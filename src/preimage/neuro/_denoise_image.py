@@ -93,6 +93,22 @@ def mask_scans(img: Any, mask_img: Any = None) -> MaskedScans:
     Returns
     -------
     MaskedScans
+        The table `X`, and `unmask`, which makes images of rows; its attributes are listed below.
+
+    See Also
+    --------
+    denoise_image : From image to image.
+    preimage.model_selection.split_half : Prediction and reproducibility on such tables.
+
+    Examples
+    --------
+    >>> import nibabel, numpy as np
+    >>> from preimage.neuro import mask_scans
+    >>> scans = nibabel.Nifti1Image(np.random.default_rng(0).normal(size=(4, 4, 3, 20)), np.eye(4))
+    >>> inside = np.zeros((4, 4, 3), dtype=np.uint8)
+    >>> inside[1:3, 1:3, :] = 1
+    >>> mask_scans(scans, nibabel.Nifti1Image(inside, np.eye(4))).X.shape
+    (20, 12)
     """
     nilearn = _nilearn("mask_scans")
     image = load_image(img)
@@ -216,6 +232,7 @@ def denoise_image(
     Parameters
     ----------
     img : path or 4D image
+        Volumes in time, of nibabel or nilearn.
     mask_img : path or 3D image, or masker, optional
         Which voxels to take: see `mask_scans`; without one, a warning says how many. A masker of nilearn is fitted to
         the image, and its own filters, smoothing and resampling apply; so does its affine.
@@ -238,6 +255,12 @@ def denoise_image(
     image
         Single precision, with the affine and header of `img`; double precision where voxels outside the mask would
         change by rounding. A masker gives its own affine and header; the time between scans is that of `img`.
+
+    See Also
+    --------
+    mask_scans : The table inside, for methods of your own.
+    preimage.model_selection.DenoisingSearch : The default estimator.
+    preimage.model_selection.split_half_denoising : For which scans the result can be trusted.
 
     Examples
     --------

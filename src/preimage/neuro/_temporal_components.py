@@ -44,11 +44,19 @@ def molgedey_schuster(X: Rows, n_components: int = 10, lag: int = 1) -> Temporal
     X : array of shape (t, d)
         Scans in rows, in the order of time.
     n_components : int, default=10
+        Number of components.
     lag : int, default=1
+        Number of scans between the two values of which the covariance is taken.
 
     Returns
     -------
     TemporalComponents
+        Courses in time and maps; its attributes are listed below.
+
+    See Also
+    --------
+    noise_of_scans : What remains without some of the components.
+    preimage.KernelProjectionPursuit : Components that are least Gaussian.
 
     References
     ----------
@@ -102,6 +110,24 @@ def noise_of_scans(X: Rows, n_components: int = 10, n_dropped: int = 3) -> Array
     Returns
     -------
     array of shape (t, d)
+        Noise, with the mean of the scans removed.
+
+    See Also
+    --------
+    preimage.datasets.make_scans : Takes such noise.
+    molgedey_schuster : The components.
+
+    Examples
+    --------
+    A slow oscillation is removed, and white noise remains:
+
+    >>> import numpy as np
+    >>> from preimage.neuro import noise_of_scans
+    >>> rng = np.random.default_rng(0)
+    >>> noise = rng.normal(size=(300, 5))
+    >>> X = 3 * np.sin(np.arange(300) / 20)[:, None] + noise
+    >>> float(noise_of_scans(X, n_components=4, n_dropped=1).std().round(1)), float(X.std().round(1))
+    (0.8, 2.3)
     """
     if not 0 <= n_dropped < n_components:
         raise ValueError(f"noise_of_scans must keep a component; got {n_dropped} of {n_components} to drop.")

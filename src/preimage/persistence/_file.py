@@ -60,12 +60,35 @@ def save(model: BaseEstimator, path: str | os.PathLike) -> None:
     Parameters
     ----------
     model : estimator
+        An estimator of this library, or a pipeline.
     path : str or Path
+        The file to write; it appears whole or not at all.
 
     Raises
     ------
     TypeError
         If the model holds a function or an object that the file format does not know.
+
+    See Also
+    --------
+    load : Reads the file.
+    to_onnx : A file for programs without Python.
+    preimage.interop.SKOPS_TYPES : Types to trust where files are written by skops.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from preimage import KernelPCA, load, save
+    >>> X = load_iris().data
+    >>> model = make_pipeline(StandardScaler(), KernelPCA(2)).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "iris.safetensors"))
+    ...     again = load(os.path.join(folder, "iris.safetensors"))
+    >>> bool((again.transform(X) == model.transform(X)).all())
+    True
     """
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"save takes an estimator; got {type(model).__name__}.")
@@ -80,6 +103,7 @@ def load(path: str | os.PathLike) -> Any:
     Parameters
     ----------
     path : str or Path
+        The file.
 
     Returns
     -------
@@ -90,6 +114,11 @@ def load(path: str | os.PathLike) -> Any:
     ------
     ValueError
         If the file is damaged, cut off, of another kind (a pickle, say), or of a later version.
+
+    See Also
+    --------
+    save : Writes the file.
+    to_onnx : A file for programs without Python.
 
     Examples
     --------

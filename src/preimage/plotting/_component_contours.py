@@ -13,7 +13,7 @@ from preimage.plotting._matplotlib import panels
 class ComponentContourDisplay:
     r"""Contour lines of the components of a model of two inputs, with the training points on top.
 
-    One panel a component: where :math:`\beta_k(x) = \langle V_k, \varphi(x) - \bar\varphi \rangle` is constant, the
+    One panel per component: where :math:`\beta_k(x) = \langle V_k, \varphi(x) - \bar\varphi \rangle` is constant, the
     projection on the k-th axis of feature space is. Lines are orthogonal to the direction in which a component varies;
     the thick one is zero, the mean. The classic figure of the kernel PCA papers [1]_.
 
@@ -38,6 +38,12 @@ class ComponentContourDisplay:
     contours_ : list of k matplotlib contour sets
         The lines of each panel.
     figure_ : matplotlib Figure
+
+    See Also
+    --------
+    preimage.KernelPCA : The model.
+    SpectrumDisplay : How much variance each component has.
+    KernelGeometryDisplay : What a kernel makes of the plane.
 
     References
     ----------
@@ -129,7 +135,7 @@ class ComponentContourDisplay:
     def plot(
         self, ax: Any = None, *, levels: Any = 12, n_columns: int | None = 4, cmap: Any = "PuOr", scatter_kw: Any = None
     ) -> "ComponentContourDisplay":
-        """Draw one panel a component.
+        """Draw one panel per component.
 
         Parameters
         ----------

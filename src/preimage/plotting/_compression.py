@@ -27,9 +27,13 @@ class CompressionDisplay:
     errors : dict of str to list of float
         Of each method, one for each size; NaN where the kernel has no norm.
     scores : dict of str to list of float
+        Of each method, one for each size.
     original_score : float
+        Of the model before compression.
     n_original_points : int
+        Number of points before compression.
     score_name : str, default="score"
+        What the score is called on its axis.
 
     Attributes
     ----------
@@ -37,6 +41,11 @@ class CompressionDisplay:
         Errors and scores.
     lines_ : dict of str to two matplotlib lines
     figure_ : matplotlib Figure
+
+    See Also
+    --------
+    preimage.compress : Compresses a model to one size.
+    ReducedSetDisplay : The points that remain, as pictures.
 
     Examples
     --------

@@ -31,6 +31,12 @@ class DenoisingDisplay:
         One for each row.
     figure_ : matplotlib Figure
 
+    See Also
+    --------
+    preimage.KernelPCA.denoise : Denoises the rows.
+    preimage.model_selection.DenoisingSearch : Chooses the model.
+    NavigationDisplay : Pictures between two others.
+
     Examples
     --------
     >>> import numpy as np
@@ -98,7 +104,7 @@ class DenoisingDisplay:
     def plot(
         self, ax: Any = None, *, cmap: Any = "gray", picture_size: float = 0.75, **image_kw: Any
     ) -> "DenoisingDisplay":
-        """Draw one panel a row.
+        """Draw one panel per row.
 
         Parameters
         ----------

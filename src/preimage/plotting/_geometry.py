@@ -47,6 +47,12 @@ class KernelGeometryDisplay:
     colorbar_ : matplotlib Colorbar or None
     figure_ : matplotlib Figure
 
+    See Also
+    --------
+    preimage.geometry.scalar_curvature : The numbers that are drawn.
+    preimage.geometry.log_volume_element : The other quantity.
+    preimage.geometry.geodesic : Paths to draw.
+
     Examples
     --------
     >>> from preimage.kernels import Polynomial

@@ -29,6 +29,7 @@ class InflationDisplay:
     labels : dict of str to array of shape (m,), or None
         Classes of the samples of each row.
     names : list of q str
+        Of the components, for the titles.
     ratios : array of shape (q,)
         Standard deviations of training values over those of left-out values, for the titles.
 
@@ -39,6 +40,11 @@ class InflationDisplay:
     figure_ : matplotlib Figure
     legend_ : matplotlib Legend or None
         Of the classes.
+
+    See Also
+    --------
+    preimage.inflation_report : The numbers, and what to do.
+    preimage.Renormalized : The correction.
 
     Examples
     --------

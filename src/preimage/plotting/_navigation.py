@@ -32,6 +32,12 @@ class NavigationDisplay:
     image_ : matplotlib image
     figure_ : matplotlib Figure
 
+    See Also
+    --------
+    preimage.KernelPCA.navigate : The pictures as an array.
+    preimage.explore : A page on which one walks with the pointer.
+    DenoisingDisplay : Rows before and after denoising.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -15,7 +15,7 @@ from preimage.plotting._matplotlib import as_images, panels
 class ReducedSetDisplay:
     """The vectors of a kernel machine as pictures in a grid, those with the largest coefficients first.
 
-    Vectors are ordered by the length of their coefficients. Titles give the class for which a vector speaks most, or,
+    Vectors are ordered by the length of their coefficients. Titles give the class that a vector supports most, or,
     where there are no classes, its coefficient.
 
     Parameters
@@ -23,6 +23,7 @@ class ReducedSetDisplay:
     images : array of shape (n, height, width)
         In the order in which they are drawn.
     titles : list of n str
+        What is written above each picture.
     weights : array of shape (n,)
         Lengths of the coefficients.
     limits : two floats
@@ -34,6 +35,11 @@ class ReducedSetDisplay:
         One for each vector.
     images_ : list of matplotlib images
     figure_ : matplotlib Figure
+
+    See Also
+    --------
+    preimage.compress : Makes such machines.
+    CompressionDisplay : Errors against the number of points.
 
     Examples
     --------
@@ -102,7 +108,7 @@ class ReducedSetDisplay:
         picture_size: float = 0.8,
         **image_kw: Any,
     ) -> "ReducedSetDisplay":
-        """Draw one panel a vector.
+        """Draw one panel per vector.
 
         Parameters
         ----------

@@ -34,6 +34,11 @@ class SpectrumDisplay:
         The line of each panel.
     figure_ : matplotlib Figure
 
+    See Also
+    --------
+    preimage.KernelPCA : Has the values as `eigenvalues_` and `explained_variance_ratio_`.
+    ComponentContourDisplay : The components of two inputs.
+
     Examples
     --------
     >>> from sklearn.datasets import make_circles

@@ -26,6 +26,11 @@ class SplitHalfDisplay:
     figure_ : matplotlib Figure
     lines_ : dict of str to matplotlib Line2D
 
+    See Also
+    --------
+    preimage.model_selection.pr_curve : The curves.
+    MapDisplay : The maps themselves.
+
     Examples
     --------
     >>> from preimage import PenalizedDiscriminant
@@ -115,6 +120,13 @@ class MapDisplay:
     images_ : list of matplotlib images
     figure_ : matplotlib Figure
 
+    See Also
+    --------
+    preimage.model_selection.reproducible_map : The map that two halves share.
+    preimage.model_selection.fdr_threshold : A threshold.
+    preimage.model_selection.sensitivity_map : Maps of kernel machines.
+    SplitHalfDisplay : How well maps reproduce.
+
     Examples
     --------
     >>> import numpy as np
@@ -176,7 +188,7 @@ class MapDisplay:
     def plot(
         self, ax: Any = None, *, cmap: Any = "PuOr_r", n_columns: int | None = 4, panel_size: Any = 2.4, **image_kw: Any
     ) -> "MapDisplay":
-        """Draw one panel a picture, and one bar of colours.
+        """Draw one panel per picture, and one bar of colours.
 
         Parameters
         ----------

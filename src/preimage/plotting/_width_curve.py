@@ -29,7 +29,9 @@ class WidthCurveDisplay:
     Parameters
     ----------
     gammas : array of shape (L,)
+        Candidates for γ.
     criteria : dict of str to array of shape (L,)
+        The curve of each criterion.
     criterion : str
         The one that chose.
     best_gamma : float
@@ -45,6 +47,11 @@ class WidthCurveDisplay:
     lines_ : dict of str to matplotlib line
         One per criterion, and "scores".
     figure_ : matplotlib Figure
+
+    See Also
+    --------
+    preimage.model_selection.WidthSearch : The search.
+    preimage.widths.class_width : The width alone.
 
     Examples
     --------

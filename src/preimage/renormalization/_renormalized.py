@@ -144,7 +144,9 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
 
     See Also
     --------
-    preimage.inflation_report : measures inflation and recommends.
+    inflation_report : Measures inflation and recommends.
+    preimage.calibration.leave_one_out : The values of samples that are left out.
+    preimage.plotting.InflationDisplay : Draws values before and after.
 
     References
     ----------

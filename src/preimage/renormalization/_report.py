@@ -290,6 +290,7 @@ def inflation_report(
     estimator : transformer or classifier
         What `Renormalized` takes, fitted or not; a `Renormalized` stands for what it wraps.
     X : array, sparse matrix or data frame of shape (n, d)
+        The training set.
     y : array of shape (n,), optional
         Classes. Without them a report on a transformer speaks of inflation alone.
     classifier : classifier or None, default=None
@@ -304,10 +305,13 @@ def inflation_report(
     Returns
     -------
     InflationReport
+        Prints as a text; its attributes are listed below.
 
     See Also
     --------
-    preimage.plotting.InflationDisplay : draws a report.
+    Renormalized : Corrects what the report finds.
+    preimage.plotting.InflationDisplay : Draws a report.
+    preimage.calibration.inflation : The ratio of deviations alone.
 
     Examples
     --------

@@ -25,8 +25,14 @@ def check_eigensolver(solver: Eigensolver, *, tol: float = 1e-6) -> None:
     Parameters
     ----------
     solver : Eigensolver
+        The solver to check.
     tol : float, default=1e-6
         Largest relative error of eigenvalues, and of products against eigenvalues times vectors.
+
+    See Also
+    --------
+    preimage.eigensolvers.Eigensolver : The interface.
+    preimage.eigensolvers.measured_result : Makes a result with residuals.
 
     Examples
     --------

@@ -27,6 +27,12 @@ def check_kernel(kernel: Kernel, X: Rows | None = None, *, sparse_inputs: bool =
     sparse_inputs : bool, default=True
         Whether the kernel takes sparse matrices.
 
+    See Also
+    --------
+    preimage.kernels.ProfileKernel : The shortest way to a new kernel.
+    preimage.kernels.CallableKernel : A kernel from a function.
+    preimage.geometry.mercer_report : Whether a function can be a kernel at all.
+
     Examples
     --------
     >>> from preimage.kernels import RationalQuadratic

@@ -21,12 +21,18 @@ def check_preimage_solver(
     Parameters
     ----------
     solver : Preimage
+        The solver to check.
     kernel : Kernel or None, default=None
         The kernel of the questions; None is a Gaussian.
     never_above_start : bool, default=False
         Whether the objective of a given start bounds that of its answer, as for all solvers that descend.
     tol : float, default=1e-5
         How much answers to the same question may differ, relative to the data: the tolerance of an iteration.
+
+    See Also
+    --------
+    preimage.solvers.TargetSolver : The interface, with one method to write.
+    preimage.solvers.minimize_rows : A minimiser for solvers that descend.
 
     Examples
     --------

@@ -22,10 +22,16 @@ def check_reducer(reducer: Reducer, kernel: Kernel | None = None, *, tol: float 
     Parameters
     ----------
     reducer : Reducer
+        The reducer to check.
     kernel : Kernel or None, default=None
         The kernel of the targets; None is a Gaussian.
     tol : float, default=1e-3
         Largest relative error of the values with as many points as the target has.
+
+    See Also
+    --------
+    preimage.reduced_sets.Reducer : The interface.
+    preimage.reduced_sets.NestedReducer : The interface of reducers that put points in an order.
 
     Examples
     --------

@@ -29,6 +29,11 @@ def check_selector(selector: LandmarkSelector, kernel: Kernel | None = None, X: 
     X : array of shape (n, d), optional
         Inputs, at least 40 rows that differ; by default 60 rows of three normal variables.
 
+    See Also
+    --------
+    preimage.landmarks.LandmarkSelector : The interface.
+    preimage.feature_space.Proposal : What `propose` returns.
+
     Examples
     --------
     >>> from preimage.landmarks import RandomlyPivotedCholesky

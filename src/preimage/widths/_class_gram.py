@@ -353,7 +353,49 @@ class ClassPairs:
 
 @gives_finite_numbers()
 def class_gram(X: Array, y: Targets, gammas: ArrayLike, kernel: Kernel | None = None) -> ClassGram:
-    """Inner products of class means in feature space for several widths: `ClassPairs(X, y, gammas, kernel).gram()`."""
+    r"""Inner products of class means in feature space, for several widths at once.
+
+    .. math:: G_{mn} = \frac{1}{N_m N_n} \sum_{i \in m} \sum_{j \in n} k(x_i, x_j)
+
+    Squared distances are computed once for all widths.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        The data.
+    y : array of shape (n,)
+        Class labels.
+    gammas : array of shape (L,)
+        Widths γ.
+    kernel : Kernel or None, default=None
+        A kernel of a distance with a parameter `gamma`; None is Gaussian.
+
+    Returns
+    -------
+    ClassGram
+        The matrices; its attributes are listed below.
+
+    See Also
+    --------
+    class_width : The width at which class means are most dispersed.
+    preimage.model_selection.WidthSearch : Chooses a width by these matrices.
+
+    Examples
+    --------
+    In a narrow kernel the means of different classes become orthogonal:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from preimage.widths import class_gram
+    >>> X, y = load_iris(return_X_y=True)
+    >>> class_gram(X, y, [0.1, 10.0]).values.round(2)
+    array([[[0.94, 0.35, 0.11],
+            [0.35, 0.89, 0.7 ],
+            [0.11, 0.7 , 0.85]],
+
+           [[0.14, 0.  , 0.  ],
+            [0.  , 0.07, 0.  ],
+            [0.  , 0.  , 0.05]]])
+    """
     return ClassPairs(X, y, gammas, kernel).gram()
 
 

@@ -80,9 +80,11 @@ def class_width(
     Parameters
     ----------
     X : array or sparse matrix of shape (n, d)
+        The data.
     y : array of shape (n,)
         Class labels, of two classes or more.
     rule : str, default="enclosing_ball"
+        What is largest, see the table.
     kernel : Kernel or None, default=None
         A kernel of a distance with a parameter `gamma`; None is Gaussian.
     unbiased : bool, default=True
@@ -94,6 +96,13 @@ def class_width(
     Returns
     -------
     float
+        γ.
+
+    See Also
+    --------
+    with_class_widths : Fixes the width of a kernel by a rule.
+    preimage.model_selection.WidthSearch : The curves, and an estimator with the width.
+    preimage.kernels.resolve_gamma : Rules without labels.
 
     Examples
     --------
@@ -129,12 +138,19 @@ def with_class_widths(kernel: Kernel, X: Array, y: Targets) -> Kernel:
     kernel : Kernel
         With a rule of `class_width` as its `gamma`, or as that of a part; others are returned as they are.
     X : array or sparse matrix of shape (n, d)
+        The data.
     y : array of shape (n,)
         Class labels.
 
     Returns
     -------
     Kernel
+        The kernel with numbers in place of these rules.
+
+    See Also
+    --------
+    class_width : The rules, and the number alone.
+    preimage.kernels.Kernel.resolve : Fixes what needs no labels.
 
     Examples
     --------

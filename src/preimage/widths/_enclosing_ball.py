@@ -96,6 +96,7 @@ def enclosing_ball(kernel: Kernel, X: Rows, tol: float = 1e-12, max_iter: int = 
     kernel : Kernel
         With all parameters resolved, and positive semidefinite at least on differences of images.
     X : array or sparse matrix of shape (n, d)
+        The data.
     tol : float, default=1e-12
         Gap between the squared radius and its lower bound, relative to the squared radius.
     max_iter : int, default=100_000
@@ -105,6 +106,12 @@ def enclosing_ball(kernel: Kernel, X: Rows, tol: float = 1e-12, max_iter: int = 
     -------
     Ball
         Its centre is the mean of the images with the `weights`, positive for rows on the sphere alone.
+
+    See Also
+    --------
+    enclosing_box : A box, which data fill better.
+    preimage.model_selection.capacity_report : Radius and margins of a machine.
+    preimage.model_selection.WidthSearch : The ball around class means as a criterion.
 
     Examples
     --------

@@ -132,6 +132,12 @@ def enclosing_box(kernel: Kernel, X: Rows) -> EnclosingBox:
     Returns
     -------
     EnclosingBox
+        Half sides along the principal axes, and `covering`.
+
+    See Also
+    --------
+    enclosing_ball : The smallest ball.
+    preimage.model_selection.capacity_report : Coverings of the functions of a machine.
 
     References
     ----------

@@ -76,12 +76,21 @@ def compress(
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
+        Seed of samples of X and of starts.
 
     Returns
     -------
     CompressedClassifier, CompressedRegressor, CompressedDetector or CompressedTransformer
         With `error_`, `n_points_`, `scores_`, `work_ratio_`, and `save`. A Pipeline comes back as a Pipeline of the
         steps before the machine, and the machine as its last step, ``small[-1]``; alone, where no step stays.
+
+    See Also
+    --------
+    CompressedClassifier : The model that comes back for a classifier; the same with `fit`, for pipelines and searches.
+    to_onnx : The small machine for programs without Python.
+    preimage.plotting.CompressionDisplay : Error and score against the number of points.
+    preimage.reduced_sets.Distill : The method that "auto" takes where X is given.
+    LinearProgrammingClassifier : Machines that are small from the start.
 
     Examples
     --------

@@ -368,6 +368,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState, Generator or None, default=0
+        Seed of samples of the data and of starts.
 
     Attributes
     ----------
@@ -388,6 +389,14 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         As in scikit-learn, and the machine itself.
     gammas_ : array of shape (`n_points_`,)
         γ of the Gaussian of each point: several with ``method=Distill(widths="free")``.
+
+    See Also
+    --------
+    compress : Compresses a machine that is fitted already.
+    CompressedRegressor : The same for regressors.
+    CompressedDetector : The same for one-class machines.
+    CompressedTransformer : The same for kernel PCA.
+    to_onnx : The model as an ONNX graph.
 
     Examples
     --------
@@ -432,7 +441,27 @@ class CompressedClassifier(ClassifierMixin, Compressed):
 class CompressedRegressor(RegressorMixin, Compressed):
     """A regressor on few points: SVR, NuSVR, KernelRidge or the mean of a Gaussian process.
 
-    Parameters and attributes are those of `CompressedClassifier`; `estimator=None` is ``SVR()`` and scores are R².
+    Scores are R².
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        The original, unfitted; None is ``SVR()``.
+    n_points, method, tolerance, shared, dtype, verbose, random_state
+        As in `CompressedClassifier`.
+
+    Attributes
+    ----------
+    n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
+        As in `CompressedClassifier`.
+    n_features_in_, feature_names_in_, points_, expansion_, intercept_, gammas_
+        As in `CompressedClassifier`.
+
+    See Also
+    --------
+    compress : Compresses a machine that is fitted already.
+    SparseGreedyRegressor : Kernel ridge regression that has few points from the start.
+    sklearn.kernel_ridge.KernelRidge : One of the originals.
 
     Examples
     --------
@@ -456,8 +485,29 @@ class CompressedRegressor(RegressorMixin, Compressed):
 class CompressedDetector(OutlierMixin, Compressed):
     """A one-class machine on few points.
 
-    Parameters and attributes are those of `CompressedClassifier`; `estimator=None` is ``OneClassSVM()`` and scores are
-    fractions of equal predictions.
+    Scores are fractions of equal predictions.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        The original, unfitted; None is ``OneClassSVM()``.
+    n_points, method, tolerance, shared, dtype, verbose, random_state
+        As in `CompressedClassifier`.
+
+    Attributes
+    ----------
+    offset_ : float
+        The threshold of decisions: ``decision_function(X)`` is ``score_samples(X) - offset_``.
+    n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
+        As in `CompressedClassifier`.
+    n_features_in_, feature_names_in_, points_, expansion_, intercept_, gammas_
+        As in `CompressedClassifier`.
+
+    See Also
+    --------
+    compress : Compresses a machine that is fitted already.
+    KernelPCA.reconstruction_error : Another measure of novelty.
+    sklearn.svm.OneClassSVM : The original.
 
     Examples
     --------
@@ -502,14 +552,31 @@ def _has_preimages(model: Any) -> bool:
 class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compressed):
     """Kernel PCA on few points: coordinates, and pre-images of them.
 
-    Parameters and attributes are those of `CompressedClassifier`; `estimator=None` is ``KernelPCA(2)`` and scores are
-    the fraction of the variance of coordinates that is reproduced. Errors of the axes count by the variance along them.
+    Scores are the fraction of the variance of coordinates that is reproduced. Errors of the axes count by the variance
+    along them.
 
     Parameters
     ----------
+    estimator : estimator or None, default=None
+        The original, unfitted; None is ``KernelPCA(2)``.
+    n_points, method, tolerance, shared, dtype, verbose, random_state
+        As in `CompressedClassifier`.
     preimage : str or Preimage, default="auto"
         A solver that works on vectors of feature space: "fixed_point", "gradient", "exact", "sparse", or an object.
         "auto" is the fixed point where the kernel has one, and descent otherwise.
+
+    Attributes
+    ----------
+    n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
+        As in `CompressedClassifier`.
+    n_features_in_, feature_names_in_, points_, expansion_, intercept_, gammas_
+        As in `CompressedClassifier`.
+
+    See Also
+    --------
+    compress : Compresses a model that is fitted already.
+    KernelPCA : The original; with `landmarks` it is small from the start.
+    SparseKernelFeatureAnalysis : Features of which the r-th has r points.
 
     Examples
     --------

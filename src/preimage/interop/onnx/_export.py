@@ -71,6 +71,7 @@ def to_onnx(
     Returns
     -------
     onnx.ModelProto
+        The graph.
 
     Raises
     ------
@@ -80,6 +81,12 @@ def to_onnx(
         If there is no kernel machine, or a step before it has no graph.
     ValueError
         If the graph, when it is run, does not give what the model gives.
+
+    See Also
+    --------
+    compress : Makes the machine small first.
+    save : A file for this library.
+    preimage.interop.machine_of : Whether an estimator is a kernel machine.
 
     Notes
     -----
