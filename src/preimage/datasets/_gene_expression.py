@@ -29,9 +29,22 @@ def load_gene_expression(name: str, *, download_if_missing: bool = True) -> Bunc
     Bunch
         `X` (n, d), raw intensities; `y` (n,), −1 or +1; and `is_train` (n,), the original split, for the last two.
 
+    See Also
+    --------
+    GENE_EXPRESSION_NAMES : The names.
+    preimage.Renormalized : Corrects models of few rows and many variables.
+    preimage.inflation_report : Whether correction helps.
+
     References
     ----------
     U. Alon et al., PNAS 96, 1999; T. Golub et al., Science 286, 1999; G. Gordon et al., Cancer Research 62, 2002.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_gene_expression
+    >>> colon = load_gene_expression("colon_tumor")  # doctest: +SKIP
+    >>> colon.X.shape, int((colon.y == 1).sum())  # doctest: +SKIP
+    ((62, 2000), 40)
     """
     if name not in GENE_EXPRESSION_NAMES:
         raise ValueError(f"Unknown gene expression set {name!r}; known: {', '.join(GENE_EXPRESSION_NAMES)}.")

@@ -28,10 +28,23 @@ def load_haxby(*, download_if_missing: bool = True) -> Bunch:
         `X` (864, 577) of int16, one row for each task volume; `y` (864,), a number into `label_names` (8,); `run` and
         `block` (864,), 12 runs and 96 blocks; `voxel_ijk` (577, 3), positions in the 40 × 64 × 64 volume.
 
+    See Also
+    --------
+    make_scans : Synthetic scans, of which the signal is known.
+    preimage.model_selection.split_half : Prediction and reproducibility across runs.
+    preimage.neuro.mask_scans : Tables from images of your own.
+
     References
     ----------
     J. Haxby et al., "Distributed and overlapping representations of faces and objects in ventral temporal cortex",
     Science 293, 2001.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_haxby
+    >>> scans = load_haxby()  # doctest: +SKIP
+    >>> scans.X.shape, len(set(scans.run)), len(scans.label_names)  # doctest: +SKIP
+    ((864, 577), 12, 8)
     """
     return load(HAXBY, download_if_missing)
 

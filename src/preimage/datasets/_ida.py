@@ -45,6 +45,12 @@ def load_ida(name: str, *, download_if_missing: bool = True) -> Bunch:
         `realisation` (r,), the number of the split in the original benchmark, 0 for one whose number is not known,
         −1 for a random split of the same sizes.
 
+    See Also
+    --------
+    IDA_NAMES : The names.
+    load_ionosphere : Another set of two classes.
+    preimage.KernelFisherDiscriminant : A classifier whose paper uses these sets.
+
     Notes
     -----
     What is downloaded has the original splits only. The results of this project were obtained with files that have
@@ -60,6 +66,8 @@ def load_ida(name: str, *, download_if_missing: bool = True) -> Bunch:
     >>> from preimage.datasets import load_ida
     >>> banana = load_ida("banana")  # doctest: +SKIP
     >>> X, y = banana.X[banana.is_train[0]], banana.y[banana.is_train[0]]  # doctest: +SKIP
+    >>> banana.X.shape, X.shape  # doctest: +SKIP
+    ((5300, 2), (400, 2))
     """
     if name not in IDA_NAMES:
         raise ValueError(f"Unknown IDA set {name!r}; known: {', '.join(IDA_NAMES)}.")

@@ -29,6 +29,12 @@ def load_usps(*, download_if_missing: bool = True) -> Bunch:
         `X_train` (7291, 256) and `X_test` (2007, 256) of float32, images row by row; `y_train` and `y_test`, the
         digits.
 
+    See Also
+    --------
+    load_mnist : More and larger digits.
+    preimage.KernelPCA.denoise : Removes noise from such digits.
+    sklearn.datasets.load_digits : Smaller digits, which are part of scikit-learn.
+
     References
     ----------
     Y. LeCun et al., "Backpropagation applied to handwritten zip code recognition", Neural Computation 1, 1989.
@@ -36,8 +42,9 @@ def load_usps(*, download_if_missing: bool = True) -> Bunch:
     Examples
     --------
     >>> from preimage.datasets import load_usps
-    >>> load_usps().X_train.shape  # doctest: +SKIP
-    (7291, 256)
+    >>> digits = load_usps()  # doctest: +SKIP
+    >>> digits.X_train.shape, digits.X_test.shape  # doctest: +SKIP
+    ((7291, 256), (2007, 256))
     """
     return load(USPS, download_if_missing)
 
@@ -58,9 +65,21 @@ def load_mnist(*, download_if_missing: bool = True) -> Bunch:
         `X_train` (60000, 784) and `X_test` (10000, 784) of uint8, images row by row; `y_train` and `y_test`, the
         digits.
 
+    See Also
+    --------
+    load_usps : Fewer and smaller digits.
+    sklearn.datasets.load_digits : Still smaller ones, which are part of scikit-learn.
+
     References
     ----------
     Y. LeCun et al., "Gradient-based learning applied to document recognition", Proceedings of the IEEE 86, 1998.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_mnist
+    >>> digits = load_mnist()  # doctest: +SKIP
+    >>> digits.X_train.shape, digits.X_test.shape  # doctest: +SKIP
+    ((60000, 784), (10000, 784))
     """
     return load(MNIST, download_if_missing)
 
@@ -80,9 +99,21 @@ def load_coil20(*, download_if_missing: bool = True) -> Bunch:
     Bunch
         `X` (1440, 1024) of uint8, images row by row, consecutive rows being consecutive views; `y`, the object, 1 … 20.
 
+    See Also
+    --------
+    load_usps : Pictures of digits.
+    preimage.KernelPCA.navigate : Walks between two views of an object.
+
     References
     ----------
     S. Nene, S. Nayar, H. Murase, "Columbia Object Image Library (COIL-20)", report CUCS-005-96, 1996.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_coil20
+    >>> views = load_coil20()  # doctest: +SKIP
+    >>> views.X.shape, int(views.y.max())  # doctest: +SKIP
+    ((1440, 1024), 20)
     """
     return load(COIL20, download_if_missing)
 

@@ -35,9 +35,11 @@ def make_scans(
     size : int, default=16
         Pictures are size × size.
     snr : float, default=2.66
+        Amplitude of the pattern in standard deviations of the noise.
     noise : array of shape (n_runs · n_times, size²), optional
         Noise from elsewhere, for instance `noise_of_scans`.
     random_state : int, RandomState, Generator or None, default=0
+        Seed of patterns and noise.
 
     Returns
     -------
@@ -45,12 +47,18 @@ def make_scans(
         `X` (n_runs · n_times, size²), scans in rows; `signal` of the same shape, without noise; `y`, 1 where active;
         `run`; `image_shape` (size, size); `patterns` (2, size²) of baseline and active state.
 
+    See Also
+    --------
+    load_haxby : Real scans.
+    preimage.neuro.noise_of_scans : Noise of real scans.
+    preimage.model_selection.split_half : What such scans are for.
+
     Examples
     --------
     >>> from preimage.datasets import make_scans
     >>> scans = make_scans(n_runs=2, n_times=30, random_state=0)
-    >>> scans.X.shape, scans.y.sum()
-    ((60, 256), np.int64(20))
+    >>> scans.X.shape, int(scans.y.sum())
+    ((60, 256), 20)
     """
     if size < SMALLEST_SIZE or n_runs < 1 or n_times < 3 or snr < 0:
         raise ValueError(

@@ -23,10 +23,22 @@ def load_ionosphere(*, download_if_missing: bool = True) -> Bunch:
     Bunch
         `X` (351, 34) of float32; `y` (351,), −1 or +1.
 
+    See Also
+    --------
+    load_ida : Thirteen more sets of two classes, with splits.
+    preimage.KernelFisherDiscriminant : A classifier for such data.
+
     References
     ----------
     V. Sigillito et al., "Classification of radar returns from the ionosphere using neural networks", Johns Hopkins APL
     Technical Digest 10, 1989.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_ionosphere
+    >>> radar = load_ionosphere()  # doctest: +SKIP
+    >>> radar.X.shape, int((radar.y == 1).sum())  # doctest: +SKIP
+    ((351, 34), 225)
     """
     return load(IONOSPHERE, download_if_missing)
 
@@ -47,9 +59,21 @@ def load_abalone(*, download_if_missing: bool = True) -> Bunch:
         `X` (4177, 10) of float32, the sex as three indicators (male, female, infant) and the measurements, not scaled;
         `y` (4177,), the rings; `feature_names` (10,).
 
+    See Also
+    --------
+    load_boston : A smaller regression problem.
+    preimage.SparseGreedyRegressor : Regression on few of the rows, whose paper uses this set.
+
     References
     ----------
     W. Nash et al., "The population biology of abalone in Tasmania", report 48, Sea Fisheries Division, 1994.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_abalone
+    >>> shells = load_abalone()  # doctest: +SKIP
+    >>> shells.X.shape, int(shells.y.min()), int(shells.y.max())  # doctest: +SKIP
+    ((4177, 10), 1, 29)
     """
     return load(ABALONE, download_if_missing)
 
@@ -71,10 +95,22 @@ def load_boston(*, download_if_missing: bool = True) -> Bunch:
     Bunch
         `X` (506, 13) of float64, not scaled; `y` (506,), the value in thousands of dollars; `feature_names` (13,).
 
+    See Also
+    --------
+    load_abalone : A larger regression problem.
+    sklearn.datasets.fetch_california_housing : Prices of houses, without this set's faults.
+
     References
     ----------
     D. Harrison, D. Rubinfeld, "Hedonic prices and the demand for clean air", Journal of Environmental Economics and
     Management 5, 1978.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_boston
+    >>> homes = load_boston()  # doctest: +SKIP
+    >>> homes.X.shape, round(float(homes.y.mean()), 1)  # doctest: +SKIP
+    ((506, 13), 22.5)
     """
     return load(BOSTON, download_if_missing)
 
