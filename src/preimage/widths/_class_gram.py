@@ -387,14 +387,15 @@ def class_gram(X: Array, y: Targets, gammas: ArrayLike, kernel: Kernel | None = 
     >>> from sklearn.datasets import load_iris
     >>> from preimage.widths import class_gram
     >>> X, y = load_iris(return_X_y=True)
-    >>> class_gram(X, y, [0.1, 10.0]).values.round(2)
-    array([[[0.94, 0.35, 0.11],
-            [0.35, 0.89, 0.7 ],
-            [0.11, 0.7 , 0.85]],
-
-           [[0.14, 0.  , 0.  ],
-            [0.  , 0.07, 0.  ],
-            [0.  , 0.  , 0.05]]])
+    >>> wide, narrow = class_gram(X, y, [0.1, 10.0]).values
+    >>> wide.round(2)
+    array([[0.94, 0.35, 0.11],
+           [0.35, 0.89, 0.7 ],
+           [0.11, 0.7 , 0.85]])
+    >>> narrow.round(2)
+    array([[0.14, 0.  , 0.  ],
+           [0.  , 0.07, 0.  ],
+           [0.  , 0.  , 0.05]])
     """
     return ClassPairs(X, y, gammas, kernel).gram()
 
