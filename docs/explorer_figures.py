@@ -1,7 +1,7 @@
 """Draw the pages of the guide again: ``python docs/explorer_figures.py``, with Playwright and Chromium.
 
 Runs the examples that make pages, opens each page, brings it into the state that its figure shows, and writes
-``docs/explorer_*.png``.
+``docs/images/explorer_*.png``.
 """
 
 import shutil
@@ -32,7 +32,7 @@ def main():
             page.wait_for_function("window.preimage")
             shown = pose(page)
             page.wait_for_timeout(SETTLED)
-            shown.screenshot(path=DOCS / f"explorer_{figure}.png")
+            shown.screenshot(path=DOCS / "images" / f"explorer_{figure}.png")
             page.close()
 
 

@@ -113,6 +113,12 @@ class TestMoves:
         torch = pytest.importorskip("torch")
         assert isinstance(on_device(X, "cpu"), torch.Tensor)
 
+    def test_a_gpu_that_is_not_there_is_named_with_a_remedy(self, monkeypatch):
+        torch = pytest.importorskip("torch")
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        with pytest.raises(RuntimeError, match=r"device='cuda:1' needs a GPU.*Leave `device` out"):
+            on_device(X, "cuda:1")
+
     def test_dense_copies_of_sparse_matrices(self, host):
         assert_array_equal(to_dense(host), X)
         assert_array_equal(to_numpy(host), X)

@@ -32,7 +32,7 @@ from _processes import THREADS, environment
 from preimage import KernelPCA
 
 FEATURES, COMPONENTS, CHUNKS = 32, 32, 8
-KEEP_MEMORY = {  # see docs/clusters.md
+KEEP_MEMORY = {  # see docs/guides/clusters.md
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**27,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**25,
 }

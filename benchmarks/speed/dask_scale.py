@@ -9,7 +9,7 @@ what they need. Each runs in a process of its own.
     python benchmarks/speed/dask_scale.py --dask-malloc     # as Dask starts workers unless told otherwise
 
 Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536, so that temporaries of every block go back to the system and are
-fetched from it again, which doubles the time of the pass; here workers keep up to 128 MB (see docs/clusters.md).
+fetched from it again, which doubles the time of the pass; here workers keep up to 128 MB (see docs/guides/clusters.md).
 
 Observe: equal eigenvalues and coordinates, and the ratio of times. "Client" is the growth of memory of the process
 of client and scheduler during the fit, which should not grow with n; with numbers of tasks it grows by about a kilobyte

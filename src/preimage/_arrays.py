@@ -319,6 +319,11 @@ def on_device(array: Array, device: str) -> Array:
         number = int(str(device).partition(":")[2] or 0)
         with cupy.cuda.Device(number):
             return cupy.asarray(array)
+    if str(device).startswith("cuda") and not torch.cuda.is_available():
+        raise RuntimeError(
+            f"device={device!r} needs a GPU, and PyTorch {torch.__version__} sees none here. Leave `device` out to "
+            "compute on the CPU, or install a build of PyTorch for your GPU."
+        )
     return torch.as_tensor(_writable(array)).to(device)
 
 

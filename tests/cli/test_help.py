@@ -21,9 +21,12 @@ from preimage.cli import _app
 from preimage.cli._errors import ExitCode
 from preimage.cli.runs import _compress
 
-MANUAL = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text()
+MANUAL = (Path(__file__).parents[2] / "docs" / "guides" / "command_line.md").read_text()
 OF_THE_MANUAL = [
-    line for block in re.findall(r"^```sh\n(.*?)^```$", MANUAL, re.MULTILINE | re.DOTALL) for line in block.splitlines()
+    line
+    for block in re.findall(r"^```sh\n(.*?)^```$", MANUAL, re.MULTILINE | re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("preimage ")
 ]
 OF_THE_HELP = [example for _, examples in _app.COMMANDS.values() for example in examples]
 
