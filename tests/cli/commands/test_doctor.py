@@ -38,6 +38,7 @@ def test_the_same_facts_as_text_and_as_json():
     assert facts["cores"]["threads_used_by_default"] >= 1
     assert 0 < facts["memory"]["default_max_memory_bytes"] <= facts["memory"]["free_bytes"]
     assert {"cli", "plot", "dask", "torch"} <= set(facts["extras"])
+    assert not {"dev", "docs", "release", "test"} & set(facts["extras"])  # not for users
     text = run()
     for name in facts:
         assert f"\n{name}" in f"\n{text}"

@@ -21,7 +21,7 @@ from preimage.cli._console import one_line
 from preimage.datasets._files import VARIABLE, data_directory
 
 # Extras for those who work on the library itself.
-NOT_FOR_USERS = {"test", "dev", "docs"}
+NOT_FOR_USERS = {"test", "dev", "docs", "release"}
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[.*?\])?(?P<range>[^;]*)(?:;.*extra == ['\"](?P<extra>\w+)['\"])?")
 # Variables that change how many threads are used, where files are looked for, or what is shown.
 VARIABLES = (
