@@ -135,7 +135,7 @@ def test_a_loop_of_links_is_an_error(tmp_path):
 @POSIX
 def test_devices_and_pipes_are_refused_and_stay(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("/dev/null"), Path("/dev/full")):
+    for path in filter(Path.exists, (tmp_path / "pipe", Path("/dev/null"), Path("/dev/full"))):  # the last: on Linux
         kind = stat.S_IFMT(path.stat().st_mode)
         with pytest.raises(OSError, match="device or a pipe"):
             write(path)
