@@ -57,6 +57,16 @@ def timed_in_turn(functions, repeats):
     return {name: np.array(values) for name, values in seconds.items()}, results
 
 
+def script():
+    """The running script, seen from the root of the repository."""
+    return str(Path(sys.argv[0]).resolve().relative_to(ROOT))
+
+
+def command():
+    """What was typed, seen from the root of the repository."""
+    return shlex.join(["python", script(), *sys.argv[1:]])
+
+
 def record(name, values, settings, folder=RECORDS, machine=None):
     """Keep measured numbers for the texts that quote them, with how they were obtained.
 
@@ -73,10 +83,9 @@ def record(name, values, settings, folder=RECORDS, machine=None):
     machine : str or None
         What they were measured on, as `describe_machine` says it; None is this machine.
     """
-    script = Path(sys.argv[0]).resolve()
     contents = {
-        "script": str(script.relative_to(ROOT)),
-        "command": f"python {script.relative_to(ROOT)} {shlex.join(sys.argv[1:])}".strip(),
+        "script": script(),
+        "command": command(),
         "machine": machine or describe_machine(),
         "date": datetime.date.today().isoformat(),
         "settings": settings,

@@ -13,7 +13,6 @@ Observe: that "auto" is near the best column in every row, that hidden columns a
 recognised as clipped: none where none were.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from sklearn.feature_extraction.image import extract_patches_2d
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
+from _reports import option_parser
 
 from preimage._arrays import take_rows
 from preimage.datasets import load_usps
@@ -77,9 +77,8 @@ def study(name, n, deviation, kind, draws):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "jobs")
     parser.add_argument("--draws", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     rows = [(*case, kind) for case in CASES for kind in KINDS]
     found = Parallel(n_jobs=options.jobs)(delayed(study)(*row, options.draws) for row in rows)

@@ -13,8 +13,6 @@ test rows, mean over draws.
 Observe: R² at equal numbers of points.
 """
 
-import argparse
-import shlex
 import sys
 import warnings
 from pathlib import Path
@@ -28,7 +26,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, record
+from _measure import record
+from _reports import option_parser, origin, publish
 
 from preimage import compress
 
@@ -38,16 +37,11 @@ N = 2000
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record", "output")
     parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     options = parser.parse_args()
     values = measure(options.draws)
-    report = "\n".join(report_lines(values, options))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(values, options), options.output)
     if options.record:
         record("compressed_regression", values, {"draws": options.draws})
 
@@ -81,7 +75,7 @@ def one_draw(seed):
 
 def report_lines(values, options):
     yield "# Kernel ridge regression on few points\n"
-    yield f"`python {shlex.join(sys.argv)}`; {describe_machine()}.\n"
+    yield origin()
     yield (
         f"Friedman's function, {N:,} rows with noise of deviation 1 for training, {N:,} without for testing; R² on "
         f"test rows, mean of {options.draws} draws. Width and ridge of all machines by five-fold cross-validation. "

@@ -16,8 +16,6 @@ noise when training digits are clean, and nothing when they are noisy.
 Observe: the last two rows against the best of the others.
 """
 
-import argparse
-import shlex
 import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
@@ -32,7 +30,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.neural_network import MLPRegressor
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "papers")]
-from _measure import describe_machine, record
+from _measure import record
+from _reports import option_parser, origin, publish
 from denoising_digits import N_TRAIN, N_VALIDATION, NOISE, error, gaussian, in_box, linear_errors, peer_errors, tuned
 
 from preimage.model_selection import DenoisingSearch
@@ -50,11 +49,8 @@ OURS, OURS_BOUNDED = "DenoisingSearch", "DenoisingSearch, bounds=(0, 1)"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "jobs", "record", "output")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     options = parser.parse_args()
     runs = list(product(TRAININGS, options.seeds))
     with ProcessPoolExecutor(options.jobs) as pool:
@@ -63,10 +59,7 @@ def main():
         training: {name: np.mean([found[training, seed][name] for seed in options.seeds], axis=0) for name in METHODS}
         for training in TRAININGS
     }
-    report = "\n".join(report_lines(means, options))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(means, options), options.output)
     if options.record:
         values = {
             f"{training}, {name}, {kind}": value
@@ -174,7 +167,7 @@ METHODS = {
 
 def report_lines(means, options):
     yield "# Denoising digits, against other methods\n"
-    yield f"`python {shlex.join(sys.argv)}`; {describe_machine()}.\n"
+    yield origin()
     yield (
         f"8 × 8 digits in [0, 1], {N_TRAIN:,} for training, 797 for testing, Gaussian noise {NOISE}; mean squared "
         "error per pixel on test digits, in brackets of results clipped to [0, 1], mean of draws "

@@ -12,9 +12,7 @@ compared with the original on the other half; means over random halves. Tables a
 Observe: the ratio of errors, free over fixed, and how it approaches one as columns get more.
 """
 
-import argparse
 import os
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -26,7 +24,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.svm import SVC, SVR
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, record
+from _measure import record
+from _reports import option_parser, origin, publish
 
 from preimage.interop import machine_of
 from preimage.reduced_sets import Distill, Refine, relative_error
@@ -60,21 +59,16 @@ SETS = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record", "output")
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--sets", nargs="*", default=list(SETS))
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     options = parser.parse_args()
     values, columns = {}, {}
     for name in options.sets:
         found, columns[name] = measured(SETS[name], options.draws)
         values |= {f"{name}, {key}": value for key, value in found.items()}
         print(name, {key: float(f"{value:.3g}") for key, value in found.items()}, flush=True)
-    report = "\n".join(report_lines(values, columns, options))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(values, columns, options), options.output)
     if options.record:
         record("free_widths", values, {"draws": options.draws, "sizes": list(SIZES)})
 
@@ -107,7 +101,7 @@ def one_draw(X, y, machine, seed):
 
 def report_lines(values, columns, options):
     yield "# Gaussians of several widths in reduced sets\n"
-    yield f"`python {shlex.join(sys.argv)}`; {describe_machine()}.\n"
+    yield origin()
     yield (
         "Squared error of function values on new rows relative to their variance, with points that share the width of "
         "the kernel → with widths of their own; in parentheses the ratio. Support vector machines trained on half of "

@@ -14,8 +14,6 @@ one that is found from the row. "Neighbours" has pixels that are wrong together:
 Observe: the ratio of the robust error to the plain one; a half was the aim.
 """
 
-import argparse
-import shlex
 import sys
 import warnings
 from functools import cache
@@ -29,7 +27,8 @@ from sklearn.decomposition import PCA
 from sklearn.feature_extraction.image import grid_to_graph
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, record
+from _measure import record
+from _reports import option_parser, origin, publish
 
 from preimage import KernelPCA
 from preimage.solvers import FixedPoint
@@ -46,10 +45,8 @@ WRONG = 0.3
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record", "output")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     chosen, found = {}, {}
@@ -62,10 +59,7 @@ def main():
             best = chosen[kind, name] = min(errors, key=errors.get)
             found[kind, name] = np.mean([judged(seed, kind, method, best) for seed in options.seeds], axis=0)
             print(kind, name, found[kind, name].round(4), best, flush=True)
-    report = "\n".join(report_lines(found, chosen, options))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(found, chosen, options), options.output)
     if options.record:
         values = {f"{kind}, {name}": float(value[0]) for (kind, name), value in found.items()}
         record("gross_errors", values, {"seeds": options.seeds, "n_train": N_TRAIN, "n_test": N_TEST})
@@ -180,7 +174,7 @@ for blocks of ink."""
 
 def report_lines(found, chosen, options):
     yield "# Gross errors: occluded digits and salt-and-pepper noise\n"
-    yield f"`python {shlex.join(sys.argv)}`; {describe_machine()}.\n"
+    yield origin()
     yield (
         f"8 × 8 digits in [0, 1], {N_TRAIN:,} for training, clean, {N_TEST} for testing with gross errors: a fifth of "
         "the pixels black or white, or a 4 × 4 block. Mean squared error per pixel, mean of draws "

@@ -25,7 +25,6 @@ Observe: in how many cells each method is the best one, and that ours is never w
 
 import argparse
 import json
-import shlex
 import sys
 import time
 import warnings
@@ -42,7 +41,8 @@ from sklearn.linear_model import BayesianRidge
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 from _imputation_sets import PATTERNS, SETS, draw, missing
-from _measure import describe_machine, record
+from _measure import record
+from _reports import option_parser, origin, publish
 
 from preimage import KernelImputer, KernelImputerCV
 
@@ -58,13 +58,11 @@ Candidates = Iterator[tuple[Any, Imputer]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record", "output")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--cells", type=Path, required=True, help="file of the cells that are known, extended")
     parser.add_argument("--report", action="store_true", help="compute nothing, report the cells that are known")
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     options = parser.parse_args()
     cells = json.loads(options.cells.read_text()) if options.cells.exists() else {}
     warnings.simplefilter("ignore")  # regressions that have not converged are judged as they are
@@ -78,10 +76,7 @@ def main() -> None:
     if not tables(cells):
         print("No cell has the errors of all methods yet.")
         return
-    report = "\n".join(report_lines(cells, options))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(cells, options), options.output)
     if options.record:
         values = {" | ".join(key): error for key, error in mean_errors(cells).items()} | summary(cells)
         record("imputation", values, {"sets": {name: data.sizes for name, data in SETS.items()}})
@@ -225,7 +220,7 @@ def summary(cells: dict) -> dict[str, float]:
 
 def report_lines(cells: dict, options: argparse.Namespace) -> Iterator[str]:
     yield "# Missing entries, against other imputers\n"
-    yield f"`python {shlex.join(sys.argv)}`; {describe_machine()}.\n"
+    yield origin()
     yield (
         "Mean squared error of entries that were taken out: at random, or in blocks (half of the lines of an image, a "
         "third of the channels or columns). Pixels are in [0, 1], columns of tables in standard deviations. Training "

@@ -22,7 +22,6 @@ are not too narrow. Where the kernel is narrower than clusters are wide, has a k
 categories (flare solar), they can be far worse than random rows, and "landmarks=m" takes rows.
 """
 
-import argparse
 import csv
 import sys
 import time
@@ -36,6 +35,7 @@ from sklearn.datasets import load_digits, make_swiss_roll
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
+from _reports import option_parser, publish
 
 from preimage import KernelPCA
 from preimage.components import Wanted, landmark_subspace
@@ -232,8 +232,7 @@ def report(records):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=1)
+    parser = option_parser(__doc__, "jobs")
     parser.add_argument("--quick", action="store_true", help="three data sets, m = 50, one seed")
     parser.add_argument("--output", type=Path, help="folder for landmark_choice.csv and landmark_choice.md")
     options = parser.parse_args()
@@ -246,11 +245,11 @@ def main():
         records += found
         if problem:
             print(problem, flush=True)
-    text = f"{describe_machine()}\n\n{report(records)}\n"
-    print(text)
-    if options.output:
+    if options.output is not None:
         options.output.mkdir(parents=True, exist_ok=True)
-        (options.output / "landmark_choice.md").write_text(text)
+    page = None if options.output is None else options.output / "landmark_choice.md"
+    publish([describe_machine(), "", report(records)], page)
+    if options.output is not None:
         with open(options.output / "landmark_choice.csv", "w", newline="") as file:
             writer = csv.DictWriter(file, FIELDS)
             writer.writeheader()

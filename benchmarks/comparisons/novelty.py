@@ -15,8 +15,6 @@ is tuned.
 Observe: the mean over all tasks, and in how many tasks each detector is the best.
 """
 
-import argparse
-import shlex
 import sys
 from pathlib import Path
 
@@ -30,7 +28,8 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, record
+from _measure import record
+from _reports import option_parser, origin, publish
 
 from preimage import KernelPCA
 from preimage.datasets import IDA_NAMES, load_ida, load_ionosphere, load_usps
@@ -43,20 +42,14 @@ OURS = "KernelPCA(0.95)"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "jobs", "record", "output")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     options = parser.parse_args()
     settings = {"tasks": options.tasks, "draws": options.draws}
     jobs = (delayed(areas_of)(task, options.draws) for task in options.tasks)
     areas = dict(zip(options.tasks, Parallel(n_jobs=options.jobs)(jobs), strict=True))
-    report = "\n".join(report_lines(areas, options))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(areas, options), options.output)
     if options.record:
         record("novelty", values_of(areas), settings)
 
@@ -131,7 +124,7 @@ def values_of(areas):
 def report_lines(areas, options):
     values = values_of(areas)
     yield "# Novelty without tuning\n"
-    yield f"`python {shlex.join(sys.argv)}`; {describe_machine()}.\n"
+    yield origin()
     yield (
         "Area under the ROC curve of novelty scores, each detector with its default settings; the rows of the largest "
         f"class are normal, all others novel. Mean of {options.draws} draws: half of the normal rows (at most "

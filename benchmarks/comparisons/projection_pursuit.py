@@ -13,7 +13,6 @@ Ours has its defaults, ten starts per direction included. All in double precisio
 Observe: that no sum is smaller than FastICA's best, and where FastICA does not converge.
 """
 
-import argparse
 import sys
 import warnings
 from pathlib import Path
@@ -27,7 +26,8 @@ from sklearn.feature_extraction.image import extract_patches_2d
 from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import ROOT, describe_machine, record, timed
+from _measure import ROOT, record, timed
+from _reports import option_parser, origin, publish
 
 from preimage import KernelPCA
 from preimage.components import MomentIndex, projection_pursuit
@@ -95,12 +95,11 @@ def study(name):
     return row
 
 
-def page(found, command):
+def page(found):
     lines = [
         "# Directions of extreme kurtosis",
         "",
-        f"`{command}`; {describe_machine()}.",
-        "",
+        origin(),
         "Sum of the moduli of excess kurtosis over all directions of white kernel PCA coordinates, which both searches "
         "maximise: `KernelProjectionPursuit` with its defaults, and the best of five seeds of FastICA with "
         '`fun="cube"` and 1,000 iterations. In brackets: seconds of one search, and how many of the five converged.',
@@ -115,20 +114,18 @@ def page(found, command):
         )
         lines.append(f"| {name} | {SETS[name][2]} | {row['ours']:.3f} ({row['seconds']:.2f} s) | {peers} |")
     lines += ["", *REMARK]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     parser.add_argument("--record", action="store_true", help="write the record and the page")
     options = parser.parse_args()
     found = {name: study(name) for name in SETS}
-    text = page(found, "python benchmarks/comparisons/projection_pursuit.py --record")
-    print(text)
+    publish(page(found), PAGE if options.record else None)
     if options.record:
         values = {f"{name}, {key}": value for name, row in found.items() for key, value in row.items()}
         record("projection_pursuit", values, {"sets": list(SETS), "seeds": len(SEEDS)})
-        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,9 +24,7 @@ fixed like this, and not chosen for denoising, neither way wins everywhere in de
 Run: python benchmarks/comparisons/way_back.py --jobs 16 --output table.md
 """
 
-import argparse
 import json
-import shlex
 import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor
@@ -41,7 +39,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, record
+from _measure import command, describe_machine, record
+from _reports import option_parser, publish
 
 from preimage import KernelPCA
 from preimage.datasets import load_abalone, load_ida, load_usps
@@ -241,15 +240,12 @@ def finished(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "jobs", "record", "output")
     parser.add_argument("--quick", action="store_true", help="wine and swiss roll, two kernels, one draw")
     parser.add_argument("--data", nargs="+", default=DATA)
     parser.add_argument("--rows", type=int, default=1000, help="most training rows")
     parser.add_argument("--draws", type=int, default=2, help="draws of each data set")
-    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--cells", type=Path, default=None, help="file of finished cells, to go on from")
-    parser.add_argument("--record", action="store_true")
-    parser.add_argument("--output", type=Path, default=None)
     options = parser.parse_args()
     data, kernels = (("wine", "swiss roll"), KERNELS[::2]) if options.quick else (options.data, KERNELS)
     draws = lambda name: 1 if options.quick else options.draws
@@ -271,12 +267,9 @@ def main():
     back, ratios = table(results, 1, ["PCA", "scikit-learn", "auto", "nearest image", "any map", "ratio"])
     clean, _ = table(results, 2, ["noisy", "PCA", "scikit-learn", "learned", "auto"])
     found = summary(ratios)
-    command = f"python benchmarks/comparisons/way_back.py {shlex.join(sys.argv[1:])}".strip()
     facts = "\n".join(f"- {key}: {value:.4g}" for key, value in found.items())
-    text = f"{describe_machine()}\n{command}\n\nReconstruction\n\n{facts}\n\n{back}\n\nDenoising\n\n{clean}\n"
-    print(text)
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
+    head = [describe_machine(), command()]
+    publish([*head, "", "Reconstruction", "", facts, "", back, "", "Denoising", "", clean], options.output)
     if options.record:
         settings = {"rows": options.rows, "draws": draws(data[0]), "data": list(data), "components": list(COMPONENTS)}
         record("way_back", found, settings)

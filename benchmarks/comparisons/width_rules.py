@@ -15,8 +15,6 @@ Observe: whether the criteria beat the free rules, where, and whether alignment 
 the enclosing ball.
 """
 
-import argparse
-import shlex
 import sys
 from pathlib import Path
 
@@ -28,7 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, record
+from _measure import record
+from _reports import option_parser, origin, publish
 
 from preimage.datasets import load_gene_expression, load_ida, load_ionosphere, load_usps
 from preimage.kernels import resolve_gamma
@@ -42,19 +41,13 @@ RULES = ["scale", "median", "enclosing_ball", "alignment", "cross-validation"]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "jobs", "record", "output")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     options = parser.parse_args()
     jobs = (delayed(study)(name, options.draws) for name in options.sets)
     studies = dict(zip(options.sets, Parallel(n_jobs=options.jobs)(jobs), strict=True))
-    report = "\n".join(report_lines(studies, options))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(studies, options), options.output)
     if options.record:
         record("width_rules", values_of(studies), {"sets": options.sets, "draws": options.draws})
 
@@ -121,7 +114,7 @@ def values_of(studies):
 
 def report_lines(studies, options):
     yield "## Against widths that cost nothing\n"
-    yield f"`python {shlex.join(sys.argv)}`; {describe_machine()}.\n"
+    yield origin()
     yield (
         f"Test accuracy in per cent of SVC with C = {COSTS[0]:g} (in brackets C = {COSTS[1]:g}), mean of "
         f"{options.draws} random halves with equal class proportions, at most {N_TRAIN:,} rows for training; columns "

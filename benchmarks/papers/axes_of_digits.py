@@ -18,8 +18,6 @@ to 4 for a chessboard.
 Run: python benchmarks/papers/axes_of_digits.py --output docs/results/axes_of_digits.md
 """
 
-import argparse
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -32,10 +30,9 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _reports import option_parser, origin_and_time, publish
 from nonlinear_components import prepared
 
-import preimage
 from preimage import KernelPCA
 from preimage.datasets import load_usps
 
@@ -52,19 +49,14 @@ def main():
     X = digits(options.seed)
     pictures = pictures_of_axes(X)
     agreement = linear_agreement(X)
-    report = "\n".join(report_lines(pictures, agreement, time.perf_counter() - started))
-    print(report)
+    publish(report_lines(pictures, agreement, time.perf_counter() - started), options.output)
     if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
         draw(pictures, options.output.with_suffix(".png"))
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--seed", type=int, default=0, help="of the draw of digits")
-    parser.add_argument(
-        "--output", type=Path, help="also write the report to this Markdown file, and the figure beside"
-    )
     return parser.parse_args()
 
 
@@ -106,8 +98,7 @@ def roughness(rows):
 
 def report_lines(pictures, agreement, seconds):
     yield "# Pictures of principal axes\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds:.0f} seconds.\n"
+    yield from origin_and_time(f"{seconds:.0f} seconds")
     yield (
         "Figure 8 of “Input space versus feature space in kernel-based methods” (1999): 3,000 USPS digits, Gaussian "
         "kernel of width 0.5 per pixel. From the left the 1st, 2nd, 4th … 256th axis; rows: linear PCA, pre-images of "

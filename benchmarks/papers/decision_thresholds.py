@@ -18,7 +18,6 @@ titanic, flare_solar, waveform, image and banana, and of the first four pairs of
     python benchmarks/papers/decision_thresholds.py --jobs 16 --output docs/results/decision_thresholds.md
 """
 
-import argparse
 import sys
 import time
 import warnings
@@ -37,6 +36,7 @@ from sklearn.svm import SVC
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 from _measure import describe_machine
+from _reports import option_parser, publish
 from svm_renormalisation import load, standardised, width_at
 
 from preimage import KernelPCA, Renormalized, inflation_report
@@ -74,13 +74,11 @@ NOISE = ((40, 5000, 12), (60, 1000, 30), (30, 2000, 6), (100, 300, 20), (100, 10
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "jobs", "output")
     parser.add_argument("--sets", nargs="*", choices=SETS, default=list(SETS))
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--noise-draws", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="three sets, two draws, five of noise")
-    parser.add_argument("--output", type=Path, help="write the page to this Markdown file")
     options = parser.parse_args()
     if options.quick:
         options.sets, options.draws, options.noise_draws = ["colon_tumor", "german", "usps 3 8"], 2, 5
@@ -99,10 +97,7 @@ def main():
     lines = [*decision_lines(cells, options.draws), *component_lines(scores), *noise_lines(noise)]
     command = "`python benchmarks/papers/decision_thresholds.py`"
     lines += ["", f"{command}; {describe_machine()}; {minutes:.0f} minutes with {options.jobs} processes."]
-    text = "\n".join(lines)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n", encoding="utf-8")
+    publish(lines, options.output)
 
 
 def split(name, draw):

@@ -16,8 +16,6 @@ training digits; what the box of pixel values adds, and that clipping helps scik
 Run: python benchmarks/papers/denoising_digits.py --output table.md
 """
 
-import argparse
-import shlex
 import sys
 import time
 import warnings
@@ -31,9 +29,8 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA as Peer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _reports import minutes, option_parser, origin_and_time, publish
 
-import preimage
 from preimage import KernelPCA
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import ConformalMap, DistanceConstraint, FixedPoint, Gradient, LearnedMap, WeightedMean
@@ -74,17 +71,12 @@ def main():
         for (seed, training), found in zip(runs, pool.map(partial(one_run, digits), runs), strict=True):
             results.setdefault(training, []).append(found)
             print(f"[{time.perf_counter() - started:5.0f} s] draw {seed}, {training}", file=sys.stderr, flush=True)
-    report = "\n".join(report_lines(results, options, time.perf_counter() - started))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(results, options, time.perf_counter() - started), options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "jobs", "output")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="one draw of digits and noise for each")
-    parser.add_argument("--jobs", type=int, default=1, help="processes; give each one core, with OMP_NUM_THREADS=1")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
 
@@ -192,8 +184,7 @@ def our_errors(family, X, noisy, truth, only=None):
 
 def report_lines(results, options, seconds):
     yield "# Denoising small digits\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
+    yield from origin_and_time(minutes(seconds))
     yield (
         f"8 × 8 digits in [0, 1], {N_TRAIN:,} for training, 797 for testing, Gaussian noise {NOISE}; mean squared "
         f"error per pixel on test digits, draws {', '.join(map(str, options.seeds))}; choices of the first draw.\n"

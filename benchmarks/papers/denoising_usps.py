@@ -22,8 +22,6 @@ components, and what the more flexible estimator reaches.
 Run: python benchmarks/papers/denoising_usps.py --output table.md --figures DIR
 """
 
-import argparse
-import shlex
 import sys
 import time
 import warnings
@@ -34,7 +32,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _reports import minutes, option_parser, origin_and_time, publish
 
 import preimage
 from preimage import KernelPCA
@@ -72,21 +70,17 @@ def main():
     for seed in options.seeds:
         draws.append(one_draw(images, digits, seed, not options.curves_only))
         print(f"[{time.perf_counter() - started:5.0f} s] draw {seed}", file=sys.stderr, flush=True)
-    report = "\n".join(report_lines(draws, options, time.perf_counter() - started))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(draws, options, time.perf_counter() - started), options.output)
     if options.figures is not None:
         options.figures.mkdir(parents=True, exist_ok=True)
         draw_figures(draws[0], options.figures)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--seeds", type=int, nargs="+", default=range(4), help="one draw of digits and noise for each")
     parser.add_argument("--curves-only", action="store_true", help="leave out the search for the best")
     parser.add_argument("--figures", type=Path, help="directory for pictures of the first draw")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
 
@@ -181,8 +175,7 @@ def denoise(X, noisy, r, c, q, solver):
 
 def report_lines(draws, options, seconds):
     yield "# Denoising USPS digits\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
+    yield from origin_and_time(minutes(seconds))
     yield (
         "300 training and 50 test digits of each class, smoothed with a Gaussian of 0.75 pixels; squared distance to "
         f"the clean image, summed over pixels; draws {', '.join(map(str, options.seeds))}. The papers mention neither "

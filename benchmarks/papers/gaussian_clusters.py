@@ -18,8 +18,6 @@ small penalty λ = 0.002/c says so, and is at least as good as the plain iterati
 Run: python benchmarks/papers/gaussian_clusters.py --output table.md
 """
 
-import argparse
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -27,9 +25,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _reports import minutes, option_parser, origin_and_time, publish, table
 
-import preimage
 from preimage import KernelPCA
 from preimage.solvers import FixedPoint, MultiStart, objective_at
 
@@ -65,19 +62,15 @@ def main():
                 ratios.setdefault((method, sigma, count), []).append(ratio)
                 objectives.setdefault((method, sigma, count), []).append(objective)
         print(f"[{time.perf_counter() - started:5.0f} s] sigma {sigma}", file=sys.stderr, flush=True)
-    report = "\n".join(report_lines(ratios, objectives, options, time.perf_counter() - started))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(ratios, objectives, options, time.perf_counter() - started), options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--sigmas", type=float, nargs="+", default=sorted(PUBLISHED), choices=sorted(PUBLISHED))
     parser.add_argument(
         "--seeds", type=int, nargs="+", default=range(6, 12), help="one draw of centres and points for each"
     )
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
 
@@ -126,33 +119,32 @@ def linear_reconstruction(X, Z, count):
 
 def report_lines(ratios, objectives, options, seconds):
     yield "# Eleven Gaussians in ten dimensions\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
+    yield from origin_and_time(minutes(seconds))
     yield (
         f"Mean squared distance to the centres, linear PCA / kernel PCA with the same number of components; centres "
         "in a box of side one (the papers print the box [−1, 1], with which their figures cannot be reproduced); "
         f"draws {', '.join(map(str, options.seeds))}.\n"
     )
     yield "## The table\n\nPublished / median of our draws with the plain iteration, and [smallest, largest]:\n"
-    yield from table(options, lambda sigma, j: versus_published(ratios[PLAIN, sigma, j], PUBLISHED[sigma][j - 1]))
+    yield from sigma_table(options, lambda sigma, j: versus_published(ratios[PLAIN, sigma, j], PUBLISHED[sigma][j - 1]))
     yield ""
     yield from range_verdicts(ratios, options)
     yield "\n## The objective: mean ρ, plain iteration / several starts (medians)\n"
-    yield from table(
+    yield from sigma_table(
         options, lambda sigma, j: " / ".join(f"{np.median(objectives[m, sigma, j]):.4f}" for m in (PLAIN, STARTS))
     )
     yield '\nSeveral starts: `MultiStart(FixedPoint(), ("input", "nearest", "random"))`, lowest ρ kept.\n'
     yield from comparison(objectives, options, STARTS, lower_is_better=True)
     yield "\n## The ratio, with the lowest minimum and with a penalty\n"
     yield f"Medians: plain iteration / several starts / `FixedPoint(penalty={PENALTY}/c)` from the noisy point.\n"
-    yield from table(
+    yield from sigma_table(
         options, lambda s, j: " / ".join(f"{np.median(ratios[m, s, j]):.4g}" for m in (PLAIN, STARTS, PENALIZED))
     )
     yield ""
     yield from comparison(ratios, options, STARTS)
     yield from comparison(ratios, options, PENALIZED)
     yield "\n## Draw by draw\n\nRatio of each draw, plain iteration → with the penalty:\n"
-    yield from table(
+    yield from sigma_table(
         options,
         lambda s, j: "; ".join(
             f"{a:.4g} → {b:.4g}" for a, b in zip(ratios[PLAIN, s, j], ratios[PENALIZED, s, j], strict=True)
@@ -160,11 +152,10 @@ def report_lines(ratios, objectives, options, seconds):
     )
 
 
-def table(options, entry):
-    yield "| σ | " + " | ".join(f"n = {count}" for count in COMPONENTS) + " |"
-    yield "| --- " * (len(COMPONENTS) + 1) + "|"
-    for sigma in options.sigmas:
-        yield f"| {sigma} | " + " | ".join(entry(sigma, count) for count in COMPONENTS) + " |"
+def sigma_table(options, entry):
+    """One row for each σ, one column for each number of components."""
+    rows = ([str(sigma), *(entry(sigma, count) for count in COMPONENTS)] for sigma in options.sigmas)
+    return table(["σ", *(f"n = {count}" for count in COMPONENTS)], rows)
 
 
 def versus_published(values, published):

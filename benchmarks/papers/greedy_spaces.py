@@ -17,7 +17,6 @@ values instead of n; linear programs need a fraction of the functions of a suppo
 Run: python benchmarks/papers/greedy_spaces.py --output docs/results/greedy_spaces.md
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -32,9 +31,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _reports import minutes, option_parser, origin_and_time, publish, table
 
-import preimage
 from preimage import (
     KernelPCA,
     LinearProgrammingClassifier,
@@ -60,26 +58,15 @@ COSTS = (0.1, 1.0, 10.0, 100.0)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--output", type=Path, help="Markdown file")
     options = parser.parse_args()
     started = time.perf_counter()
     parts = [spaces(options.seeds), orders(options.seeds), features(options.seeds), programs(), machines(options.seeds)]
-    minutes = (time.perf_counter() - started) / 60
-    head = [
-        "# Spaces, orders, features and linear programs of sparse greedy approximation",
-        "",
-        f"`python benchmarks/papers/greedy_spaces.py --seeds {' '.join(map(str, options.seeds))} --output "
-        "docs/results/greedy_spaces.md`",
-        "",
-        f"preimage {preimage.__version__}; {describe_machine()}; {minutes:.1f} minutes.",
-        "",
-    ]
-    report = "\n".join(head + [line for part in parts for line in (*part, "")])
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report, encoding="utf-8")
+    head = ["# Spaces, orders, features and linear programs of sparse greedy approximation\n"]
+    head += origin_and_time(minutes(time.perf_counter() - started))
+    body = [line for part in parts for line in (*part, "")]
+    publish(head + body[:-1], options.output)
 
 
 def abalone(n=1000):
@@ -87,10 +74,6 @@ def abalone(n=1000):
     rows = np.random.default_rng(0).permutation(len(data.y))
     X, y = data.X[rows].astype(float), data.y[rows].astype(float)
     return (X - X[:n].mean(axis=0)) / X[:n].std(axis=0), y
-
-
-def table(header, rows):
-    return [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}", *[f"| {' | '.join(row)} |" for row in rows]]
 
 
 def spaces(seeds):

@@ -18,8 +18,6 @@ machine, and with those of a discriminant that has a fifth of the coefficients.
     python benchmarks/papers/ida.py banana heart --realisations 10
 """
 
-import argparse
-import shlex
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -30,7 +28,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _measure import command, describe_machine
+from _reports import option_parser, progress, publish
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
 from preimage.datasets import IDA_NAMES, load_ida
@@ -63,22 +62,17 @@ def main():
     with ProcessPoolExecutor(options.jobs) as pool:
         for row in pool.map(study, options.names, [options] * len(options.names)):
             rows.append(row)
-            print(f"[{time.perf_counter() - started:5.0f} s] {table_row(row)}", file=sys.stderr, flush=True)
-    report = "\n".join(report_lines(rows, options, (time.perf_counter() - started) / 60))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+            progress(table_row(row), started)
+    publish(report_lines(rows, options, (time.perf_counter() - started) / 60), options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "jobs", "output")
     parser.add_argument("names", nargs="*", choices=[*IDA_NAMES, []], help="sets; all by default")
     parser.add_argument("--realisations", type=int, help="at most so many are tested")
     parser.add_argument("--choosing", type=int, default=N_CHOOSING, help="realisations that choose parameters")
     parser.add_argument("--regularizer", choices=["norm", "identity"], default="norm")
     parser.add_argument("--threshold", choices=["gaussian", "midpoint", "empirical", "margin"], default="gaussian")
-    parser.add_argument("--jobs", type=int, default=1, help="sets worked on at the same time")
-    parser.add_argument("--output", type=Path, help="Markdown file")
     options = parser.parse_args()
     options.names = options.names or list(IDA_NAMES)
     return options
@@ -156,7 +150,7 @@ def report_lines(rows, options, minutes):
     return [
         "# Kernel Fisher discriminants on the IDA sets",
         "",
-        f"`python {shlex.join(sys.argv)}`; {describe_machine()}; {minutes:.0f} minutes.",
+        f"`{command()}`; {describe_machine()}; {minutes:.0f} minutes.",
         "",
         f"Test errors in per cent, mean ± standard error over realisations; {options.choosing} realisations choose.",
         "Sparse discriminants have at most a fifth of the coefficients, on distinct rows. In the comparisons below two",

@@ -15,7 +15,6 @@ What to observe: errors near 3.7 %; what invariances add lies within the standar
     python benchmarks/papers/kernel_fisher_usps.py --output docs/results/kernel_fisher_usps.md
 """
 
-import argparse
 import sys
 import time
 from itertools import product
@@ -26,6 +25,7 @@ from scipy.ndimage import gaussian_filter
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
+from _reports import option_parser, publish
 
 from preimage import KernelFisherDiscriminant
 from preimage.datasets import load_usps
@@ -45,15 +45,11 @@ ROWS = [
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, help="write the table to this Markdown file")
+    parser = option_parser(__doc__, "output")
     options = parser.parse_args()
     usps = load_usps()
     lines = run(usps)
-    text = "\n".join(lines)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n")
+    publish(lines, options.output)
 
 
 def run(usps):

@@ -17,20 +17,17 @@ in the comparison beyond. A digit is 0.05 %, and the standard error of a cell is
 Run: python benchmarks/papers/nonlinear_components.py --seeds 0 1 2 --output table.md
 """
 
-import argparse
-import platform
-import shlex
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
 from scipy.ndimage import gaussian_filter
 from sklearn.svm import SVC
 
-import preimage
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _reports import minutes, option_parser, origin_and_time, progress, publish, table, yes
+
 from preimage import KernelPCA
 from preimage.datasets import load_usps
 from preimage.kernels import Polynomial
@@ -68,19 +65,15 @@ def main():
             for components, error in test_errors(*coordinates, usps.y_train, usps.y_test, options.components):
                 errors.setdefault((degree, components), []).append(error)
                 progress(f"seed {seed}, degree {degree}, {components} components: {error:.2f} %", started)
-    report = "\n".join(report_lines(errors, options, len(usps.y_test), time.perf_counter() - started))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(errors, options, len(usps.y_test), time.perf_counter() - started), options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--degrees", type=int, nargs="+", default=sorted(PUBLISHED), choices=sorted(PUBLISHED))
     parser.add_argument("--components", type=int, nargs="+", default=COMPONENTS, choices=COMPONENTS)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="one draw of landmarks for each")
     parser.add_argument("--raw", action="store_true", help="do not smooth the images")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     options = parser.parse_args()
     options.degrees, options.components = sorted(set(options.degrees)), sorted(set(options.components))
     return options
@@ -130,10 +123,12 @@ def report_lines(errors, options, n_test, seconds):
     ours = {cell: float(np.mean(values)) for cell, values in errors.items()}
     published = {(d, q): error for d, row in PUBLISHED.items() for q, error in zip(COMPONENTS, row)}
     yield from heading(options, seconds)
-    yield from table(options, lambda cell: f"{published[cell]:.1f} / {ours[cell]:.2f}" if cell in ours else "n.a.")
+    cells = options.degrees, options.components
+    yield from cell_table(*cells, lambda cell: f"{published[cell]:.1f} / {ours[cell]:.2f}" if cell in ours else "n.a.")
     if len(options.seeds) > 1:
         yield f"\nStandard deviation over {len(options.seeds)} draws of landmarks:\n"
-        yield from table(options, lambda cell: f"{np.std(errors[cell], ddof=1):.2f}" if cell in errors else "n.a.")
+        spread = lambda cell: f"{np.std(errors[cell], ddof=1):.2f}" if cell in errors else "n.a."
+        yield from cell_table(*cells, spread)
     yield ""
     yield from agreement(ours, published)
     yield from verdicts(ours, n_test)
@@ -141,11 +136,7 @@ def report_lines(errors, options, n_test, seconds):
 
 def heading(options, seconds):
     yield "# USPS digits from nonlinear components\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield (
-        f"preimage {preimage.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}; {seconds / 60:.1f} minutes.\n"
-    )
+    yield from origin_and_time(minutes(seconds))
     images = "raw images" if options.raw else f"images smoothed with a Gaussian of {SMOOTHING} pixels"
     yield (
         f"Table 2 of technical report 44 (1996): kernel (x·y)^d, axes from {N_LANDMARKS:,} of 7,291 training digits, "
@@ -157,11 +148,10 @@ def heading(options, seconds):
     yield f"Test error in per cent, published / ours ({draws} {', '.join(map(str, options.seeds))}):\n"
 
 
-def table(options, entry):
-    yield "| components | " + " | ".join(f"d = {degree}" for degree in options.degrees) + " |"
-    yield "| --- " * (len(options.degrees) + 1) + "|"
-    for count in options.components:
-        yield f"| {count} | " + " | ".join(entry((degree, count)) for degree in options.degrees) + " |"
+def cell_table(degrees, components, entry):
+    """One row for each number of components, one column for each degree."""
+    rows = ([str(count), *(entry((degree, count)) for degree in degrees)] for count in components)
+    return table(["components", *(f"d = {degree}" for degree in degrees)], rows)
 
 
 def agreement(ours, published):
@@ -195,14 +185,6 @@ def verdicts(ours, n_test):
             f"({len(rivals) - len(losers)} of {len(rivals)} cells; narrowest margin {margins[narrowest]:.2f} at "
             f"d = {narrowest[0]}, {narrowest[1]} components)."
         )
-
-
-def yes(holds):
-    return "yes" if holds else "**no**"
-
-
-def progress(message, started):
-    print(f"[{time.perf_counter() - started:6.0f} s] {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

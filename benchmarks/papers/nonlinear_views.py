@@ -18,8 +18,6 @@ machine on the pixels of so few and so unlike objects is as good as the best com
 Run: python benchmarks/papers/nonlinear_views.py --output docs/results/nonlinear_views.md
 """
 
-import argparse
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -28,10 +26,9 @@ import numpy as np
 from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
-from nonlinear_components import N_PIXELS, C, fitted, test_errors
+from _reports import option_parser, origin_and_time, publish
+from nonlinear_components import N_PIXELS, C, cell_table, fitted, test_errors
 
-import preimage
 from preimage.datasets import load_coil20
 
 # Per cent, from the report: one list for each degree.
@@ -59,10 +56,7 @@ def main():
         "one length": errors_of(pictures / lengths * np.mean(lengths), y, view),
         "as they are": errors_of(pictures, y, view),
     }
-    report = "\n".join(report_lines(found, time.perf_counter() - started))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(found, time.perf_counter() - started), options.output)
 
 
 def errors_of(X, y, view):
@@ -83,8 +77,7 @@ def errors_of(X, y, view):
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
+    parser = option_parser(__doc__, "output")
     return parser.parse_args()
 
 
@@ -103,8 +96,7 @@ def machines():
 
 def report_lines(found, seconds):
     yield "# Objects from nonlinear components\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds:.0f} seconds.\n"
+    yield from origin_and_time(f"{seconds:.0f} seconds")
     yield (
         "Table 1 of technical report 44 (1996) with other objects: COIL-20 in place of the chairs, which are not "
         f"public. {len(views()[0]) // APART} training views, {APART * 5} degrees apart; kernel (x·y)^d, linear support "
@@ -117,13 +109,17 @@ def report_lines(found, seconds):
     yield "## Published, chairs\n"
     yield "25 objects, 89 training views each; a nonlinear machine on pixels: 8.\n"
     published = {(d, q): value for d, row in CHAIRS.items() for q, value in zip(COMPONENTS_OF_CHAIRS, row)}
-    yield from table(COMPONENTS_OF_CHAIRS, lambda cell: f"{published[cell]:.1f}" if cell in published else "n.a.")
+    yield from cell_table(
+        CHAIRS, COMPONENTS_OF_CHAIRS, lambda cell: f"{published[cell]:.1f}" if cell in published else "n.a."
+    )
 
 
 def result_lines(errors, pixels):
     ours = {cell: float(np.mean(values)) for cell, values in errors.items()}
     spread = {cell: float(np.std(values, ddof=1)) for cell, values in errors.items()}
-    yield from table(COMPONENTS, lambda cell: f"{ours[cell]:.1f} ({spread[cell]:.1f})" if cell in ours else "n.a.")
+    yield from cell_table(
+        CHAIRS, COMPONENTS, lambda cell: f"{ours[cell]:.1f} ({spread[cell]:.1f})" if cell in ours else "n.a."
+    )
     yield ""
     yield from (f"- {name}: {np.mean(values):.1f} ({np.std(values, ddof=1):.1f})." for name, values in pixels.items())
     rivals = [cell for cell in ours if cell[0] > 1 and cell[1] >= FEWEST and (1, cell[1]) in ours]
@@ -133,13 +129,6 @@ def result_lines(errors, pixels):
         f"- Nonlinear degrees beat degree 1 at equal components from {FEWEST} on in {len(won)} of {len(rivals)} cells."
     )
     yield f"- Best cell: {ours[best]:.1f} (d = {best[0]}, {best[1]} components).\n"
-
-
-def table(components, entry):
-    yield "| components | " + " | ".join(f"d = {degree}" for degree in CHAIRS) + " |"
-    yield "| --- " * (len(CHAIRS) + 1) + "|"
-    for count in components:
-        yield f"| {count} | " + " | ".join(entry((degree, count)) for degree in CHAIRS) + " |"
 
 
 if __name__ == "__main__":

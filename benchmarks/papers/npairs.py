@@ -20,7 +20,6 @@ Run: python benchmarks/papers/npairs.py --n-jobs 8 --output docs/results/npairs.
 """
 
 import argparse
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -32,7 +31,8 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.decomposition import PCA
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _measure import command, describe_machine
+from _reports import option_parser, progress, publish
 
 import preimage
 from preimage import KernelPCA, PenalizedDiscriminant
@@ -69,19 +69,16 @@ def main():
     lines = opening(options)
     if "table" in options.parts:
         lines += table_lines(scans, options)
-        print(f"[{time.perf_counter() - started:5.0f} s] table", file=sys.stderr, flush=True)
+        progress("table", started)
     if "divisions" in options.parts:
         lines += division_lines(scans, options)
-        print(f"[{time.perf_counter() - started:5.0f} s] divisions", file=sys.stderr, flush=True)
+        progress("divisions", started)
     lines.insert(4, f"{lines.pop(4)} {(time.perf_counter() - started) / 60:.1f} minutes.")
-    report = "\n".join(lines)
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(lines, options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--parts", nargs="+", default=["table", "divisions"], choices=["table", "divisions"])
     parser.add_argument("--divisions", type=int, default=10, help="divisions of the runs into training and test")
     parser.add_argument("--permutations", type=int, default=100, help="of labels, for the null on each division")
@@ -90,7 +87,6 @@ def parse_options():
     parser.add_argument("--trend", choices=["linear", "none"], default="linear", help="removed within runs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
 
@@ -367,7 +363,7 @@ def opening(options):
     return [
         "# Split-half prediction and reproducibility on Haxby's object recognition",
         "",
-        f"`python benchmarks/papers/npairs.py {shlex.join(sys.argv[1:])}`".replace(" `", "`"),
+        f"`{command()}`",
         "",
         f"preimage {preimage.__version__}; {describe_machine()};",
         "",

@@ -24,21 +24,18 @@ features miss fewer than kernel PCA features, and turned copies far fewer than b
 Run: python benchmarks/papers/oriented_kernel_pca.py --seeds 0 1 2 --output docs/results/oriented_kernel_pca.md
 """
 
-import argparse
-import platform
-import shlex
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
 from joblib import Parallel, delayed
 from scipy.ndimage import gaussian_filter
 from sklearn.neighbors import KNeighborsClassifier
 
-import preimage
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _reports import minutes, option_parser, origin_and_time, progress, publish
+
 from preimage import KernelPCA, OrientedKernelPCA
 from preimage.datasets import load_usps
 from preimage.invariances import Rotate, TangentCovariance, VirtualExamples
@@ -69,21 +66,16 @@ def main():
     toys = [toy_rows(seed) for seed in options.toy_seeds]
     jobs = (delayed(digit_errors)(seed, options, started) for seed in options.seeds)
     digits = Parallel(n_jobs=options.jobs)(jobs)
-    report = "\n".join(report_lines(toys, digits, options, time.perf_counter() - started))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(toys, digits, options, time.perf_counter() - started), options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "jobs", "output")
     parser.add_argument("--seeds", type=int, nargs="*", default=[0], help="draws of digits and angles")
     parser.add_argument("--toy-seeds", type=int, nargs="+", default=list(range(10)), help="draws of rings")
     parser.add_argument("--train", type=int, default=1000, help="upright digits to learn from")
     parser.add_argument("--landmarks", type=int, default=1000, help="expansion points of oriented kernel PCA")
     parser.add_argument("--angle", type=float, default=40.0, help="largest angle in degrees")
-    parser.add_argument("--jobs", type=int, default=1, help="draws worked on at the same time")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
 
@@ -197,11 +189,7 @@ def nearest_neighbor_error(F, y, F_new, y_new):
 
 def report_lines(toys, digits, options, seconds):
     yield "# Oriented kernel PCA\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield (
-        f"preimage {preimage.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}; {seconds / 60:.1f} minutes.\n"
-    )
+    yield from origin_and_time(minutes(seconds))
     yield from toy_lines(toys)
     if digits:
         yield from digit_lines(digits, options)
@@ -265,10 +253,6 @@ def described(choice):
         return "".join(choice) or "none"
     gamma, *ridge, features = choice
     return ", ".join([f"{1 / gamma:g}", *(f"{each:g}" for each in ridge), str(features)])
-
-
-def progress(message, started):
-    print(f"[{time.perf_counter() - started:6.0f} s] {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,10 @@ standard error of an error near 4.4 % is 0.46: rows that differ by less say litt
 Run: python benchmarks/papers/reduced_sets.py --output docs/results/reduced_sets.md --figures DIR
 """
 
-import argparse
-import shlex
 import sys
 import time
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +31,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _reports import minutes, option_parser, origin_and_time, progress, publish, yes
 
 import preimage
 from preimage import compress
@@ -153,7 +150,7 @@ class Given(Reducer):
 def main():
     options = parse_options()
     started = time.perf_counter()
-    say = partial(progress, started)
+    say = lambda message: progress(message, started)
     smooth, raw = all_data(options.quick)
     machine, seconds = fitted(smooth)
     say(f"ten machines on smoothed images in {seconds['training']:.1f} s")
@@ -162,20 +159,16 @@ def main():
         systems[key] = judged(machine, smooth, key, name, expansions, shared)
         say(f"{name}: {systems[key].errors['old'][2]:.2f} %, {systems[key].errors['recomputed'][2]:.2f} %")
     distilled = list(distillations(raw, say))
-    report = "\n".join(report_lines(systems, curves, distilled, seconds, options, time.perf_counter() - started))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(systems, curves, distilled, seconds, options, time.perf_counter() - started), options.output)
     if options.figures is not None:
         options.figures.mkdir(parents=True, exist_ok=True)
         draw_figures(systems, distilled, options.figures)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--quick", action="store_true", help="an eighth of the digits, to see that everything runs")
     parser.add_argument("--figures", type=Path, help="directory for pictures")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
 
@@ -289,8 +282,7 @@ def distillations(data, say):
 
 def report_lines(systems, curves, distilled, seconds, options, elapsed):
     yield "# Reduced sets on USPS digits\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {elapsed / 60:.1f} minutes.\n"
+    yield from origin_and_time(minutes(elapsed))
     if options.quick:
         yield "**A quick run on an eighth of the digits: no figure below can be compared.**\n"
     yield (
@@ -437,10 +429,6 @@ def removal_verdicts(systems, curves, seconds):
     )
 
 
-def yes(holds):
-    return "yes" if holds else "**no**"
-
-
 def draw_figures(systems, distilled, directory):
     import matplotlib
 
@@ -478,10 +466,6 @@ def draw_figures(systems, distilled, directory):
         for ax in row:
             ax.axis("off")
     figure.savefig(directory / "reduced_sets_vectors.png", dpi=110)
-
-
-def progress(started, message):
-    print(f"[{time.perf_counter() - started:5.0f} s] {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,6 @@ with the others clipped to that range.
 Run: python benchmarks/papers/regularised_preimages.py --output table.md
 """
 
-import argparse
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -31,9 +29,8 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _reports import minutes, option_parser, origin_and_time, publish
 
-import preimage
 from preimage import KernelPCA
 from preimage.datasets import load_usps
 from preimage.solvers import (
@@ -115,17 +112,13 @@ def main():
                     spreads.setdefault(name, []).extend(values)
             print(f"[{time.perf_counter() - started:5.0f} s] draw {seed}, c = {c}", file=sys.stderr, flush=True)
     errors = {cell: np.concatenate(values, axis=1) for cell, values in errors.items()}  # (2, test digits)
-    report = "\n".join(report_lines(errors, choices, spreads, options, time.perf_counter() - started))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(errors, choices, spreads, options, time.perf_counter() - started), options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="one draw of digits and noise for each")
     parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS, choices=WIDTHS)
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
 
@@ -210,8 +203,7 @@ def start_spreads(subspace, X, noisy, rng):
 
 def report_lines(errors, choices, spreads, options, seconds):
     yield "# Regularised pre-images of digits\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
+    yield from origin_and_time(minutes(seconds))
     yield (
         f"USPS digits 0, 2, 4, 9, 100 of each for training and for testing, Gaussian noise {NOISE}; draws "
         f"{', '.join(map(str, options.seeds))}. Digits are drawn from the pooled official sets. Mean "

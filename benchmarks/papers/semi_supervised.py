@@ -33,21 +33,18 @@ narrowest, and depends less on the width; labels help in some settings and hurt 
 Run: python benchmarks/papers/semi_supervised.py --draws 10 --output docs/results/semi_supervised.md
 """
 
-import argparse
-import platform
-import shlex
 import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
 from joblib import Parallel, delayed
 from scipy.spatial.distance import pdist
 
-import preimage
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _reports import minutes, option_parser, origin_and_time, progress, publish, yes
+
 from preimage import SemiSupervisedKernelPCA
 from preimage.datasets import load_coil20
 from preimage.kernels import Gaussian, Warped
@@ -112,15 +109,11 @@ def main():
     options = parse_options()
     started = time.perf_counter()
     warnings.simplefilter("ignore")  # problems that stop at the limit of steps, which the protocol wants
-    lines = list(report_lines(options, started))
-    text = "\n".join(lines) + "\n"
-    print(text)
-    if options.output:
-        options.output.write_text(text)
+    publish(report_lines(options, started), options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--parts", nargs="+", default=["spirals", "widths", "coil"], help="spirals, widths, coil")
     parser.add_argument("--draws", type=int, default=10, help="draws of spirals; draws of 15 queries of COIL-20")
     parser.add_argument("--first-draw", type=int, default=0, help="seed of the first draw of spirals")
@@ -129,7 +122,6 @@ def parse_options():
     parser.add_argument("--left-out", action="store_true", help="queries of COIL-20 from views not trained on")
     parser.add_argument("--printed-only", action="store_true", help="leave out the way back with a penalty")
     parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file, figures beside it")
     return parser.parse_args()
 
 
@@ -509,14 +501,9 @@ def save(figure, path):
 
 def report_lines(options, started):
     yield "# Semi-supervised kernel PCA and the graph kernel\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
     parts = {"spirals": spiral_lines, "widths": width_lines, "coil": coil_lines}
     body = [line for part in options.parts for line in parts[part](options, started)]
-    yield (
-        f"preimage {preimage.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}; "
-        f"{(time.perf_counter() - started) / 60:.1f} minutes.\n"
-    )
+    yield from origin_and_time(minutes(time.perf_counter() - started))
     yield __doc__.split("\n\n", 1)[1].rsplit("\n\nRun:", 1)[0].strip() + "\n"
     yield from body
 
@@ -529,7 +516,7 @@ def run(function, tasks, options, started):
     for task, result in zip(tasks, results):
         done.append(result)
         if len(done) % 10 == 0 or len(done) == len(tasks):
-            print(f"[{time.perf_counter() - started:6.0f} s] {function.__name__}{task}", file=sys.stderr, flush=True)
+            progress(f"{function.__name__}{task}", started)
     return done
 
 
@@ -537,10 +524,6 @@ def quietly(function, *task):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*task)
-
-
-def yes(holds):
-    return "yes" if holds else "**no**"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ What to observe: which of the three statements hold.
     python benchmarks/papers/semi_supervised_curves.py --draws 10 --output docs/results/semi_supervised_curves.md
 """
 
-import argparse
 import sys
 import time
 import warnings
@@ -30,6 +29,7 @@ from joblib import Parallel, delayed
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 from _measure import describe_machine
+from _reports import option_parser, publish
 from semi_supervised import GAMMA, N_TEST, PRINTED, C, S, preimages, spirals
 
 from preimage import SemiSupervisedKernelPCA
@@ -44,21 +44,18 @@ KERNELS, LABELS = ("Gaussian", "graph"), ("none", "a third", "all")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--printed-scale", action="store_true", help="s = 10 at every number of points")
     parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--output", type=Path, help="also write the page to this Markdown file, the figure beside it")
     options = parser.parse_args()
     started = time.perf_counter()
     warnings.simplefilter("ignore")  # problems that stop at the limit of steps, which the protocol wants
     # {(radius, turns): errors of shape (draws, sizes, kernels, labels)}
     errors = {each: curves(*each, options) for each in GEOMETRIES}
-    text = "\n".join(report(errors, options, time.perf_counter() - started)) + "\n"
-    print(text)
-    if options.output:
-        options.output.write_text(text)
+    publish(report(errors, options, time.perf_counter() - started), options.output)
+    if options.output is not None:
         draw({shape: (found.mean(axis=0), standard_error(found)) for shape, found in errors.items()}, options)
 
 

@@ -21,8 +21,6 @@ the paper is not reproduced by these scans, and r alone does not say which pictu
 Run: python benchmarks/papers/sparse_denoising.py --output docs/results/sparse_denoising.md
 """
 
-import argparse
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -34,7 +32,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _measure import command, describe_machine
+from _reports import option_parser, publish
 from npairs import Scans
 
 import preimage
@@ -59,7 +58,7 @@ def main():
     lines = [
         "# Sparse pre-images and split halves",
         "",
-        f"`python benchmarks/papers/sparse_denoising.py {shlex.join(sys.argv[1:])}`",
+        f"`{command()}`",
         "",
         f"preimage {preimage.__version__}; {describe_machine()}.",
         "",
@@ -68,18 +67,14 @@ def main():
     for part in options.parts:
         lines += parts[part](options)
     lines += [f"{(time.perf_counter() - started) / 60:.1f} minutes."]
-    report = "\n".join(lines)
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(lines, options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--parts", nargs="+", default=["synthetic", "haxby"], choices=["synthetic", "haxby"])
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
 

@@ -19,8 +19,6 @@ blocks of eight, the default, gains are estimated on few candidates, which leave
 Run: python benchmarks/papers/sparse_greedy.py --output docs/results/sparse_greedy.md
 """
 
-import argparse
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -32,9 +30,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, timed
+from _measure import timed
+from _reports import option_parser, origin_and_time, progress, publish, table
 
-import preimage
 from preimage import SparseGreedyRegressor
 from preimage.datasets import load_abalone, load_boston
 from preimage.kernels import Gaussian
@@ -85,7 +83,7 @@ FULL_TIMES = ("full: kernel matrix and SciPy's Cholesky", "full: scikit-learn's 
 def main():
     options = parse_options()
     started = time.perf_counter()
-    note = lambda text: print(f"[{time.perf_counter() - started:5.0f} s] {text}", file=sys.stderr, flush=True)
+    note = lambda text: progress(text, started)
     note("times")
     times = measure_times(options.repeats, cpu_seconds if options.cpu else lambda task: timed(task)[0])
     note("candidates")
@@ -98,20 +96,17 @@ def main():
     iterations = iteration_study()
     minutes = (time.perf_counter() - started) / 60
     lines = report_lines(options, minutes, times, candidates, traces, errors, iterations)
-    report = "\n".join(lines)
-    print(report)
+    publish(lines, options.output)
     if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
         draw(options.output.parent, candidates, traces, errors)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="of the selections")
     parser.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="of the regressions")
     parser.add_argument("--repeats", type=int, default=5, help="of each time")
     parser.add_argument("--cpu", action="store_true", help="CPU seconds, for a machine that others use as well")
-    parser.add_argument("--output", type=Path, help="Markdown file; figures are written beside it")
     return parser.parse_args()
 
 
@@ -245,8 +240,7 @@ def iteration_study():
 
 def report_lines(options, minutes, times, candidates, traces, errors, iterations):
     yield "# Sparse greedy matrix approximation\n"
-    yield f"`python {shlex.join([sys.argv[0], *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {minutes:.1f} minutes.\n"
+    yield from origin_and_time(f"{minutes:.1f} minutes")
     yield (
         "After A. J. Smola, B. Schölkopf, ICML 2000. Gaussian kernel, data standardised on the training rows. "
         "Reference: computed from the formulas by other code, one other split and seed. Ours: means over the seeds "
@@ -326,13 +320,6 @@ def trace_rows(traces):
             for m in METHODS
         ]
         yield [name, str(n), *cells]
-
-
-def table(header, rows):
-    yield "| " + " | ".join(header) + " |"
-    yield "| " + " | ".join("---" for _ in header) + " |"
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
 
 
 def _mean(studies, method, n):

@@ -23,7 +23,6 @@ takes what helps and leaves alone what does not need help.
     python svm_renormalisation.py --merge sets.json usps.json --output ../../docs/results/svm_renormalisation.md
 """
 
-import argparse
 import json
 import sys
 import time
@@ -39,6 +38,7 @@ from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
+from _reports import option_parser, progress, publish
 
 from preimage.datasets import (
     GENE_EXPRESSION_NAMES,
@@ -132,14 +132,11 @@ def main():
         result = run(options)
     if options.cells is not None:
         options.cells.write_text(json.dumps(result), encoding="utf-8")
-    report = "\n".join(report_lines(result))
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(report_lines(result), options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--sets", nargs="*", default=[*GIVEN, *MADE], choices=[*GIVEN, *MADE], help="all by default")
     parser.add_argument("--splits", type=int, default=N_SPLITS, help="random halves of each set")
     parser.add_argument("--first-split", type=int, default=0, help="number of the first of them")
@@ -147,7 +144,6 @@ def parse_options():
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--cells", type=Path, help="JSON file for the raw numbers")
     parser.add_argument("--merge", type=Path, nargs="+", help="JSON files of earlier runs, instead of a run")
-    parser.add_argument("--output", type=Path, help="Markdown file")
     return parser.parse_args()
 
 
@@ -160,7 +156,7 @@ def run(options):
         splits = range(options.first_split, options.first_split + options.splits)
         parts = parallel(delayed(study)(name, X, y, split) for split in splits)
         cells += [cell for part in parts for cell in part]
-        print(f"[{time.perf_counter() - started:5.0f} s] {name}", file=sys.stderr, flush=True)
+        progress(name, started)
     parts = parallel(delayed(usps_draw)(draw) for draw in range(options.draws))
     draws = [cell for part in parts for cell in part]
     minutes = (time.perf_counter() - started) / 60

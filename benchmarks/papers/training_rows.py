@@ -18,9 +18,7 @@ Stein's estimate finds them. "In, cross's" is what the recipe did before it dist
 Run: python benchmarks/papers/training_rows.py --jobs 16 --output table.md
 """
 
-import argparse
 import os
-import shlex
 import sys
 import time
 import warnings
@@ -36,9 +34,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.mixture import GaussianMixture
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _reports import minutes, option_parser, origin_and_time, publish
 
-import preimage
 from preimage import KernelPCA
 from preimage.datasets import load_usps
 from preimage.kernels import squared_distance_percentile
@@ -116,18 +113,14 @@ def main():
             rows[name, seed] += found
         recipes = dict(zip(runs, recipes, strict=True))
     lines = [*report_lines(rows, names, options, time.perf_counter() - started), *recipe_lines(recipes, names, options)]
-    report = "\n".join(lines)
-    print(report)
-    if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
+    publish(lines, options.output)
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="one draw of data and noise for each")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes, with OMP_NUM_THREADS=1 each")
     parser.add_argument("--quick", action="store_true", help="small data only")
-    parser.add_argument("--output", type=Path, help="also write the report to this Markdown file")
     return parser.parse_args()
 
 
@@ -259,8 +252,7 @@ def mean_square(difference):
 
 def report_lines(rows, names, options, seconds):
     yield "# Denoising the training rows\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds / 60:.1f} minutes.\n"
+    yield from origin_and_time(minutes(seconds))
     yield "Mean squared error per column, mean over draws; `own`: with the parameters that its estimate chooses.\n"
     yield "| data | noise | in, best | in, own | cross, best | cross, own | in, cross's | by estimate | wrong way |"
     yield "| --- " * 9 + "|"

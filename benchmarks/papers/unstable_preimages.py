@@ -17,8 +17,6 @@ pre-image, at the noisy point itself.
 Run: python benchmarks/papers/unstable_preimages.py --output docs/results/unstable_preimages.md
 """
 
-import argparse
-import shlex
 import sys
 import time
 from pathlib import Path
@@ -32,10 +30,9 @@ from matplotlib.collections import LineCollection
 from scipy.spatial.distance import pdist
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine
+from _reports import option_parser, origin_and_time, publish
 from regularised_preimages import DIGITS, NOISE, PENALTY
 
-import preimage
 from preimage import KernelPCA
 from preimage.datasets import load_usps
 from preimage.solvers import FixedPoint, SparsePath
@@ -57,10 +54,8 @@ def main():
     pairs = neighbour_pairs(rings(2 * np.pi, rng))
     ends = ends_of_searches(rings(PARTIAL, rng))
     digits = denoised_digits(rng)
-    report = "\n".join(report_lines(pairs, ends, digits, time.perf_counter() - started))
-    print(report)
+    publish(report_lines(pairs, ends, digits, time.perf_counter() - started), options.output)
     if options.output is not None:
-        options.output.write_text(report + "\n", encoding="utf-8")
         name = lambda part: options.output.with_name(f"{options.output.stem}_{part}.png")
         draw_pairs(pairs, name("neighbours"))
         draw_ends(ends, name("starts"))
@@ -68,11 +63,8 @@ def main():
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--output", type=Path, help="also write the report to this Markdown file, and figures beside it"
-    )
     return parser.parse_args()
 
 
@@ -141,8 +133,7 @@ def denoised_digits(rng):
 
 def report_lines(pairs, ends, digits, seconds):
     yield "# Unstable pre-images\n"
-    yield f"`python {shlex.join([Path(sys.argv[0]).as_posix(), *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {seconds:.0f} seconds.\n"
+    yield from origin_and_time(f"{seconds:.0f} seconds")
     yield "Figures 2, 3 and 6 of “Regularized pre-image estimation for kernel PCA de-noising” (2011).\n"
     yield "## Neighbours in feature space\n"
     yield (

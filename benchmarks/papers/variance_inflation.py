@@ -25,7 +25,6 @@ What to observe: test errors at the share of the smaller class come down to trai
     python benchmarks/papers/variance_inflation.py --draws 300 --n-jobs 16 --output docs/results/variance_inflation.md
 """
 
-import argparse
 import sys
 import time
 import warnings
@@ -41,6 +40,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, timed
+from _reports import option_parser, publish
 
 from preimage import KernelPCA, Renormalized
 from preimage.calibration import leave_one_out, renormalize
@@ -55,24 +55,20 @@ NOISES = (0.0, 0.25, 0.5, 1.0, 2.0, 5.0)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--draws", type=int, default=10, help="repetitions; 300 in the paper's study of digits")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="training points of the curve")
     parser.add_argument("--noises", type=float, nargs="+", default=list(NOISES), help="σ of the noise on digits")
     parser.add_argument("--paper-only", action="store_true", help="of the half circles, only N = 500, c = 0.1, SNR 3")
-    parser.add_argument("--output", type=Path, help="write the page to this Markdown file")
     options = parser.parse_args()
     started = time.perf_counter()
     lines = ["# Variance inflation of principal components", "", *INTRODUCTION]
     for part in options.parts:
         lines += ["", *globals()[f"part_{part}"](options)]
     lines += ["", f"{describe_machine()}; {time.perf_counter() - started:.0f} s in all."]
-    text = "\n".join(lines)
-    print(text)
-    if options.output:
-        options.output.write_text(text + "\n")
+    publish(lines, options.output)
 
 
 INTRODUCTION = [

@@ -17,9 +17,7 @@ Observe: the difference from the best accuracy, the ratio of times, and whether 
 columns "ball" and "mean" differ at all.
 """
 
-import argparse
 import pickle
-import shlex
 import sys
 import time
 import warnings
@@ -32,7 +30,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-import preimage
 from preimage.datasets import load_coil20, load_mnist, load_usps
 from preimage.kernels import squared_distance_percentile
 from preimage.model_selection import WidthSearch
@@ -46,6 +43,7 @@ from preimage.widths._enclosing_ball import (
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine
+from _reports import option_parser, origin_and_time, publish, table
 
 CRITERIA = ("enclosing_ball", "mean_distance", "median_distance", "min_distance", "max_distance", "alignment")
 SHORT = {
@@ -90,14 +88,11 @@ def main():
     coil = coil_study(options) if "coil20" in options.sets else None
     balls = ball_study(options) if "balls" in options.sets else None
     minutes = (time.perf_counter() - start) / 60
-    text = "\n".join(report_lines(options, minutes, studies, coil, balls, kept)) + "\n"
-    print(text)
-    if options.output is not None:
-        options.output.write_text(text)
+    publish(report_lines(options, minutes, studies, coil, balls, kept), options.output)
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "output")
     parser.add_argument("--sets", nargs="*", default=["usps", "mnist", "coil20", "balls"])
     parser.add_argument("--train", type=int, default=20_000, help="most digits for training")
     parser.add_argument("--test", type=int, default=10_000, help="most digits for testing")
@@ -111,7 +106,6 @@ def parse():
     parser.add_argument("--n-jobs", type=int, default=1, help="processes, over folds and widths")
     parser.add_argument("--keep", type=Path, help="write the study of one set of digits to this file, for --with")
     parser.add_argument("--with", dest="kept", type=Path, nargs="*", default=[], help="studies that other runs kept")
-    parser.add_argument("--output", type=Path, help="Markdown file")
     return parser.parse_args()
 
 
@@ -313,8 +307,7 @@ def by_programme(G):
 
 def report_lines(options, minutes, studies, coil, balls, kept):
     yield "# Width selection from class means\n"
-    yield f"`python {shlex.join([sys.argv[0], *sys.argv[1:]])}`\n"
-    yield f"preimage {preimage.__version__}; {describe_machine()}; {minutes:.1f} minutes.\n"
+    yield from origin_and_time(f"{minutes:.1f} minutes")
     for part in kept:
         yield f"{', '.join(part['studies']).upper()} on another machine: {part['machine']}.\n"
     yield (
@@ -475,13 +468,6 @@ def ball_lines(balls, options):
     yield from table(["", "algorithm", *(f"T = {steps}" for steps in STEPS)], rows)
     gaps = ", ".join(f"{study['gap']:.1e}" for study in balls.values())
     yield f"\nRelative gaps of the exact ball between radius and lower bound: {gaps}."
-
-
-def table(header, rows):
-    yield "| " + " | ".join(header) + " |"
-    yield "| " + " | ".join("---" for _ in header) + " |"
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
 
 
 if __name__ == "__main__":

@@ -28,8 +28,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _blobs import large_blobs
 from _measure import describe_machine, peak_memory
-from scale import COMPONENTS, FEATURES, LANDMARKS, blobs, model
+from scale import COMPONENTS, FEATURES, LANDMARKS, model
 
 CHUNK = 62_500
 WORKERS = 2
@@ -41,7 +42,7 @@ KEEP_MEMORY = {
 
 def chunk_of(number):
     """A chunk of rows, the same wherever it is made: shared clusters, own noise."""
-    rows = blobs(CHUNK, seed=0)
+    rows = large_blobs(CHUNK, FEATURES)
     return rows + 0.1 * np.random.default_rng(number + 1).standard_normal(rows.shape, dtype=np.float32)
 
 

@@ -17,18 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from sklearn.datasets import make_blobs
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _blobs import blobs
 from _measure import record
 
 from preimage import KernelPCA
-from preimage.kernels import squared_distance_percentile
-
-
-def blobs(n, d):
-    X, _ = make_blobs(n, d, centers=30, cluster_std=3, random_state=0)
-    return X, 1 / (2 * squared_distance_percentile(X, 50))
 
 
 def fit(X, gamma, k, **options):

@@ -19,18 +19,11 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _blobs import large_blobs
 from _measure import record
 
 from preimage import KernelPCA
 from preimage.landmarks import RandomlyPivotedCholesky
-
-
-def blobs(n, d, seed=0):
-    rng = np.random.default_rng(seed)
-    centers = rng.normal(scale=3, size=(30, d)).astype(np.float32)
-    X = rng.standard_normal((n, d), dtype=np.float32)
-    X += centers[rng.integers(30, size=n)]
-    return X
 
 
 def main():
@@ -42,7 +35,7 @@ def main():
     parser.add_argument("--record", action="store_true", help="keep the time for the texts that quote it")
     options = parser.parse_args()
     n, d, m, k = options.points, options.features, options.landmarks, options.components
-    X, gamma = blobs(n, d), 1 / (4 * d)
+    X, gamma = large_blobs(n, d), 1 / (4 * d)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}; {n:,} × {d} float32, {m} landmarks")
 
     few = X[:20_000]

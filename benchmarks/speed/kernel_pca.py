@@ -24,21 +24,16 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import make_blobs
 from sklearn.decomposition import KernelPCA as Peer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _blobs import blobs
 from _measure import describe_machine, peak_memory, record, timed, timed_in_turn
 
 from preimage import KernelPCA
 from preimage._rows import block_shape, cut
 from preimage._threads import run_parallel
-from preimage.kernels import Gaussian, squared_distance_percentile
-
-
-def blobs(n, d, dtype=np.float64):
-    X, _ = make_blobs(n, d, centers=30, cluster_std=3, random_state=0)
-    return X.astype(dtype), 1 / (2 * squared_distance_percentile(X, 50))
+from preimage.kernels import Gaussian
 
 
 def exact_eigenvalues(X, gamma, k):

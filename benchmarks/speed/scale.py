@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from _blobs import large_blobs
 from _measure import describe_machine, peak_memory
 
 from preimage import KernelPCA
@@ -34,22 +35,12 @@ FEATURES, LANDMARKS, COMPONENTS = 32, 500, 20
 GAMMA = 1 / 128
 
 
-def blobs(n, seed=0):
-    """Rows of clusters, made without a second copy."""
-    rng = np.random.default_rng(seed)
-    centers = 3 * rng.standard_normal((30, FEATURES), dtype=np.float32)
-    X = rng.standard_normal((n, FEATURES), dtype=np.float32)
-    for part in cut(n, 2**16):
-        X[part] += centers[rng.integers(30, size=part.stop - part.start)]
-    return X
-
-
 def model():
     return KernelPCA(COMPONENTS, gamma=GAMMA, landmarks=LANDMARKS)
 
 
 def fit_inline(n, n_denoised, repeats):
-    X = blobs(n)
+    X = large_blobs(n, FEATURES)
     model().fit(X[:2000])  # thread pools and lazy imports
     seconds, cpu = [], time.process_time()
     for _ in range(repeats):
