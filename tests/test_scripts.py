@@ -3,7 +3,10 @@
 import ast
 import importlib
 import inspect
+import re
 import runpy
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +48,57 @@ def test_calls_of_scripts_pass_parameters_that_exist(path):
 
 def test_functions_that_are_timed_from_outside_exist():
     assert not runpy.run_path(str(ROOT / "benchmarks" / "speed" / "_phases.py"))["missing_functions"]()
+
+
+# Those with a report. Scripts that measure speed may start themselves again with other threads.
+REPORTING = [path for path in SCRIPTS if path.parent.name in ("papers", "comparisons") and path.name[0] != "_"]
+PAGES = [*ROOT.glob("benchmarks/README.md"), *ROOT.glob("docs/develop/*.md"), *ROOT.glob("docs/results/*.md")]
+COMMAND = re.compile(r"`?\bpython (benchmarks/(?:papers|comparisons)/\w+\.py)([^`\n]*)")
+
+
+@pytest.fixture
+def own_path(monkeypatch):
+    """Whatever scripts put in front of the path is gone afterwards."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def help_of(path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [str(path), "--help"])
+    sys.path.insert(0, str(path.parent))  # as Python does for a script that is run
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_path(str(path), run_name="__main__")
+    assert not stopped.value.code
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", REPORTING, ids=lambda path: path.stem)
+def test_scripts_say_what_they_ask_and_pages_give_options_that_they_have(path, own_path, monkeypatch, capsys):
+    text = help_of(path, monkeypatch, capsys)
+    question = ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]
+    assert question.endswith("?") and question in text
+    options = set(re.findall(r"--[a-zA-Z][\w-]*", text))
+    for page in PAGES:
+        for script, rest in COMMAND.findall(page.read_text(encoding="utf-8")):
+            used = {word for word in shlex.split(rest.partition(",")[0]) if re.fullmatch(r"--[a-zA-Z][\w-]*", word)}
+            if script == str(path.relative_to(ROOT)):
+                assert used <= options, f"{page.name}: {path.name} has no {used - options}."
+
+
+def test_the_list_of_benchmarks_has_every_script_of_the_papers():
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    scripts = {match[0] for match in COMMAND.findall(text)}
+    assert scripts == {str(path.relative_to(ROOT)) for path in REPORTING}
+
+
+def test_reports_are_printed_and_written(own_path, monkeypatch, capsys, tmp_path):
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    reports = importlib.import_module("_reports")
+    monkeypatch.setattr(sys, "argv", [str(ROOT / "benchmarks" / "papers" / "ida.py"), "--jobs", "2", "a b"])
+    lines = [*reports.origin_and_time("1 second"), *reports.table(["x", "y"], [["1", "2"]])]
+    reports.publish(lines, tmp_path / "page.md")
+    written = (tmp_path / "page.md").read_text()
+    assert written == capsys.readouterr().out
+    assert written.startswith("`python benchmarks/papers/ida.py --jobs 2 'a b'`\n\npreimage ")
+    assert written.endswith("; 1 second.\n\n| x | y |\n| --- | --- |\n| 1 | 2 |\n")
+    options = reports.option_parser("text", "jobs", "record", "output").parse_args(["--jobs", "3"])
+    assert vars(options) == {"jobs": 3, "record": False, "output": None}

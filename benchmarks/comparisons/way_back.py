@@ -212,7 +212,7 @@ def table(results, which, columns):
 
 
 def summary(ratios):
-    """What the bars ask: how often the default is within 2 % of each peer, and where the coordinates forbid it."""
+    """How often the default is within 2 % of each peer, and where the coordinates forbid it."""
     against = lambda way: {key: auto / mean[way] for key, (auto, mean) in ratios.items() if way in mean}
     theirs, linear = against("scikit-learn"), against("PCA")
     possible = {
