@@ -13,6 +13,7 @@ from sphinx.util import logging
 logger = logging.getLogger(__name__)
 # Spellings of LaTeX that the converter does not know, and what it knows instead.
 SPELLINGS = (
+    (r"\A([_^])", r"{}\1"),
     (r"\\d?frac(\d)(\d)", r"\\frac{\1}{\2}"),
     (r"\\tfrac(\d)(\d)", r"\\tfrac{\1}{\2}"),
     (r"\\dots[cbmo]?(?![A-Za-z])", r"\\ldots"),
