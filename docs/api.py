@@ -170,9 +170,9 @@ def heading(title, line):
 
 def table(pages_of):
     """Names that link to their pages, each with its sentence."""
-    rows = [".. list-table::", "   :class: reference-names", "   :widths: 30 70", ""]
+    rows = [".. list-table::", "   :class: reference-names", "   :widths: 38 62", "   :width: 100%", ""]
     for name, page in pages_of.items():
-        rows += [f"   * - :doc:`{name.removeprefix('preimage.')} <{page}>`", f"     - {summary(page)}"]
+        rows += [f"   * - :doc:`{name.rpartition('.')[2]} <{page}>`", f"     - {summary(page)}"]
     return "\n".join(rows) + "\n"
 
 
@@ -182,9 +182,10 @@ def contents(task):
 
 
 def object_page(full, value):
-    """A page: the name, the docstring, methods or what comes back, and examples of the gallery that use it."""
+    """A page: the name, how to import it, the docstring, methods or what comes back, and examples of the gallery."""
     module, _, name = full.rpartition(".")
-    parts = [heading(full.removeprefix("preimage."), "="), f".. currentmodule:: {module}\n"]
+    parts = [heading(name, "="), f".. code-block:: python\n\n   from {module} import {name}\n"]
+    parts.append(f".. currentmodule:: {module}\n")
     if full in texts():
         kind = "exception" if inspect.isclass(value) else "data"
         parts.append(f".. py:{kind}:: {name}\n\n{indent(texts()[full].strip(), '   ')}\n")
@@ -204,27 +205,37 @@ def returned_class(function):
     is_ours = inspect.isclass(cls) and cls.__module__.startswith("preimage.")
     if not is_ours or any(cls is value for value in public_objects().values()):
         return ""
-    lines = [heading(f"What comes back: ``{cls.__name__}``", "-"), str(SphinxDocString(inspect.getdoc(cls), config={}))]
+    text = re.sub(r"\n{3,}", "\n\n", str(SphinxDocString(inspect.getdoc(cls), config={})))
+    lines = [heading("What comes back", "-"), f".. py:class:: {cls.__name__}\n   :no-index:\n", indent(text, "   ")]
     for member, kind in members_of(cls)[0].items():
         text = own_docstring(next(base for base in cls.__mro__ if own_docstring(base, member)), member)
-        call = "" if kind == "property" else "()"
-        lines.append(f"``{member}{call}``\n    {inspect.cleandoc(text).split(chr(10) * 2)[0]}\n")
+        call = member if kind == "property" else f"{member}{signature_of(cls, member)}"
+        summary_of_member = inspect.cleandoc(text).split("\n\n")[0].replace("\n", " ")
+        lines.append(f"   .. py:{kind}:: {call}\n      :no-index:\n\n      {summary_of_member}\n")
     return "\n".join(lines)
 
 
+def signature_of(cls, member):
+    """Names and defaults of the parameters of a method, in parentheses."""
+    parameters = list(inspect.signature(getattr(cls, member)).parameters.values())[1:]
+    return f"({', '.join(str(each.replace(annotation=each.empty)) for each in parameters)})"
+
+
 def class_body(name, cls):
-    """The docstring of a class, its methods in full, and links to those that a public base class describes."""
+    """The docstring of a class, its methods in full, and a list of those that base classes describe."""
     own, inherited, foreign = members_of(cls)
     lines = [f".. autoclass:: {name}\n"]
     if issubclass(cls, enum.Enum):
         lines += [f"   .. py:attribute:: {each.name}\n      :no-index-entry:\n\n      {each.value}\n" for each in cls]
     lines += [f"   .. auto{kind}:: {member}\n" for member, kind in own.items()]
+    if inherited or foreign:
+        lines.append("   .. dropdown:: Inherited methods\n")
     for base, members in inherited.items():
         links = ", ".join(f":obj:`~{base}.{member}`" for member in members)
-        lines.append(f"   **From** :obj:`~{base}`: {links}.\n")
+        lines.append(f"      From :obj:`~{base}`: {links}.\n")
     if foreign:
         words = ", ".join(f"``{member}``" for member in foreign)
-        lines.append(f"   **From scikit-learn's base classes**: {words}.\n")
+        lines.append(f"      From scikit-learn's base classes: {words}.\n")
     return "\n".join(lines)
 
 
