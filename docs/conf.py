@@ -31,6 +31,7 @@ extensions = [
     "myst_parser",
     "sphinx_copybutton",
     "sphinx_design",
+    "descriptions",
     "gallery_pages",
     "mathml",
     "names",
@@ -57,7 +58,7 @@ smartquotes = False
 # Other libraries have sites of their own; links to them would need the network at build time.
 nitpick_ignore_regex = [("py:.*", r"(?!preimage\.[a-zA-Z]).*")]
 # The gallery and the reference are not part of a quick build.
-suppress_warnings = ["toc.not_readable", "toc.empty_glob", "ref.doc", "myst.xref_missing"] if QUICK else []
+suppress_warnings = ["toc.not_readable", "toc.excluded", "ref.doc", "myst.xref_missing"] if QUICK else []
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 4
