@@ -83,13 +83,13 @@ def lanczos(
         allowed = partial(allowed_residuals, tolerance=tolerance, rounding=rounding, largest=basis.scale)
         excess = _weakest_excess(basis.projected, basis.coupling, k, by_modulus, allowed)
         if excess <= 1:
-            values, weights = _ritz(basis.projected, k, by_modulus)
-            vectors, products = (weights.T @ basis.vectors).T, (weights.T @ basis.images).T
-            result = measured_result(values, vectors, products, tolerance, basis.size, "converged", rounding)
+            result, exact_excess = _measured(basis, k, by_modulus, tolerance, rounding, allowed)
+            if not result.converged and exact_excess <= ROUNDING_DECIDES:
+                result, _ = _measured(basis, k, by_modulus, tolerance, rounding, allowed, carefully=True)
+                if not result.converged:
+                    return None  # what is left are rounding errors, which further vectors do not make smaller
             if result.converged:
                 return result if _is_complete(result, multiply, basis, rounding, rng, by_modulus) else None
-            if np.max(basis.coupling * np.abs(weights[-1]) / allowed(values)) <= ROUNDING_DECIDES:
-                return None  # what is left are rounding errors, which further vectors do not make smaller
             excess = result.excess
         next_look = basis.size + waiting.columns(basis.size, excess)
     return None
@@ -170,9 +170,34 @@ class _LanczosBasis:
         vector -= (self.vectors @ vector) @ self.vectors
 
 
-def _ritz(T: Array, k: int, by_modulus: bool) -> tuple[Array, Array]:
+def _measured(
+    basis: _LanczosBasis,
+    k: int,
+    by_modulus: bool,
+    tolerance: float,
+    rounding: float,
+    allowed: Callable[[Array], Array],
+    carefully: bool = False,
+) -> tuple[EigenResult, float]:
+    """The k pairs that the basis gives; the largest residual that they have in exact arithmetic over what is allowed."""
+    values, weights = _ritz(basis.projected, k, by_modulus, carefully)
+    vectors, products = (weights.T @ basis.vectors).T, (weights.T @ basis.images).T
+    result = measured_result(values, vectors, products, tolerance, basis.size, "converged", rounding)
+    return result, float(np.max(basis.coupling * np.abs(weights[-1]) / allowed(values)))
+
+
+def _eigh_by_rotations(T: Array) -> tuple[Array, Array]:
+    """All eigenpairs of a tridiagonal matrix by the QR iteration: slower, and nearer to the rounding error.
+
+    Divide and conquer, which `numpy.linalg.eigh` calls, has residuals of 4 ε‖T‖ in OpenBLAS 0.3.31 and of 20 to 60 in
+    0.3.34, more than pairs with small eigenvalues are allowed.
+    """
+    return eigh_tridiagonal(np.diagonal(T), np.diagonal(T, -1), lapack_driver="stev", check_finite=False)
+
+
+def _ritz(T: Array, k: int, by_modulus: bool, carefully: bool = False) -> tuple[Array, Array]:
     """The k leading eigenpairs of the symmetric matrix with the lower triangle T."""
-    values, weights = np.linalg.eigh(T)
+    values, weights = _eigh_by_rotations(T) if carefully else np.linalg.eigh(T)
     if not by_modulus:
         return values[: -k - 1 : -1], weights[:, : -k - 1 : -1]
     order = leading_order(values, by_modulus)[:k]
