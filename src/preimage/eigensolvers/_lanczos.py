@@ -179,7 +179,7 @@ def _measured(
     allowed: Callable[[Array], Array],
     carefully: bool = False,
 ) -> tuple[EigenResult, float]:
-    """The k pairs that the basis gives; the largest residual that they have in exact arithmetic over what is allowed."""
+    """The k pairs that the basis gives, and their largest residual in exact arithmetic over what is allowed."""
     values, weights = _ritz(basis.projected, k, by_modulus, carefully)
     vectors, products = (weights.T @ basis.vectors).T, (weights.T @ basis.images).T
     result = measured_result(values, vectors, products, tolerance, basis.size, "converged", rounding)
