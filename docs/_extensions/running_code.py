@@ -133,10 +133,11 @@ def outputs(page):
 
 
 def _folder(page):
-    """Where the outputs of a page are kept; pages outside the documentation, such as the README, have a place too."""
+    """Where the outputs of a page are kept: those of a page outside the documentation among temporary files."""
     page = Path(page).resolve()
-    relative = page.relative_to(DOCS) if page.is_relative_to(DOCS) else Path(page.name)
-    return OUTPUTS / relative.with_suffix("")
+    if page.is_relative_to(DOCS):
+        return OUTPUTS / page.relative_to(DOCS).with_suffix("")
+    return Path(tempfile.gettempdir()) / "preimage_outputs" / hashlib.sha256(str(page).encode()).hexdigest()[:16]
 
 
 def _key(page):
@@ -237,8 +238,9 @@ def _main():
         os.execve(sys.executable, [sys.executable, __file__, str(page)], _environment())
     start = time.perf_counter()
     # Two processes may run the same page at a time; each fills a folder of its own and puts it in place when done.
-    OUTPUTS.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=OUTPUTS))
+    place = _folder(page).parent
+    place.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=place))
     try:
         key = _key(page)
         found = _run_in_empty_folder(page, made, show=not options.keep)
@@ -266,7 +268,6 @@ def _run_in_empty_folder(page, made, show):
 
 
 def _put_in_place(made, destination):
-    destination.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(destination, ignore_errors=True)
     with contextlib.suppress(OSError):  # another process was quicker, with the same contents
         made.rename(destination)

@@ -1,5 +1,9 @@
-"""Fixtures of the tests that open the built site: ``make docs`` first, or they are skipped."""
+"""Fixtures of the tests that open the built site: ``make docs`` first, or they are skipped.
 
+Its extensions can be imported by their names.
+"""
+
+import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -7,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-SITE = Path(__file__).parents[2] / "docs" / "_build" / "html"
+DOCS = Path(__file__).parents[2] / "docs"
+SITE = DOCS / "_build" / "html"
+sys.path.insert(0, str(DOCS / "_extensions"))
 
 
 class Quiet(SimpleHTTPRequestHandler):

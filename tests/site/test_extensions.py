@@ -1,0 +1,68 @@
+"""What the site adds to Sphinx: equations as MathML, links to the reference and to the repository, descriptions."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import_or_skip = partial(pytest.importorskip, reason="the packages of the extra 'docs' are not installed")
+nodes = import_or_skip("docutils.nodes")
+descriptions = import_or_skip("descriptions")
+mathml = import_or_skip("mathml")
+names = import_or_skip("names")
+repository_links = import_or_skip("repository_links")
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("text", [r"\frac12", r"x_1, \dots, x_n", r"\Big( \frac{a}{b} \Big)^2", "^d", r"\tfrac12 x"])
+def test_spellings_of_latex_are_converted(text):
+    assert mathml.converted(text).startswith("<math")
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("KernelPCA", "KernelPCA"),
+        ("KernelPCA(0.95).fit(X)", "KernelPCA"),
+        ("preimage.solvers.FixedPoint", "preimage.solvers.FixedPoint"),
+        ("KernelPCA.denoise", "KernelPCA.denoise"),
+        ("gamma_from_width(8)", "gamma_from_width"),
+    ],
+)
+def test_inline_code_begins_with_a_name(code, name):
+    assert names.NAME.match(code)[0] == name
+
+
+@pytest.mark.parametrize("code", ["n_components=3", "64 columns", "pip install preimage", "X @ Y"])
+def test_inline_code_that_is_no_name_stays_code(code):
+    match = names.NAME.match(code)
+    assert match is None or match[0] not in names.public_names()
+
+
+def test_names_of_other_libraries_are_recognised_by_what_stands_before():
+    assert names.OTHERS.search("as in scikit-learn's ") and not names.OTHERS.search("as in ")
+
+
+def test_the_package_comes_before_its_modules():
+    assert names.public_names()["explore"] == "preimage.explore"
+    assert names.public_names()["FixedPoint"] == "preimage.solvers.FixedPoint"
+
+
+def test_links_out_of_the_documentation_lead_to_the_repository():
+    text = "[a](../Makefile) [b](design.md) [c](https://example.org) [d](../tests/)\n```\n[a](../Makefile)\n```\n"
+    found = repository_links.with_repository_links(text, ROOT / "docs", "https://host")
+    assert found == text.replace("[a](../Makefile) ", "[a](https://host/blob/main/Makefile) ").replace(
+        "[d](../tests/)", "[d](https://host/tree/main/tests)"
+    )
+
+
+def test_a_description_ends_with_a_sentence_or_a_word():
+    long = "A sentence that says what the page is about, in as many words as it takes. " + "And another one " * 10
+    section = nodes.section("", nodes.title("", "Title"), nodes.note("", nodes.paragraph("", "A note")))
+    section += nodes.paragraph("", long)
+    assert (
+        descriptions.description(section)
+        == "A sentence that says what the page is about, in as many words as it takes."
+    )
+    assert descriptions.description(nodes.section("", nodes.paragraph("", "word " * 60))).endswith("word …")
