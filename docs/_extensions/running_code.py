@@ -164,7 +164,7 @@ def _environment():
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MPLBACKEND": "Agg",
-        "COLUMNS": "100",
+        "COLUMNS": "88",  # what fits next to both lists of contents
         "TERM": "dumb",
         "NO_COLOR": "1",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT / "src"), old.get("PYTHONPATH")])),
