@@ -11,6 +11,8 @@ import warnings
 from pathlib import Path
 
 import pytest
+from all_estimators import MODELS
+from sklearn.pipeline import Pipeline
 
 pytest.importorskip("numpydoc", reason="pages of the reference are made with numpydoc, which the extra docs brings")
 import sklearn.experimental.enable_iterative_imputer  # noqa: F401
@@ -140,6 +142,17 @@ def test_all_parameters_of_a_signature_are_described(full):
     assert not missing, f"{missing} not described"
     assert set(documented(doc)) <= set(expected(value)), "other names than those of the signature"
     assert not [entry.name for entry in doc["Parameters"] if not "".join(entry.desc)], "an empty description"
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.filterwarnings("ignore")
+def test_attributes_of_a_fitted_model_are_described(model):
+    fitted = MODELS[model]()
+    fitted = fitted[-1] if isinstance(fitted, Pipeline) else fitted
+    described = NumpyDocString(inspect.getdoc(type(fitted)))["Attributes"]
+    described = {name.strip() for entry in described for name in entry.name.split(",")}
+    found = {name for name in {*vars(fitted), *dir(type(fitted))} if re.fullmatch(r"[A-Za-z]\w*[a-z]_", name)}
+    assert not found - described
 
 
 @by_object

@@ -72,6 +72,8 @@ class EmpiricalKernelMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fini
         The points and what they leave of the kernel, where a selector chose them.
     kernel_ : Kernel
         The kernel with its parameters fixed.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     See Also
     --------

@@ -188,7 +188,9 @@ class KernelFisherDiscriminant(
         Sums of weights.
     n_components_ : int
     sparsity_ : int, float or None
-        As given, or the number that cross-validation chose, by the scores in `sparsity_results_`.
+        As given, or the number that cross-validation chose.
+    sparsity_results_ : dict or None
+        The numbers that cross-validation compared, and their scores; None unless ``sparsity="cv"``.
     landmarks_ : Landmarks or None
     kernel_ : Kernel
     n_features_in_, feature_names_in_

@@ -137,6 +137,8 @@ class KernelImputer(
         non-negative inputs, such as "chi2".
     lower_, upper_ : arrays
         Bounds on imputed entries, in units of the inputs.
+    start_scale_ : float
+        Median of squared distances between training rows, by their known entries, of scaled columns.
     n_iter_ : int
         How often the subspace was fitted to all rows: once, and again after each round of filling.
     objective_path_ : array

@@ -234,6 +234,8 @@ class LinearProgrammingClassifier(ClassifierMixin, ClassesOfMachine, LinearProgr
         Coefficients on the points that some function uses.
     expansion_, support_, intercept_, objective_, gap_, landmarks_, n_offered_, residual_fraction_, kernel_
         As in `LinearProgrammingRegressor`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     See Also
     --------

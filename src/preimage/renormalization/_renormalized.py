@@ -139,6 +139,8 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
         Standard deviations of training values over those of left-out values, one per component or decision: 1 is right.
     classes_ : array
         For classifiers.
+    probabilities_ : object
+        For classifiers, the map from corrected decisions to probabilities.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 

@@ -387,6 +387,10 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         Of the reduction.
     classes_, n_features_in_, feature_names_in_, points_, expansion_, intercept_
         As in scikit-learn, and the machine itself.
+    machine_ : KernelMachine
+        The small machine, in the terms of this library.
+    compression_ : Compression
+        Machine and figures together, as they were found.
     gammas_ : array of shape (`n_points_`,)
         γ of the Gaussian of each point: several with ``method=Distill(widths="free")``.
 
@@ -454,7 +458,7 @@ class CompressedRegressor(RegressorMixin, Compressed):
     ----------
     n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
         As in `CompressedClassifier`.
-    n_features_in_, feature_names_in_, points_, expansion_, intercept_, gammas_
+    n_features_in_, feature_names_in_, points_, expansion_, intercept_, machine_, compression_, gammas_
         As in `CompressedClassifier`.
 
     See Also
@@ -500,7 +504,7 @@ class CompressedDetector(OutlierMixin, Compressed):
         The threshold of decisions: ``decision_function(X)`` is ``score_samples(X) - offset_``.
     n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
         As in `CompressedClassifier`.
-    n_features_in_, feature_names_in_, points_, expansion_, intercept_, gammas_
+    n_features_in_, feature_names_in_, points_, expansion_, intercept_, machine_, compression_, gammas_
         As in `CompressedClassifier`.
 
     See Also
@@ -569,7 +573,7 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     ----------
     n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
         As in `CompressedClassifier`.
-    n_features_in_, feature_names_in_, points_, expansion_, intercept_, gammas_
+    n_features_in_, feature_names_in_, points_, expansion_, intercept_, machine_, compression_, gammas_
         As in `CompressedClassifier`.
 
     See Also
