@@ -54,7 +54,7 @@ def test_volumes_of_nilearn_are_masked_without_rest(monkeypatch, tmp_path):
     (tmp_path / "labels.txt").write_text("\n".join(["labels chunks", *looked_at]) + "\n")
     paths = [[str(tmp_path / name)] for name in ("bold.nii.gz", "mask.nii.gz", "labels.txt")]
     files = Bunch(func=paths[0], mask_vt=paths[1], session_target=paths[2])
-    monkeypatch.setattr("nilearn.datasets.fetch_haxby", lambda subjects, verbose: files)
+    monkeypatch.setattr("nilearn.datasets.fetch_haxby", lambda subjects: files)
     scans = _haxby._of_nilearn()
     np.testing.assert_array_equal(scans["voxel_ijk"], [[1, 0, 0], [0, 1, 0], [0, 2, 1]])
     np.testing.assert_array_equal(scans["X"], volumes[[1, 0, 0], [0, 1, 2], [0, 0, 1]][:, [1, 2, 4, 5]].T)

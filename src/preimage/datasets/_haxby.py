@@ -55,7 +55,7 @@ def _of_nilearn() -> Arrays:
         from nilearn.datasets import fetch_haxby
     except ImportError as error:
         raise ImportError(f'{error}; pip install "preimage[neuro]" installs what is needed') from error
-    files = fetch_haxby(subjects=[1], verbose=0)
+    files = fetch_haxby(subjects=[1])  # says what it downloads
     images: list[Any] = [nibabel.load(file[0]) for file in (files.func, files.mask_vt)]
     values, mask = (np.asanyarray(image.dataobj) for image in images)
     return task_volumes(values, mask, *_labels(files.session_target[0]))
