@@ -50,10 +50,10 @@ def test_functions_that_are_timed_from_outside_exist():
     assert not runpy.run_path(str(ROOT / "benchmarks" / "speed" / "_phases.py"))["missing_functions"]()
 
 
-# Those with a report. Scripts that measure speed may start themselves again with other threads.
+# Those with a report.
 REPORTING = [path for path in SCRIPTS if path.parent.name in ("papers", "comparisons") and path.name[0] != "_"]
 PAGES = [*ROOT.glob("benchmarks/README.md"), *ROOT.glob("docs/develop/*.md"), *ROOT.glob("docs/results/*.md")]
-COMMAND = re.compile(r"`?\bpython (benchmarks/(?:papers|comparisons)/\w+\.py)([^`\n]*)")
+COMMAND = re.compile(r"`?\bpython (benchmarks/\w+/\w+\.py)([^`\n]*)")
 
 
 @pytest.fixture
@@ -71,7 +71,13 @@ def help_of(path, monkeypatch, capsys):
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("path", REPORTING, ids=lambda path: path.stem)
+# Without those that import torch, which takes long.
+WITH_OPTIONS = [
+    path for path in SCRIPTS if "option_parser(__doc__" in path.read_text() and not path.name.startswith("gpu_")
+]
+
+
+@pytest.mark.parametrize("path", WITH_OPTIONS, ids=lambda path: str(path.relative_to(ROOT / "benchmarks")))
 def test_scripts_say_what_they_ask_and_pages_give_options_that_they_have(path, own_path, monkeypatch, capsys):
     text = help_of(path, monkeypatch, capsys)
     question = ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]

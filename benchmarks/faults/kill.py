@@ -10,7 +10,6 @@ time and paths. Nothing else may be left in the folder.
 Observe: no difference, and nothing left over.
 """
 
-import argparse
 import json
 import os
 import signal
@@ -25,6 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record
+from _reports import option_parser
 
 COLUMNS, GAPS = 8, 0.01
 # Chunks short enough for many notes, and many moments between them.
@@ -43,12 +43,11 @@ PASSING = {"seconds", "output"}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--kills", type=int, default=50, help="of all commands together")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     print(describe_machine(), flush=True)

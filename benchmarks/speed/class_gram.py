@@ -12,8 +12,6 @@ errors, which is checked. The large run has no rival: its kernel matrix alone wo
 Observe: seconds, their ratios, and the peak of memory of the large run.
 """
 
-import argparse
-import shlex
 import sys
 from pathlib import Path
 
@@ -26,14 +24,15 @@ from preimage.model_selection import WidthSearch
 from preimage.widths import class_gram
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _measure import describe_machine, peak_memory, timed
+from _measure import command, describe_machine, peak_memory, timed
+from _reports import option_parser
 
 OCTAVES = np.arange(-6, 6)
 
 
 def main():
     options = parse()
-    print(f"python {shlex.join([sys.argv[0], *sys.argv[1:]])}")
+    print(command())
     print(f"preimage {preimage.__version__}; {describe_machine()}\n")
     print("| points | features | classes | type | obvious | blocks | ours | ratios |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
@@ -45,7 +44,7 @@ def main():
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     size = lambda text: tuple(map(int, text.split("x")))
     parser.add_argument(
         "--sizes",

@@ -18,7 +18,6 @@ Observe: 100 points predict as the original does, at a tenth of its time or less
 saves time; few points are better spent on the folded machine than on the axes.
 """
 
-import argparse
 import os
 import sys
 import time
@@ -38,6 +37,7 @@ from sklearn.svm import SVC, LinearSVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record
+from _reports import option_parser
 
 from preimage import KernelPCA, compress
 
@@ -54,10 +54,9 @@ LAST = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--quick", action="store_true", help="one split, a few rounds")
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--record", action="store_true", help="keep the figures in docs/results/records")
     options = parser.parse_args()
     splits, rounds = (1, 3) if options.quick else (SPLITS, options.rounds)
     print(describe_machine())

@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _blobs import large_blobs
 from _measure import describe_machine, peak_memory
+from _reports import option_parser
 from scale import COMPONENTS, FEATURES, LANDMARKS, model
 
 CHUNK = 62_500
@@ -119,7 +120,7 @@ def difference(one, other, name):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     parser.add_argument("--points", type=int, default=1_000_000, help="of the larger problem; the other has a quarter")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--dask-malloc", action="store_true", help="leave MALLOC_TRIM_THRESHOLD_ as Dask sets it")

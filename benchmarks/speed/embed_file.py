@@ -9,7 +9,6 @@ included. A file of a tenth of the rows shows what depends on their number.
 Observe: the time grows with the rows, the memory does not.
 """
 
-import argparse
 import os
 import sys
 import tempfile
@@ -20,15 +19,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record
+from _reports import option_parser
 
 COLUMNS, COMPONENTS, LANDMARKS = 16, 10, 500
 BLOCK = 10_000
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
     options = parser.parse_args()
     print(describe_machine())
     values = {}

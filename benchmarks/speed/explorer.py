@@ -12,7 +12,6 @@ Observe: medians over the places below 16 ms, a frame of the screen, and pages t
 Chromium and Playwright.
 """
 
-import argparse
 import shutil
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record
+from _reports import option_parser
 
 from preimage import KernelPCA, explore
 from preimage.datasets import load_usps
@@ -94,11 +94,10 @@ QUESTIONS = """async ([fractions, repeats]) => {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--places", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=5, help="how often pages are opened and questions asked")
     parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=list(KERNELS))
-    parser.add_argument("--record", action="store_true", help="keep the figures in docs/results/records")
     options = parser.parse_args()
     print(describe_machine())
 

@@ -10,7 +10,6 @@ Observe: the time against the bound printed below it, of arithmetic alone (one G
 the rate of float32 products). The first fit compiles device code.
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -21,6 +20,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _blobs import blobs
 from _measure import record
+from _reports import option_parser
 
 from preimage import KernelPCA
 
@@ -45,11 +45,10 @@ def gemm_rate(dtype=torch.float32, n=8192):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--points", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=256)
     parser.add_argument("--components", type=int, default=64)
-    parser.add_argument("--record", action="store_true", help="keep the time for the texts that quote it")
     options = parser.parse_args()
     n, d, k = options.points, options.features, options.components
     print(

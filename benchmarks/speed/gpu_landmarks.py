@@ -10,7 +10,6 @@ float64.
 Observe: the time, the rate of arithmetic, and the agreement with a fit on the CPU.
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -21,18 +20,18 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _blobs import large_blobs
 from _measure import record
+from _reports import option_parser
 
 from preimage import KernelPCA
 from preimage.landmarks import RandomlyPivotedCholesky
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--points", type=int, default=10_000_000)
     parser.add_argument("--features", type=int, default=64)
     parser.add_argument("--landmarks", type=int, default=2000)
     parser.add_argument("--components", type=int, default=50)
-    parser.add_argument("--record", action="store_true", help="keep the time for the texts that quote it")
     options = parser.parse_args()
     n, d, m, k = options.points, options.features, options.landmarks, options.components
     X, gamma = large_blobs(n, d), 1 / (4 * d)

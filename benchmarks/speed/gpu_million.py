@@ -9,7 +9,6 @@ rows.
     python benchmarks/speed/gpu_million.py
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -19,6 +18,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _blobs import blobs
 from _measure import record
+from _reports import option_parser
 from gpu_kernel_pca import fit
 
 from preimage.feature_space import Gram
@@ -39,11 +39,10 @@ def product_error(X, gamma, n_rows=200, n_columns=32):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--features", type=int, default=64)
     parser.add_argument("--components", type=int, default=32)
-    parser.add_argument("--record", action="store_true", help="keep the figures for the texts that quote them")
     options = parser.parse_args()
     n, d, k = options.points, options.features, options.components
     X, gamma = blobs(n, d)

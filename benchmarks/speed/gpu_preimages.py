@@ -7,11 +7,15 @@ queries. `denoise` is timed: transform, targets and fixed points.
     python benchmarks/speed/gpu_preimages.py --queries 1000000
 """
 
-import argparse
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from _reports import option_parser
 
 from preimage import KernelPCA
 from preimage.datasets import load_usps
@@ -19,7 +23,7 @@ from preimage.solvers import FixedPoint
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     parser.add_argument("--queries", type=int, default=1_000_000)
     options = parser.parse_args()
     rng = np.random.default_rng(0)

@@ -9,7 +9,6 @@ a shared machine only the former say which takes longer.
 Observe: the ratio of medians, and the mean squared errors on the missing pixels.
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -20,16 +19,16 @@ from sklearn.impute import KNNImputer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record
+from _reports import option_parser
 
 from preimage import KernelImputer
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--missing", type=float, default=0.3)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--record", action="store_true")
     arguments = parser.parse_args()
     print(describe_machine())
 

@@ -13,7 +13,6 @@ Set-up: `make_classification` with 50 features, half of them informative, Gaussi
     python benchmarks/speed/kernel_fisher.py grid --rows 1000      # some of it, smaller
 """
 
-import argparse
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, peak_memory, timed
+from _reports import option_parser
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV
 
@@ -104,7 +104,7 @@ def fit_many_rows(n):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = option_parser(__doc__)
     parser.add_argument("parts", nargs="*", choices=["grid", "fit", "rows", "rows-here", []], help="all by default")
     parser.add_argument("--rows", type=int, help="in place of 5,000, 10,000 and 1,000,000")
     parser.add_argument("--naive", type=int, default=4, help="candidates of the naive loop that are timed")

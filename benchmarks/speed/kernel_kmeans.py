@@ -11,7 +11,6 @@ ratio of times. The largest index among the ten runs of the peer is shown as wel
 the labels. Landmarks are shown for comparison.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from sklearn.metrics import adjusted_rand_score
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, timed
+from _reports import option_parser
 
 from preimage import KernelKMeans
 
@@ -81,7 +81,7 @@ def compare(name, X, y, gamma, k, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--n-init", type=int, default=10)
     parser.add_argument("--landmarks", type=int, default=200)

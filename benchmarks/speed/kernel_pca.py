@@ -15,7 +15,6 @@ what makes randomized solvers inaccurate; "flat" wants a hundred from the bulk; 
 scikit-learn with its best solver is faster; "memory" holds no Gram matrix at all.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from sklearn.decomposition import KernelPCA as Peer
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _blobs import blobs
 from _measure import describe_machine, peak_memory, record, timed, timed_in_turn
+from _reports import option_parser
 
 from preimage import KernelPCA
 from preimage._rows import block_shape, cut
@@ -150,10 +150,9 @@ PARTS = ("many", "flat", "sizes", "transform", "memory")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__, "record")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all when left out")
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--record", action="store_true", help="keep the ratios for the texts that quote them")
     parser.add_argument("--inline", action="store_true", help="run the memory part in this process")
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):

@@ -36,6 +36,7 @@ from sklearn.pipeline import make_pipeline
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, peak_memory, timed
+from _reports import option_parser
 
 from preimage import KernelPCA
 from preimage.components import Wanted, landmark_subspace
@@ -197,7 +198,7 @@ PARTS = ("selection", "peer", "exact")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; the first two when left out")
     parser.add_argument("--data", choices=("usps", "mnist", "both"), default="both")
     parser.add_argument("--width", choices=tuple(WIDTHS), default="median")

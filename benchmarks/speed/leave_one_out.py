@@ -14,7 +14,6 @@ refitting, to rounding errors.
     python benchmarks/speed/leave_one_out.py --sizes 100 300 1000
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from sklearn.decomposition import PCA
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, timed
+from _reports import option_parser
 
 from preimage.calibration import leave_one_out, linear_leave_one_out
 
@@ -30,7 +30,7 @@ N_COMPONENTS, N_COLUMNS = 20, 1000
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 300, 1000])
     parser.add_argument("--most-refits", type=int, default=1000, help="refit up to this many points")
     options = parser.parse_args()

@@ -10,7 +10,6 @@ way back (`fit_inverse_transform=True`, a ridge regression) is timed for fitting
 Observe: ratios, and the time of an iteration against its two matrix products alone.
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -20,6 +19,7 @@ from sklearn.decomposition import KernelPCA as Peer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, timed
+from _reports import option_parser
 
 from preimage import KernelPCA
 from preimage.datasets import load_usps
@@ -98,7 +98,7 @@ def compare(dtype, train, noisy, repeats, n_loop):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--loop-queries", type=int, default=60)
     options = parser.parse_args()

@@ -22,7 +22,6 @@ Observe: prediction against one versus rest and against the multi-class machine,
 one digit a call; what compression takes against training; the loss of accuracy on MNIST.
 """
 
-import argparse
 import gc
 import sys
 import time
@@ -36,6 +35,7 @@ from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _measure import describe_machine, record, timed
+from _reports import option_parser
 
 from preimage import compress
 from preimage.datasets import load_mnist, load_usps
@@ -53,7 +53,7 @@ DLIB_TRAIN, DLIB_SIZES, DLIB_ACCURACIES = 1500, (10, 25, 50), (1e-1, 1e-3, 1e-5)
 
 def main():
     parts = {"predict": predict, "compress": compression, "mnist": mnist, "dlib": against_dlib}
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--record", action="store_true", help='keep the figures of "predict" for texts that quote them')

@@ -25,6 +25,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from _blobs import large_blobs
 from _measure import describe_machine, peak_memory
+from _reports import option_parser
 
 from preimage import KernelPCA
 from preimage._rows import cut
@@ -91,7 +92,7 @@ def run(n, n_denoised, repeats):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = option_parser(__doc__)
     parser.add_argument("--points", type=int, default=1_000_000, help="of the larger problem; the other has a quarter")
     parser.add_argument("--denoise", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=3)
