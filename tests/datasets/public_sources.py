@@ -2,7 +2,9 @@
 
 import bz2
 import gzip
+import hashlib
 import io
+import json
 import lzma
 import struct
 import zipfile
@@ -157,3 +159,45 @@ class RWriter:
             self.words(14 | 1 << 9, value.size)
             self.written += value.astype(">f8").tobytes(order="F")
             self.pairs({"dim": value.shape})
+
+
+class Answer(io.BytesIO):
+    """What `urllib.request.urlopen` returns, without compression."""
+
+    def info(self):
+        return {}
+
+
+def openml_answers(data_id, arff, target):
+    """The answers of OpenML's servers on one data set, by the end of the address that is asked for."""
+    attributes = [line.split(None, 2)[1:] for line in arff.splitlines() if line.startswith("@ATTRIBUTE")]
+    features = [
+        {
+            "index": str(index),
+            "name": name,
+            "data_type": "nominal" if kind.startswith("{") else "numeric",
+            "is_target": str(name == target).lower(),
+            "is_ignore": "false",
+            "is_row_identifier": "false",
+            "number_of_missing_values": "0",
+        }
+        for index, (name, kind) in enumerate(attributes)
+    ]
+    description = {
+        "id": str(data_id),
+        "name": "recorded",
+        "version": "1",
+        "format": "ARFF",
+        "description": "",
+        "status": "active",
+        "file_id": "1",
+        "default_target_attribute": target,
+        "md5_checksum": hashlib.md5(arff.encode()).hexdigest(),
+        "url": "https://www.openml.org/data/v1/download/1/recorded.arff",
+    }
+    answers = {
+        f"data/{data_id}": {"data_set_description": description},
+        f"features/{data_id}": {"data_features": {"feature": features}},
+        f"qualities/{data_id}": {"data_qualities": {"quality": []}},
+    }
+    return {end: json.dumps(answer).encode() for end, answer in answers.items()} | {"": arff.encode()}

@@ -119,6 +119,22 @@ def test_abalone_of_openml_gets_one_indicator_for_each_sex(openml):
     assert abalone["feature_names"].tolist()[:4] == ["sex_M", "sex_F", "sex_I", "length"]
 
 
+def test_answers_of_openml_are_read(no_files, monkeypatch):
+    """Through scikit-learn, with answers of the form that the servers give."""
+    arff = "@RELATION shells\n@ATTRIBUTE Sex {F,I,M}\n@ATTRIBUTE Length REAL\n@ATTRIBUTE Rings {7,15,29}\n"
+    arff += "@DATA\nM,0.455,15\nI,0.35,7\nF,0.53,29\n"
+    answers = public_sources.openml_answers(183, arff, target="Rings")
+
+    def urlopen(request, *_, **__):
+        return public_sources.Answer(next(body for end, body in answers.items() if request.full_url.endswith(end)))
+
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", urlopen)
+    columns, target = _sources.openml_table(183)
+    assert columns["Sex"].tolist() == ["M", "I", "F"] and columns["Length"].tolist() == [0.455, 0.35, 0.53]
+    np.testing.assert_array_equal(_tables._abalone_of_openml()["y"], [15, 7, 29])
+    assert target.tolist() == ["15", "7", "29"]
+
+
 def test_boston_of_openml_has_values_and_not_codes(openml):
     columns = {name: [0.0, 1.0] for name in _tables.BOSTON_COLUMNS} | {"RAD": [2.0, 0.0]}
     openml[531] = Bunch(
