@@ -4,7 +4,8 @@ Docutils has the converter; Sphinx has no renderer that uses it.
 """
 
 import re
-from html import escape
+from html import escape, unescape
+from xml.etree import ElementTree
 
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
@@ -19,9 +20,9 @@ SPELLINGS = (
     (r"\\dots[cbmo]?(?![A-Za-z])", r"\\ldots"),
     (r"\\([bB]igg?)(?![A-Za-z])", r"\\\1l"),
 )
-# A bar or bracket with an exponent is an operator alone in its row; stretched to the height of that row it would drop
-# below the line.
-EXPONENT_OF_A_FENCE = re.compile(r"(<m(?:sup|sub|subsup)>\s*<mo)(?![^>]*stretchy)")
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+ElementTree.register_namespace("", NAMESPACE)
+SCRIPTS = ("sub", "sup", "subsup")
 
 
 def setup(app):
@@ -46,7 +47,7 @@ def _mathml(node, as_block):
     try:
         return converted(text, as_block)
     # The converter has no exception of its own for an argument that is missing.
-    except (MathError, AttributeError, IndexError, TypeError) as error:
+    except (MathError, AttributeError, IndexError, TypeError, ElementTree.ParseError) as error:
         logger.warning("cannot convert the equation %r: %s", text, error, location=node)
         return f"<code>{escape(text)}</code>"
 
@@ -55,4 +56,31 @@ def converted(text, as_block=False):
     """MathML for LaTeX."""
     for pattern, instead in SPELLINGS:
         text = re.sub(pattern, instead, text)
-    return EXPONENT_OF_A_FENCE.sub(r'\1 stretchy="false"', latex2mathml.tex2mathml(text, as_block=as_block))
+    found = latex2mathml.tex2mathml(text, as_block=as_block)
+    # Spaces are entities of HTML, which XML does not know.
+    tree = ElementTree.fromstring(re.sub(r"&(?!amp;|lt;|gt;|quot;)\w+;", lambda entity: unescape(entity[0]), found))
+    _put_indices_beside_accents(tree)
+    _keep_fences_on_their_line(tree)
+    return ElementTree.tostring(tree, encoding="unicode")
+
+
+def _put_indices_beside_accents(tree):
+    """The converter writes the index of an accented letter below it, as if it were the limit of a sum."""
+    for element in tree.iter(_tag("munderover")):
+        base, index, accent = element
+        if accent.tag == _tag("mo") and accent.get("stretchy") == "false":
+            element.tag = _tag("msub")
+            element[:] = [ElementTree.Element(_tag("mover"), accent="true"), index]
+            element[0].extend([base, accent])
+
+
+def _keep_fences_on_their_line(tree):
+    """A bar or bracket with an exponent is alone in its row; stretched to the height of it, it would drop."""
+    for script in SCRIPTS:
+        for element in tree.iter(_tag(f"m{script}")):
+            if element[0].tag == _tag("mo"):
+                element[0].set("stretchy", "false")
+
+
+def _tag(name):
+    return f"{{{NAMESPACE}}}{name}"

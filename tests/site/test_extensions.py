@@ -15,9 +15,20 @@ repository_links = import_or_skip("repository_links")
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("text", [r"\frac12", r"x_1, \dots, x_n", r"\Big( \frac{a}{b} \Big)^2", "^d", r"\tfrac12 x"])
+@pytest.mark.parametrize(
+    "text", [r"\frac12", r"x_1, \dots, x_n", r"\Big( \frac{a}{b} \Big)^2", r"a < b\ \text{if } c", "^d", r"\tfrac12 x"]
+)
 def test_spellings_of_latex_are_converted(text):
     assert mathml.converted(text).startswith("<math")
+
+
+def test_indices_of_accented_letters_stand_beside_them():
+    assert "munderover" not in mathml.converted(r"\tilde\gamma_i", as_block=True)
+    assert "munderover" in mathml.converted(r"\sum_{i=1}^n", as_block=True)
+
+
+def test_bars_with_an_exponent_are_not_stretched():
+    assert '<mo stretchy="false">‖</mo>' in mathml.converted(r"\lVert x \rVert^2")
 
 
 @pytest.mark.parametrize(
