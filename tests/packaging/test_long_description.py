@@ -8,6 +8,8 @@ from _project import ROOT, URLS, raw_url
 import preimage
 
 LINK = re.compile(r"""!?\[[^\]]*\]\(([^)\s]+)[^)]*\)|(?:src|srcset|href)="([^"]+)\"""")
+# The build writes these from what is named here.
+WRITTEN_BY_THE_BUILD = {"api/index.html": ROOT / "docs" / "api.py", "gallery/index.html": ROOT / "examples"}
 FENCE = re.compile(r"^```.*?^```", flags=re.MULTILINE | re.DOTALL)
 
 
@@ -23,6 +25,8 @@ def file_of(address):
     address = address.partition("#")[0]
     if address.startswith(URLS["Documentation"]):
         name = address.removeprefix(URLS["Documentation"])
+        if name in WRITTEN_BY_THE_BUILD:
+            return WRITTEN_BY_THE_BUILD[name]
         return ROOT / "docs" / (name.removesuffix(".html") + ".md" if name else "index.md")
     for place in (f"{URLS['Source']}/blob/v{preimage.__version__}/", raw_url(preimage.__version__)):
         if address.startswith(place):
