@@ -156,7 +156,8 @@ def modules_page():
     pages_of, parts = full_names(), [MODULES]
     for module, names in public_names().items():
         rows = {f"{module}.{name}": pages_of[f"{module}.{name}"] for name in names}
-        parts += [heading(f"``{module}``", "-"), summary_of_module(module) + "\n", table(rows)]
+        parts += [heading(f"``{module}``", "-"), f".. py:module:: {module}\n", summary_of_module(module) + "\n"]
+        parts.append(table(rows))
     return "\n".join(parts)
 
 
