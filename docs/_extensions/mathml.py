@@ -23,6 +23,8 @@ SPELLINGS = (
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 ElementTree.register_namespace("", NAMESPACE)
 SCRIPTS = ("sub", "sup", "subsup")
+FUNCTION_APPLICATION = "\u2061"  # an invisible operator between a function and its argument
+THIN = "0.17em"  # LaTeX's thin space, a sixth of the size of the letters
 
 
 def setup(app):
@@ -61,6 +63,7 @@ def converted(text, as_block=False):
     tree = ElementTree.fromstring(re.sub(r"&(?!amp;|lt;|gt;|quot;)\w+;", lambda entity: unescape(entity[0]), found))
     _put_indices_beside_accents(tree)
     _keep_fences_on_their_line(tree)
+    _set_functions_apart(tree)
     return ElementTree.tostring(tree, encoding="unicode")
 
 
@@ -80,6 +83,21 @@ def _keep_fences_on_their_line(tree):
         for element in tree.iter(_tag(f"m{script}")):
             if element[0].tag == _tag("mo"):
                 element[0].set("stretchy", "false")
+
+
+def _set_functions_apart(tree):
+    """Names of functions stand apart from what is next to them, unless that is a bracket: s tanh s, but log(s)."""
+    for row in list(tree.iter()):
+        parts = []
+        for place, element in enumerate(row):
+            after = row[place + 1] if place + 1 < len(row) else element
+            if element.text != FUNCTION_APPLICATION or after.text in tuple("([|‖"):
+                parts.append(element)
+                continue
+            if len(parts) > 1 and parts[-2].tag != _tag("mo"):
+                parts.insert(-1, ElementTree.Element(_tag("mspace"), width=THIN))
+            parts.append(ElementTree.Element(_tag("mspace"), width=THIN))
+        row[:] = parts
 
 
 def _tag(name):

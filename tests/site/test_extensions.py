@@ -31,6 +31,11 @@ def test_bars_with_an_exponent_are_not_stretched():
     assert '<mo stretchy="false">‖</mo>' in mathml.converted(r"\lVert x \rVert^2")
 
 
+@pytest.mark.parametrize(("text", "spaces"), [(r"s \tanh s", 2), (r"\log(s)", 0), (r"\operatorname{tr} K", 1)])
+def test_names_of_functions_stand_apart_from_letters(text, spaces):
+    assert mathml.converted(text).count("<mspace") == spaces
+
+
 @pytest.mark.parametrize(
     ("code", "name"),
     [
