@@ -120,7 +120,8 @@ def _print_report(report: dict[str, Any], quiet: bool) -> None:
     for column in filled[:SHOWN]:
         say(f"  {column['name']:{width}s}  {_error(column)}")
     if len(filled) > SHOWN:
-        say(f"  … and {len(filled) - SHOWN} more columns, in the summary.")
+        more = len(filled) - SHOWN
+        say(f"  … and {more} more column{'s' if more != 1 else ''}, in the summary.")
     if report["empty_rows"]:
         console.print(
             f"Warning: {report['empty_rows']} rows have no value at all; all of them get the same values.",
