@@ -32,6 +32,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "descriptions",
+    "explorer_pages",
     "gallery_pages",
     "mathml",
     "names",
@@ -90,6 +91,8 @@ sphinx_gallery_conf = {
     "inspect_global_variables": True,
     "reference_url": {"preimage": None},
     "reset_modules": ("gallery_pages.reset",),
+    "image_scrapers": ("matplotlib", "explorer_pages.scrape"),
+    "image_srcset": ["2x"],  # sharp figures on sharp screens
     "parallel": True,
     "abort_on_example_error": False,
     "download_all_examples": False,

@@ -1,4 +1,4 @@
-"""Every gallery example runs from its first line to its last, without a warning of ours."""
+"""Every gallery example runs from its first line to its last, without a warning of ours, and draws legible figures."""
 
 import re
 import runpy
@@ -6,21 +6,23 @@ import warnings
 from pathlib import Path
 
 import pytest
+from legible_figures import check_figure
 from threadpoolctl import threadpool_limits
 
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="examples draw with matplotlib")
 
-FOLDER = Path(__file__).parents[1] / "examples"
+FOLDER, DOCS = Path(__file__).parents[1] / "examples", Path(__file__).parents[1] / "docs"
 EXAMPLES, PAGES = sorted(FOLDER.rglob("plot_*.py")), sorted(FOLDER.rglob("explore_*.py"))
 
 
 @pytest.fixture(autouse=True)
 def _without_a_screen():
     plt.switch_backend("Agg")
-    yield
-    plt.close("all")
+    with plt.style.context(DOCS / "figures.mplstyle"):
+        yield
+        plt.close("all")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -41,12 +43,16 @@ def test_the_walk_is_drawn_without_the_volumes(monkeypatch, tmp_path):
 
 
 def check_figures():
-    """Every figure has data in it, and says what a number above a panel is."""
     assert plt.get_fignums()
-    for figure in map(plt.figure, plt.get_fignums()):
-        assert any(ax.has_data() for ax in figure.axes), "an empty figure"
-        bare = [title for ax in figure.axes if re.fullmatch(r"[-+\d.,%\s]+", title := ax.get_title())]
-        assert not bare or figure.get_suptitle(), f"titles that are bare numbers: {bare}"
+    for number in plt.get_fignums():
+        check_figure(plt.figure(number))
+
+
+@pytest.mark.parametrize("path", [*EXAMPLES, *PAGES], ids=lambda path: path.stem)
+def test_pages_to_read_on_exist(path):
+    pages = re.findall(r":doc:`/([\w/]+)`", path.read_text(encoding="utf-8"))
+    assert pages, "an example says where to read on"
+    assert all((DOCS / f"{page}.md").exists() for page in pages), pages
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -66,6 +72,6 @@ def hide_data_sets(monkeypatch, folder):
 
 
 def test_every_example_has_a_place_in_the_gallery():
-    sections = runpy.run_path(str(FOLDER.parent / "docs" / "_extensions" / "gallery_order.py"))["SECTIONS"]
+    sections = runpy.run_path(str(DOCS / "_extensions" / "gallery_order.py"))["SECTIONS"]
     listed = {(section, name) for section, names in sections.items() for name in names.split()}
     assert listed == {(path.parent.name, path.stem.split("_", 1)[1]) for path in [*EXAMPLES, *PAGES]}

@@ -20,6 +20,7 @@ from sklearn.datasets import load_digits, make_circles
 from sklearn.metrics import adjusted_rand_score
 
 from preimage import KernelKMeans
+from preimage.plotting import DenoisingDisplay
 
 X, rings = make_circles(600, factor=0.35, noise=0.06, random_state=0)
 models = {
@@ -29,25 +30,29 @@ models = {
 }
 side = np.linspace(-1.45, 1.45, 150)
 plane = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-colors, shades = ["#0072B2", "#D55E00"], ListedColormap(["#cfe3f2", "#f9dcc9"])
+colors, shades = ["C0", "C1"], ListedColormap(["#cfe3f2", "#f9dcc9"])
 
-figure, axes = plt.subplots(1, 3, figsize=(10.5, 4.3), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(1, 3, figsize=(9.5, 4.3), layout="constrained", sharex=True, sharey=True)
 for ax, (name, model) in zip(axes, models.items()):
     labels = model.fit_predict(X)
     index = round(adjusted_rand_score(rings, labels), 2) + 0.0
     print(f"{name:26} adjusted Rand index {index:.2f}")
     ax.pcolormesh(side, side, model.predict(plane).reshape(150, 150), cmap=shades, shading="nearest", rasterized=True)
     for number, color in enumerate(colors):
-        ax.plot(*X[labels == number].T, "o", color=color, markersize=2.5)
+        ax.scatter(*X[labels == number].T, s=7, color=color, label=f"cluster {number + 1}")
     if isinstance(model, KMeans):
-        ax.plot(*model.cluster_centers_.T, "kX", markersize=10, markeredgecolor="white")
+        ax.plot(*model.cluster_centers_.T, "kX", markersize=10, markeredgecolor="white", markeredgewidth=1)
     ax.set(title=f"{name}\nadjusted Rand index {index:.2f}", aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    ax.set(xlabel="$x_1$", ylabel="$x_2$")
+    ax.label_outer()
+figure.suptitle("With the right width, kernel k-means tells the rings apart")
+figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 plt.show()
 
 # %%
 # Ten clusters of handwritten digits. The centre of a cluster is a mean of images of digits in feature space; its
 # pre-image is the input whose image comes nearest. Below it, the average of the same digits in input space, and the
-# five digits that are nearest to the centre. The Gaussian pre-image is a weighted mean in which typical members have
+# four digits that are nearest to the centre. The Gaussian pre-image is a weighted mean in which typical members have
 # the largest weights: it is slightly sharper than the average.
 
 digits = load_digits()
@@ -59,15 +64,20 @@ preimages, distances = model.cluster_preimages(), model.transform(images)
 common = [np.bincount(truth[model.labels_ == number], minlength=10) for number in range(10)]
 order = np.argsort([np.argmax(counts) for counts in common], kind="stable")
 
-figure, axes = plt.subplots(7, 10, figsize=(8.6, 6.6), layout="constrained")
-for column, number in zip(axes.T, order):
-    members = np.flatnonzero(model.labels_ == number)
-    near = members[np.argsort(distances[members, number])[:5]]
-    for ax, image in zip(column, [preimages[number], images[members].mean(axis=0), *images[near]]):
-        ax.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
-        ax.set(xticks=[], yticks=[])
-    majority = common[number].max() / members.size
-    column[0].set_title(f"{members.size} digits\n{majority:.0%} are {np.argmax(common[number])}", fontsize=8)
-for row, name in {0: "pre-image", 1: "average", 4: "nearest digits"}.items():
-    axes[row, 0].set_ylabel(name, fontsize=9)
+members = [np.flatnonzero(model.labels_ == number) for number in order]
+near = [rows[np.argsort(distances[rows, number])[:4]] for rows, number in zip(members, order)]
+rows = {"pre-image": preimages[order], "average": np.stack([images[each].mean(axis=0) for each in members])}
+rows |= {name: images[[each[rank] for each in near]] for rank, name in enumerate(["nearest", "2nd", "3rd", "4th"])}
+pictures = {name: found.reshape(-1, 8, 8) for name, found in rows.items()}
+
+figure, axes = plt.subplots(len(rows), 1, figsize=(8.4, 6), layout="constrained")
+DenoisingDisplay(rows=pictures, limits=(0, 1)).plot(ax=axes, cmap="gray_r")
+for place, (number, each) in enumerate(zip(order, members)):
+    digit, fraction = np.argmax(common[number]), common[number].max() / len(each)
+    text = f"{len(each)} digits\n{fraction:.0%} are {digit}"
+    axes[0].text(9 * place + 3.5, -1, text, fontsize=8, ha="center", va="bottom")
+figure.suptitle("Ten clusters of digits: their centres as pictures, and the digits nearest to them")
 plt.show()
+
+# %%
+# **Read on:** :doc:`/guides/classes_and_clusters`.

@@ -88,13 +88,18 @@ for name, search in searches.items():
 
 values = np.array(list(accuracies.values()))
 errors = np.sqrt(values * (1 - values) / len(y_test))
-colors = ["#0072B2" if name.startswith("SVM") else "#D55E00" for name in accuracies]
+colors = ["C0" if name.startswith("SVM") else "C1" for name in accuracies]
 rows = np.arange(len(values))[::-1]
-figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
-ax.errorbar(100 * values, rows, xerr=100 * errors, fmt="none", ecolor=colors, elinewidth=1.5)
-ax.scatter(100 * values, rows, c=colors, s=45, zorder=3)
+figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
+ax.errorbar(100 * values, rows, xerr=100 * errors, fmt="none", ecolor=colors, elinewidth=1.8)
+ax.scatter(100 * values, rows, c=colors, s=55, zorder=3)
+for row, value, error in zip(rows, values, errors):
+    ax.text(100 * (value + error) + 0.08, row, f"{100 * value:.1f}", va="center", fontsize="small")
 ax.set_yticks(rows, list(accuracies))
-ax.set_xlabel("Test accuracy in percent")
-ax.grid(axis="x", color="0.9")
-ax.spines[["top", "right"]].set_visible(False)
+ax.set(xlabel="Test accuracy in percent, ± one standard error", xlim=(None, 99.8))
+ax.grid(axis="x")
+figure.suptitle("Kernel features help the linear SVM; nearest neighbours need no help")
 plt.show()
+
+# %%
+# **Read on:** :doc:`/start/from_scikit_learn`, and :doc:`/guides/choose_a_kernel`.

@@ -90,13 +90,13 @@ for name, values in over_widths.items():
 # factor is a strong and simpler choice; at the median rule it is the best one for some digits.
 
 styles = {
-    "kernel PCA": ("#0072B2", "o"),
-    "one-class SVM": ("#D55E00", "^"),
-    "local outlier factor": ("#009E73", "s"),
-    "linear PCA": ("#CC79A7", "D"),
-    "isolation forest": ("#555555", "v"),
+    "kernel PCA": ("C0", "o"),
+    "one-class SVM": ("C1", "^"),
+    "local outlier factor": ("C2", "s"),
+    "linear PCA": ("C3", "D"),
+    "isolation forest": ("C6", "v"),
 }
-figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained", sharey=True)
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.6), layout="constrained", sharey=True)
 for name, (color, marker) in styles.items():
     left.plot(range(10), at_median[name], marker, color=color, markersize=7, label=name)
     if name in over_widths:
@@ -106,11 +106,13 @@ for name, (color, marker) in styles.items():
 left.set(xlabel="Digit left out of the training set", ylabel="Area under the ROC curve", xticks=range(10))
 right.set(xlabel="γ, as a multiple of the median rule", xticks=widths, xticklabels=[f"{width:g}" for width in widths])
 right.minorticks_off()
-for ax in (left, right):
-    ax.axhline(0.5, color="0.6", linewidth=0.8, zorder=0)
-    ax.grid(axis="y", color="0.92")
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-right.text(widths[0], 0.5, "chance", color="0.4", va="bottom")
-figure.legend(loc="outside upper center", ncols=5, frameon=False)
+for ax, title in ((left, "every digit, median rule"), (right, "mean over digits")):
+    ax.axhline(0.5, color="0.5", linewidth=1, linestyle=":", zorder=0, label="chance" if ax is right else None)
+    ax.grid(axis="y")
+    ax.set_title(title)
+figure.suptitle("The reconstruction error finds the unseen digit at every width of the kernel")
+figure.legend(loc="outside lower center", ncols=6, handletextpad=0.3, columnspacing=1.2)
 plt.show()
+
+# %%
+# **Read on:** :doc:`/guides/find_novelties`, with thresholds and other data sets.

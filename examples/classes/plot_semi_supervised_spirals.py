@@ -28,8 +28,12 @@ NOISE = 0.08
 def spirals(n, rng):
     spiral = np.arange(n) % 2
     radius = np.sqrt(rng.uniform(0.05, 1, size=n))
-    angle = 2 * np.pi * 1.5 * radius + np.pi * spiral
-    return 2 * radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]), spiral
+    return position(radius, np.pi * spiral), spiral
+
+
+def position(radius, turn):
+    angle = 3 * np.pi * radius + turn
+    return 2 * radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 rng = np.random.default_rng(1)
@@ -55,40 +59,49 @@ models = {
 }
 
 # %%
-# The first component as a function of the plane. Labels alone have an effect near labelled points; with the graph the
-# effect extends along the spirals.
+# The first component as a function of the plane, violet where it is positive and orange where it is negative. Below
+# each name: for how many of all points the sign of the component tells the spiral. Labels alone have an effect near
+# labelled points only; with the graph the effect extends along the spirals, and the sign is right for all points.
 
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.5), sharex=True, sharey=True, layout="constrained")
-grid = np.stack(np.meshgrid(np.linspace(-2.3, 2.3, 70), np.linspace(-2.3, 2.3, 70)), axis=-1)
-for (name, model), panel in zip(models.items(), axes):
-    values = model.transform(grid.reshape(-1, 2))[:, 0].reshape(70, 70)
+figure, axes = plt.subplots(2, 2, figsize=(7.5, 8.2), sharex=True, sharey=True, layout="constrained")
+grid = np.stack(np.meshgrid(np.linspace(-2.3, 2.3, 90), np.linspace(-2.3, 2.3, 90)), axis=-1)
+for (name, model), panel in zip(models.items(), axes.flat):
+    values = model.transform(grid.reshape(-1, 2))[:, 0].reshape(90, 90)
     limit = np.abs(values).max()
-    panel.contourf(grid[..., 0], grid[..., 1], values, levels=21, cmap="RdBu", vmin=-limit, vmax=limit)
-    panel.scatter(*X[y == -1].T, s=4, color="0.4")
-    for label, color in ((0, "C3"), (1, "C0")):
-        panel.scatter(*X[y == label].T, s=14, color=color, edgecolor="white", linewidth=0.5)
-    panel.set(title=name, aspect="equal")
-figure.suptitle("The first component; coloured points have a label")
-plt.show()
-for name, model in list(models.items())[1::2]:
+    panel.contourf(*np.moveaxis(grid, 2, 0), values, levels=np.linspace(-limit, limit, 22), cmap="PuOr", alpha=0.8)
+    panel.scatter(*X[y == -1].T, s=6, color="0.35", label="no label")
+    for label, color in ((0, "black"), (1, "white")):
+        style = {"color": color, "edgecolors": "black", "linewidths": 0.8}
+        panel.scatter(*X[y == label].T, s=38, label=f"labelled, spiral {label + 1}", **style)
     right = np.mean((model.transform(X)[:, 0] > 0) == spiral)
-    print(f"{name}: sign of the first component tells the spiral for {right:.0%} of all points")
+    panel.set(
+        title=f"{name}\nsign right for {max(right, 1 - right):.0%}", aspect="equal", xlabel="$x_1$", ylabel="$x_2$"
+    )
+    panel.label_outer()
+figure.suptitle("With twenty labels and a graph, the first component separates the spirals")
+figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+plt.show()
 
 # %%
-# Denoised points (red) of noisy ones (the other ends of the lines). Kernel PCA and labels alone increase the error;
-# with the graph the points come nearer to the spirals. About half of the noise lies along the spirals and cannot be
-# removed.
+# Noisy points in grey, denoised ones in blue, thin lines between them, on the true spirals. Kernel PCA and labels alone
+# leave the spirals and increase the error; with the graph the points come nearer to them. About half of the noise lies
+# along the spirals and cannot be removed.
 
 before = np.mean((noisy - clean) ** 2)
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.8), sharex=True, sharey=True, layout="constrained")
-for (name, model), panel in zip(models.items(), axes):
+figure, axes = plt.subplots(2, 2, figsize=(7.5, 8.2), sharex=True, sharey=True, layout="constrained")
+for (name, model), panel in zip(models.items(), axes.flat):
     points = model.denoise(noisy)
-    panel.plot(*np.stack([noisy, points], axis=2).transpose(1, 2, 0), color="0.7", linewidth=0.5)
-    panel.scatter(*clean.T, s=8, color="C0", label="clean")
-    panel.scatter(*points.T, s=8, color="C3", label="denoised")
-    panel.set(title=f"{name}: error {np.mean((points - clean) ** 2):.4f}", aspect="equal")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-figure.suptitle(f"Ten components; mean squared error of the noisy points: {before:.4f}")
+    for turn in (0, np.pi):
+        panel.plot(*position(np.linspace(0.22, 1, 200), turn).T, color="C4", linewidth=2, label="true spirals")
+    panel.plot(*np.stack([noisy, points], axis=2).transpose(1, 2, 0), color="0.75", linewidth=0.7)
+    panel.scatter(*noisy.T, s=9, color="0.55", label="noisy point", zorder=2)
+    panel.scatter(*points.T, s=16, color="C0", label="denoised point", zorder=3)
+    panel.set(title=f"{name}\nmean squared error {np.mean((points - clean) ** 2):.4f}", aspect="equal")
+    panel.set(xlabel="$x_1$", ylabel="$x_2$")
+    panel.label_outer()
+legend = dict(zip(*panel.get_legend_handles_labels()[::-1]))
+figure.legend(legend.values(), legend, loc="outside lower center", ncols=3)
+figure.suptitle(f"Ten components follow the spirals only with a graph (noisy: {before:.4f})")
 plt.show()
 
 # %%
@@ -106,3 +119,6 @@ for name, model in models.items():
         result = Gradient(penalty=penalty).inverse(model.subspace_, model.transform(noisy), noisy)
         errors.append(np.mean((result.points - clean) ** 2))
     print(f"{name:24}" + "".join(f"{error:10.4f}" for error in errors))
+
+# %%
+# **Read on:** :doc:`/theory/labels_and_noise`, and :doc:`/guides/classes_and_clusters`.

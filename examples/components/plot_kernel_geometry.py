@@ -30,7 +30,7 @@ from preimage.kernels import Gaussian, Normalized, Polynomial, Sigmoid
 from preimage.plotting import KernelGeometryDisplay
 
 degrees = [2, 3, 4]
-figure, axes = plt.subplots(2, 3, figsize=(9.5, 6), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(2, 3, figsize=(9, 6), sharex=True, sharey=True, layout="constrained")
 for constant, row in zip([1.0, 0.0], axes):
     for degree, panel in zip(degrees, row):
         display = KernelGeometryDisplay.from_kernel(
@@ -42,8 +42,11 @@ for constant, row in zip([1.0, 0.0], axes):
             limits=(-1.5, 1.5),
             colorbar=False,
         )
-        panel.set_title(f"(x·y{' + 1' if constant else ''})$^{degree}$", fontsize="medium")
+        panel.set_title(f"$(x·y{' + 1' if constant else ''})^{degree}$")
 figure.colorbar(display.mesh_, ax=axes, label="scalar curvature", shrink=0.6)
+figure.supxlabel("$x_1$")
+figure.supylabel("$x_2$")
+figure.suptitle("Curved like saddles with a constant (above), flat like cones without (below)")
 plt.show()
 
 # %%
@@ -52,7 +55,7 @@ plt.show()
 # By how much does the map enlarge areas? Contour lines of log √det g. For c = 0 areas vanish at the origin and the
 # logarithm is unbounded below: data near the origin are contracted, which is a reason to prefer c > 0.
 
-figure, axes = plt.subplots(2, 3, figsize=(9.5, 6), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(2, 3, figsize=(9, 6), sharex=True, sharey=True, layout="constrained")
 for constant, row in zip([1.0, 0.0], axes):
     for degree, panel in zip(degrees, row):
         display = KernelGeometryDisplay.from_kernel(
@@ -65,8 +68,11 @@ for constant, row in zip([1.0, 0.0], axes):
             levels=10,
             colorbar=False,
         )
-        panel.set_title(f"(x·y{' + 1' if constant else ''})$^{degree}$", fontsize="medium")
-figure.colorbar(display.mesh_, ax=axes, label="log magnification", shrink=0.6)
+        panel.set_title(f"$(x·y{' + 1' if constant else ''})^{degree}$")
+figure.colorbar(display.mesh_, ax=axes, label="log of the magnification of areas", shrink=0.6)
+figure.supxlabel("$x_1$")
+figure.supylabel("$x_2$")
+figure.suptitle("Areas grow with the distance from the origin, and vanish there without a constant")
 plt.show()
 
 # %%
@@ -77,14 +83,19 @@ plt.show()
 # perpendicular to x, one for planes that contain x. So it is cheap for images as well.
 
 radii = np.linspace(0.05, 1.5, 100)
-figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
-for color, degree in zip(["tab:blue", "tab:orange", "tab:green"], degrees):
-    for constant, style in [(1.0, "-"), (0.0, "--")]:
-        X = np.column_stack([radii, np.zeros((100, 2))])
+X = np.column_stack([radii, np.zeros((100, 2))])
+figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharex=True, layout="constrained")
+for constant, ax in zip([1.0, 0.0], axes):
+    for degree, marker in zip(degrees, "os^"):
         R = scalar_curvature(Polynomial(degree, coef0=constant), X)
-        ax.plot(radii, -R, style, color=color, label=f"p = {degree}, c = {constant:g}")
-ax.set(yscale="log", xlabel="‖x‖", ylabel="−R for three inputs")
-ax.legend(fontsize="small", ncols=2)
+        ax.plot(radii, -R, marker=marker, markevery=12, label=f"degree {degree}")
+    ax.set(xlabel="Distance from the origin, ‖x‖", xlim=(0, 1.5))
+    ax.grid()
+axes[0].set(title="$(x·y + 1)^p$: bounded by its value at the origin", ylim=(0, None))
+axes[1].set(title="$(x·y)^p$: no bound near the origin", yscale="log")
+axes[0].set_ylabel("Negative scalar curvature, −R")
+figure.suptitle("Three inputs: without a constant the curvature grows without bound at the origin")
+figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 plt.show()
 
 across, along = plane_curvatures(Polynomial(3, gamma=1 / 256), np.ones((1, 256)))
@@ -104,3 +115,6 @@ print("x·y + 1 scaled to unit length, a sphere:", round(scalar_curvature(Normal
 # a positive semidefinite kernel.
 
 print(mercer_report(Sigmoid(1.0, 0.0), np.random.default_rng(0).normal(size=(50, 2))))
+
+# %%
+# **Read on:** :doc:`/guides/geometry`, and :doc:`/guides/choose_a_kernel`.

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from preimage import KernelPCA, KernelProjectionPursuit
-from preimage.plotting import ComponentContourDisplay
+from preimage.plotting import ComponentContourDisplay, DenoisingDisplay
 
 rng = np.random.default_rng(0)
 angle = rng.uniform(0, 2 * np.pi, size=300)
@@ -35,13 +35,17 @@ X, group = np.vstack([ring, inside, outside]), np.repeat([0, 1, 2], [300, 20, 15
 components = KernelPCA(2, gamma=0.2).fit(X)
 pursuit = KernelProjectionPursuit(2, gamma=0.2, n_principal=10, extreme="largest").fit(X)
 
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), sharex=True, sharey=True, layout="constrained")
-ComponentContourDisplay.from_estimator(components, X, ax=axes[:2], levels=8)
-ComponentContourDisplay.from_estimator(pursuit, X, ax=axes[2:], levels=8)
-for number, ratio in enumerate(components.explained_variance_ratio_):
-    axes[number].set_title(f"kernel PCA\n{ratio:.0%} of the variance", fontsize="medium")
-for number, contrast in enumerate(pursuit.contrasts_):
-    axes[2 + number].set_title(f"projection pursuit\nexcess kurtosis {contrast:.1f}", fontsize="medium")
+figure, axes = plt.subplots(2, 2, figsize=(7, 7.4), sharex=True, sharey=True, layout="constrained")
+ComponentContourDisplay.from_estimator(components, X, ax=axes[0], levels=8)
+ComponentContourDisplay.from_estimator(pursuit, X, ax=axes[1], levels=8)
+for panel, ratio in zip(axes[0], components.explained_variance_ratio_):
+    panel.set_title(f"kernel PCA, {ratio:.0%} of the variance")
+for panel, contrast in zip(axes[1], pursuit.contrasts_):
+    panel.set_title(f"projection pursuit, excess kurtosis {contrast:.1f}")
+for panel in axes.flat:
+    panel.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+    panel.label_outer()
+figure.suptitle("Variance follows the ring; kurtosis finds the two small groups")
 plt.show()
 
 for number, feature in enumerate(pursuit.transform(X).T, start=1):
@@ -59,13 +63,13 @@ digits = load_digits().data / 16
 model = KernelProjectionPursuit(4, gamma=0.02, n_principal=15, extreme="largest").fit(digits[:800])
 values = model.transform(digits[800:])
 
-figure, axes = plt.subplots(4, 8, figsize=(7, 4.2), layout="constrained")
-for number, row in enumerate(axes):
-    for ax, index in zip(row, np.argsort(-values[:, number])):
-        ax.imshow(digits[800 + index].reshape(8, 8), cmap="gray_r")
-        ax.set(xticks=[], yticks=[])
-    row[0].set_ylabel(f"{model.contrasts_[number]:.1f}", rotation=0, ha="right", va="center")
-figure.suptitle("New digits with the largest values; left: excess kurtosis")
+rows = {
+    f"feature {number}\nkurtosis {contrast:.1f}": digits[800 + np.argsort(-feature)[:8]].reshape(-1, 8, 8)
+    for number, (contrast, feature) in enumerate(zip(model.contrasts_, values.T), start=1)
+}
+figure, axes = plt.subplots(4, 1, figsize=(7.2, 4), layout="constrained")
+DenoisingDisplay(rows=rows, limits=(0, 1)).plot(ax=axes, cmap="gray_r")
+figure.suptitle("New digits with the largest values: each feature responds to one style")
 plt.show()
 
 # %%
@@ -78,3 +82,6 @@ for n_principal in (5, 15, 45, 135):
         f"{n_principal:3} axes: mean |excess kurtosis| {np.abs(model.contrasts_).mean():6.2f} on the training set, "
         f"{model.score(digits[800:]):6.2f} on other digits"
     )
+
+# %%
+# **Read on:** :doc:`/guides/classes_and_clusters`, and :doc:`/theory/kernel_pca`.

@@ -31,7 +31,11 @@ X = np.concatenate([rng.normal(center, 0.1, size=(100, 2)) for center in centers
 
 kernel = Gaussian(gamma_from_width(0.1, "c"))
 model = KernelPCA(8, kernel=kernel).fit(X)
-ComponentContourDisplay.from_estimator(model, X)
+display = ComponentContourDisplay.from_estimator(model, X)
+display.figure_.set_figheight(5.8)
+display.figure_.supxlabel("$x_1$")
+display.figure_.supylabel("$x_2$")
+display.figure_.suptitle("Components 1 and 2 separate three clusters; later ones split each of them")
 plt.show()
 
 # %%
@@ -39,5 +43,14 @@ plt.show()
 # for the two directions inside each, and so on. A gap between components 2 and 3 is what makes a spectral clustering
 # with three clusters work.
 
-SpectrumDisplay.from_estimator(KernelPCA(24, kernel=kernel).fit(X))
+display = SpectrumDisplay.from_estimator(KernelPCA(24, kernel=kernel).fit(X))
+for panel in display.axes_:
+    panel.axvspan(0.5, 2.5, color="C0", alpha=0.15, linewidth=0, label="1, 2: which cluster")
+    panel.axvspan(2.5, 8.5, color="C4", alpha=0.18, linewidth=0, label="3 to 8: where in a cluster")
+display.figure_.set_figheight(4)
+display.figure_.suptitle("The spectrum falls in steps: two eigenvalues, then six, then the rest")
+display.figure_.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 plt.show()
+
+# %%
+# **Read on:** :doc:`/theory/kernel_pca` on components as functions, :doc:`/guides/classes_and_clusters` on clusters.

@@ -4,13 +4,14 @@ Take noise out of digits
 
 A noisy picture is projected on the principal subspace of clean ones in feature space; the pre-image of the projection
 is the denoised picture [1]_. `DenoisingSearch` chooses the width of the kernel, the number of components and the
-penalty on the distance to the noisy picture for the expected noise: Gaussian noise, or pixels that are lost.
+penalty on the distance to the noisy picture. All it needs is a function that adds the expected noise: here Gaussian
+noise, or pixels that are lost.
 
 .. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
 """
 
 # %%
-# Clean digits to learn from, and two kinds of noise. The search needs only a function that adds the noise.
+# Clean digits to learn from, and two kinds of noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,7 +38,8 @@ def salt_and_pepper(X, rng):
 
 
 # %%
-# Linear PCA gets the number of components that is best on the test digits, which would not be known in practice.
+# Linear PCA gets the number of components that is best on the test digits, which would not be known in practice. Each
+# row is labelled with its mean squared error (MSE) over all 997 test digits, of which ten are drawn.
 
 
 def best_linear_pca(noisy):
@@ -51,28 +53,31 @@ for name, add_noise in {"Gaussian noise": gaussian, "Every fifth pixel lost": sa
     noisy = add_noise(X_test, np.random.default_rng(1))
     search = DenoisingSearch(noise=add_noise, gammas=gammas, max_queries=100).fit(X_train)
     outputs = {"linear PCA": best_linear_pca(noisy), "kernel PCA": search.denoise(noisy)}
-    display = DenoisingDisplay.from_images(noisy, outputs, (8, 8), clean=X_test, n_images=12, cmap="gray_r")
-    chosen = search.best_params_
-    display.figure_.set_figheight(display.figure_.get_figheight() + 0.45)  # room for a title
-    display.figure_.suptitle(
-        f"{name}: {chosen['n_components']} components, γ = {chosen['gamma']:.2g}, penalty {chosen['penalty']:.2g}"
-    )
+    display = DenoisingDisplay.from_images(noisy, outputs, (8, 8), clean=X_test, cmap="gray_r", picture_size=0.65)
+    ratio = display.errors["kernel PCA"] / display.errors["linear PCA"]
+    display.figure_.set_figheight(display.figure_.get_figheight() + 0.4)  # room for a title
+    display.figure_.suptitle(f"{name}: kernel PCA has {ratio:.2f} times the error of linear PCA")
     plt.show()
+    print(name, {key: round(float(value), 3) for key, value in search.best_params_.items()})
 
 # %%
-# The error as the model varies: the search keeps every candidate in `cv_results_`. Here the last one, for lost pixels.
-# Many components are needed, more than there are pixels, which is the largest number that a linear method has.
+# How the error depends on the model: the search keeps every candidate in `cv_results_`. These are the ones of the last
+# search, for lost pixels. Many components are needed, more than the 64 pixels, which are all that a linear method has.
 
 results = search.cv_results_
-figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-colors = dict(zip(np.unique(results["gamma"]), ["#56B4E9", "#0072B2", "#000000"]))
-for gamma, color in colors.items():
+figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+for gamma, color in zip(np.unique(results["gamma"]), ["C0", "C5", "C6"]):
     chosen = (results["gamma"] == gamma) & (results["penalty"] == 0)
-    ax.plot(results["n_components"][chosen], results["error"][chosen], "o-", color=color, label=f"γ = {gamma:.2g}")
-ax.axhline(np.mean((outputs["linear PCA"] - X_test) ** 2), color="#D55E00", linestyle="--", label="linear PCA, best")
+    label = f"kernel PCA, γ = {gamma:.2g}"
+    ax.plot(results["n_components"][chosen], results["error"][chosen], "o-", color=color, label=label)
+ax.axhline(display.errors["linear PCA"], color="C1", linestyle="--", label="linear PCA, best")
 ax.set_xscale("log", base=2)
 ax.set_xticks(np.unique(results["n_components"]), np.unique(results["n_components"]))
-ax.set(xlabel="Number of components", ylabel="Mean squared error on held-out digits", ylim=(0, None))
-ax.spines[["top", "right"]].set_visible(False)
-ax.legend(frameon=False)
+ax.set(xlabel="Number of components", ylabel="Mean squared error of held-out digits", ylim=(0, None))
+ax.set_title("A wide kernel with hundreds of components denoises best")
+ax.grid()
+figure.legend(loc="outside right center")
 plt.show()
+
+# %%
+# **Read on:** :doc:`/guides/denoise` has the same for tables, for noisy training data and for gross errors.

@@ -59,18 +59,25 @@ for name, output in {"noisy": noisy, **outputs}.items():
     print(f"{name:22} mean squared error {error(output):.5f}")
 
 # %%
-# Three spectra. The filter flattens the narrow peak and oscillates where there is no peak; linear PCA leaves ripples.
+# Three of the spectra, one per column. The filter flattens the narrow peak and oscillates where there is no peak.
+# Linear PCA leaves ripples. Kernel PCA follows the peaks and is flat between them.
 
-COLORS = {"Savitzky-Golay filter": "#009E73", "linear PCA": "#D55E00", "kernel PCA": "#0072B2"}
-figure, axes = plt.subplots(3, 3, figsize=(11, 6), layout="constrained", sharex=True, sharey=True)
+COLORS = {"Savitzky-Golay filter": "C2", "linear PCA": "C1", "kernel PCA": "C0"}
+figure, axes = plt.subplots(3, 3, figsize=(9, 6), layout="constrained", sharex=True, sharey=True)
 shown = np.argsort(place)[[60, 300, 540]]
 for row, (name, output) in zip(axes, outputs.items()):
     row[0].set_ylabel(f"{name}\nMSE {error(output):.4f}")
     for ax, spectrum in zip(row, shown):
-        ax.plot(channels, noisy[spectrum], color="0.8", linewidth=0.9, label="noisy")
+        ax.plot(channels, noisy[spectrum], color="0.78", linewidth=1, label="noisy")
+        ax.plot(channels, output[spectrum], color=COLORS[name], linewidth=2, label="denoised")
         ax.plot(channels, clean[spectrum], color="black", linewidth=1, linestyle="--", label="clean")
-        ax.plot(channels, output[spectrum], color=COLORS[name], linewidth=1.8)
-        ax.spines[["top", "right"]].set_visible(False)
-figure.supxlabel("Wavelength (arbitrary units)", fontsize="medium")
-figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
+for ax, title in zip(axes[0], ("peaks far apart", "peaks nearer", "peaks that overlap")):
+    ax.set_title(title)
+axes[-1, 1].set_xlabel("Wavelength (arbitrary units)")
+figure.suptitle("Kernel PCA follows peaks that move; linear PCA leaves ripples")
+handles, labels = axes[-1, 0].get_legend_handles_labels()
+figure.legend(handles, labels, loc="outside lower center", ncols=3)
 plt.show()
+
+# %%
+# **Read on:** :doc:`/guides/denoise`, and :doc:`/guides/choose_a_width` on how the width is chosen.

@@ -84,7 +84,7 @@ METHODS = {
 }
 
 # %%
-# Grey points are noisy, blue points denoised, thin lines join them. The number is the root mean squared distance to the
+# Thin lines join each noisy point to its denoised one. The numbers are root mean squared distances to the
 # true curve. Linear PCA has only a straight line; the principal curve starts from this line and cannot close around the
 # square. Kernel PCA follows both curves and rounds the corners. The autoencoder, the best of many starts, follows them
 # too and is slightly nearer to the square, but it has to cut a closed curve at some point.
@@ -95,17 +95,22 @@ def distance_to(curve, Z):
     return np.sqrt(np.mean(np.min(np.sum((Z[:, None, :] - points) ** 2, axis=2), axis=1)))
 
 
-figure, axes = plt.subplots(2, 4, figsize=(11, 5.2), layout="constrained")
-for row, (name, curve) in zip(axes, CURVES.items()):
-    X, truth = noisy[name], curve(np.linspace(0, 1, 1000, endpoint=False))
-    row[0].set_ylabel(f"{name}\n(noisy points: {distance_to(curve, X):.3f})")
-    for ax, (title, method) in zip(row, METHODS.items()):
+for name, curve in CURVES.items():
+    X, truth = noisy[name], curve(np.linspace(0, 1, 1000))
+    figure, axes = plt.subplots(2, 2, figsize=(8, 5.6 if name == "half circle" else 8.4), layout="constrained")
+    for ax, (title, method) in zip(axes.flat, METHODS.items()):
         Z = method(X)
-        ax.plot(*truth.T, ".", color="#E69F00", markersize=1.5, zorder=1)
         ax.plot(*np.stack([X, Z]).transpose(2, 0, 1), color="0.85", linewidth=0.7, zorder=0)
-        ax.scatter(*X.T, s=4, color="0.6", linewidths=0, zorder=2)
-        ax.scatter(*Z.T, s=9, color="#0072B2", linewidths=0, zorder=3)
-        ax.set_title(f"{title}: {distance_to(curve, Z):.3f}", fontsize="medium")
+        ax.plot(*truth.T, color="C4", linewidth=2.5, zorder=1, label="true curve")
+        ax.scatter(*X.T, s=8, color="0.6", zorder=2, label="noisy point")
+        ax.scatter(*Z.T, s=13, color="C0", zorder=3, label="denoised point")
+        ax.set_title(f"{title}: {distance_to(curve, Z):.3f}")
         ax.set(xticks=[], yticks=[], aspect="equal", xlim=(-1.5, 1.5))
-figure.suptitle("Root mean squared distance from the curve, of noisy and of denoised (blue) points", fontsize="medium")
-plt.show()
+        ax.spines[:].set_visible(False)
+    before = distance_to(curve, X)
+    figure.suptitle(f"A {name}: distance from the curve, {before:.3f} before denoising")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    plt.show()
+
+# %%
+# **Read on:** :doc:`/guides/denoise`, and :doc:`/guides/choose_a_width` on `DenoisingSearch`.

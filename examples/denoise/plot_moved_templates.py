@@ -20,6 +20,7 @@ from sklearn.datasets import load_digits
 
 from preimage import KernelPCA
 from preimage.invariances import TranslateX, TranslateY
+from preimage.plotting import DenoisingDisplay
 from preimage.solvers import Parametrized, Transformed
 
 digits = load_digits()
@@ -54,18 +55,26 @@ errors = np.abs(result.parameters - truth)[right, 1:]
 print(f"{right.sum()} of {len(truth)} templates; median error of the shifts {np.median(errors):.2f} pixels")
 
 # %%
-# The general pre-image of the same projections may be any picture, and keeps some noise.
+# The general pre-image of the same projections may be any picture, and keeps some noise. Below each moved template are
+# the parameters that were found: the digit, and its shifts in pixels. Ten of the twelve pictures are drawn; mean
+# squared errors (MSE) are those of all.
 
 anything = KernelPCA(80, gamma=0.05, preimage="gradient").fit(X).denoise(noisy)
 rows = {"noisy": noisy, "any picture": anything, "moved template": result.points, "truth": clean}
-figure, axes = plt.subplots(len(rows), len(truth), figsize=(9, 3.3), layout="constrained")
-for panels, (name, pictures) in zip(axes, rows.items()):
-    panels[0].set_ylabel(name, rotation=0, ha="right", va="center")
-    for panel, picture in zip(panels, pictures):
-        panel.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
-        panel.set(xticks=[], yticks=[])
-figure.suptitle("Pre-images among all pictures and among moved templates")
+
+
+def label(name, found):
+    return name if name == "truth" else f"{name}\nMSE {np.mean((found - clean) ** 2):.4f}"
+
+
+figure, axes = plt.subplots(len(rows), 1, figsize=(9, 3.9), layout="constrained")
+pictures = {label(name, found): found[:10].reshape(-1, 8, 8) for name, found in rows.items()}
+DenoisingDisplay(rows=pictures, limits=(0, 1)).plot(ax=axes, cmap="gray_r")
+for place, (digit, across, down) in enumerate(result.parameters[:10]):
+    text = f"{digit:.0f}, {across:+.1f}, {down:+.1f}"
+    axes[2].text(9 * place + 3.5, 8.4, text, fontsize=7.5, ha="center", va="center", color="C0")
+figure.suptitle("Found: which template, and how many pixels it was moved across and down")
 plt.show()
 
-for name in ("noisy", "any picture", "moved template"):
-    print(f"{name}: mean squared error {np.mean((rows[name] - clean) ** 2):.4f}")
+# %%
+# **Read on:** :doc:`/guides/choose_a_solver`, and :doc:`/guides/invariances` for transformations of pictures.

@@ -2,16 +2,22 @@
 Explore brain scans in a browser
 ================================
 
-``python explore_brain.py brain.html`` makes one page of 864 scans of a person who looks at pictures of eight
-kinds [1]_: three cuts through the voxels of the ventral temporal cortex. Walk from the mean of the faces to the mean of
-the houses to see what changes, and where.
+Where in the brain do two states differ? This script makes one web page of scans, drawn as three cuts through their
+voxels. Walk from the mean of one state to the mean of the other to see what changes, and where.
 
-The scans are not part of the library: `preimage.datasets.load_haxby` says where it looks for them, and without them
-synthetic ones of two states take their place.
+If Haxby's volumes [1]_ are on this computer, they are 864 scans of a person who looks at pictures of eight kinds, in
+the voxels of the ventral temporal cortex. Otherwise synthetic scans of rest and movement take their place.
+
+Run ``python explore_brain.py brain.html`` to make it yourself.
 
 .. [1] J. Haxby et al., "Distributed and overlapping representations of faces and objects in ventral temporal cortex",
    Science 293, 2001.
 """
+
+# %%
+# The scans, with their voxels in the order of a mask.
+
+# sphinx_gallery_thumbnail_path = 'images/explorer_brain.png'
 
 import sys
 
@@ -58,14 +64,17 @@ def standardized(volumes, runs):
 
 try:
     volumes, looked_at, runs, mask = haxby()
-except FileNotFoundError as absent:
-    print(absent, "Synthetic scans take their place.")
+except FileNotFoundError:
     volumes, looked_at, runs, mask = synthetic()
+
+# %%
+# The page. Click on a voxel to move the cuts. Under Walk, choose two states, and move the slider between them.
 
 X = standardized(volumes, runs)
 model = KernelPCA(30, gamma="median", landmarks=300, random_state=0).fit(X)
-page = explore(
-    model, X, looked_at, label_name="picture", mask=mask, colors={"run": runs}, title="What a person looks at"
-)
+page = explore(model, X, looked_at, label_name="state", mask=mask, colors={"run": runs}, title="States of a brain")
 page.save(PAGE)
-print(f"Open {PAGE} in a browser.")
+print(page)
+
+# %%
+# **Read on:** :doc:`/guides/explore` and :doc:`/guides/brain_scans`.

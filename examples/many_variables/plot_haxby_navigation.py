@@ -1,21 +1,24 @@
 """
-From faces to houses through the brain
-======================================
+Walk from one brain state to another
+====================================
 
-Patterns of brain activity while a person looks at pictures [1]_. Kernel PCA learns them; a straight line in feature
-space from the mean of the face patterns to the mean of the house patterns, seen through its pre-images, shows what
-changes in between, and where.
+What changes in the brain between two states, and where? Kernel PCA learns the patterns of brain scans. A straight line
+in feature space leads from the mean of one state to the mean of the other, and its pre-images are scans again: a film
+of what changes in between.
 
-The volumes are not part of the library. `preimage.datasets.load_haxby` says where it looks for them; without them the
-same path is drawn for synthetic scans of a baseline and an active state (`preimage.datasets.make_scans`).
+If Haxby's volumes [1]_ are on this computer, the walk goes from faces to houses, which a person looked at. Otherwise it
+goes from rest to activity in synthetic scans, `preimage.datasets.make_scans`. The volumes are not part of the library;
+`preimage.datasets.load_haxby` downloads them.
 
 .. [1] J. Haxby et al., "Distributed and overlapping representations of faces and objects in ventral temporal cortex",
    Science 293, 2001.
 """
 
 # %%
-# Voxels drift within a run and differ in scale: remove a linear trend and standardise each voxel, run by run. The last
-# four of the twelve runs are held out to evaluate the path.
+# The scans. Voxels drift within a run and differ in scale: remove a linear trend and standardise each voxel, run by
+# run. The last four of the twelve runs are held out to check the walk.
+
+# sphinx_gallery_thumbnail_number = 1
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,20 +31,17 @@ from preimage.datasets import load_haxby, make_scans
 from preimage.kernels import resolve_gamma
 from preimage.plotting import NavigationDisplay
 
-STEPS = 9
-
 
 def load_scans():
-    """Haxby's volumes, or synthetic ones of the same form, and the names of both ends of the path with colours."""
+    """Haxby's volumes, or synthetic ones of the same form, and the names of both ends of the walk."""
     try:
-        return load_haxby(download_if_missing=False), {"face": "#D55E00", "house": "#0072B2"}
-    except FileNotFoundError as absent:
-        print(absent, "Synthetic scans take their place.")
-    made = make_scans(n_runs=12, n_times=60, snr=1.0)
+        return load_haxby(download_if_missing=False), ("face", "house")
+    except FileNotFoundError:
+        made = make_scans(n_runs=12, n_times=60, snr=1.0)
     rows, columns = np.divmod(np.arange(made.X.shape[1]), made.image_shape[1])
     voxels = np.column_stack([columns, made.image_shape[0] - 1 - rows, np.zeros_like(rows)])
-    scans = Bunch(X=made.X, y=made.y, run=made.run, label_names=["baseline", "active"], voxel_ijk=voxels)
-    return scans, {"baseline": "#D55E00", "active": "#0072B2"}
+    names = ("rest", "activity")
+    return Bunch(X=made.X, y=made.y, run=made.run, label_names=names, voxel_ijk=voxels), names
 
 
 def standardized(volumes, runs):
@@ -52,21 +52,22 @@ def standardized(volumes, runs):
     return patterns
 
 
-def split(scans):
-    """Patterns of each kind of picture, for training and for evaluation."""
-    X = standardized(scans.X, scans.run)
-    known = np.isin(scans.run, np.unique(scans.run)[:8])
-    kinds = {str(name): scans.y == number for number, name in enumerate(scans.label_names)}
-    return (
-        X[known],
-        {name: X[known & rows] for name, rows in kinds.items()},
-        {name: X[~known & rows] for name, rows in kinds.items()},
-    )
-
+scans, (first, last) = load_scans()
+X = standardized(scans.X, scans.run)
+learned = np.isin(scans.run, np.unique(scans.run)[:8])
+states = {str(name): scans.y == number for number, name in enumerate(scans.label_names)}
+begin, end = X[learned & states[first]], X[learned & states[last]]
+print(f"{learned.sum()} scans of {X.shape[1]} voxels to learn from, {(~learned).sum()} to check with")
 
 # %%
-# The path, drawn as the mean over slices of the voxels seen from above, front on top, from low activity in violet to
-# high in orange; and how much each pre-image resembles the mean patterns of all kinds of pictures in the other runs.
+# The walk
+# --------
+# Five of its nine steps, seen from above as the mean over slices. Voxels that become active turn orange, those that
+# become silent turn violet.
+
+STEPS = 9
+model = KernelPCA(30, gamma="median").fit(X[learned])
+walk = model.navigate(begin, end, STEPS)
 
 
 def seen_from_above(patterns, voxel_ijk):
@@ -79,49 +80,50 @@ def seen_from_above(patterns, voxel_ijk):
     return np.where(count > 0, sums / np.maximum(count, 1), np.nan), shape
 
 
-def draw_walk(scans, ends):
-    X, known, kept = split(scans)
-    model = KernelPCA(30, gamma="median").fit(X)
-    first, last = ends
-    walk = model.navigate(known[first], known[last], STEPS)
-    images, shape = seen_from_above(walk[::2], scans.voxel_ijk)
-    bound = np.nanmax(np.abs(images))
-    colors = plt.get_cmap("PuOr_r").with_extremes(bad="0.9")
-    style = {"cmap": colors, "vmin": -bound, "vmax": bound, "picture_size": 1.0}
-    display = NavigationDisplay.from_images(images, shape, names=(first, last), **style)
-    display.figure_.suptitle(f"Pre-images on the line from {first} to {last}", fontsize="medium")
-    plt.show()
-    draw_resemblance(walk, kept, ends)
-
-
-def draw_resemblance(walk, kept, ends):
-    ax = plt.figure(figsize=(6.5, 4), layout="constrained").subplots()
-    for name, patterns in kept.items():
-        values = [np.corrcoef(step, patterns.mean(axis=0))[0, 1] for step in walk]
-        color, is_end = ends.get(name, "0.75"), name in ends
-        ax.plot(np.linspace(0, 1, STEPS), values, "o-", color=color, zorder=3 if is_end else 2)
-        if is_end:
-            ax.annotate(name, (1, values[-1]), (8, 0), textcoords="offset points", va="center", color=color)
-    if len(kept) > len(ends):
-        ax.plot([], [], "o-", color="0.75", label="other kinds of pictures")
-        ax.legend(frameon=False, loc="upper center")
-    ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
-    ax.set(
-        xlabel="Position on the line from {} to {}".format(*ends), ylabel="Correlation with mean patterns of other runs"
-    )
-    ax.spines[["top", "right"]].set_visible(False)
-    plt.show()
-
+images, shape = seen_from_above(walk[::2], scans.voxel_ijk)
+bound = np.nanmax(np.abs(images))
+colors = plt.get_cmap("PuOr_r").with_extremes(bad="white")
+figure, ax = plt.subplots(figsize=(9, 2.7), layout="constrained")
+style = {"cmap": colors, "vmin": -bound, "vmax": bound}
+display = NavigationDisplay.from_images(images, shape, names=(first, last), ax=ax, **style)
+figure.colorbar(display.image_, label="activity in\nstandard deviations", shrink=0.9)
+figure.suptitle(f"From {first} to {last}: pre-images on a straight line of feature space")
+plt.show()
 
 # %%
-# The same line extended beyond the means, by up to three standard deviations of each class along it, in the plane of
-# the first two linear components. With a wide kernel it is straight. With a narrow one the pre-images are concentrated
-# where the scans are, and stay far from their targets. At both ends the nearest scan is farther away than at the means:
-# these pre-images are extrapolations.
+# Does it mean anything?
+# ----------------------
+# Every step is compared with the mean scan of each state in the runs that the model has not seen. Along the walk the
+# correlation with one end falls and that with the other rises.
+
+figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
+places = np.linspace(0, 1, STEPS)
+for name, rows in states.items():
+    values = [np.corrcoef(step, X[~learned & rows].mean(axis=0))[0, 1] for step in walk]
+    if name in (first, last):
+        ax.plot(places, values, "o-", color="C1" if name == first else "C0", label=name, zorder=3)
+    else:
+        ax.plot(places, values, color="0.75", linewidth=1.2, label="other states")
+ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
+ax.set(xlabel=f"Position on the line from {first} to {last}", ylabel="Correlation with mean scans of other runs")
+ax.grid()
+legend = dict(zip(*ax.get_legend_handles_labels()[::-1]))
+figure.legend(legend.values(), legend, loc="outside right center")
+figure.suptitle("The walk leaves one state and arrives at the other, in unseen runs too")
+plt.show()
+
+# %%
+# How far can one go?
+# -------------------
+# The same line, extended beyond the means by up to three standard deviations of each state along it, with a wide and
+# with a narrow kernel. Left: where the pre-images lie between the scans. Right: how far each point of the line is from
+# the nearest scan, and from the image of its pre-image, relative to the typical length of coordinates. With a wide
+# kernel pre-images stay close to their targets; with a narrow one they do not, because the line leaves the curved
+# surface on which images lie. At both ends the nearest scan is far away: these pre-images are extrapolations.
 
 
 def along_the_line(begin, end):
-    """Nine points from three deviations before one class mean to three beyond the other, and their positions."""
+    """Nine points from three deviations before one mean to three beyond the other, and their positions."""
     line = end.mean(axis=0) - begin.mean(axis=0)
     length = np.linalg.norm(line)
     unit = line / length
@@ -138,36 +140,31 @@ def walked(model, points):
     return np.concatenate([step.points for step in found]), np.concatenate([step.objective for step in found])
 
 
-def draw_beyond(scans, ends):
-    X, known, _ = split(scans)
-    first, last = ends
-    plane = PCA(2).fit(X)
-    figure = plt.figure(figsize=(9.2, 4), layout="constrained")
-    picture, report = figure.subplots(1, 2)
-    for name, color in ends.items():
-        picture.scatter(*plane.transform(known[name]).T, s=12, color=color, alpha=0.5, linewidths=0, label=name)
-    unit = resolve_gamma("median", X)
-    for name, gamma, style in [("wide kernel", unit / 20, ".--"), ("narrow kernel", 2 * unit, ".-")]:
-        model = KernelPCA(30, gamma=gamma).fit(X)
-        points, places = along_the_line(model.transform(known[first]), model.transform(known[last]))
-        patterns, residuals = walked(model, points)
-        picture.plot(*plane.transform(patterns).T, style, color="0.1", label=name)
-        gaps = np.linalg.norm(points[:, None] - model.transform(X)[None], axis=2).min(axis=1)
-        scale = np.sqrt(model.explained_variance_.sum())  # the typical length of coordinates
-        report.plot(places, gaps / scale, style, color="0.1", label=f"to the nearest scan, {name}")
-        report.plot(places, np.sqrt(residuals) / scale, style, color="0.6", label=f"to the pre-image, {name}")
-    picture.set(xlabel="First linear component", ylabel="Second linear component")
-    report.set(xlabel=f"Position on the line: {first} at 0, {last} at 1", ylabel="Distance in feature space")
-    report.set_ylim(0, 1.4 * report.get_ylim()[1])  # room for the legend
-    for ax in (picture, report):
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize="small")
-    plt.show()
+line = end.mean(axis=0) - begin.mean(axis=0)
+line /= np.linalg.norm(line)
+rest = PCA(1).fit(X[learned] - (X[learned] @ line)[:, None] * line).components_[0]
+plane = np.column_stack([line, rest])
 
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.8), layout="constrained")
+for name, rows, color in ((first, begin, "C1"), (last, end, "C0")):
+    left.scatter(*(rows @ plane).T, s=13, color=color, alpha=0.6, label=f"scan, {name}")
+unit = resolve_gamma("median", X[learned])
+for name, gamma, color in (("wide kernel", unit / 20, "black"), ("narrow kernel", 2 * unit, "C2")):
+    model = KernelPCA(30, gamma=gamma).fit(X[learned])
+    points, places = along_the_line(model.transform(begin), model.transform(end))
+    patterns, residuals = walked(model, points)
+    left.plot(*(patterns @ plane).T, "o-", color=color, label=f"pre-images, {name}")
+    gaps = np.linalg.norm(points[:, None] - model.transform(X[learned])[None], axis=2).min(axis=1)
+    scale = np.sqrt(model.explained_variance_.sum())  # the typical length of coordinates
+    right.plot(places, gaps / scale, "o-", color=color, label=f"to the nearest scan, {name}")
+    right.plot(places, np.sqrt(residuals) / scale, "s--", color=color, label=f"to the pre-image, {name}")
+left.set(xlabel=f"Along the difference of {first} and {last}", ylabel="Largest component of the rest")
+right.set(xlabel=f"Position on the line: {first} at 0, {last} at 1", ylabel="Relative distance in feature space")
+right.set_ylim(0, None)
+right.grid()
+figure.suptitle("A wide kernel goes straight on; a narrow one stays where the scans are")
+figure.legend(loc="outside lower center", ncols=2)
+plt.show()
 
 # %%
-# Along the path, the correlation with one end falls and that with the other rises, in runs that the model has not seen.
-
-scans, ends = load_scans()
-draw_walk(scans, ends)
-draw_beyond(scans, ends)
+# **Read on:** :doc:`/guides/brain_scans`, and :doc:`/guides/reconstruct` on pre-images of coordinates.

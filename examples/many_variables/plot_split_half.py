@@ -18,6 +18,8 @@ and time.
 # pre-images is done by two protocols. A separate basis for each half keeps the halves independent. A basis of all scans
 # projects both halves on one subspace, so that their maps agree by construction.
 
+# sphinx_gallery_thumbnail_number = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -38,12 +40,15 @@ pipelines = {
     "denoised, basis shared": {"denoiser": denoiser, "shared_basis": True},
 }
 curves = {name: pr_curve(model, *data, n_splits=8, **options) for name, options in pipelines.items()}
-SplitHalfDisplay.from_curves(curves)
+display = SplitHalfDisplay.from_curves(curves)
+display.ax_.set(xlabel="Prediction, p, of one half by the other", ylabel="Reproducibility, r, of the maps")
+display.ax_.grid()
+display.figure_.suptitle("Denoising each half helps prediction; a shared basis looks better than it is")
 plt.show()
 
 # %%
 # Permuted labels show how to read these numbers: with them prediction is at chance, but reproducibility is not zero,
-# because maps of few components are correlated. A shared basis increases |r| for any labels.
+# because maps of few components are correlated. A shared basis increases the modulus of r for any labels.
 
 for name, options in pipelines.items():
     alpha = curves[name].param_values[curves[name].best_index]
@@ -55,17 +60,23 @@ for name, options in pipelines.items():
     )
 
 # %%
-# The pattern in which the halves agree, in units of the noise in which they differ, rSPI(Z). Values below the threshold
-# for a false discovery rate of 5 % are drawn faintly.
+# The pattern in which the halves agree, divided by the noise in which they differ. Values below the threshold for a
+# false discovery rate of 5 % are drawn faintly. The first panel is what was put into the scans, in no units. All maps
+# find the three regions. The map of the shared basis has larger values, and so has its noise: its halves agree on
+# noise that both took from the basis.
 
-best = curves["raw"].best
-MapDisplay.from_maps(
-    {
-        "truth": np.ptp(scans.patterns, axis=0) * np.sign(scans.patterns[1] - scans.patterns[0]) * best.map.max(),
-        "rSPI(Z), raw": best.map,
-        "per half": curves["denoised, basis per half"].best.map,
-    },
+maps = {name: curve.best.map for name, curve in curves.items()}
+change = scans.patterns[1] - scans.patterns[0]
+truth = change / np.abs(change).max() * np.abs(maps["raw"]).max()
+display = MapDisplay.from_maps(
+    {"truth": truth} | {name.replace(", ", ",\n"): values for name, values in maps.items()},
     image_shape=scans.image_shape,
-    threshold=best.threshold(),
+    threshold=curves["raw"].best.threshold(),
 )
+display.colorbar_.set_label("agreement / noise")
+display.figure_.set_figheight(3.3)
+display.figure_.suptitle("A shared basis inflates the map, and also the noise around the active regions")
 plt.show()
+
+# %%
+# **Read on:** :doc:`/guides/brain_scans`, and :doc:`/theory/labels_and_noise`.

@@ -4,12 +4,14 @@ A support vector machine on forty vectors
 
 A support vector machine evaluates the kernel at every one of its support vectors for every prediction: hundreds of
 kernel values, too many for a microcontroller or a busy server. `compress` approximates the same functions with a few
-dozen vectors that are constructed for this purpose. The first figure shows the cost in accuracy, the second one the
+dozen vectors that are made for this purpose. The first figure shows the cost in accuracy, the second one the
 vectors themselves: synthetic pictures, most of which resemble a digit.
 """
 
 # %%
 # A machine that tells ten digits apart, on half of the data.
+
+# sphinx_gallery_thumbnail_number = 2
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,6 +37,7 @@ svc = SVC(gamma=0.1, C=10).fit(X_train, y_train)
 
 display = CompressionDisplay.from_estimator(svc, X_train, y_train, sizes=[10, 20, 40, 80], X_test=X_test, y_test=y_test)
 display.axes_[1].set_ylim(0.75, 1.01)
+display.figure_.suptitle("Forty distilled vectors predict like 421 support vectors")
 plt.show()
 
 # %%
@@ -42,7 +45,7 @@ plt.show()
 
 small = compress(svc, 40, X=X_train)
 display = ReducedSetDisplay.from_estimator(small, image_shape=(8, 8))
-display.figure_.suptitle("Vectors of the small machine, each under the class of its largest coefficient")
+display.figure_.suptitle("The forty vectors, each under the digit that it supports most")
 plt.show()
 
 print(small)
@@ -68,3 +71,6 @@ print(f"largest change of a probability: {change:.3f}")
 # .. code-block:: bash
 #
 #    preimage compress model.skops digits.onnx --points 40 --data train.csv --label digit
+
+# %%
+# **Read on:** :doc:`/guides/shrink_a_machine` and :doc:`/guides/deploy`.

@@ -21,6 +21,7 @@ from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
 from preimage.interop import machine_of
+from preimage.plotting import DenoisingDisplay
 from preimage.reduced_sets import Construct, relative_error
 
 X, y = load_digits(return_X_y=True)
@@ -31,19 +32,19 @@ sizes = [machine.expansion.points.shape[0] for machine in machines]
 print(f"{min(sizes)} to {max(sizes)} support vectors")
 
 # %%
-# The vectors of each machine in the order in which they are constructed, with their coefficients.
+# The first vectors of each machine in the order in which they are constructed, with their coefficients below them.
 
-N_VECTORS = 12
+N_VECTORS, N_SHOWN = 12, 10
 reductions = [Construct().reduce(machine.expansion, N_VECTORS).expansion for machine in machines]
 
-figure, axes = plt.subplots(10, N_VECTORS, figsize=(9, 9.6), layout="constrained")
-for digit, (panels, found) in enumerate(zip(axes, reductions)):
-    panels[0].set_ylabel(f"digit {digit}", rotation=0, ha="right", va="center")
-    for panel, picture, coefficient in zip(panels, found.points, found.coefficients[:, 0]):
-        panel.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
-        panel.set(xticks=[], yticks=[])
-        panel.set_xlabel(f"{coefficient:+.1f}", fontsize=7, color="tab:red" if coefficient < 0 else "black", labelpad=1)
-figure.suptitle("Constructed vectors of ten recognisers, with their coefficients")
+figure, axes = plt.subplots(10, 1, figsize=(7.2, 9), layout="constrained")
+rows = {f"digit {digit}": found.points[:N_SHOWN].reshape(-1, 8, 8) for digit, found in enumerate(reductions)}
+DenoisingDisplay(rows=rows, limits=(0, 1)).plot(ax=axes, cmap="gray_r")
+for ax, found in zip(axes, reductions):
+    for place, coefficient in enumerate(found.coefficients[:N_SHOWN, 0]):
+        color = "C1" if coefficient < 0 else "C0"
+        ax.text(9 * place + 3.5, 8.3, f"{coefficient:+.1f}", fontsize=8, color=color, ha="center", va="center")
+figure.suptitle("Vectors for a digit have blue coefficients, those against it orange ones")
 plt.show()
 
 # %%
@@ -60,3 +61,6 @@ reduced = np.stack([found(X_test)[:, 0] + m.intercept[0] for found, m in zip(red
 left = [float(relative_error(machine.expansion, found)) for machine, found in zip(machines, reductions)]
 print(f"errors on {len(y_test)} new digits: {errors(originals)} with all support vectors, {errors(reduced)} reduced")
 print(f"relative error of the normal vectors: {min(left):.2f} to {max(left):.2f}")
+
+# %%
+# **Read on:** :doc:`/guides/shrink_a_machine`, and :doc:`/theory/expansions`.

@@ -60,20 +60,21 @@ for n, at_random in zip(numbers, random_errors):
 # Left: the points, and both sets of 60 landmarks. Right: the error relative to the function without noise. Seventy
 # greedy functions are as accurate as four thousand; random ones do not cover the sparse regions.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
-left.scatter(*X.T, s=2, color="0.8", linewidths=0)
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 5), layout="constrained")
+left.scatter(*X.T, s=3, color="0.75", label="point")
 at_random = SparseGreedyRegressor(Uniform(60), **settings).fit(X, y).landmarks_.points
-left.scatter(*model.landmarks_.points[:60].T, s=26, facecolors="none", edgecolors="#0072B2", label="greedy")
-left.scatter(*at_random.T, s=26, marker="^", facecolors="none", edgecolors="#D55E00", label="at random")
-right.semilogy(path.n_landmarks, path.test_error, color="#0072B2", label="greedy")
-right.semilogy(numbers, random_errors, "^-", color="#D55E00", markersize=5, label="at random")
+left.scatter(*model.landmarks_.points[:60].T, s=34, color="C0", label="greedy basis")
+left.scatter(*at_random.T, s=30, marker="^", color="C1", label="random basis")
+right.semilogy(path.n_landmarks, path.test_error, color="C0", label="greedy basis")
+right.semilogy(numbers, random_errors, "^-", color="C1", label="random basis")
 right.axhline(full_error, color="0.4", linestyle="--", linewidth=1.2, label="all 4,000 points")
-left.set(aspect="equal", xlabel="x₁", ylabel="x₂", title="60 landmarks")
-left.legend(loc="lower left")
-right.set(xlabel="Basis functions", ylabel="Mean squared error", title="Error on new points, without noise")
-right.legend(frameon=False)
-right.grid(color="0.93")
-right.set_axisbelow(True)
-for ax in (left, right):
-    ax.spines[["top", "right"]].set_visible(False)
+left.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$", title="60 points chosen of 4,000")
+right.set(xlabel="Number of basis functions", ylabel="Mean squared error", title="error on new points, without noise")
+right.grid()
+figure.suptitle("Sixty greedy basis functions are as accurate as all 4,000")
+for ax, anchor in ((left, "lower left"), (right, "lower right")):
+    figure.legend(*ax.get_legend_handles_labels(), loc=f"outside {anchor}", ncols=3, columnspacing=1)
 plt.show()
+
+# %%
+# **Read on:** :doc:`/guides/many_rows`, and :doc:`/guides/shrink_a_machine` for machines that exist already.

@@ -23,6 +23,7 @@ from sklearn.svm import SVC
 
 from preimage import compress
 from preimage.invariances import Rotate, Scale, TranslateX, TranslateY, VirtualExamples
+from preimage.plotting import DenoisingDisplay
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X / 16, y, train_size=500, stratify=y, random_state=0)
@@ -48,7 +49,7 @@ small = compress(invariant, len(machine.support_), X=X_more)
 some = [np.flatnonzero(y_more == digit)[0] for digit in (2, 3, 5, 8, 9)]
 n = len(machine.support_)
 columns = {
-    "support\nvector": 0,
+    "support vector": 0,
     "left": 1,
     "right": 2,
     "up": 3,
@@ -56,14 +57,11 @@ columns = {
     "smaller": 7,
     "larger": 8,
 }
-figure = plt.figure(figsize=(9.5, 4.4), layout="constrained")
-left, right = figure.subfigures(1, 2, width_ratios=(1.6, 1))
-panels = left.subplots(len(some), len(columns))
-for row, number in zip(panels, some):
-    for panel, (name, copy) in zip(row, columns.items()):
-        panel.imshow(X_more[number + copy * n].reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
-        panel.set(xticks=[], yticks=[])
-        panel.set_title(name if number == some[0] else "", fontsize=9)
+figure = plt.figure(figsize=(8.5, 5), layout="constrained")
+left, right = figure.subfigures(1, 2, width_ratios=(1, 1))
+panels = left.subplots(len(columns), 1)
+copies = {name: X_more[[number + copy * n for number in some]].reshape(-1, 8, 8) for name, copy in columns.items()}
+DenoisingDisplay(rows=copies, limits=(0, 1)).plot(ax=panels, cmap="gray_r")
 errors = {
     f"support\nvectors\n({n} points)": machine,
     f"virtual\nones\n({len(invariant.support_)} points)": invariant,
@@ -71,10 +69,11 @@ errors = {
 }
 bars = right.subplots()
 heights = [100 * np.mean(model.predict(X_test) != y_test) for model in errors.values()]
-bars.bar(list(errors), heights, color=["#999999", "#0072B2", "#56B4E9"])
-bars.bar_label(bars.containers[0], fmt="%.1f %%")
-bars.set(ylabel="test error in per cent", ylim=(0, 1.2 * max(heights)))
-bars.tick_params(axis="x", labelsize=8)
+bars.bar(list(errors), heights, color=["0.65", "C5", "C0"])
+bars.bar_label(bars.containers[0], fmt="%.1f", padding=2)
+bars.set(ylabel="Test errors in percent", ylim=(0, 1.1 * max(heights)))
+bars.tick_params(axis="x", labelsize=8.5, length=0)
+figure.suptitle("Copies of support vectors halve the errors; a reduced set keeps the size")
 plt.show()
 
 # %%
@@ -82,3 +81,6 @@ plt.show()
 # six splits are 1.75 % with support vectors, 0.98 % with virtual ones, 0.99 % reduced, and 0.99 % with all copies.
 # Where labels change with a transformation, as 6 and 9 do under half a turn, amounts must stay below that.
 # `KernelFisherDiscriminant(invariances=...)` uses the tangents of the same transformations and needs no copies.
+
+# %%
+# **Read on:** :doc:`/guides/invariances` and :doc:`/guides/shrink_a_machine`.

@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from preimage._typing import Rows, Seed, Targets
 from preimage.estimators import compress
 from preimage.estimators.compressed._models import score_name
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import legend_place, panels
 
 # Of Okabe and Ito; with markers, so that lines can be told apart without colours.
 STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
@@ -151,7 +151,7 @@ class CompressionDisplay:
         -------
         self
         """
-        self.axes_ = panels("CompressionDisplay", ax, 2, n_columns=2, panel_size=(4.6, 3.4))
+        self.axes_ = panels("CompressionDisplay", ax, 2, n_columns=2, panel_size=(5.0, 3.4))
         from matplotlib import ticker
 
         self.figure_ = self.axes_[0].figure
@@ -180,7 +180,7 @@ class CompressionDisplay:
         right.set(ylabel=self.score_name[:1].upper() + self.score_name[1:])
         for panel in self.axes_:
             _finish(panel, self.sizes)
-        right.legend(frameon=False, loc="lower right")
+        right.legend(frameon=False, **legend_place(ax))
         return self
 
 

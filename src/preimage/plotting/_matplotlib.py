@@ -41,6 +41,11 @@ def panels(
     return axes[:count]
 
 
+def legend_place(ax: Any) -> dict[str, Any]:
+    """Where a legend goes: to the right of the axes in a figure of our own, where there is room in given axes `ax`."""
+    return {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if ax is None else {"loc": "best"}
+
+
 def as_images(who: str, name: str, X: Rows, image_shape: Any) -> Array:
     """The rows of X as pictures, shape (n, height, width); `who` needs them."""
     if len(image_shape) != 2:

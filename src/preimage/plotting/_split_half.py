@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import Array
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import legend_place, panels
 
 COLORS = ("0.45", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 
@@ -80,7 +80,7 @@ class SplitHalfDisplay:
         -------
         self
         """
-        (self.ax_,) = panels("SplitHalfDisplay", ax, 1, n_columns=1, panel_size=(5.6, 4.4))
+        (self.ax_,) = panels("SplitHalfDisplay", ax, 1, n_columns=1, panel_size=(7.6, 4.4))
         self.figure_ = self.ax_.figure
         self.lines_ = {}
         for number, (name, curve) in enumerate(self.curves.items()):
@@ -99,7 +99,7 @@ class SplitHalfDisplay:
             )
         self.ax_.plot(1, 1, "*", color="black", markersize=10, clip_on=False)
         self.ax_.set(xlabel="Prediction", ylabel="Reproducibility")
-        self.ax_.legend(frameon=False, title="Distance to (1, 1)", title_fontsize="small", fontsize="small")
+        self.ax_.legend(frameon=False, title="Distance to (1, 1)", **legend_place(ax))
         self.ax_.spines[["top", "right"]].set_visible(False)
         return self
 
@@ -118,6 +118,8 @@ class MapDisplay:
     ----------
     axes_ : array of matplotlib Axes
     images_ : list of matplotlib images
+    colorbar_ : matplotlib Colorbar
+        ``display.colorbar_.set_label("…")`` says what the values are.
     figure_ : matplotlib Figure
 
     See Also
@@ -222,7 +224,7 @@ class MapDisplay:
             panel.set(xticks=[], yticks=[], title=name)
             panel.title.set_fontsize("medium")
             panel.spines[:].set_visible(False)
-        self.figure_.colorbar(self.images_[0], ax=list(self.axes_), shrink=0.8, pad=0.02)
+        self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=list(self.axes_), shrink=0.8, pad=0.02)
         return self
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import legend_place, panels
 
 _LABELS = {
     "enclosing_ball": "enclosing ball",
@@ -121,15 +121,13 @@ class WidthCurveDisplay:
         self
         """
         n_panels = 1 if self.scores is None else 2
-        axes = panels("WidthCurveDisplay", ax, n_panels, n_columns=1, panel_size=(6.2, 3.2), sharex=True)
+        axes = panels("WidthCurveDisplay", ax, n_panels, n_columns=1, panel_size=(7.6, 3.2), sharex=True)
         self.ax_, self.score_ax_ = axes[0], axes[1] if n_panels == 2 else None
         self.figure_, self.lines_ = self.ax_.figure, {}
         for name in sorted(self.criteria, key=lambda name: name != self.criterion):
             self.lines_[name] = self._draw(name, line_kw)
         self.ax_.set(ylabel="Fraction of the largest value", ylim=(0, 1.06))
-        self.ax_.legend(
-            handles=[self.lines_[name] for name in self.criteria], frameon=False, fontsize="small", loc="lower center"
-        )
+        self.ax_.legend(handles=[self.lines_[name] for name in self.criteria], frameon=False, **legend_place(ax))
         if self.scores is not None:
             self._draw_scores()
         for each in axes:
