@@ -112,6 +112,14 @@ def test_documents_that_roles_name_exist(page):
             assert path.with_suffix(".md").exists(), f"no page {target}"
 
 
+def test_every_guide_has_a_card_and_a_place_in_the_navigation():
+    index = DOCS / "guides" / "index.md"
+    text = index.read_text(encoding="utf-8")
+    guides = {page.stem for page in PAGES if page.parent == index.parent} - {"index"}
+    assert set(re.findall(r"^:link: (\w+)$", text, flags=re.MULTILINE)) == guides
+    assert set(re.search(r"\{toctree\}\n:hidden:\n\n(.*?)```", text, flags=re.DOTALL)[1].split()) == guides
+
+
 def defined_labels():
     """Those of the list of equations, where a label is followed by what it says."""
     text = (DOCS / "notation.md").read_text(encoding="utf-8").partition("## Equations")[2]
