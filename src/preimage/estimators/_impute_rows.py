@@ -44,6 +44,17 @@ class ImputesRows(PreimageMixin):
         -------
         array of shape (q, d)
             Lazy for a Dask array.
+
+        Examples
+        --------
+        Points of a half circle, of which one coordinate is missing:
+
+        >>> import numpy as np
+        >>> from preimage import KernelPCA
+        >>> angles = np.linspace(0, np.pi, 200)
+        >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
+        >>> KernelPCA(10, gamma=1.0).fit(X).impute([[0.6, np.nan]]).round(1)
+        array([[0.6, 0.8]])
         """
         check_is_fitted(self)
         PreimageMixin._require_inputs(self)

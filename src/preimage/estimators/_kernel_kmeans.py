@@ -349,6 +349,21 @@ class KernelKMeans(
 
         Minimises :math:`\|\varphi(z) - m_\nu\|^2` with the solver `preimage`, from the training point that is nearest
         in feature space. Solvers that learn from data do so in the span of the centres.
+
+        Returns
+        -------
+        array of shape (n_clusters, d)
+            One input per cluster.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage import KernelKMeans
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(0, 0.2, (50, 2)), rng.normal(3, 0.2, (50, 2))])
+        >>> np.sort(KernelKMeans(2, gamma=0.5).fit(X).cluster_preimages(), axis=0).round(0) + 0
+        array([[0., 0.],
+               [3., 3.]])
         """
         check_is_fitted(self)
         if is_precomputed(self.kernel_):

@@ -381,6 +381,17 @@ class KernelPCA(
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage import KernelPCA
+        >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+        >>> model = KernelPCA(4, gamma=0.1, landmarks=100)
+        >>> for batch in np.array_split(X, 5):
+        ...     model = model.partial_fit(batch)
+        >>> model.n_samples_seen_, model.transform(X).shape
+        (1000, (1000, 4))
         """
         self._check_settings()
         if getattr(self, "route_", None) == "exact":
@@ -536,6 +547,23 @@ class KernelPCA(
             k(x, x), needed for precomputed kernels only.
         n_components : int or None, default=None
             How many of the leading components span the subspace; None is all.
+
+        Returns
+        -------
+        array of shape (q,)
+            Lazy for a Dask array.
+
+        Examples
+        --------
+        A point of a circle, its centre, and a point outside:
+
+        >>> import numpy as np
+        >>> from preimage import KernelPCA
+        >>> angles = np.linspace(0, 2 * np.pi, 100, endpoint=False)
+        >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
+        >>> model = KernelPCA(6, gamma=2.0).fit(X)
+        >>> model.reconstruction_error([[0.6, 0.8], [0.0, 0.0], [2.0, 0.0]]).round(2)
+        array([0.08, 0.94, 1.16])
         """
         X = self._check_inputs(X)
         if diagonal is not None and is_lazy(X):

@@ -156,6 +156,16 @@ class PenalizedDiscriminant(
         -------
         list of PenalizedDiscriminant
             Fitted, one per ridge.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage import PenalizedDiscriminant
+        >>> rng = np.random.default_rng(0)
+        >>> X, y = rng.normal(size=(40, 500)), np.repeat([0, 1], 20)
+        >>> models = PenalizedDiscriminant().fit_path(X, y, [0.1, 1.0, 10.0])
+        >>> [model.alpha for model in models]
+        [0.1, 1.0, 10.0]
         """
         decomposition = self.decompose(X) if decomposition is None else decomposition
         y = check_labels(self, y, decomposition.scores.shape[0])

@@ -38,6 +38,16 @@ class PosteriorDraws:
         -------
         array of shape (n_draws, q, number of columns with a known entry)
             Without indicators, and with the same values where entries are known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage import KernelImputer
+        >>> X = np.random.default_rng(0).multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], size=200)
+        >>> imputer = KernelImputer(sample_posterior=True).fit(X)
+        >>> draws = imputer.sample([[1.0, np.nan]], n_draws=20)
+        >>> draws.shape, bool(draws[:, 0, 1].std() > 0.2)
+        ((20, 1, 2), True)
         """
         check_is_fitted(self)
         if not hasattr(self, "temperature_"):

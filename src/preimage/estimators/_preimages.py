@@ -49,6 +49,19 @@ class PreimageMixin:
         -------
         array of shape (q, d)
             Lazy for a Dask array.
+
+        Examples
+        --------
+        A circle needs a few components in feature space, and comes back from them:
+
+        >>> import numpy as np
+        >>> from preimage import KernelPCA
+        >>> angles = np.linspace(0, 2 * np.pi, 100, endpoint=False)
+        >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
+        >>> model = KernelPCA(4, gamma=0.5).fit(X)
+        >>> Y = model.transform(X)
+        >>> bool(np.abs(model.inverse_transform(Y) - X).max() < 0.01)
+        True
         """
         if not is_chunked(Y):
             return points_of(self.find_preimages(Y, n_components=n_components))
@@ -93,6 +106,18 @@ class PreimageMixin:
         Returns
         -------
         PreimageResult
+
+        Examples
+        --------
+        How far the images of the pre-images are from the points that were asked for, and why the search stopped:
+
+        >>> import numpy as np
+        >>> from preimage import KernelPCA
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> model = KernelPCA(5, gamma=0.2, preimage="fixed_point").fit(X)
+        >>> result = model.find_preimages(model.transform(X[:3]), start=X[:3])
+        >>> result.objective.shape, result.converged.tolist(), str(result.reason[0])
+        ((3,), [True, True, True], 'the stopping rule was met')
         """
         check_is_fitted(self)
         self._require_inputs()
@@ -126,6 +151,20 @@ class PreimageMixin:
         Returns
         -------
         array of shape (steps, d)
+
+        Examples
+        --------
+        From one end of a half circle to the other. The walk stays near the circle; the straight line between the two
+        inputs goes through its centre.
+
+        >>> import numpy as np
+        >>> from preimage import KernelPCA
+        >>> angles = np.linspace(0, np.pi, 100)
+        >>> X = np.column_stack([np.cos(angles), np.sin(angles)])
+        >>> model = KernelPCA(6, gamma=1.0).fit(X)
+        >>> walk = model.navigate(X[:1], X[-1:], steps=5)
+        >>> walk.shape, bool(np.linalg.norm(walk, axis=1).min() > 0.5)
+        ((5, 2), True)
         """
         for rows in (A, B):
             require_in_memory(rows, "navigate needs arrays", "Pass A.compute() and B.compute().")
@@ -237,6 +276,25 @@ class ComponentPictures(PreimageMixin):
         """Inputs whose images point along the axes, of either sign, shape (n_components, d): pictures of components.
 
         For a kernel without a gradient, the training points whose images do so best.
+
+        Parameters
+        ----------
+        n_components : int or None, default=None
+            How many of the leading components; None is all.
+
+        Returns
+        -------
+        array of shape (n_components, d)
+            One input per component.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from preimage import KernelPCA
+        >>> X = load_digits().data[:200] / 16
+        >>> pictures = KernelPCA(8, gamma="median").fit(X).component_preimages(3)
+        >>> pictures.reshape(3, 8, 8).shape
+        (3, 8, 8)
         """
         check_is_fitted(self)
         self._require_inputs()
@@ -256,6 +314,26 @@ class ComponentPictures(PreimageMixin):
         r"""Projections of the mapped basis vectors on the axes, shape (n_components, d).
 
         Entry (j, i) is :math:`\langle V_j, \varphi(e_i) \rangle`: for a linear kernel the principal axis itself.
+
+        Parameters
+        ----------
+        n_components : int or None, default=None
+            How many of the leading components; None is all.
+
+        Returns
+        -------
+        array of shape (n_components, d)
+            One row per component.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.decomposition import PCA
+        >>> from preimage import KernelPCA
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> axes = KernelPCA(2, kernel="linear").fit(X).component_images()
+        >>> np.allclose(np.abs(axes), np.abs(PCA(2).fit(X).components_))
+        True
         """
         check_is_fitted(self)
         self._require_inputs()
