@@ -14,10 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-sys.path.insert(0, str(DOCS))
-sys.path.insert(0, str(DOCS / "_extensions"))
-import api
-import running_code
+sys.path[:0] = [str(DOCS), str(DOCS / "_extensions")]
+api, running_code = import_module("api"), import_module("running_code")
 
 PAGES = [*(DOCS / page for page in running_code.pages()), ROOT / "README.md"]
 CODE = re.compile(r"^ *(`{3,}).*?^ *\1 *$", flags=re.MULTILINE | re.DOTALL)
