@@ -65,7 +65,7 @@ def dependence_test(
     n_permutations : int, default=1000
         Number of random permutations.
     level : float, default=0.05
-        Level of the test of all pairs together.
+        Pairs with a p-value of at most this count as dependent.
     bins : int or None, default=None
         Bins per column; None is √(n/5), at least 2.
     rng : Generator, int or None, default=None

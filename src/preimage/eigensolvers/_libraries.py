@@ -74,7 +74,7 @@ class Arpack(Eigensolver):
 
     See Also
     --------
-    BlockKrylov : Blocks of vectors, faster where products with a matrix are.
+    BlockKrylov : Blocks of vectors at a time, on any device.
     Dense : All eigenpairs at once, for small matrices.
     scipy.sparse.linalg.eigsh : The function that is called.
 

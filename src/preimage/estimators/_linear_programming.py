@@ -240,7 +240,7 @@ class LinearProgrammingClassifier(ClassifierMixin, ClassesOfMachine, LinearProgr
     See Also
     --------
     LinearProgrammingRegressor : The program, its solution and `max_gap`.
-    SparseGreedyClassifier : Least squares on all landmarks, faster.
+    SparseGreedyClassifier : Least squares on all landmarks, by one factorisation.
     compress : Makes a fitted support vector machine small.
     sklearn.svm.SVC : The norm of feature space as penalty.
 

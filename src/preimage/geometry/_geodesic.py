@@ -233,7 +233,7 @@ def arc_length(kernel: Kernel, points: Rows) -> float:
 
     See Also
     --------
-    geodesic : The path of least bending between points.
+    geodesic : The straightest path from a point in a direction.
     metric_tensor : Lengths of small steps.
 
     Examples

@@ -80,7 +80,7 @@ class SparseGreedy(LandmarkSelector):
     See Also
     --------
     candidates_needed : Why 59 candidates.
-    RandomlyPivotedCholesky : Faster, with a similar residual.
+    RandomlyPivotedCholesky : Draws rows by their residuals, without comparing candidates.
     KMeans : Cluster centres, better for leading components of smooth kernels.
     preimage.SparseGreedyRegressor : Chooses points by the error of predictions.
 

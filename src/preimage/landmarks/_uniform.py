@@ -31,7 +31,7 @@ class Uniform(LandmarkSelector):
 
     See Also
     --------
-    KMeans : Cluster centres, which represent more.
+    KMeans : Cluster centres, which represent more of a smooth kernel.
     RandomlyPivotedCholesky : Rows far from those drawn before are drawn more often.
     sklearn.kernel_approximation.Nystroem : Features from uniform landmarks.
 

@@ -41,7 +41,7 @@ class SelectL1(Reducer):
 
     See Also
     --------
-    Select : Greedy, and often better for the same number of points.
+    Select : Greedy steps in place of a penalty.
     Construct : New points in place of a subset.
     preimage.LinearProgrammingRegressor : Machines that are trained with such a penalty.
 

@@ -223,7 +223,7 @@ class Gradient(DescentSolver):
 
     See Also
     --------
-    FixedPoint : Fewer products per step where the kernel has a fixed point, without bounds.
+    FixedPoint : The iteration of the papers, for kernels that have a fixed point; without bounds.
     MultiStart : The best of several starts.
     SparsePath : A penalty that keeps coordinates at a background.
 

@@ -71,7 +71,7 @@ class Reason(StrEnum):
     See Also
     --------
     PreimageResult : Has one reason per problem.
-    preimage.reduced_sets.Reduction : Says why a machine did not get smaller.
+    preimage.reduced_sets.Reduction : Has a reason, too.
 
     Examples
     --------
