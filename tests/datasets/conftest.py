@@ -34,7 +34,7 @@ def openml(offline, monkeypatch):
     """OpenML, holding what the test puts in by number, and no other source."""
     shelf = {}
 
-    def fetch_openml(*, data_id, as_frame, parser, n_retries):
+    def fetch_openml(*, data_id, data_home, as_frame, parser, n_retries):
         assert (as_frame, parser) == (False, "liac-arff")
         return shelf[data_id]
 

@@ -82,6 +82,15 @@ def test_a_download_is_used_where_it_cannot_be_kept(monkeypatch, tmp_path):
     assert _files.load(a_set(("right", [1, 2]))).X.tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("contents", [b"", b"<html>", b"PK\x03\x04 cut"])
+def test_a_damaged_file_is_named(no_files, contents):
+    path = _files.download_directory() / "small.npz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(contents)
+    with pytest.raises(ValueError, match=r"small\.npz is damaged.*Remove it"):
+        _files.load(a_set(("right", [1, 2])))
+
+
 def test_checksums_depend_on_contents_only():
     array = np.arange(6, dtype=np.int32).reshape(2, 3)
     same = _files.checksum({"X": array, "y": array[0]})

@@ -7,6 +7,7 @@ import numpy as np
 import public_sources
 import pytest
 from local_sets import assert_arrays, local_arrays, some_arrays
+from sklearn.datasets import fetch_file
 from sklearn.utils import Bunch
 
 from preimage import datasets
@@ -164,33 +165,46 @@ def test_files_are_downloaded_once_and_compared_with_their_checksums(server):
     address, folder = server
     (folder / "table.csv").write_text("1, 2,g\n3,4,b\n")
     sha256 = hashlib.sha256((folder / "table.csv").read_bytes()).hexdigest()
-    path = _sources.download(f"{address}/table.csv", sha256)
-    assert path.parent.parent == _files.download_directory()
-    assert _sources.text_columns(path) == [("1", "3"), ("2", "4"), ("g", "b")]
+    contents = _sources.download(f"{address}/table.csv", sha256)
+    assert _sources.text_columns(contents) == [("1", "3"), ("2", "4"), ("g", "b")]
     (folder / "table.csv").unlink()
-    assert _sources.download(f"{address}/table.csv", sha256) == path
+    assert _sources.download(f"{address}/table.csv", sha256) == contents
     (folder / "other.csv").write_text("not the file")
     with pytest.raises(OSError, match="checksum"):
         _sources.download(f"{address}/other.csv", sha256)
 
 
-def test_files_of_r_are_read_and_refused_when_cut(tmp_path):
-    path = tmp_path / "objects.RData"
+def test_what_a_server_delivers_by_mistake_is_not_kept(server):
+    address, folder = server
+    (folder / "usps.bz2").write_text("<html>Down for maintenance</html>")
+    _sources.download(f"{address}/usps.bz2")
+    (folder / "usps.bz2").write_text("the file")
+    assert _sources.download(f"{address}/usps.bz2") == b"the file"
+
+
+def test_downloads_need_no_folder_that_can_be_written(server, openml, monkeypatch, tmp_path):
+    address, folder = server
+    (folder / "table.csv").write_text("1,2\n")
+    openml[1] = Bunch(data=np.eye(2), target=np.asarray(["1", "2"]))
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "file"))
+    monkeypatch.setattr(_sources, "fetch_file", fetch_file)
+    assert _sources.download(f"{address}/table.csv", hashlib.sha256(b"1,2\n").hexdigest()) == b"1,2\n"
+    assert _sources.openml_images(1)[1].tolist() == [1, 2]
+
+
+def test_files_of_r_are_read_and_refused_when_cut():
     matrix = np.arange(6.0).reshape(2, 3)
     labels = public_sources.factor(np.asarray([True, False]), ["a", "b"])
     # Attributes of the second object refer to symbols of the first.
     whole = public_sources.r_file(first={"x": matrix, "y": labels}, second={"x": 2 * matrix})
-    path.write_bytes(whole)
-    objects = _r_files.read_r_file(path)
+    objects = _r_files.read_r_file(whole)
     np.testing.assert_array_equal(objects["first"]["x"], matrix)
     np.testing.assert_array_equal(objects["second"]["x"], 2 * matrix)
     assert objects["first"]["y"].tolist() == ["b", "a"]
     raw = _r_files.OPENERS[whole[:2]](whole)
-    path.write_bytes(raw)
-    assert _r_files.read_r_file(path).keys() == objects.keys()
-    path.write_bytes(raw[:-20])
+    assert _r_files.read_r_file(raw).keys() == objects.keys()
     with pytest.raises(ValueError, match="ends too early"):
-        _r_files.read_r_file(path)
-    path.write_bytes(b"<html>")
+        _r_files.read_r_file(raw[:-20])
     with pytest.raises(ValueError, match="not a binary file of R"):
-        _r_files.read_r_file(path)
+        _r_files.read_r_file(b"<html>")

@@ -97,11 +97,23 @@ def load(data_set: DataSet, download_if_missing: bool = True) -> Bunch:
     for folder in _folders():
         path = folder / data_set.file
         if path.is_file():
-            with np.load(path, allow_pickle=False) as arrays:
-                return Bunch(**arrays)
+            return _read(path)
     if not download_if_missing:
         raise FileNotFoundError(f"{_not_found(data_set)}. With download_if_missing=True it is downloaded.")
     return _download(data_set)
+
+
+def _read(path: Path) -> Bunch:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return Bunch(**arrays)
+    except OSError:
+        raise  # says itself which file cannot be opened
+    except Exception as error:
+        raise ValueError(
+            f"{path} is damaged or not a file of numpy.savez ({type(error).__name__}: {error}). Remove it, and the set "
+            f"is downloaded again."
+        ) from error
 
 
 def checksum(arrays: Arrays) -> str:

@@ -1,5 +1,6 @@
 """The two-class benchmark sets with their splits in training and test part."""
 
+import io
 from functools import partial
 
 import numpy as np
@@ -96,8 +97,8 @@ SIZES = {
 
 
 def _of_repository(name: str) -> Arrays:
-    path = download(f"{REPOSITORY}/raw/master/benchmarks.mat", SHA256)
-    found = loadmat(path, variable_names=[name], squeeze_me=True, struct_as_record=False)[name]
+    file = io.BytesIO(download(f"{REPOSITORY}/raw/master/benchmarks.mat", SHA256))
+    found = loadmat(file, variable_names=[name], squeeze_me=True, struct_as_record=False)[name]
     is_train = np.zeros((len(found.train), len(found.x)), dtype=bool)
     np.put_along_axis(is_train, found.train.astype(np.intp) - 1, True, axis=1)  # MATLAB counts from one
     return {

@@ -1,6 +1,8 @@
 """Images: handwritten digits with their official split, objects on a turntable."""
 
+import bz2
 import gzip
+import io
 from typing import Any
 
 import numpy as np
@@ -122,9 +124,8 @@ LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass"
 
 
 def _usps_of_libsvm() -> Arrays:
-    parts = [
-        load_svmlight_file(str(download(f"{LIBSVM}/{file}")), n_features=256) for file in ("usps.bz2", "usps.t.bz2")
-    ]
+    files = (io.BytesIO(bz2.decompress(download(f"{LIBSVM}/{file}"))) for file in ("usps.bz2", "usps.t.bz2"))
+    parts = [load_svmlight_file(file, n_features=256) for file in files]
     return _usps(*((X.toarray(), y) for X, y in parts))
 
 
@@ -166,7 +167,7 @@ MNIST_MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist"
 def _mnist_of_mirror() -> Arrays:
     names = ("X_train", "y_train", "X_test", "y_test")
     files = [download(f"{MNIST_MIRROR}/{file}", sha256) for file, sha256 in MNIST_FILES.items()]
-    arrays = {name: _bytes_after_header(gzip.decompress(file.read_bytes())) for name, file in zip(names, files)}
+    arrays = {name: _bytes_after_header(gzip.decompress(file)) for name, file in zip(names, files)}
     return {name: array.reshape(-1, 784) if name.startswith("X") else array for name, array in arrays.items()}
 
 
@@ -189,7 +190,7 @@ def _without_ones(arrays: Arrays) -> dict[str, Any]:
 
 def _coil20_of_scikit_feature() -> Arrays:
     commit = "48cffad4e88ff4b9d2f1c7baffb314d1b3303792"
-    views = loadmat(github("jundongl/scikit-feature", commit, "skfeature/data/COIL20.mat"))
+    views = loadmat(io.BytesIO(github("jundongl/scikit-feature", commit, "skfeature/data/COIL20.mat")))
     # Grey values in [0, 1], images column by column.
     images = np.rint(255 * np.asarray(views["X"], dtype=np.float64)).astype(np.uint8).reshape(-1, 32, 32)
     return {"X": images.transpose(0, 2, 1).reshape(-1, 1024), "y": views["Y"].ravel().astype(np.uint8)}

@@ -7,7 +7,6 @@ import bz2
 import gzip
 import lzma
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ SYMBOL, PAIRS, CHARACTERS, LOGICALS, INTEGERS, REALS, STRINGS, LIST = 1, 2, 9, 1
 HAS_ATTRIBUTES, HAS_TAG = 1 << 9, 1 << 10
 
 
-def read_r_file(path: Path) -> dict[str, Any]:
+def read_r_file(contents: bytes) -> dict[str, Any]:
     """The objects of a file by name: lists with names are dictionaries, matrices and factors are arrays.
 
     Raises
@@ -30,11 +29,10 @@ def read_r_file(path: Path) -> dict[str, Any]:
     ValueError
         If the file holds something else than vectors, matrices, factors and lists, or is no such file.
     """
-    contents = path.read_bytes()
     decompress = OPENERS.get(contents[:2])
     contents = contents if decompress is None else decompress(contents)
     if contents[:7] not in (b"RDX2\nX\n", b"RDX3\nX\n"):
-        raise ValueError(f"{path.name} is not a binary file of R.")
+        raise ValueError("It is not a binary file of R.")
     return _Reader(contents, start=7).objects()
 
 

