@@ -15,13 +15,16 @@ pytest.importorskip("PIL", reason="pictures need pillow")
 pytest.importorskip("onnx", reason="an example exports a model")
 
 from folder_of_examples import make_files
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from preimage.cli import _app
 from preimage.cli._errors import ExitCode
+from preimage.cli._options import OLD_SPELLINGS
 from preimage.cli.runs import _compress
 
-MANUAL = (Path(__file__).parents[2] / "docs" / "guides" / "command_line.md").read_text()
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
+MANUAL = (GUIDES / "command_line.md").read_text(encoding="utf-8")
 OF_THE_MANUAL = [
     line
     for block in re.findall(r"^```sh\n(.*?)^```$", MANUAL, re.MULTILINE | re.DOTALL)
@@ -63,6 +66,17 @@ def test_the_manual_has_every_command_and_exit_code():
         assert f"preimage {command} " in MANUAL or f"`preimage {command}`" in MANUAL
     for code in ExitCode:
         assert f"| {code.value} | {code.meaning} |" in MANUAL
+
+
+def test_options_that_guides_name_exist():
+    command = get_command(_app.app)
+    options = [option for each in (command, *command.commands.values()) for option in each.params]
+    known = {"--help", *OLD_SPELLINGS, *(name for each in options for name in (*each.opts, *each.secondary_opts))}
+    call = re.compile(r"^preimage (?:.*\\\n)*.*$|`preimage [^`]*`", re.MULTILINE)
+    pages = [page.read_text(encoding="utf-8") for page in GUIDES.glob("*.md")]
+    texts = [MANUAL, *(each for page in pages for each in call.findall(page))]
+    named = {option for text in texts for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)}
+    assert len(named) > 30 and named <= known, sorted(named - known)
 
 
 def test_completion_comes_with_typer():
