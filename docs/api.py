@@ -59,18 +59,10 @@ def public_objects():
     return found
 
 
-def full_names():
-    """The page of every way to write a public name: in full, without ``preimage.``, or alone where that is unique."""
-    objects = public_objects()
-    found, shared = {}, set()
-    for module, names in public_names().items():
-        for name in names:
-            value = getattr(import_module(module), name)
-            page = next(full for full, other in objects.items() if other is value)
-            for spelling in (f"{module}.{name}", f"{module}.{name}".removeprefix("preimage."), name):
-                if found.setdefault(spelling, page) != page:
-                    shared.add(spelling)
-    return {spelling: page for spelling, page in found.items() if spelling not in shared}
+def page_of(module, name):
+    """The full name of the page of a name; one that two modules offer has one page."""
+    value = getattr(import_module(module), name)
+    return next(full for full, other in public_objects().items() if other is value)
 
 
 @functools.cache
@@ -153,9 +145,9 @@ def index_page():
 
 def modules_page():
     """The names by module."""
-    pages_of, parts = full_names(), [MODULES]
+    parts = [MODULES]
     for module, names in public_names().items():
-        rows = {f"{module}.{name}": pages_of[f"{module}.{name}"] for name in names}
+        rows = {name: page_of(module, name) for name in names}
         parts += [heading(f"``{module}``", "-"), f".. py:module:: {module}\n", summary_of_module(module) + "\n"]
         parts.append(table(rows))
     return "\n".join(parts)

@@ -5,12 +5,11 @@ In docstrings it is text in single backticks, where names of the same class or m
 is shown as code.
 """
 
-import importlib.util
 import re
 from functools import cache
 
 from docutils import nodes
-from running_code import DOCS
+from reference import load_names
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
@@ -38,12 +37,9 @@ def _role(name, rawtext, text, lineno, inliner, options=None, content=()):
 @cache
 def public_names():
     """Full names of everything public by the short names that only one of them has."""
-    spec = importlib.util.spec_from_file_location("api", DOCS / "api.py")
-    api = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(api)
     found = {}
     # The modules are in the order of their importance: `explore` is that of the package, not of `preimage.explorer`.
-    for module, names in api.public_names().items():
+    for module, names in load_names().public_names().items():
         for name in names:
             found.setdefault(name, f"{module}.{name}")
     return found
