@@ -59,7 +59,7 @@ def timed_in_turn(functions, repeats):
 
 def script():
     """The running script, seen from the root of the repository."""
-    return str(Path(sys.argv[0]).resolve().relative_to(ROOT))
+    return Path(sys.argv[0]).resolve().relative_to(ROOT).as_posix()
 
 
 def command():

@@ -86,14 +86,14 @@ def test_scripts_say_what_they_ask_and_pages_give_options_that_they_have(path, o
     for page in PAGES:
         for script, rest in COMMAND.findall(page.read_text(encoding="utf-8")):
             used = {word for word in shlex.split(rest.partition(",")[0]) if re.fullmatch(r"--[a-zA-Z][\w-]*", word)}
-            if script == str(path.relative_to(ROOT)):
+            if script == path.relative_to(ROOT).as_posix():
                 assert used <= options, f"{page.name}: {path.name} has no {used - options}."
 
 
 def test_the_list_of_benchmarks_has_every_script_of_the_papers():
     text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     scripts = {match[0] for match in COMMAND.findall(text)}
-    assert scripts == {str(path.relative_to(ROOT)) for path in REPORTING}
+    assert scripts == {path.relative_to(ROOT).as_posix() for path in REPORTING}
 
 
 def test_reports_are_printed_and_written(own_path, monkeypatch, capsys, tmp_path):
