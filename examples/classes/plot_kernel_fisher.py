@@ -12,7 +12,8 @@ threshold measures the confidence.
 # parallel parabolas, which no straight line separates. Both methods use the polynomial kernel of degree two, and the
 # discriminant adds 10⁻³ to the within-class scatter (the penalty of the paper is on coefficients).
 #
-# .. [1] S. Mika et al., "Invariant feature extraction and classification in kernel spaces", NIPS 12, 1999.
+# .. [1] S. Mika et al., "Invariant feature extraction and classification in kernel spaces",
+#    NIPS 12, 1999.
 
 import matplotlib.pyplot as plt
 import numpy as np

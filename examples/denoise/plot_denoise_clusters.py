@@ -6,7 +6,8 @@ With a Gaussian kernel and few components, denoising moves every point to the ce
 that there are clusters. The first part shows it in the plane; the second repeats an experiment of Mika et al. [1]_ with
 eleven clusters in ten dimensions.
 
-.. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
+.. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces",
+   NIPS 11, 1999.
 """
 
 # %%

@@ -7,7 +7,8 @@ is the denoised picture [1]_. `DenoisingSearch` chooses the width of the kernel,
 penalty on the distance to the noisy picture. All it needs is a function that adds the expected noise: here Gaussian
 noise, or pixels that are lost.
 
-.. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
+.. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces",
+   NIPS 11, 1999.
 """
 
 # %%

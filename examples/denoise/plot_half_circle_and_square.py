@@ -6,7 +6,8 @@ Denoising should move points that are scattered about a curve back to it. Four m
 after Mika et al. [1]_: linear PCA, an autoencoder, a principal curve and kernel PCA. A good method moves points
 perpendicularly to the curve, not along it, and follows its corners.
 
-.. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
+.. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces",
+   NIPS 11, 1999.
 """
 
 # %%

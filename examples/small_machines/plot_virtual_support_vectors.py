@@ -9,7 +9,8 @@ errors and has more support vectors, and a reduced set [2]_ makes it as small as
 
 .. [1] B. Schölkopf, C. J. C. Burges, V. Vapnik, "Incorporating invariances in support vector learning machines", ICANN
    1996.
-.. [2] C. J. C. Burges, B. Schölkopf, "Improving the accuracy and speed of support vector machines", NIPS 9, 1997.
+.. [2] C. J. C. Burges, B. Schölkopf, "Improving the accuracy and speed of support vector machines",
+   NIPS 9, 1997.
 """
 
 # %%

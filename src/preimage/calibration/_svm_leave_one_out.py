@@ -118,7 +118,8 @@ def svm_leave_one_out(
     ----------
     .. [1] O. Chapelle, V. Vapnik, O. Bousquet, S. Mukherjee, "Choosing Multiple Parameters for Support Vector
        Machines", Machine Learning 46, 2002.
-    .. [2] G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine Learning", NIPS 13, 2001.
+    .. [2] G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine Learning",
+       NIPS 13, 2001.
 
     Examples
     --------

@@ -168,7 +168,8 @@ def follow(base: SVMMachine, removed: Sequence[Array], most_steps: int, here: Ar
 
     References
     ----------
-    .. [1] G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine Learning", NIPS 13, 2001.
+    .. [1] G. Cauwenberghs, T. Poggio, "Incremental and Decremental Support Vector Machine Learning",
+       NIPS 13, 2001.
     """
     batch = _Batch(base, removed, base.watched if here is None else here)
     n = len(base.signs)

@@ -34,7 +34,8 @@ def fit_logistic(values: Array, is_second: Array, weights: Array) -> tuple[float
 
     References
     ----------
-    .. [1] J. Platt, "Probabilistic Outputs for Support Vector Machines", Advances in Large Margin Classifiers, 1999.
+    .. [1] J. Platt, "Probabilistic Outputs for Support Vector Machines",
+       Advances in Large Margin Classifiers, 1999.
     """
     size = np.abs(values).max(initial=0.0) or 1.0
     center, spread = mean(values / size, weights) * size, deviation(values / size, weights) * size

@@ -121,7 +121,8 @@ def plus_plus_seeds(
 
     References
     ----------
-    .. [1] D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
+    .. [1] D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding",
+       SODA 2007.
     """
     n_draws = 2 + int(np.log(n_clusters))
     runs = np.arange(n_runs)

@@ -140,7 +140,8 @@ class LinearProgrammingRegressor(RegressorMixin, ValuesOfMachine, LinearProgramm
 
     References
     ----------
-    .. [1] A. J. Smola, B. Schölkopf, "Sparse greedy matrix approximation for machine learning", ICML 2000, section 6.2.
+    .. [1] A. J. Smola, B. Schölkopf, "Sparse greedy matrix approximation for machine learning",
+       ICML 2000, section 6.2.
 
     Examples
     --------

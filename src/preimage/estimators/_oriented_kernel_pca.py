@@ -134,7 +134,8 @@ class OrientedKernelPCA(
 
     References
     ----------
-    .. [1] S. Mika et al., "Invariant feature extraction and classification in kernel spaces", NIPS 12, 1999.
+    .. [1] S. Mika et al., "Invariant feature extraction and classification in kernel spaces",
+       NIPS 12, 1999.
 
     Examples
     --------

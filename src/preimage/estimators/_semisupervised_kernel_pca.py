@@ -129,7 +129,8 @@ class SemiSupervisedKernelPCA(
     .. [1] T. J. Hansen, T. J. Abrahamsen, L. K. Hansen, "Information-based kernel PCA denoising by semi-supervised
        manifold learning", 2013. Projections are those of functions that are not centred, where the printed ones are
        not idempotent, and the sign of the multiplier is corrected.
-    .. [2] C. Walder, R. Henao, M. Mørup, L. K. Hansen, "Semi-supervised kernel PCA", 2010.
+    .. [2] C. Walder, R. Henao, M. Mørup, L. K. Hansen, "Semi-supervised kernel PCA",
+       2010.
 
     Examples
     --------

@@ -76,7 +76,8 @@ class SparseGreedyRegressor(RegressorMixin, ValuesOfMachine, SparseGreedyModel):
 
     References
     ----------
-    .. [1] A. J. Smola, B. Schölkopf, "Sparse greedy matrix approximation for machine learning", ICML 2000.
+    .. [1] A. J. Smola, B. Schölkopf, "Sparse greedy matrix approximation for machine learning",
+       ICML 2000.
 
     Examples
     --------

@@ -70,7 +70,8 @@ class TangentCovariance(BaseEstimator):
 
     References
     ----------
-    .. [1] S. Mika et al., "Invariant feature extraction and classification in kernel spaces", NIPS 12, 1999.
+    .. [1] S. Mika et al., "Invariant feature extraction and classification in kernel spaces",
+       NIPS 12, 1999.
 
     Examples
     --------

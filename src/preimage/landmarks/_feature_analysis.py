@@ -62,7 +62,8 @@ class FeatureAnalysis(LandmarkSelector):
     ----------
     .. [1] A. J. Smola, O. L. Mangasarian, B. Schölkopf, "Sparse kernel feature analysis", Data Mining Institute
        technical report 99-04, University of Wisconsin, 1999.
-    .. [2] A. J. Smola, B. Schölkopf, "Sparse greedy matrix approximation for machine learning", ICML 2000.
+    .. [2] A. J. Smola, B. Schölkopf, "Sparse greedy matrix approximation for machine learning",
+       ICML 2000.
 
     Examples
     --------

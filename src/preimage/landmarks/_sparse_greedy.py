@@ -86,7 +86,8 @@ class SparseGreedy(LandmarkSelector):
 
     References
     ----------
-    .. [1] A. J. Smola, B. Schölkopf, "Sparse greedy matrix approximation for machine learning", ICML 2000.
+    .. [1] A. J. Smola, B. Schölkopf, "Sparse greedy matrix approximation for machine learning",
+       ICML 2000.
 
     Examples
     --------

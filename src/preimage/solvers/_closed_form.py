@@ -84,7 +84,8 @@ class WeightedMean(TargetSolver):
 
     References
     ----------
-    .. [1] Y. Rathi, S. Dambreville, A. Tannenbaum, "Statistical shape analysis using kernel PCA", SPIE 6064, 2006.
+    .. [1] Y. Rathi, S. Dambreville, A. Tannenbaum, "Statistical shape analysis using kernel PCA",
+       SPIE 6064, 2006.
 
     Examples
     --------
@@ -226,7 +227,8 @@ class DistanceConstraint(TargetSolver):
 
     References
     ----------
-    .. [1] J. T. Kwok, I. W. Tsang, "The pre-image problem in kernel methods", IEEE Trans. Neural Networks 15, 2004.
+    .. [1] J. T. Kwok, I. W. Tsang, "The pre-image problem in kernel methods",
+       IEEE Trans. Neural Networks 15, 2004.
 
     Examples
     --------

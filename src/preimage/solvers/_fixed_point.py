@@ -59,7 +59,8 @@ class FixedPoint(DescentSolver):
 
     References
     ----------
-    .. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces", NIPS 11, 1999.
+    .. [1] S. Mika et al., "Kernel PCA and de-noising in feature spaces",
+       NIPS 11, 1999.
     .. [2] T. J. Abrahamsen, L. K. Hansen, "Regularized pre-image estimation for kernel PCA de-noising", J. Signal
        Processing Systems 65, 2011. Their λ and ours are the same.
 

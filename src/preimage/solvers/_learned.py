@@ -66,7 +66,8 @@ class LearnedMap(Preimage):
 
     References
     ----------
-    .. [1] G. H. Bakır, J. Weston, B. Schölkopf, "Learning to find pre-images", NIPS 16, 2004.
+    .. [1] G. H. Bakır, J. Weston, B. Schölkopf, "Learning to find pre-images",
+       NIPS 16, 2004.
 
     Examples
     --------

@@ -284,7 +284,8 @@ def class_probabilities(F: np.ndarray, probA: Array, probB: Array, n_classes: in
 
     References
     ----------
-    .. [1] J. Platt, "Probabilistic Outputs for Support Vector Machines", 1999.
+    .. [1] J. Platt, "Probabilistic Outputs for Support Vector Machines",
+       1999.
     .. [2] T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability Estimates for Multi-class Classification by Pairwise Coupling",
        JMLR 5, 2004.
     """
