@@ -10,6 +10,7 @@ from functools import cache
 
 from docutils import nodes
 from reference import load_names
+from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
@@ -18,6 +19,9 @@ logger = logging.getLogger(__name__)
 NAME = re.compile(r"[A-Za-z_][\w.]*(?=$|\(|\[)")
 # A name after one of these belongs to another library.
 OTHERS = re.compile(r"(?:scikit-learn|SciPy|PyTorch|nilearn|Dask)(?:'s|’s)?\s+$")
+
+# Links within links lose their text.
+UNLINKED = (nodes.reference, addnodes.pending_xref, nodes.title, nodes.literal_block, nodes.term)
 
 
 def setup(app):
@@ -45,6 +49,18 @@ def public_names():
     return found
 
 
+def may_be_link(node):
+    """Whether inline code may become a link: it is in none, in no heading, and belongs to no other library."""
+    parent = node.parent
+    while parent is not None:
+        if isinstance(parent, UNLINKED):
+            return False
+        parent = parent.parent
+    place = node.parent.index(node)
+    before = node.parent[place - 1].astext() if place else ""
+    return not OTHERS.search(before) and set(node["classes"]) <= {"name"}
+
+
 class LinkNames(SphinxPostTransform):
     """Replace inline code by links to the reference where it has what the code names."""
 
@@ -53,20 +69,10 @@ class LinkNames(SphinxPostTransform):
     def run(self):
         known = public_names()
         for node in list(self.document.findall(nodes.literal)):
-            if self._may_be_link(node) and (match := NAME.match(node.astext())):
+            if may_be_link(node) and (match := NAME.match(node.astext())):
                 target = self._target(match[0], node, known)
                 if target and target.docname != self.env.docname:
                     self._link(node, target)
-
-    def _may_be_link(self, node):
-        parent = node.parent
-        while parent is not None:
-            if isinstance(parent, nodes.reference | nodes.title | nodes.literal_block | nodes.term):
-                return False
-            parent = parent.parent
-        place = node.parent.index(node)
-        before = node.parent[place - 1].astext() if place else ""
-        return not OTHERS.search(before) and set(node["classes"]) <= {"name"}
 
     def _target(self, name, node, known):
         """The entry of the reference that a name means, with its full name."""

@@ -15,7 +15,8 @@
     const own = node.getAttribute("aria-label") ?? [...(node.labels ?? [])].map((label) => label.textContent).join(" ");
     if (own.trim()) return own.trim();
     const takesText = ["BUTTON", "A", "SUMMARY"].includes(node.tagName) || node.hasAttribute("role");
-    return ((takesText ? node.textContent : "") || node.getAttribute("title") || "").trim();
+    const pictures = [...node.querySelectorAll("img[alt]")].map((picture) => picture.alt).join(" ");
+    return ((takesText ? node.textContent.trim() || pictures : "") || node.getAttribute("title") || "").trim();
   };
   const INTERACTIVE = "button, select, textarea, input, summary, a[href], [tabindex], [role=slider], [role=tab], [role=checkbox], [role=button]";
   for (const node of document.querySelectorAll(INTERACTIVE)) {

@@ -60,6 +60,14 @@ def test_names_of_other_libraries_are_recognised_by_what_stands_before():
     assert names.OTHERS.search("as in scikit-learn's ") and not names.OTHERS.search("as in ")
 
 
+def test_code_in_a_link_of_its_own_or_in_a_heading_is_left_alone():
+    addnodes = import_or_skip("sphinx.addnodes")
+    for kind, expected in [(nodes.paragraph, True), (nodes.title, False), (addnodes.pending_xref, False)]:
+        code = nodes.literal("", "KernelPCA")
+        nodes.paragraph("", "", kind("", "", code))
+        assert names.may_be_link(code) == expected
+
+
 def test_the_package_comes_before_its_modules():
     assert names.public_names()["explore"] == "preimage.explore"
     assert names.public_names()["FixedPoint"] == "preimage.solvers.FixedPoint"
