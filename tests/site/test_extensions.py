@@ -64,7 +64,8 @@ def test_code_in_a_link_of_its_own_or_in_a_heading_is_left_alone():
     addnodes = import_or_skip("sphinx.addnodes")
     for kind, expected in [(nodes.paragraph, True), (nodes.title, False), (addnodes.pending_xref, False)]:
         code = nodes.literal("", "KernelPCA")
-        nodes.paragraph("", "", kind("", "", code))
+        parent = kind()
+        parent += code
         assert names.may_be_link(code) == expected
 
 
