@@ -36,11 +36,10 @@ extensions = [
     "gallery_pages",
     "mathml",
     "names",
+    "reference",
     "repository_links",
     "shown_outputs",
 ]
-if (DOCS / "_extensions" / "reference.py").exists():
-    extensions.append("reference")
 if not QUICK:
     extensions.append("sphinx_gallery.gen_gallery")
 
@@ -101,7 +100,6 @@ sphinx_gallery_conf = {
     "min_reported_time": 1e9,
 }
 
-templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["names.js"]

@@ -23,5 +23,4 @@ def reset(gallery_conf, filename):
 
     pyplot.rcdefaults()
     pyplot.switch_backend("Agg")
-    if STYLE.exists():
-        pyplot.style.use(STYLE)
+    pyplot.style.use(STYLE)

@@ -151,7 +151,7 @@ def _key_of_surroundings():
     digest = hashlib.sha256(sys.version.encode())
     for package in PACKAGES:
         digest.update(f"{package} {metadata.version(package)}".encode())
-    own = [Path(__file__), *([STYLE] if STYLE.exists() else []), *sorted((ROOT / "src").rglob("*.py"))]
+    own = [Path(__file__), STYLE, *sorted((ROOT / "src").rglob("*.py"))]
     for path in own:
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -176,7 +176,7 @@ def _run(page, folder):
     """Run all blocks of a page in this process, with pictures in `folder`; yields each block with its output."""
     # Classes of the page can be pickled: they belong to a module that can be found.
     module = sys.modules["__main__"] = types.ModuleType("__main__")
-    if STYLE.exists() and importlib.util.find_spec("matplotlib"):
+    if importlib.util.find_spec("matplotlib"):
         import matplotlib.style
 
         matplotlib.style.use(STYLE)
