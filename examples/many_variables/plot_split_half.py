@@ -79,4 +79,4 @@ display.figure_.suptitle("A shared basis inflates the map, and also the noise ar
 plt.show()
 
 # %%
-# **Read on:** :doc:`/guides/brain_scans`, and :doc:`/theory/labels_and_noise`.
+# **Read on:** :doc:`/guides/reproducible_maps` and :doc:`/guides/brain_scans`.
