@@ -34,6 +34,7 @@ extensions = [
     "descriptions",
     "explorer_pages",
     "gallery_pages",
+    "initials",
     "mathml",
     "names",
     "reference",

@@ -91,3 +91,13 @@ def test_a_description_ends_with_a_sentence_or_a_word():
         == "A sentence that says what the page is about, in as many words as it takes."
     )
     assert descriptions.description(nodes.section("", nodes.paragraph("", "word " * 60))).endswith("word …")
+
+
+@pytest.mark.parametrize("text", ["S. Mika et al., 1999.", "I. Steinwart, 2008.", "M. Figueiredo, 2002."])
+def test_references_keep_the_initial_of_their_author(text):
+    from docutils.core import publish_doctree
+
+    initials = import_or_skip("initials")
+    document = publish_doctree(f"Text [1]_.\n\n.. [1] {text}\n")
+    (found,) = document.findall(nodes.enumerated_list)
+    assert "".join(part.astext() for part in initials.with_initial(found)) == text
