@@ -3,10 +3,7 @@
 Pages are found by themselves: every Markdown file below docs/ that no build writes.
 """
 
-import ast
-import contextlib
 import importlib.util
-import inspect
 import os
 import re
 import sys
@@ -23,8 +20,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 LABEL = re.compile(r"\(([A-Z]\d+[a-z]?)\)")
 
-sys.path[:0] = [str(DOCS / "_extensions"), str(DOCS)]
-import api
+sys.path.insert(0, str(DOCS / "_extensions"))
 import running_code
 
 PAGES = [DOCS / page for page in running_code.pages()]
@@ -140,32 +136,6 @@ def test_names_that_texts_cite_exist():
                 module = import_module(name_of_module)
                 known = getattr(module, "__all__", dir(module))
                 assert name in known, f"{path.name} cites {name_of_module}.{name}, which is not there or not public"
-
-
-def calls_of_public_names(text):
-    """Calls such as ``KernelPCA(0.95, gamma="median")`` in a line of code, as (object, positional, named arguments)."""
-    public = {name.rpartition(".")[2]: value for name, value in api.public_objects().items()}
-    with contextlib.suppress(SyntaxError):
-        for node in ast.walk(ast.parse(text)):
-            name = ast.unparse(node.func).removeprefix("preimage.") if isinstance(node, ast.Call) else ""
-            if name in public and None not in (named := [keyword.arg for keyword in node.keywords]):
-                yield public[name], node.args, named
-
-
-@each_page
-def test_calls_in_prose_fit_the_signatures(page):
-    for line in re.findall(r"`([^`\n]+)`", prose(page)):
-        for called, args, named in calls_of_public_names(line):
-            try:
-                inspect.signature(called).bind_partial(*args, **dict.fromkeys(named))
-            except TypeError as error:
-                pytest.fail(f"`{line}`: {error}")
-
-
-def test_a_call_with_a_wrong_parameter_is_found():
-    ((called, args, named),) = calls_of_public_names('KernelPCA(3, gama="median").fit(X)')
-    with pytest.raises(TypeError, match="gama"):
-        inspect.signature(called).bind_partial(*args, **dict.fromkeys(named))
 
 
 @each_page

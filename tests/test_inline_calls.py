@@ -17,7 +17,7 @@ DOCS = ROOT / "docs"
 sys.path[:0] = [str(DOCS), str(DOCS / "_extensions")]
 api, running_code = import_module("api"), import_module("running_code")
 
-PAGES = [*(DOCS / page for page in running_code.pages()), ROOT / "README.md"]
+PAGES = [*(DOCS / page for page in running_code.pages()), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 CODE = re.compile(r"^ *(`{3,}).*?^ *\1 *$", flags=re.MULTILINE | re.DOTALL)
 PUBLIC = {name: getattr(import_module(module), name) for module in api.PUBLIC for name in import_module(module).__all__}
 
@@ -30,15 +30,19 @@ def quoted_calls(text):
         except SyntaxError:  # a command, or an abbreviation
             continue
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in PUBLIC:
+            if isinstance(node, ast.Call) and name_of(node) in PUBLIC:
                 yield code, node
+
+
+def name_of(call):
+    return ast.unparse(call.func).removeprefix("preimage.")
 
 
 def problem(call):
     """What is wrong with a call, or None; an argument `...` stands for several."""
     if any(isinstance(each, ast.Constant) and each.value is ... for each in call.args):
         call = ast.Call(call.func, [each for each in call.args if not isinstance(each, ast.Constant)], call.keywords)
-    signature = inspect.signature(PUBLIC[call.func.id])
+    signature = inspect.signature(PUBLIC[name_of(call)])
     try:
         signature.bind_partial(*call.args, **{each.arg: each.value for each in call.keywords if each.arg})
     except TypeError as error:
@@ -52,7 +56,9 @@ def test_quoted_calls_have_parameters_that_exist(page):
 
 
 def test_a_wrong_call_is_found():
-    (call,) = [node for _, node in quoted_calls("Use `KernelPCA(2, width=3)`, not `preimage explore`.")]
-    assert "width" in problem(call)
+    calls = [
+        node for _, node in quoted_calls("`KernelPCA(2, width=3)`, `preimage.save(m, width=3)`, `preimage explore`.")
+    ]
+    assert len(calls) == 2 and all("width" in problem(call) for call in calls)
     (call,) = [node for _, node in quoted_calls("| `KernelPCA(..., gamma=1)` |")]
     assert problem(call) is None
