@@ -206,5 +206,8 @@ def test_files_of_r_are_read_and_refused_when_cut():
     assert _r_files.read_r_file(raw).keys() == objects.keys()
     with pytest.raises(ValueError, match="ends too early"):
         _r_files.read_r_file(raw[:-20])
+    backwards = raw[:19] + (14).to_bytes(4, "big") + (-1).to_bytes(4, "big", signed=True)
+    with pytest.raises(ValueError, match="ends too early"):
+        _r_files.read_r_file(backwards)
     with pytest.raises(ValueError, match="not a binary file of R"):
         _r_files.read_r_file(b"<html>")

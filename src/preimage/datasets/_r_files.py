@@ -91,7 +91,7 @@ class _Reader:
 
     def take(self, length: int) -> bytes:
         taken = self.contents[self.position : self.position + length]
-        if len(taken) < length:
+        if not 0 <= length <= len(taken):
             raise ValueError("the file ends too early")
         self.position += length
         return taken
