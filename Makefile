@@ -16,10 +16,11 @@ $(INSTALLED): pyproject.toml
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py --output demo
 
-# The site, in docs/_build/html. Warnings are errors; DOCS_QUICK=1 leaves out the gallery and the reference.
+# The site. Warnings are errors. DOCS_QUICK=1 builds pages alone: no gallery, no reference, and no code runs.
+SITE := docs/_build/$(if $(DOCS_QUICK),quick,html)
 docs: $(INSTALLED)
-	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --jobs auto docs docs/_build/html
-	$(BIN)/python docs/check_links.py docs/_build/html
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --jobs auto docs $(SITE)
+	$(BIN)/python docs/check_links.py $(SITE)
 
 test: $(INSTALLED)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
