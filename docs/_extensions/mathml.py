@@ -83,6 +83,13 @@ def _keep_fences_on_their_line(tree):
         for element in tree.iter(_tag(f"m{script}")):
             if element[0].tag == _tag("mo"):
                 element[0].set("stretchy", "false")
+    # As in LaTeX, bars and angle brackets grow between \left and \right only, which the converter puts in a row.
+    for row in tree.iter():
+        is_pair = row.tag == _tag("mrow") and len(row) > 1 and row[0].tag == row[-1].tag == _tag("mo")
+        for element in row:
+            is_sized = {"stretchy", "minsize"} & set(element.attrib)
+            if element.text in tuple("‖|⟨⟩") and not is_sized and not is_pair:
+                element.set("stretchy", "false")
 
 
 def _set_functions_apart(tree):

@@ -36,6 +36,12 @@ def test_names_of_functions_stand_apart_from_letters(text, spaces):
     assert mathml.converted(text).count("<mspace") == spaces
 
 
+def test_bars_grow_between_left_and_right_only():
+    assert mathml.converted(r"\|x\|^2 + \langle a, b \rangle").count('stretchy="false"') == 4
+    assert mathml.converted(r"\lVert x \rVert^2").count('stretchy="false"') == 2
+    assert "stretchy" not in mathml.converted(r"\left\| x \right\|")
+
+
 @pytest.mark.parametrize(
     ("code", "name"),
     [
