@@ -4,8 +4,8 @@ Which template, and how far was it moved?
 
 A pre-image in a family of inputs :math:`z = g(t)` can be named: here by a template and two shifts. Digits are moved and
 buried in noise; kernel PCA of moved templates projects them, and `preimage.solvers.Parametrized` finds the moved
-template whose image is nearest to the projection. Section 4.5 of [1]_ suggests such searches, over "group parameters
-which determine the amount of translation, say, starting from a set of images".
+template whose image is nearest to the projection. Section 4.5 of [1]_ suggests such searches over the parameters of a
+transformation.
 
 .. [1] B. Schölkopf, A. Smola, K.-R. Müller, "Nonlinear component analysis as a kernel eigenvalue problem", Technical
    Report 44, Max-Planck-Institut für biologische Kybernetik, 1996.

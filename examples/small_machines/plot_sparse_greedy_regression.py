@@ -57,7 +57,7 @@ for n, at_random in zip(numbers, random_errors):
     print(f"{n:9}{path.test_error[n - 1]:12.4f}{at_random:12.4f}{full_error:12.4f}")
 
 # %%
-# Left: the points, and both sets of 60 landmarks. Right: the error relative to the function without noise. Seventy
+# Left: the points, and both sets of 60 landmarks. Right: the error relative to the function without noise. Sixty
 # greedy functions are as accurate as four thousand; random ones do not cover the sparse regions.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 5), layout="constrained")
