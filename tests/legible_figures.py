@@ -4,7 +4,7 @@ import re
 from itertools import combinations
 
 # A text may end this many pixels beyond the edge: its box has room for letters that go lower or higher.
-SLACK = 3.0
+SLACK = 2.0
 
 
 def check_figure(figure):

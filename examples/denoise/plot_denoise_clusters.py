@@ -49,7 +49,9 @@ for ax, count in zip(axes.flat, [1, 2, 8, 30]):
     ax.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
     ax.label_outer()
 figure.suptitle("Two components move points to their sources; thirty keep the noise")
-figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=5, handletextpad=0.2)
+figure.legend(
+    *ax.get_legend_handles_labels(), loc="outside lower center", ncols=5, handletextpad=0.1, columnspacing=0.8
+)
 plt.show()
 
 # %%
