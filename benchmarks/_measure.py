@@ -70,7 +70,7 @@ def command():
 def record(name, values, settings, folder=RECORDS, machine=None):
     """Keep measured numbers for the texts that quote them, with how they were obtained.
 
-    `docs/claims.toml` ties sentences of the README and the guide to these files, and `tests/test_claims.py` compares.
+    `docs/claims.toml` ties sentences of the README and of pages to these files, and `tests/test_claims.py` compares.
 
     Parameters
     ----------

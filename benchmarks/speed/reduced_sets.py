@@ -16,7 +16,7 @@ Set-up: four parts, each run alone with --parts.
 
     python benchmarks/speed/reduced_sets.py
 
-    python benchmarks/speed/reduced_sets.py --parts predict --record    # what the README quotes
+    python benchmarks/speed/reduced_sets.py --parts predict --record    # what pages quote
 
 Observe: prediction against one versus rest and against the multi-class machine, and how much less there is to gain for
 one digit a call; what compression takes against training; the loss of accuracy on MNIST.
