@@ -90,7 +90,7 @@ def test_denoise_writes_the_whole_table_back_in_its_units(tmp_path, suffix, rout
     path, output = save(FRAME, tmp_path / f"noisy{suffix}"), tmp_path / f"clean{suffix}"
     said = done("denoise", path, output, *FIXED, *route)
     assert "90 rows, 3 numeric columns (a … c), header yes, index 'id', 1 text column left out (city)" in said
-    assert "columns are standardised" in said and "2 other columns written back as they are: id, city" in said
+    assert "columns are standardised" in said and "2 other columns written back unchanged: id, city" in said
     clean = written(output)
     assert list(clean.columns) == list(FRAME.columns)
     assert clean["id"].tolist() == FRAME["id"].tolist() and clean["city"].tolist() == FRAME["city"].tolist()

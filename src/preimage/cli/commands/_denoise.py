@@ -248,7 +248,7 @@ def _tell_about(source: Source | None, outputs: Outputs, tell: Any) -> None:
     tell(source.described())
     others = [source.layout.labels[place] for place in source.layout.untouched]
     if others:
-        become = "written back as they are" if outputs.kind in FRAMES else f"left out of {outputs.data.name}"
+        become = "written back unchanged" if outputs.kind in FRAMES else f"left out of {outputs.data.name}"
         tell(f"{len(others)} other column{'s' if len(others) > 1 else ''} {become}: {listed(others)}.")
 
 
