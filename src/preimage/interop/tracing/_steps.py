@@ -107,8 +107,10 @@ def _(step: Any, graph: Graph, X: Tensor) -> Tensor | None:
 
 @_values.register
 def _(step: Normalizer, graph: Graph, X: Tensor) -> Tensor:
-    operator = {"l2": "ReduceL2", "l1": "ReduceL1", "max": "ReduceMax"}[step.norm]
+    # ReduceL2 has the digits of single precision only in onnxruntime 1.19.
+    operator = {"l2": "ReduceSumSquare", "l1": "ReduceL1", "max": "ReduceMax"}[step.norm]
     length = graph.add(operator, graph.add("Abs", X), np.array([1]), keepdims=1)
+    length = graph.add("Sqrt", length) if step.norm == "l2" else length
     return graph.add("Div", X, graph.add("Where", graph.add("Equal", length, 0.0), 1.0, length))
 
 
