@@ -170,7 +170,7 @@ class Ridge:
                 "Least squares on landmarks overflow: kernel values, or alpha, are too large for their squares. Scale "
                 "the kernel."
             )
-        self.directions = solve_triangular(U, np.eye(m))
+        self.directions = solve_triangular(U, np.eye(m)) if m else np.eye(0)  # SciPy 1.13 refuses empty matrices
         self.steps = Q[:m].T @ targets
         self.offsets = feature_means @ self.directions
         self.constant = target_means
