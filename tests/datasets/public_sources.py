@@ -43,9 +43,11 @@ def coil20_files(arrays):
 
 
 def ida_files(name, arrays):
-    rows = [np.flatnonzero(row) + 1 for row in arrays["is_train"]]
-    others = [np.flatnonzero(~row) + 1 for row in arrays["is_train"]]
-    patterns = {"x": arrays["X"], "t": arrays["y"][:, None].astype(float)}
+    """Each pattern once, and splits by the numbers of patterns."""
+    patterns, number = np.unique(np.column_stack([arrays["X"], arrays["y"]]), axis=0, return_inverse=True)
+    rows = [number.ravel()[row] + 1 for row in arrays["is_train"]]
+    others = [number.ravel()[~row] + 1 for row in arrays["is_train"]]
+    patterns = {"x": patterns[:, :-1].astype(float), "t": patterns[:, -1:].astype(float)}
     splits = {"train": np.asarray(rows), "test": np.asarray(others)}
     return {"benchmarks.mat": matlab_file(**{name: patterns | splits})}
 

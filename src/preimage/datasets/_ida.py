@@ -7,6 +7,7 @@ import numpy as np
 from scipy.io import loadmat
 from sklearn.utils import Bunch
 
+from preimage._typing import Array
 from preimage.datasets._files import Arrays, DataSet, Source, load
 from preimage.datasets._sources import download
 
@@ -55,8 +56,8 @@ def load_ida(name: str, *, download_if_missing: bool = True) -> Bunch:
     Notes
     -----
     What is downloaded has the original splits only. The results of this project were obtained with files that have
-    the first ones of them, up to ten, and random splits of the same sizes for the rest; means over splits agree within
-    their standard errors.
+    the first ones of them, up to ten, and random splits of the same sizes for the rest; means over splits should agree
+    within their standard errors.
 
     References
     ----------
@@ -99,14 +100,31 @@ SIZES = {
 def _of_repository(name: str) -> Arrays:
     file = io.BytesIO(download(f"{REPOSITORY}/raw/master/benchmarks.mat", SHA256))
     found = loadmat(file, variable_names=[name], squeeze_me=True, struct_as_record=False)[name]
-    is_train = np.zeros((len(found.train), len(found.x)), dtype=bool)
-    np.put_along_axis(is_train, found.train.astype(np.intp) - 1, True, axis=1)  # MATLAB counts from one
+    numbers, is_train = with_repeated_patterns(found.train.astype(np.intp) - 1, found.test.astype(np.intp) - 1)
     return {
-        "X": found.x.astype(SIZES[name][3]),
-        "y": found.t.astype(np.int8),
+        "X": found.x[numbers].astype(SIZES[name][3]),
+        "y": found.t[numbers].astype(np.int8),
         "is_train": is_train,
         "realisation": np.arange(1, len(is_train) + 1, dtype=np.int16),
     }
+
+
+def with_repeated_patterns(train: Array, test: Array) -> tuple[Array, Array]:
+    """The number of the pattern in each row of the whole set, and which rows each split trains on.
+
+    The archive has each pattern once, and a split has the number of one that occurs several times as often: Titanic's
+    2,201 passengers are 24 patterns. Copies of a pattern are equal, so that it does not matter which of them are
+    trained on.
+    """
+    n_patterns = 1 + max(train.max(), test.max())
+    counts = np.bincount(np.r_[train[0], test[0]], minlength=n_patterns)
+    numbers = np.repeat(np.arange(n_patterns), counts)
+    copy = np.arange(numbers.size) - (np.cumsum(counts) - counts)[numbers]
+    n_trained_on = np.stack([np.bincount(split, minlength=n_patterns) for split in train])
+    is_train = copy < n_trained_on[:, numbers]
+    if np.any(is_train.sum(axis=1) != train.shape[1]):
+        raise ValueError("the splits are not of one set")
+    return numbers, is_train
 
 
 def _described(name: str) -> DataSet:
