@@ -41,7 +41,10 @@ async () => {
 """
 FOCUSED = """
 () => {
-  const node = document.activeElement, style = getComputedStyle(node), box = node.getBoundingClientRect();
+  const node = document.activeElement;
+  // The link of a card covers all of it, and the card shows that it has the focus.
+  const seen = node.closest(".sd-card") ?? node;
+  const style = getComputedStyle(seen), box = seen.getBoundingClientRect();
   return {
     text: (node.textContent || node.getAttribute("aria-label") || "").trim().slice(0, 60),
     id: node.id,
@@ -53,31 +56,25 @@ FOCUSED = """
 """
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (400, "dark")])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_its_window_and_shows_its_pictures(open_page, name, width):
-    page = open_page(name, width)
+def test_a_page_fits_its_window_and_can_be_read(open_page, name, width, theme):
+    """Pictures are there, nothing scrolls sideways, texts have contrast, controls have names, headings are in order."""
+    page = open_page(name, width, theme)
+    assert page.title() and page.get_attribute("html", "lang") == "en"
+    assert page.get_attribute("html", "data-theme") == theme
     assert page.evaluate(LOAD_PICTURES) == []
     assert page.evaluate(SIDEWAYS) <= 0
-    assert page.title() and page.get_attribute("html", "lang") == "en"
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_can_be_read_in_light_and_dark(open_page, name, theme):
-    """Contrast of all texts, names of all controls, headings without gaps."""
-    page = open_page(name, theme=theme)
-    assert page.get_attribute("html", "data-theme") == theme
     assert [problem for problem in page.evaluate(AUDIT) if not KNOWN.match(problem)] == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_search_finds_a_page(open_page, width):
     page = open_page("search?q=denoise", width)
-    page.wait_for_selector("#search-results ul.search li a")
-    page.wait_for_function("() => /found|matching/.test(document.querySelector('#search-results').textContent)")
-    addresses = page.eval_on_selector_all("#search-results li > a", "links => links.map((link) => link.href)")
-    assert any("guides/denoise.html" in address for address in addresses)
+    # Results come in one by one; the fixture's time limit is the failure.
+    page.wait_for_selector("#search-results a[href*='guides/denoise.html']")
+    page.click("#search-results a[href*='guides/denoise.html'] >> nth=0")
+    assert "noise" in page.inner_text("h1")
 
 
 def test_the_keyboard_opens_search_and_leaves_it(open_page):
