@@ -91,6 +91,19 @@ def test_function_with_gradient_keeps_the_contract():
     check_kernel(CallableKernel(lambda X, Y: X @ Y.T, gradient_function=gradient), sparse_inputs=False)
 
 
+def test_contract_of_a_plain_function():
+    check_kernel(lambda x, y: np.minimum(x, y).sum())
+    with pytest.raises(ValueError, match="symmetric"):
+        check_kernel(lambda x, y: float(x[0] - y[0]))
+
+
+def test_contract_says_how_to_check_a_kernel_of_arrays_alone():
+    products = CallableKernel(lambda X, Y: np.prod(1 + X[:, None, :] * Y[None, :, :], axis=2))
+    with pytest.raises(AssertionError, match="sparse_inputs=False"):
+        check_kernel(products)
+    check_kernel(products, sparse_inputs=False)
+
+
 def test_contract_catches_a_wrong_gradient():
     class Wrong(Gaussian):
         def profile_derivative(self, s):

@@ -107,6 +107,18 @@ class Kernel(BaseEstimator, ABC):
     Subclasses give values, diagonals and, where there is one, the contracted gradient; every estimator of the library
     works with them then.
 
+    Attributes
+    ----------
+    is_positive_semidefinite : bool
+        Whether k is positive semidefinite on all inputs. False, the value unless a class says otherwise, means "no, or
+        not known".
+    has_gradient : bool
+        Whether `gradient` and `diagonal_gradient` are implemented; True unless a class says otherwise.
+    is_symmetric : bool
+        Whether k(x, y) = k(y, x); True unless a class says otherwise.
+    data_parameters : dict of Width and KeptRows
+        The parameters that data may decide, by name, and how.
+
     See Also
     --------
     ProfileKernel : The shortest way to a new kernel: a function of a distance or an inner product.

@@ -1,17 +1,19 @@
 """The contract of kernels: laws that every one obeys."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 
 from preimage._typing import Rows
-from preimage.kernels import Kernel
+from preimage.kernels import CallableKernel, Kernel
 
 __all__ = ["check_kernel"]
 
 
-def check_kernel(kernel: Kernel, X: Rows | None = None, *, sparse_inputs: bool = True) -> None:
+def check_kernel(kernel: Kernel | Callable[..., object], X: Rows | None = None, *, sparse_inputs: bool = True) -> None:
     """Raise AssertionError unless `kernel` keeps the contract of `Kernel` on the rows of X.
 
     Symmetry, diagonal, blocks, prepared values, bounds of inner products, positive semidefiniteness where promised,
@@ -20,12 +22,12 @@ def check_kernel(kernel: Kernel, X: Rows | None = None, *, sparse_inputs: bool =
 
     Parameters
     ----------
-    kernel : Kernel
-        With numbers or rules as parameters.
+    kernel : Kernel or callable
+        With numbers or rules as parameters. A function is checked as `CallableKernel(function)`.
     X : array of shape (n, d), optional
         Inputs, at least 7 rows; by default 12 rows of 4 normal variables.
     sparse_inputs : bool, default=True
-        Whether the kernel takes sparse matrices.
+        Whether the kernel takes sparse matrices. Say False of one that is written for arrays.
 
     See Also
     --------
@@ -39,6 +41,8 @@ def check_kernel(kernel: Kernel, X: Rows | None = None, *, sparse_inputs: bool =
     >>> from preimage.testing import check_kernel
     >>> check_kernel(RationalQuadratic(0.5))
     """
+    if not isinstance(kernel, Kernel):
+        kernel = CallableKernel(kernel)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 4)) if X is None else np.array(X, dtype=float)
     X.flags.writeable = False  # a kernel that writes into its inputs raises here
@@ -65,12 +69,7 @@ def check_kernel(kernel: Kernel, X: Rows | None = None, *, sparse_inputs: bool =
     if kernel.has_gradient:
         _check_gradients(kernel, X, rng)
     if sparse_inputs:
-        S = sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0))
-        assert_allclose(kernel(S), kernel(S.toarray()), atol=1e-10 * scale, err_msg="sparse = dense")
-        assert_allclose(kernel.diagonal(S), kernel.diagonal(S.toarray()), atol=1e-10 * scale)
-        mixed = kernel.against(X)(S)
-        assert type(mixed) is np.ndarray, "values of sparse rows against dense points are an array"
-        assert_allclose(mixed, kernel(S.toarray(), X), atol=1e-10 * scale, err_msg="sparse against dense")
+        _check_sparse_inputs(kernel, X, scale)
     single = kernel(X.astype(np.float32))
     assert single.dtype == np.float32, "float32 stays float32"
     assert_allclose(single, K, atol=1e-4 * scale, err_msg="float32 ≈ float64")
@@ -84,6 +83,22 @@ def _check_inner_products(K: np.ndarray, scale: float) -> None:
     assert (np.outer(diagonal, diagonal) * (1 + 1e-10) + 1e-12 * scale**2 >= K**2).all(), "Cauchy–Schwarz"
     values = np.linalg.eigvalsh(K)
     assert values[0] >= -1e-10 * max(values[-1], scale), f"not positive semidefinite: eigenvalue {values[0]:.2g}"
+
+
+def _check_sparse_inputs(kernel: Kernel, X: np.ndarray, scale: float) -> None:
+    S = sparse.csr_matrix(np.where(np.abs(X) > 0.5, X, 0))
+    try:
+        values, diagonal, mixed = kernel(S), kernel.diagonal(S), kernel.against(X)(S)
+    except Exception as error:
+        raise AssertionError(
+            f"The kernel cannot take sparse matrices: {type(error).__name__}: {error} If it is meant for arrays only, "
+            "check it with sparse_inputs=False."
+        ) from error
+    dense = S.toarray()
+    assert_allclose(values, kernel(dense), atol=1e-10 * scale, err_msg="sparse = dense")
+    assert_allclose(diagonal, kernel.diagonal(dense), atol=1e-10 * scale)
+    assert type(mixed) is np.ndarray, "values of sparse rows against dense points are an array"
+    assert_allclose(mixed, kernel(dense, X), atol=1e-10 * scale, err_msg="sparse against dense")
 
 
 def _check_gradients(kernel: Kernel, X: np.ndarray, rng: np.random.Generator, step: float = 1e-5) -> None:
