@@ -112,6 +112,7 @@ html_logo = "_static/logo.svg"
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
+html_domain_indices = False
 html_sidebars = {"index": [], "recipes": []}
 html_theme_options = {
     "logo": {"text": "preimage", "alt_text": "preimage, front page"},

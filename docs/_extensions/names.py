@@ -86,7 +86,9 @@ class LinkNames(SphinxPostTransform):
                 candidates.append(f"{context}.{name}")
         if node.get("py:module") and node.get("py:class"):
             candidates.append(f"{node['py:module']}.{node['py:class']}.{name}")
-        return next((objects[each] for each in candidates if each in objects and each.startswith("preimage.")), None)
+        found = [objects[each] for each in candidates if each in objects and each.startswith("preimage.")]
+        # A word such as `landmarks` is a parameter; modules are written in full.
+        return next((each for each in found if each.objtype != "module" or "." in name), None)
 
     def _link(self, node, target):
         builder, page = self.app.builder, self.env.docname
