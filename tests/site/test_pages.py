@@ -108,6 +108,14 @@ def test_every_stop_of_the_tab_key_is_visible_and_marked(open_page):
     assert reached == SECTIONS, texts
 
 
+@pytest.mark.parametrize("name", ["start/from_scikit_learn", "guides/command_line"])
+def test_a_narrow_window_shows_all_columns_of_tables_of_names(open_page, name):
+    page = open_page(name, 400)
+    tables = ".pst-scrollable-table-container"
+    hidden = page.eval_on_selector_all(tables, "nodes => nodes.map((node) => node.scrollWidth - node.clientWidth)")
+    assert hidden and max(hidden) <= 0
+
+
 def test_a_narrow_window_has_the_sections_in_a_menu(open_page):
     page = open_page("guides/denoise", 400)
     page.click("button.primary-toggle")

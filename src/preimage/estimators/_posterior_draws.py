@@ -52,8 +52,8 @@ class PosteriorDraws:
         check_is_fitted(self)
         if not hasattr(self, "temperature_"):
             raise ValueError(
-                "KernelImputer.sample needs a model that was fitted with sample_posterior=True, which also fits how "
-                "uncertain filled entries are."
+                "`sample` needs an imputer that was fitted with sample_posterior=True, which also fits how uncertain "
+                "filled entries are."
             )
         if isinstance(n_draws, bool) or not isinstance(n_draws, Integral) or n_draws < 1:
             raise ValueError(f"KernelImputer.sample needs n_draws to be an integer of at least 1; got {n_draws!r}.")

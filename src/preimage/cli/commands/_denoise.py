@@ -353,7 +353,7 @@ def _print_report(report: dict[str, Any], outputs: Outputs, quiet: bool) -> None
         f"{_described(chosen if own is None else own)}."
     )
     if own is not None:
-        say(f"These suit rows that the model was fitted to, with their noise; rows new to it: {_described(chosen)}.")
+        say(f"These are for rows that the model has learned from; for new rows: {_described(chosen)}.")
     if report["cross_fit"] is not None:
         say(f"Training rows were denoised by models fitted without them, in {report['cross_fit']} folds.")
     if report.get("clipped"):
