@@ -313,7 +313,7 @@ def test_training_rows_get_parameters_of_their_own(tmp_path):
     np.save(tmp_path / "noisy.npy", noisy)
     result = run(tmp_path / "noisy.npy", tmp_path / "clean.npy", "--gamma", "median", "--no-plot")
     assert result.exit_code == 0, result.output
-    assert "rows that the model was fitted to" in result.output
+    assert "rows that the model has learned from; for new rows" in result.output
     search = DenoisingSearch(gammas=[resolve_gamma("median", noisy)]).fit(noisy)
     summary = json.loads((tmp_path / "clean.json").read_text())
     assert summary["parameters"]["components"] == search.best_params_["n_components"]
