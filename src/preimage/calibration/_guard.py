@@ -167,9 +167,11 @@ def _decisions(
 def _fitted(classifier: Any, scores: Array, codes: Array) -> Any:
     try:
         return clone(classifier).fit(scores, codes)
-    except (IndexError, np.linalg.LinAlgError):
+    except (IndexError, ValueError) as error:
         # scikit-learn's linear discriminants have no solution where scores are constant within each class. In the limit
-        # of a small variance the nearest class decides.
+        # of a small variance the nearest class decides. SciPy 1.13 says then that it has no work array.
+        if type(error) is ValueError and "work array" not in str(error):
+            raise
         return KNeighborsClassifier(1).fit(scores, codes)
 
 
