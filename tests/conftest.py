@@ -16,9 +16,6 @@ BESIDE_CHECKOUT = Path(__file__).parents[2] / "shared" / "data"
 if BESIDE_CHECKOUT.is_dir():
     os.environ.setdefault("PREIMAGE_DATA", str(BESIDE_CHECKOUT))
 
-# They have no doctests, and several folders named on the command line could not be collected together.
-collect_ignore_glob = ["*conftest.py"]
-
 # Machines under load are slow now and then; that is no failure of a property.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
