@@ -77,6 +77,23 @@ def test_search_finds_a_page(open_page, width):
     assert "noise" in page.inner_text("h1")
 
 
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("missing+values", "guides/fill_gaps"),
+        ("variance+inflation", "guides/many_variables"),
+        ("custom+kernel", "guides/choose_a_kernel"),
+        ("memory", "guides/many_rows"),
+        ("fit_inverse_transform", "start/from_scikit_learn"),
+    ],
+)
+def test_search_ranks_the_page_on_a_subject_first(open_page, query, best):
+    page = open_page(f"search?q={query}", 1280)
+    # The sentence on how many pages were found comes when the last of them is listed.
+    page.wait_for_function("() => /found/.test(document.querySelector('#search-results p')?.textContent)")
+    assert f"{best}.html" in page.get_attribute("#search-results li a", "href")
+
+
 def test_the_keyboard_opens_search_and_leaves_it(open_page):
     page = open_page("index")
     page.keyboard.press("Control+k")
