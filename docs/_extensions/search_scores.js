@@ -11,7 +11,7 @@ var Scorer = {
     const named = isObject ? 0 : stems.filter((stem) => name.includes(stem)).length;
     const ranks = { start: 6, guides: 6, recipes: 3, extending: 3, results: -3, design: -6, develop: -6 };
     const rank = (ranks[page.split("/")[0]] ?? 0) - (anchor && !isObject ? 9 : 0);
-    // At most as much as two words of the text, and less than an object whose name is the query.
+    // 12 is a little more than two words of the text, and less than an object whose name is the query has by itself.
     return score + (12 * named) / Math.max(stems.length, 1) + rank;
   },
   // The values of Sphinx.
