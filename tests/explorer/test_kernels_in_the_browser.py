@@ -69,7 +69,7 @@ class Cosines(ProfileKernel):
 
     def profile(self, s):
         xp = s.__array_namespace__()
-        return xp.cos(self.gamma * s) + xp.clip(xp.asinh(abs(s)), min=0.5, max=2.0)
+        return xp.cos(self.gamma * s) + xp.clip(xp.asinh(abs(s)), 0.5, 2.0)
 
     def profile_derivative(self, s):
         xp = s.__array_namespace__()
