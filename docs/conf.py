@@ -89,7 +89,6 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("preimage",),
     "inspect_global_variables": True,
-    "reference_url": {"preimage": None},
     "reset_modules": ("gallery_pages.reset",),
     "image_scrapers": ("matplotlib", "explorer_pages.scrape"),
     "image_srcset": ["2x"],  # sharp figures on sharp screens
