@@ -22,6 +22,7 @@ LAYERS = [
     {
         "_rows",
         "_arrays",
+        "_decompositions",
         "_lapack",
         "_linalg",
         "_validation",

@@ -8,6 +8,7 @@ from scipy import linalg
 from scipy.optimize import linear_sum_assignment
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon, is_host, itemsize
+from preimage._decompositions import eigh
 from preimage._lapack import largest_eigenpairs, symmetric_multiplier
 from preimage._products import difference, is_shared, product
 from preimage._threads import large_decomposition
@@ -149,10 +150,7 @@ def determined_count(errors: Array | float, deviations: Array, dtype: Any) -> in
 
 def eigh_descending(A: Array) -> tuple[Array, Array]:
     """All eigenpairs of a symmetric matrix, largest eigenvalue first."""
-    # Not SciPy's: it brings a BLAS of its own, whose idle threads spin for a while and halve the speed of NumPy's.
-    xp = array_namespace(A)
-    with large_decomposition(A.shape[0]):
-        values, vectors = xp.linalg.eigh(A)
+    xp, (values, vectors) = array_namespace(A), eigh(A)
     return xp.flip(values), xp.flip(vectors, axis=1)
 
 
@@ -221,7 +219,7 @@ def orthonormal_columns(W: Array, floor: float = 0.0, inner: Array | None = None
     root = _inverse_root_near_identity(inner) if floor < 1 else None
     if root is not None:
         return product(W, root)
-    values, vectors = xp.linalg.eigh(inner)
+    values, vectors = eigh(inner)
     floor = max(floor**2, epsilon(W.dtype) * float(values[-1]))
     if not float(values[0]) > floor:  # some are too short
         keep = int(xp.sum(xp.astype(values > floor, xp.int64)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import ArpackNoConvergence
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_blobs
 
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
@@ -394,3 +394,16 @@ class Inaccurate:
     def __call__(self, *arguments):
         self.calls += 1
         return replace(measured_result(*arguments), converged=False, excess=2.0)
+
+
+@pytest.mark.cuda
+def test_single_precision_on_a_device_needs_the_products_that_it_needs_on_the_host():
+    """Eigenvectors of the small projected matrix decide how small residuals can get."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    X = make_blobs(4000, 64, centers=30, cluster_std=3, random_state=0)[0].astype(np.float32)
+    fit = KernelPCA(32, gamma=1e-3, eigensolver=BlockKrylov()).fit
+    here, there = fit(X).eigen_result_, fit(torch.asarray(X).cuda()).eigen_result_
+    assert here.converged and there.converged
+    assert there.n_products <= 1.2 * here.n_products

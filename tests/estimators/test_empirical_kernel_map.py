@@ -103,6 +103,16 @@ def test_whitening_by_data_gives_the_root_of_the_squared_values(X, xp, rng):
     assert_allclose(S @ S.T, root_of_squares(rbf_kernel(X, points, gamma=0.3)), atol=1e-9)
 
 
+@pytest.mark.parametrize("n", [300, 30_000])
+def test_many_rows_of_single_precision_keep_all_directions_above_rounding(rng, n):
+    """Rounding errors of n × m values grow no faster than their norm: n has no part in the rank."""
+    X = rng.normal(size=(n, 5)).astype(np.float32)
+    single, double = (
+        empirical_map(Gaussian(0.1), rows[:60], whiten=True, against=rows)(rows[:50]) for rows in (X, X.astype(float))
+    )
+    assert_allclose(single @ single.T, double @ double.T, atol=1e-4 * np.max(double @ double.T))
+
+
 def test_on_one_set_and_a_positive_kernel_both_whitenings_agree(X):
     by_data = EmpiricalKernelMap(gamma=0.3, whiten="data").fit(X)
     by_points = EmpiricalKernelMap(gamma=0.3, whiten=True).fit(X)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, itemsize, take_rows, to_dense, to_numpy, with_rows
+from preimage._decompositions import eigh
 from preimage._memory import work_memory
 from preimage._rows import cut
 from preimage._typing import Array
@@ -75,7 +76,7 @@ class Posterior:
         # Known entries get curvatures larger than all others, so that no axis mixes them with missing ones.
         largest = 1 + 2 * xp.max(xp.sum(xp.abs(H), axis=2), axis=1)
         H = H + xp.eye(H.shape[1], dtype=H.dtype) * ((1 - free) * largest[:, None])[:, None, :]
-        curvatures, axes = xp.linalg.eigh(H)
+        curvatures, axes = eigh(H)
         limits = xp.sum(axes * (covariance @ axes), axis=1)
         return cls(modes, free, axes, curvatures, limits, deviations)
 

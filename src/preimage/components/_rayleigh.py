@@ -3,6 +3,7 @@
 import numpy as np
 
 from preimage._arrays import array_namespace
+from preimage._decompositions import svd
 from preimage._lapack import triangular_solve
 from preimage._linalg import fix_signs
 from preimage._typing import Array
@@ -44,9 +45,8 @@ def rayleigh(signal_factor: Array, noise: Array, n_components: int | None = None
     (array([1.]), array([[0.5],
            [0. ]]))
     """
-    xp = array_namespace(signal_factor, noise)
     factor = _cholesky(noise)
-    U, singular, _ = xp.linalg.svd(_solve_lower(factor, signal_factor), full_matrices=False)
+    U, singular, _ = svd(_solve_lower(factor, signal_factor))
     directions = _solve_upper(factor, U[:, :n_components])
     return singular[:n_components] ** 2, directions * fix_signs(directions)
 

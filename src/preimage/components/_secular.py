@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from preimage._arrays import array_namespace, from_numpy, to_numpy
+from preimage._decompositions import eigh
 from preimage._linalg import fix_signs, rank_tolerance
 from preimage._typing import Array
 
@@ -89,7 +90,7 @@ def secular_minimum(C: Array, P: Array, b: Array, squared_size: float) -> Secula
     L = xp.linalg.cholesky(C)
     # L⁻¹PL⁻ᵀ; with x = QᵀLᵀh the objective is ‖x‖² − 2b̃·x and the constraint Σ θᵢxᵢ² = s².
     W = xp.linalg.solve(L, xp.linalg.solve(L, P).T)
-    values, Q = xp.linalg.eigh((W + W.T) / 2)
+    values, Q = eigh((W + W.T) / 2)
     theta, b_diagonal = to_numpy(values), to_numpy(Q.T @ xp.linalg.solve(L, b))
     if not theta[-1] > 0:
         raise ValueError("A constraint hᵀPh = s² > 0 cannot be met with P = 0.")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from preimage._arrays import array_namespace, as_points, concat_rows, device_kwargs, epsilon, is_host, is_lazy
+from preimage._decompositions import svd
 from preimage._linalg import (
     eigh_descending,
     low_rank_eigenpairs,
@@ -79,13 +80,12 @@ def empirical_map(kernel: Kernel, points: Array, *, whiten: bool = False, agains
         gram = Gram(kernel, points).dense()
         require_finite(gram, kernel)
         values, vectors = _positive_eigenpairs(kernel, gram)
-        size = points.shape[0]
     else:
         values, vectors = _right_singular_pairs(kernel, against, points)
-        size = max(against.shape[0], points.shape[0])
     # Leaving out values below τλ₁ costs τλ₁ in inner products; keeping them costs ελ₁/√τ, because features along them
     # are kernel values, with rounding errors ελ₁, divided by √(τλ₁). Both are least together at τ = ε^(2/3).
-    rank = numerical_rank(values, size, tolerance=epsilon(values.dtype) ** (2 / 3))
+    # Rounding errors of F have the norm ε‖F‖ √m at most, however many rows it has.
+    rank = numerical_rank(values, points.shape[0], tolerance=epsilon(values.dtype) ** (2 / 3))
     # A product of a matrix with its own transpose, which costs half of one with another.
     scaled = vectors[:, :rank] / values[:rank] ** 0.25
     return Expansion(kernel, points, product(scaled, scaled.T))
@@ -121,8 +121,7 @@ def _right_singular_pairs(kernel: Kernel, X: Rows, points: Array) -> tuple[Array
         return _TriangularFactor.of_values(kernel, block, points)
 
     factor = sum_rows(factor_of, X, rows=rows)
-    xp = array_namespace(factor.R)
-    _, values, vectors = xp.linalg.svd(factor.R, full_matrices=False)
+    _, values, vectors = svd(factor.R)
     return values, vectors.T
 
 

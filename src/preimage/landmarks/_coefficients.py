@@ -1,6 +1,7 @@
 """The matrix T of sparse greedy approximation: rows expressed by landmarks."""
 
 from preimage._arrays import array_namespace, as_points, from_numpy, in_double, in_precision
+from preimage._decompositions import svd
 from preimage._finite import gives_finite_numbers
 from preimage._linalg import numerical_rank
 from preimage._typing import Array, Rows
@@ -91,7 +92,7 @@ def _of_columns(kernel: Kernel, points: Array, X: Array) -> Array:
     C = Gram(kernel, X, points).dense()
     require_finite(C, kernel)
     xp = array_namespace(C)
-    U, values, Vt = xp.linalg.svd(C, full_matrices=False)
+    U, values, Vt = svd(C)
     rank = max(1, numerical_rank(values, max(C.shape)))
     columns = (Gram(kernel, X) @ U[:, :rank]).T  # UᵀK
     scale = xp.where(values[:rank] > 0, values[:rank], xp.ones_like(values[:rank]))

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, squared_row_norms, take_rows, to_dense, to_numpy
+from preimage._decompositions import eigh, svd
 from preimage._linalg import eigh_descending, numerical_rank
 from preimage._rows import map_rows
 from preimage._typing import Array
@@ -189,7 +190,9 @@ class ConformalMap(TargetSolver):
             vectors = vectors[:, :rank]
             solved = vectors @ ((vectors.T @ target.coefficients) / values[:rank, None])  # K⁺ α
             weight = self.penalty * float(xp.mean(xp.abs(gram.diagonal())))
-            Z = Z - weight * (xp.linalg.pinv(points) @ solved).T
+            U, lengths, Vt = svd(points)
+            rank = numerical_rank(lengths, min(points.shape))
+            Z = Z - weight * ((Vt[:rank, :].T / lengths[:rank]) @ (U[:, :rank].T @ solved)).T  # X⁺ K⁺ α
         return direct_result(Z, objective_at(target, Z))
 
 
@@ -304,7 +307,7 @@ def _place(points: Array, squared: Array, count: int, rtol: float) -> Array:
     gram = centered @ xp.matrix_transpose(centered)
     lengths = xp.linalg.diagonal(gram)
     chosen = from_numpy(np.take_along_axis(to_numpy(squared), nearest, axis=1), points)
-    values, V = xp.linalg.eigh(gram)
+    values, V = eigh(gram)
     keep = values > max(rtol, SMALLEST_RTOL) ** 2 * xp.max(values, axis=1)[:, None]
     inverse = xp.where(keep, 1 / xp.where(keep, values, xp.ones_like(values)), xp.zeros_like(values))
     difference = (lengths - chosen)[:, :, None] / 2
