@@ -82,10 +82,11 @@ def empirical_map(kernel: Kernel, points: Array, *, whiten: bool = False, agains
         values, vectors = _positive_eigenpairs(kernel, gram)
     else:
         values, vectors = _right_singular_pairs(kernel, against, points)
-    # Leaving out values below τλ₁ costs τλ₁ in inner products; keeping them costs ελ₁/√τ, because features along them
-    # are kernel values, with rounding errors ελ₁, divided by √(τλ₁). Both are least together at τ = ε^(2/3).
-    # Rounding errors of F have the norm ε‖F‖ √m at most, however many rows it has.
-    rank = numerical_rank(values, points.shape[0], tolerance=epsilon(values.dtype) ** (2 / 3))
+    # In units of k(x, x): leaving out a value λ costs λ/m in inner products, the share of one row. Keeping it costs ε/√λ
+    # at most, because features along it are kernel values, with rounding errors ε, divided by √λ. The costs are equal at
+    # λ = (mε)^(2/3), relative to a λ₁ of about m. The number of rows of F has no part in it.
+    tolerance = epsilon(values.dtype) ** (2 / 3) / points.shape[0] ** (1 / 3)
+    rank = numerical_rank(values, 1, tolerance=tolerance)
     # A product of a matrix with its own transpose, which costs half of one with another.
     scaled = vectors[:, :rank] / values[:rank] ** 0.25
     return Expansion(kernel, points, product(scaled, scaled.T))
