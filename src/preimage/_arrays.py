@@ -130,6 +130,11 @@ def to_numpy(array: Array) -> np.ndarray:
     return np.from_dlpack(array) if hasattr(array, "__dlpack__") else np.asarray(array)
 
 
+def from_device(values: Any) -> Any:
+    """Values that another library holds, on any device, in NumPy; anything else, a list or a data frame, as it is."""
+    return to_numpy(values) if is_foreign(values) else values
+
+
 def from_numpy(values: Array, device_of: Array, dtype: Any = None) -> Array:
     """Move NumPy `values` to the namespace and device of the array `device_of`, with its dtype by default."""
     dtype = device_of.dtype if dtype is None else dtype

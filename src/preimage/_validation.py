@@ -35,6 +35,7 @@ from preimage._arrays import (
     describe_device,
     epsilon,
     floating_type,
+    from_device,
     in_memory,
     is_chunked,
     is_foreign,
@@ -43,7 +44,6 @@ from preimage._arrays import (
     itemsize,
     known_rows,
     take_rows,
-    to_numpy,
     without_frame,
 )
 from preimage._finite import is_finite
@@ -350,7 +350,7 @@ def check_weights(estimator: Any, weights: Targets | None, n: int) -> np.ndarray
     """
     if weights is None:
         return None
-    weights = to_numpy(weights) if is_foreign(weights) else weights
+    weights = from_device(weights)
     weights = np.full(n, float(weights)) if np.isscalar(weights) or getattr(weights, "ndim", 1) == 0 else weights
     weights = check_array(weights, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="sample_weight")
     name = type(estimator).__name__
@@ -417,7 +417,7 @@ def require_in_memory(X: Rows, needs: str, advice: str = "Pass X.compute().") ->
 def require_on_host(who: str, X: Rows, advice: str = "Pass a NumPy array.") -> None:
     """Refuse tensors where the work is done on the host: moving them there is for the user to decide."""
     if is_foreign(X):
-        raise TypeError(f"{who} learns on the host; got {describe_device(X)}. {advice}")
+        raise TypeError(f"{who} works on the host; got {describe_device(X)}. {advice}")
 
 
 def _is_plainly_right(X: Rows, min_samples: int) -> bool:
@@ -496,7 +496,7 @@ def _library_and_device(array: Array) -> tuple[str, str]:
 def _given(estimator: Any, y: Targets) -> Targets:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    return to_numpy(y) if is_foreign(y) else y
+    return from_device(y)
 
 
 def _of_length(estimator: Any, what: str, values: np.ndarray, n: int) -> np.ndarray:

@@ -239,7 +239,7 @@ def test_errors_say_what_to_do():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     with pytest.raises(TypeError, match="Pass a NumPy array"):
         Renormalized(KernelPCA(2)).fit(torch.from_numpy(WIDE))
-    with pytest.raises(TypeError, match=r"inflation_report learns on the host.*Pass a NumPy array"):
+    with pytest.raises(TypeError, match=r"inflation_report works on the host.*Pass a NumPy array"):
         inflation_report(KernelPCA(2), torch.from_numpy(WIDE))
     dask = pytest.importorskip("dask.array", reason="dask is not installed")
     with pytest.raises(TypeError, match=r"Pass X\.compute"):

@@ -261,7 +261,7 @@ class _Labels:
         self.rows = search.labelled
         points = search.gram.X
         if search.gram.is_held:
-            self.columns = search.gram.columns(from_numpy(self.rows, like, dtype=xp.int64))
+            self.columns = search.gram.columns(self.rows)
             inner = take_rows(self.columns, self.rows)
         else:
             self.columns = None

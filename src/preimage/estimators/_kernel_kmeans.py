@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import (
     array_namespace,
+    from_device,
     from_numpy,
     in_memory,
     in_precision,
@@ -486,7 +487,7 @@ class KernelKMeans(
             raise ValueError(f"n_samples={used}{of_weight} should be >= n_clusters={self.n_clusters}.")
         init = self.init
         if not isinstance(init, str):
-            init = np.asarray(to_numpy(init) if is_foreign(init) else init)
+            init = np.asarray(from_device(init))
             if init.shape != (n,) or init.dtype.kind not in "iu" or init.min() < -1 or init.max() >= self.n_clusters:
                 raise ValueError(
                     f"`init` needs a label from 0 to {self.n_clusters - 1}, or −1, for each of {n} rows; got shape "

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import in_memory, is_lazy, take_rows
+from preimage._arrays import from_device, in_memory, is_lazy, take_rows
 from preimage._progress import ReportsProgress
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_labels, check_targets, check_weights, generator
@@ -145,6 +146,11 @@ class ValuesOfMachine:
     def predict(self, X: Rows) -> Array:
         """Predicted values, shape (q,) or (q, k) like y; lazy for a Dask array."""
         return self._map(lambda output, values: output.predict(values), X)
+
+    def score(self, X: Rows, y: Targets, sample_weight: Targets = None) -> float:
+        """The coefficient of determination R², on rows of any device."""
+        values = (from_device(in_memory(numbers)) for numbers in (y, self.predict(X)))
+        return float(r2_score(*values, sample_weight=sample_weight))
 
     @property
     def dual_coef_(self) -> Array:

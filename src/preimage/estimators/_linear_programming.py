@@ -71,7 +71,7 @@ class LinearProgrammingModel(LandmarkMachine):
         self.n_offered_ = offered.size + fitted.joined.size
 
 
-class LinearProgrammingRegressor(RegressorMixin, ValuesOfMachine, LinearProgrammingModel):
+class LinearProgrammingRegressor(ValuesOfMachine, RegressorMixin, LinearProgrammingModel):
     r"""Regression with few kernel functions, whose coefficients have a small sum of moduli: a linear program.
 
     For landmarks z chosen by `landmarks`,

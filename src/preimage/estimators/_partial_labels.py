@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from preimage._arrays import is_foreign, to_numpy
+from preimage._arrays import from_device
 from preimage._typing import Targets
 
 # See `SemiSupervisedKernelPCA`.
@@ -48,7 +48,7 @@ def partial_labels(estimator: Any, y: Targets, n: int) -> PartialLabels:
         return PartialLabels(np.empty(0), np.empty(0, int), np.empty(0, int))
     if isinstance(y, (list, tuple)):  # as they are: NumPy would make strings of −1 and None among strings
         y = np.array(y, dtype=object)
-    y = column_or_1d(to_numpy(y) if is_foreign(y) else y, warn=True)
+    y = column_or_1d(from_device(y), warn=True)
     if y.shape[0] != n:
         raise ValueError(f"{name} got {n} rows of X but {y.shape[0]} of y; each row needs a label or a mark for none.")
     missing = _is_missing(y)

@@ -13,7 +13,7 @@ from preimage.estimators._landmark_machine import ClassesOfMachine, ValuesOfMach
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
 
 
-class SparseGreedyRegressor(RegressorMixin, ValuesOfMachine, SparseGreedyModel):
+class SparseGreedyRegressor(ValuesOfMachine, RegressorMixin, SparseGreedyModel):
     r"""Kernel ridge regression on few basis functions: the regularisation network of sparse greedy approximation.
 
     For landmarks I, chosen by `landmarks`, with :math:`C_{ij} = k(x_i, x_j)` and :math:`W` the kernel among landmarks,

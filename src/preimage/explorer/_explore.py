@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
+from preimage._arrays import from_device
 from preimage._progress import progress_bar
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage.estimators import OrientedKernelPCA, SemiSupervisedKernelPCA
@@ -130,6 +131,7 @@ def explore(
     max_samples = _count("max_samples", max_samples)
     n_points = None if n_points is None else _count("n_points", n_points)
     n_components = None if n_components is None else _count("n_components", n_components)
+    X, y = (from_device(values) for values in (X, y))
     with progress_bar(verbose):
         models = named_models(model, widths, X, y)
         labels = read_labels(y, number_of_rows(X), models.are_partly_labelled, label_name)

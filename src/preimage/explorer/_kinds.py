@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import is_foreign, to_numpy
+from preimage._arrays import from_device, to_numpy
 from preimage._typing import Array
 from preimage.explorer._columns import Axis, axis_of_names, grid_of_names, is_enumeration
 from preimage.explorer._outliers import within_fences
@@ -277,7 +277,7 @@ def _directions(matrix: np.ndarray) -> list[list[str]]:
 
 def _as_numpy(values: Any) -> np.ndarray:
     """Arrays of any library, lists, and the data of an image that is still on disk."""
-    return np.asarray(to_numpy(values) if is_foreign(values) else values)
+    return np.asarray(from_device(values))
 
 
 def _statistics(inputs: np.ndarray) -> dict[str, Any]:

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from preimage._arrays import is_foreign
 from preimage._typing import Rows, Targets
 from preimage.estimators import SemiSupervisedKernelPCA
 from preimage.explorer._fronts import taken_apart
 from preimage.explorer._models import fitted_kernel, width_of
 from preimage.explorer._widths import fitted_at
 from preimage.explorer._words import shown
+from preimage.interop import machine_of
+from preimage.persistence import on_host
 
 # Widths that differ by less are one: rules such as "median" give the same number up to rounding.
 SAME_WIDTH = 1e-9
@@ -54,6 +57,7 @@ def named_models(model: Any, widths: Sequence[float] | None, X: Rows, y: Targets
         raise ValueError("explore was given no model: the list is empty.")
     for each in estimators:
         fitted_kernel(taken_apart(each)[1])  # which refuses what pages cannot show
+    estimators = [on_host(each) if _is_on_device(taken_apart(each)[1]) else each for each in estimators]
     if widths is None:
         return NamedModels(estimators, names)
     if len(estimators) > 1:
@@ -72,6 +76,11 @@ def _with_widths(estimator: Any, widths: Sequence[float], X: Rows, y: Targets) -
             models.append(copy)
     models.sort(key=_width)
     return NamedModels(models, None, next(i for i, each in enumerate(models) if each is estimator))
+
+
+def _is_on_device(model: Any) -> bool:
+    """Whether a fitted model has other arrays than NumPy's."""
+    return is_foreign((model.subspace_.frame if hasattr(model, "subspace_") else machine_of(model).expansion).points)
 
 
 def _width(estimator: Any) -> float:

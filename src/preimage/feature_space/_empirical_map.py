@@ -82,8 +82,8 @@ def empirical_map(kernel: Kernel, points: Array, *, whiten: bool = False, agains
         values, vectors = _positive_eigenpairs(kernel, gram)
     else:
         values, vectors = _right_singular_pairs(kernel, against, points)
-    # In units of k(x, x): leaving out a value λ costs λ/m in inner products, the share of one row. Keeping it costs ε/√λ
-    # at most, because features along it are kernel values, with rounding errors ε, divided by √λ. The costs are equal at
+    # In units of k(x, x): leaving out a value λ costs λ/m in inner products, the share of one row. Keeping it costs at
+    # most ε/√λ, because features along it are kernel values, with rounding errors ε, divided by √λ. Both are equal at
     # λ = (mε)^(2/3), relative to a λ₁ of about m. The number of rows of F has no part in it.
     tolerance = epsilon(values.dtype) ** (2 / 3) / points.shape[0] ** (1 / 3)
     rank = numerical_rank(values, 1, tolerance=tolerance)

@@ -18,6 +18,7 @@ from preimage._arrays import to_dense
 from preimage._finite import gives_finite_numbers
 from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
+from preimage._validation import require_on_host
 from preimage.discriminants import LinearRule
 from preimage.interop import machine_of
 from preimage.interop._affine import affine_map_of
@@ -159,6 +160,7 @@ def sensitivity_map(estimator: Any, X: Rows, *, output: str = "auto") -> Array:
     """
     if output not in OUTPUTS:
         raise ValueError(f"sensitivity_map knows the outputs {', '.join(map(repr, OUTPUTS))}; got {output!r}.")
+    require_on_host("sensitivity_map", X)
     X = check_array(X, dtype=np.float64)
     expected = getattr(estimator, "n_features_in_", X.shape[1])
     if X.shape[1] != expected:

@@ -11,7 +11,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
-from preimage._arrays import is_foreign, to_numpy
+from preimage._arrays import from_device
 from preimage._finite import current_method
 from preimage._progress import progress_bar, stage
 from preimage._typing import Array, Rows, Seed, Targets
@@ -56,7 +56,7 @@ def checked_rows(X: Rows, groups: Targets) -> tuple[Array, Array]:
             "Split halves need `groups`, the run or subject of each row: rows of one run are alike, and halves that "
             "share runs predict each other too well. For independent samples pass np.arange(len(X))."
         )
-    X = to_numpy(X) if is_foreign(X) else np.asarray(X) if isinstance(X, (list, tuple)) else X
+    X = np.asarray(X) if isinstance(X, (list, tuple)) else from_device(X)
     X = check_array(X, dtype=[np.float64, np.float32], estimator=current_method(), input_name="X")
     groups = column_or_1d(check_array(groups, ensure_2d=False, dtype=None, input_name="groups"))
     check_consistent_length(X, groups)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from preimage._arrays import is_foreign, is_sparse, to_numpy
+from preimage._arrays import from_device, is_sparse
 from preimage._typing import Array
 from preimage.persistence._safetensors import TYPES
 
@@ -47,7 +47,7 @@ class Tensors:
         return any(size in array.shape for array in self._read.values())
 
     def _put_dense(self, name: str, array: Array) -> dict[str, Any]:
-        array = to_numpy(array) if is_foreign(array) else np.asarray(array)
+        array = np.asarray(from_device(array))
         if array.dtype.newbyteorder("<") not in _WRITABLE:
             raise TypeError(f"Arrays of {array.dtype} cannot be stored; `{name}` has this type. Use float64.")
         reference: dict[str, Any] = {"array": name}

@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from preimage._arrays import is_foreign, is_sparse, take_rows, to_numpy
+from preimage._arrays import from_device, is_sparse, take_rows
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import count_rows
 from preimage.estimators._bounded_fit import bounded_iterations
@@ -66,7 +66,7 @@ def as_inputs(X: Rows) -> Array:
     """What an estimator has accepted, as a float64 array or a CSR matrix."""
     if is_sparse(X):
         return X.tocsr().astype(np.float64)
-    return np.asarray(to_numpy(X) if is_foreign(X) else X, dtype=np.float64)
+    return np.asarray(from_device(X), dtype=np.float64)
 
 
 def rows_of(X: Rows, indices: Array) -> Rows:
@@ -80,7 +80,7 @@ def rows_of(X: Rows, indices: Array) -> Rows:
 def as_scores(scores: Any) -> Array:
     """What a transformer returns, as a float64 array of shape (n, q)."""
     scores = scores.toarray() if hasattr(scores, "toarray") else scores
-    scores = np.asarray(to_numpy(scores) if is_foreign(scores) else scores, dtype=np.float64)
+    scores = np.asarray(from_device(scores), dtype=np.float64)
     if scores.ndim != 2:
         raise ValueError(f"Correction needs transformers that return tables of scores; got shape {scores.shape}.")
     return scores
@@ -88,7 +88,7 @@ def as_scores(scores: Any) -> Array:
 
 def as_decisions(values: Any, estimator: Any) -> Array:
     """What a classifier returns as decisions, as a float64 array of shape (n, k), with k = 1 for two classes."""
-    values = np.asarray(to_numpy(values) if is_foreign(values) else values, dtype=np.float64)
+    values = np.asarray(from_device(values), dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     n_classes = len(estimator.classes_)
     if values.shape[1] != (1 if n_classes == 2 else n_classes) or decides_by_pairs(estimator):

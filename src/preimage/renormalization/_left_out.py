@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils import get_tags
 
-from preimage._arrays import is_foreign, is_sparse, take_rows, to_numpy
+from preimage._arrays import from_device, is_foreign, is_sparse, take_rows
 from preimage._linalg import match, matched
 from preimage._progress import stage
 from preimage._threads import at_most, run_parallel
@@ -193,7 +193,7 @@ def left_out_decisions(
     """
     require_in_memory(X, "Left-out decisions need arrays")
     estimator = getattr(estimator, "best_estimator_", estimator)
-    codes = np.searchsorted(estimator.classes_, to_numpy(y) if is_foreign(y) else np.asarray(y))
+    codes = np.searchsorted(estimator.classes_, np.asarray(from_device(y)))
     weights, units = _floats(sample_weight), same_rows(X)
     if cv is None and groups is None and len(codes) <= MOST_POINTS:
         last, inputs, steps = last_step(estimator, X)

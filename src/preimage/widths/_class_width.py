@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import type_of_target
 
-from preimage._arrays import as_points, is_foreign, take_rows, to_numpy
+from preimage._arrays import as_points, from_device, in_memory, take_rows
 from preimage._finite import gives_finite_numbers
 from preimage._typing import Array, Rows, Targets
 from preimage._validation import generator
@@ -260,7 +260,7 @@ def check_class_labels(who: str, y: Targets, n: int, min_members: int = 1) -> np
             f"{who} finds a width from class means and needs class labels y; it got none. Give them to fit(X, y) where "
             f"it takes labels, or the number class_width(X, y). {remedy}"
         )
-    y = to_numpy(y) if is_foreign(y) else np.asarray(y.compute() if hasattr(y, "compute") else y)
+    y = np.asarray(from_device(in_memory(y)))
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     kind = type_of_target(y)
     if kind not in ("binary", "multiclass"):

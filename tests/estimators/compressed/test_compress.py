@@ -609,5 +609,5 @@ def test_pre_images_that_do_not_converge_say_so(digits):
 @pytest.mark.parametrize("original", [SVC(), make_pipeline(StandardScaler(), SVC())], ids=["alone", "pipeline"])
 def test_models_of_scikit_learn_say_that_they_learn_on_the_host(original, rng):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    with pytest.raises(TypeError, match=r"CompressedClassifier learns on the host; got a torch array.*NumPy"):
+    with pytest.raises(TypeError, match=r"CompressedClassifier works on the host; got a torch array.*NumPy"):
         CompressedClassifier(original, 5).fit(torch.asarray(rng.normal(size=(30, 2))), np.arange(30) % 2)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import to_dense, to_numpy
+from preimage._arrays import is_foreign, to_dense, to_numpy
 from preimage._output_files import replacing
 from preimage._typing import Array
 from preimage.feature_space import Expansion
@@ -17,6 +17,7 @@ from preimage.interop.onnx._verify import GraphMismatchError, check_graph, sampl
 from preimage.interop.tracing import kernel_values, step_values
 from preimage.kernels import Kernel
 from preimage.machines import Coordinates, KernelMachine, Regression
+from preimage.persistence import on_host
 
 # What outputs of a graph may differ from the model's; where they exceed 100, by this fraction of a hundredth of them.
 # The rounding of single precision is 1.2e-7: ten times less would send most machines to double precision.
@@ -110,6 +111,8 @@ def to_onnx(
             raise ValueError(f"to_onnx needs {name} to be 'float32' or 'float64'; got {value!r}.")
     onnx()
     parts = _Parts.of(model)
+    if is_foreign(parts.machine.expansion.points):
+        parts = _Parts.of(on_host(model))
     rows = sample_rows(parts.machine, parts.front, parts.d, dtype) if X is None else _given_rows(X, parts.d, dtype)
     proto = _checked(parts, rows, dtype, compute_dtype, probabilities)
     if path is not None:
