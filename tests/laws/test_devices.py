@@ -4,13 +4,16 @@ Tensors on the host are converted without a word, so that tests with these pass 
 they refuse, as those of a GPU do.
 """
 
+from inspect import isabstract, isclass, signature
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from test_consistency import CASES, parametrized, same
 
-from preimage import KernelFisherDiscriminant, KernelPCA, SparseGreedyRegressor, explore, to_onnx
+from preimage import KernelFisherDiscriminant, KernelPCA, SparseGreedyRegressor, explore, landmarks, solvers, to_onnx
 from preimage._arrays import to_numpy
+from preimage.kernels import Gaussian, InverseMultiquadric, Linear, Matern, RationalQuadratic
 from preimage.model_selection import sensitivity_map
 from preimage.persistence import on_host
 
@@ -22,6 +25,18 @@ OF_ROWS += ("reconstruction_error", "impute")
 OF_MODEL = ("component_preimages", "component_images", "cluster_preimages")
 # Few rows, and as many as other routes take: held and computed matrices, iterations instead of decompositions.
 SIZES = [60, 1500]
+
+
+def is_ready(cls, method):
+    """Whether a class has the method and can be made without more than a size."""
+    needed = [each for each in signature(cls).parameters.values() if each.default is each.empty] if isclass(cls) else []
+    return isclass(cls) and hasattr(cls, method) and not isabstract(cls) and not needed
+
+
+KERNELS = ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "chi2"]
+KERNELS += [Matern(1.0), RationalQuadratic(0.5), InverseMultiquadric(1.0), Gaussian(0.3) + Linear()]
+SOLVERS = [solver() for name in solvers.__all__ if is_ready(solver := getattr(solvers, name), "solve")]
+SELECTORS = [selector(20) for name in landmarks.__all__ if is_ready(selector := getattr(landmarks, name), "select")]
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +77,22 @@ def test_no_tensor_is_converted_in_silence(case, n):
         model.inverse_transform(model.transform(queries))
     if hasattr(model, "score"):
         assert np.isfinite(model.score(queries, y[:17]))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"kernel": kernel} for kernel in KERNELS]
+    + [{"gamma": 0.3, "preimage": solver} for solver in SOLVERS]
+    + [{"gamma": 0.3, "landmarks": selector} for selector in SELECTORS],
+    ids=str,
+)
+def test_nor_with_any_kernel_way_back_or_choice_of_landmarks(options):
+    X, _, queries = problem(200)
+    model = KernelPCA(3, **options).fit(abs(X))
+    Y = model.transform(abs(queries))
+    for found in (Y, model.inverse_transform(Y), model.denoise(abs(queries))):
+        assert isinstance(found, torch.Tensor)
+        assert bool(torch.isfinite(found).all())
 
 
 def test_r2_of_tensors_is_that_of_arrays():
@@ -108,3 +139,4 @@ def test_maps_say_where_they_work():
 
 def test_most_cases_take_tensors():
     assert sum("torch" not in case.without for case in CASES) > len(CASES) / 2
+    assert min(len(SOLVERS), len(SELECTORS)) > 5
