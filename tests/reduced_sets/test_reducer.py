@@ -276,6 +276,15 @@ def test_paths_have_no_more_points_than_the_target(reducer, rng):
 
 
 @nested
+def test_paths_go_from_one_point_to_all(reducer, rng):
+    path = reducer.path(random_target(rng), 5)
+    assert [expansion.points.shape[0] for expansion in path] == [1, 2, 3, 4, 5]
+    for outside in (0, 6, -1):
+        with pytest.raises(IndexError, match=f"expansions on 1 to 5; got {outside}"):
+            path[outside]
+
+
+@nested
 def test_dependent_points_add_nothing(reducer, rng):
     target = random_target(rng, Polynomial(3, gamma=1.0, coef0=0.0), m=12, d=2)
     errors = reducer.path(target, 12).errors

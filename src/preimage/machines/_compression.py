@@ -171,7 +171,7 @@ class _Prefixes:
     def __call__(self, n_points: int) -> Reduction:
         if n_points > self.asked:
             self.asked, self.path = n_points, self.reducer.path(self.target, n_points)
-        return Reduction(self.path[n_points])
+        return Reduction(self.path[min(n_points, len(self.path))])
 
 
 def _reduced_alone(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from numbers import Integral
@@ -389,9 +389,15 @@ class ReductionPath:
         return self.points.shape[0]
 
     def __getitem__(self, n_points: int) -> Expansion:
-        """The expansion on the first `n_points` points."""
+        """The expansion on the first `n_points` points; an IndexError where there are not as many."""
+        if not 1 <= n_points <= len(self):
+            raise IndexError(f"A path of {len(self)} points has expansions on 1 to {len(self)}; got {n_points}.")
         coefficients = solve_gram(self._gram[:n_points, :n_points], self._values[:n_points, :])
         return Expansion(self._kernel, self.points[:n_points, :], coefficients)
+
+    def __iter__(self) -> Iterator[Expansion]:
+        """The expansions on one point, two points, …, as `errors` has them."""
+        return (self[n_points] for n_points in range(1, len(self) + 1))
 
 
 def _error_curve(gram: np.ndarray, values: np.ndarray, total: float) -> np.ndarray:
