@@ -1,6 +1,7 @@
 """Fixtures: array namespaces, block shapes, real data."""
 
 import os
+import signal
 import warnings
 from pathlib import Path
 
@@ -19,6 +20,10 @@ if BESIDE_CHECKOUT.is_dir():
 # Machines under load are slow now and then; that is no failure of a property.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# Shells let jobs in the background ignore interrupts, and their children inherit that. Tests send interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Namespace:
