@@ -22,7 +22,7 @@ from sklearn.svm import SVC, LinearSVC
 from preimage import KernelPCA
 from preimage._arrays import to_numpy
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
-from preimage.kernels import Gaussian, Iterated, Laplacian, Linear, Patches, Polynomial, Sigmoid
+from preimage.kernels import Gaussian, Iterated, Laplacian, Linear, Normalized, Patches, Polynomial, Sigmoid, Warped
 
 ITERATIVE = {"eigensolver": "block_krylov", "tol": 1e-11}
 
@@ -541,3 +541,9 @@ class TestBadInput:
     def test_unfinished_eigensolver_warns(self, rng):
         with pytest.warns(ConvergenceWarning, match="largest relative residual"):
             KernelPCA(5, gamma=3.0, eigensolver="block_krylov", max_iter=2).fit(rng.normal(size=(500, 5)))
+
+
+@pytest.mark.parametrize("kind", [Iterated, Normalized, Warped])
+def test_a_kernel_of_something_else_says_what_it_needs(kind, rng):
+    with pytest.raises(ValueError, match=f"'kernel' parameter of {kind.__name__} must be.*Kernel.*Got 0.3"):
+        KernelPCA(2, kernel=kind(0.3)).fit(rng.normal(size=(20, 2)))

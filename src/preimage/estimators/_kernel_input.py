@@ -30,6 +30,7 @@ from preimage._validation import (
     check_gram,
     check_lazy_points,
     check_model_inputs,
+    check_parameters,
     check_points,
     check_weights,
     generator,
@@ -193,6 +194,7 @@ def named_kernel(estimator: Any, *, symmetric: bool = True) -> Kernel:
     """The kernel that the parameters of `estimator` describe; if it must be symmetric, one that is not is refused."""
     names = ("gamma", "degree", "coef0", "kernel_params")
     kernel = as_kernel(estimator.kernel, **{name: getattr(estimator, name) for name in names})
+    check_parameters(kernel)  # before anyone asks its parts for a promise
     if symmetric:
         kernel.require_symmetry(type(estimator).__name__)
     return kernel
