@@ -306,3 +306,11 @@ def test_rows_that_are_all_equal_give_the_mean(kernel, alpha, rng):
     X, y = np.tile(rng.normal(size=5), (8, 1)), rng.normal(size=8)
     model = SparseGreedyRegressor(5, kernel=kernel, alpha=alpha).fit(X, y)
     np.testing.assert_allclose(model.predict(X), np.mean(y), atol=1e-6 * np.abs(y).max())
+
+
+def test_one_row_has_no_coefficient_of_determination(rng):
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    model = SparseGreedyRegressor(5, gamma=0.3).fit(X, y)
+    assert model.score(X, y) == pytest.approx(1 - np.sum((y - model.predict(X)) ** 2) / np.sum((y - y.mean()) ** 2))
+    with pytest.raises(ValueError, match=r"SparseGreedyRegressor.score needs two rows at least.*got 1"):
+        model.score(X[:1], y[:1])

@@ -148,9 +148,14 @@ class ValuesOfMachine:
         return self._map(lambda output, values: output.predict(values), X)
 
     def score(self, X: Rows, y: Targets, sample_weight: Targets = None) -> float:
-        """The coefficient of determination R², on rows of any device."""
-        values = (from_device(in_memory(numbers)) for numbers in (y, self.predict(X)))
-        return float(r2_score(*values, sample_weight=sample_weight))
+        """The coefficient of determination R², on rows of any device; it compares with their mean, so two at least."""
+        expected, found = (from_device(in_memory(numbers)) for numbers in (y, self.predict(X)))
+        if found.shape[0] < 2:
+            raise ValueError(
+                f"{type(self).__name__}.score needs two rows at least, as R² compares errors with those of their mean; "
+                f"got {found.shape[0]}. `predict` answers for one."
+            )
+        return float(r2_score(expected, found, sample_weight=sample_weight))
 
     @property
     def dual_coef_(self) -> Array:
