@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage._arrays import to_numpy
-from preimage._decompositions import eigh, in_double_precision, is_iterated, svd
+from preimage._decompositions import cholesky, eigh, in_double_precision, is_iterated, svd
 
 # Residuals and products of vectors are sums of this many rounding errors, for every row of a matrix.
 ROUNDING = 4
@@ -89,3 +89,12 @@ def test_only_devices_iterate(rng):
     A = rng.normal(size=(5, 5)).astype("float32")
     assert not is_iterated(A)
     assert not is_iterated(torch.asarray(A))
+
+
+def test_cholesky_factors_say_where_there_is_none(on, rng):
+    B = rng.normal(size=(20, 20))
+    L = to_numpy(cholesky(on(B @ B.T)))
+    assert_allclose(L @ L.T, B @ B.T, atol=1e-12)
+    assert_allclose(L, np.tril(L), atol=0)
+    for indefinite in (-np.eye(3), np.array([[1.0, 2.0], [2.0, 1.0]])):
+        assert cholesky(on(indefinite)) is None

@@ -1,4 +1,4 @@
-"""Eigenvectors and singular vectors that are right to rounding on every device.
+"""Decompositions of matrices, right to rounding on every device.
 
 torch hands small matrices of single precision on CUDA to Jacobi iterations that stop early: at 500 rows, eigenvectors
 are orthogonal to 3e-4 only, where rounding errors are 1e-6. Singular vectors are worse, at all sizes. Double precision
@@ -7,6 +7,7 @@ is right, and for eigenvectors of a few hundred rows it is faster as well.
 
 from collections.abc import Callable
 
+import numpy as np
 from array_api_compat import is_torch_array
 
 from preimage._arrays import array_namespace, in_double, in_precision, itemsize
@@ -35,6 +36,16 @@ def svd(A: Array) -> tuple[Array, Array, Array]:
     with large_decomposition(min(A.shape)):
         U, values, Vt = decompose(A, full_matrices=False)
     return U, values, Vt
+
+
+def cholesky(A: Array) -> Array | None:
+    """L of A = LLᵀ, lower triangular; None where A is not positive definite to rounding."""
+    xp = array_namespace(A)
+    try:
+        factor = xp.linalg.cholesky(A)
+    except (np.linalg.LinAlgError, RuntimeError):  # NumPy's, and that of torch
+        return None
+    return factor if bool(xp.all(xp.isfinite(factor))) else None
 
 
 def is_iterated(A: Array) -> bool:

@@ -314,3 +314,11 @@ def test_one_row_has_no_coefficient_of_determination(rng):
     assert model.score(X, y) == pytest.approx(1 - np.sum((y - model.predict(X)) ** 2) / np.sum((y - y.mean()) ** 2))
     with pytest.raises(ValueError, match=r"SparseGreedyRegressor.score needs two rows at least.*got 1"):
         model.score(X[:1], y[:1])
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1.0, 1e300])
+def test_r2_has_no_unit(unit, rng):
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    fitted = SparseGreedyRegressor(5, gamma=0.3, alpha=0.1).fit(X, y)
+    scaled = SparseGreedyRegressor(5, gamma=0.3, alpha=0.1).fit(X, unit * y)
+    assert scaled.score(X, unit * y) == pytest.approx(fitted.score(X, y), rel=1e-6)

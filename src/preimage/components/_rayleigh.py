@@ -3,7 +3,7 @@
 import numpy as np
 
 from preimage._arrays import array_namespace
-from preimage._decompositions import svd
+from preimage._decompositions import cholesky, svd
 from preimage._lapack import triangular_solve
 from preimage._linalg import fix_signs
 from preimage._typing import Array
@@ -45,24 +45,15 @@ def rayleigh(signal_factor: Array, noise: Array, n_components: int | None = None
     (array([1.]), array([[0.5],
            [0. ]]))
     """
-    factor = _cholesky(noise)
-    U, singular, _ = svd(_solve_lower(factor, signal_factor))
-    directions = _solve_upper(factor, U[:, :n_components])
-    return singular[:n_components] ** 2, directions * fix_signs(directions)
-
-
-def _cholesky(noise: Array) -> Array:
-    xp = array_namespace(noise)
-    try:
-        factor = xp.linalg.cholesky(noise)
-    except (np.linalg.LinAlgError, RuntimeError):
-        factor = None
-    if factor is None or not bool(xp.all(xp.isfinite(factor))):
+    factor = cholesky(noise)
+    if factor is None:
         raise np.linalg.LinAlgError(
             f"A ratio of signal to noise needs noise in every direction; the noise matrix of shape "
             f"{tuple(noise.shape)} is not positive definite. Add a ridge to it, or a larger one."
         )
-    return factor
+    U, singular, _ = svd(_solve_lower(factor, signal_factor))
+    directions = _solve_upper(factor, U[:, :n_components])
+    return singular[:n_components] ** 2, directions * fix_signs(directions)
 
 
 def _solve_lower(factor: Array, B: Array) -> Array:

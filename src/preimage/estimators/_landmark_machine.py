@@ -149,13 +149,22 @@ class ValuesOfMachine:
 
     def score(self, X: Rows, y: Targets, sample_weight: Targets = None) -> float:
         """The coefficient of determination R², on rows of any device; it compares with their mean, so two at least."""
-        expected, found = (from_device(in_memory(numbers)) for numbers in (y, self.predict(X)))
+        found = from_device(in_memory(self.predict(X)))
         if found.shape[0] < 2:
             raise ValueError(
                 f"{type(self).__name__}.score needs two rows at least, as R² compares errors with those of their mean; "
                 f"got {found.shape[0]}. `predict` answers for one."
             )
-        return float(r2_score(expected, found, sample_weight=sample_weight))
+        expected = check_targets(self, in_memory(y), found.shape[0])
+        # R² has no unit. In that of the targets their squares are numbers, however large they are.
+        unit = float(np.max(np.abs(expected))) or 1.0
+        score = float(r2_score(expected / unit, found / unit, sample_weight=sample_weight))
+        if not np.isfinite(score):
+            raise ValueError(
+                f"R² of {type(self).__name__} leaves the range of numbers: predictions up to "
+                f"{np.max(np.abs(found)):.2g} for targets up to {unit:.2g}."
+            )
+        return score
 
     @property
     def dual_coef_(self) -> Array:

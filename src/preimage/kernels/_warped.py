@@ -18,6 +18,7 @@ from preimage._arrays import (
     to_device_of,
     to_numpy,
 )
+from preimage._decompositions import cholesky
 from preimage._linalg import eigh_descending, is_semidefinite, numerical_rank, semidefinite_tolerance
 from preimage._rows import map_rows
 from preimage._typing import Array, Block, Evaluator, Rows, Values
@@ -60,7 +61,13 @@ class Graph:
             )
         _require_positive(warped, inner)
         # M = Rᵀ(I + RKRᵀ)⁻¹R with a matrix that has no eigenvalue below one; neither K nor L is inverted.
-        factor = xp.linalg.solve(xp.linalg.cholesky(inner), root) if rank else root
+        lower = cholesky(inner)
+        if lower is None:
+            raise ValueError(
+                f"Values of {warped.kernel!r}, up to {float(xp.max(xp.abs(K))):.2g}, have rounding errors above one in "
+                "I + LK, which Warped inverts. Scale the inputs or the kernel down, or lower `strength`."
+            )
+        factor = xp.linalg.solve(lower, root) if rank else root
         return cls(factor, K @ factor.T)
 
 
