@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage._arrays import to_numpy
-from preimage._decompositions import cholesky, eigh, in_double_precision, is_iterated, svd
+from preimage._decompositions import cholesky, eigh, eigvalsh, in_double_precision, is_iterated, svd
 
 # Residuals and products of vectors are sums of this many rounding errors, for every row of a matrix.
 ROUNDING = 4
@@ -53,6 +53,7 @@ class TestVectorsToRounding:
         assert np.all(np.diff(found) >= -ROUNDING * n * eps)
         assert_allclose(A @ vectors, vectors * found, atol=ROUNDING * n * eps)
         assert_orthonormal(vectors, eps)
+        assert_allclose(to_numpy(eigvalsh(on(A))), found, atol=ROUNDING * n * eps)
 
     def test_singular_vectors(self, on, dtype, n, spectrum, rng):
         values = np.sort(SPECTRA[spectrum](n))[::-1]

@@ -29,6 +29,13 @@ def eigh(A: Array) -> tuple[Array, Array]:
     return values, vectors
 
 
+def eigvalsh(A: Array) -> Array:
+    """The eigenvalues alone, smallest first."""
+    careful = is_iterated(A) and A.shape[-1] <= ITERATED_ROWS
+    with large_decomposition(A.shape[-1]):
+        return in_precision(array_namespace(A).linalg.eigvalsh(in_double(A) if careful else A), A.dtype)
+
+
 def svd(A: Array) -> tuple[Array, Array, Array]:
     """U, the singular values, largest first, and Vᵀ; as many of each as A has rows or columns, whichever are fewer."""
     in_namespace = array_namespace(A).linalg.svd

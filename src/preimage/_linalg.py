@@ -8,7 +8,7 @@ from scipy import linalg
 from scipy.optimize import linear_sum_assignment
 
 from preimage._arrays import array_namespace, device_kwargs, epsilon, is_host, itemsize
-from preimage._decompositions import eigh
+from preimage._decompositions import eigh, eigvalsh
 from preimage._lapack import largest_eigenpairs, symmetric_multiplier
 from preimage._products import difference, is_shared, product
 from preimage._threads import large_decomposition
@@ -103,8 +103,7 @@ def require_semidefinite(kernel: Any, gram: Array, who: str, advice: str, dtype:
     if kernel.is_positive_semidefinite:
         return
     kernel.require_symmetry(who)
-    with large_decomposition(gram.shape[0]):
-        values = array_namespace(gram).linalg.eigvalsh(gram)
+    values = eigvalsh(gram)
     if not is_semidefinite(values, gram.dtype if dtype is None else dtype):
         raise UnsupportedKernelError(
             f"{who} needs a positive semidefinite kernel; {kernel!r} has negative eigenvalues on these data (smallest "

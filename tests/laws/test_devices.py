@@ -115,12 +115,15 @@ class TestModelsLeaveTheDevice:
         assert isinstance(there.transform(queries), torch.Tensor)
 
     def test_as_graphs(self, model):
-        pytest.importorskip("onnx")
+        ReferenceEvaluator = pytest.importorskip("onnx.reference").ReferenceEvaluator
         X, y, queries = problem(200)
         there, here = (clone(model).fit(rows, y) for rows in (X, to_numpy(X)))
         graphs = [to_onnx(fitted, X=queries) for fitted in (there, here)]
         names = [[output.name for output in proto.graph.output] for proto in graphs]
         assert names[0] == names[1]
+        rows = {"X": to_numpy(queries)}
+        for found, expected in zip(*(ReferenceEvaluator(proto).run(None, rows) for proto in graphs), strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_pages_of_models_on_a_device():

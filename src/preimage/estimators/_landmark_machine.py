@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,6 +32,7 @@ from preimage.kernels import Kernel
 from preimage.landmarks import LANDMARK_NAMES, Landmarks, LandmarkSelector, SparseGreedy, as_landmarks
 from preimage.machines import KernelMachine, OneVsRest, Output, Regression
 from preimage.persistence import Saved
+from preimage.regression import determination
 
 LANDMARK_MACHINE_CONSTRAINTS = {
     "landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions(set(LANDMARK_NAMES)), LandmarkSelector],
@@ -150,21 +150,9 @@ class ValuesOfMachine:
     def score(self, X: Rows, y: Targets, sample_weight: Targets = None) -> float:
         """The coefficient of determination R², on rows of any device; it compares with their mean, so two at least."""
         found = from_device(in_memory(self.predict(X)))
-        if found.shape[0] < 2:
-            raise ValueError(
-                f"{type(self).__name__}.score needs two rows at least, as R² compares errors with those of their mean; "
-                f"got {found.shape[0]}. `predict` answers for one."
-            )
-        expected = check_targets(self, in_memory(y), found.shape[0])
-        # R² has no unit. In that of the targets their squares are numbers, however large they are.
-        unit = float(np.max(np.abs(expected))) or 1.0
-        score = float(r2_score(expected / unit, found / unit, sample_weight=sample_weight))
-        if not np.isfinite(score):
-            raise ValueError(
-                f"R² of {type(self).__name__} leaves the range of numbers: predictions up to "
-                f"{np.max(np.abs(found)):.2g} for targets up to {unit:.2g}."
-            )
-        return score
+        n = found.shape[0]
+        expected, weights = check_targets(self, in_memory(y), n), check_weights(self, sample_weight, n)
+        return determination(f"{type(self).__name__}.score", expected, found, weights)
 
     @property
     def dual_coef_(self) -> Array:
