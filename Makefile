@@ -1,4 +1,5 @@
-# Every target works on a fresh clone with only Python 3.11+ and make.
+# Every target works on a fresh clone with only Python 3.11+ and make. Paths are relative to it, and programs of the
+# environment are started as modules, so that it may lie anywhere.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,7 +20,7 @@ demo: $(INSTALLED)
 # The site. Warnings are errors. DOCS_QUICK=1 builds pages alone: no gallery, no reference, and no code runs.
 SITE := docs/_build/$(if $(DOCS_QUICK),quick,html)
 docs: $(INSTALLED)
-	OMP_NUM_THREADS=1 $(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --jobs auto docs $(SITE)
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --jobs auto docs $(SITE)
 	$(BIN)/python docs/check_links.py $(SITE)
 
 test: $(INSTALLED)
@@ -30,18 +31,21 @@ test-oldest: $(OLDEST)/.installed
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n auto $(PYTEST_ARGS)
 
 $(OLDEST)/.installed: $(INSTALLED)
-	$(BIN)/uv venv --quiet --clear --python 3.11 $(OLDEST)
-	$(BIN)/uv pip install --quiet --python $(OLDEST) --resolution lowest-direct -e ".[test]"
+	$(BIN)/python -m uv venv --quiet --clear --python 3.11 $(OLDEST)
+	$(BIN)/python -m uv pip install --quiet --python $(OLDEST) --resolution lowest-direct -e ".[test]"
 	touch $@
 
 check: $(INSTALLED)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
 
-# Hostile input for everything public; FUZZ_ARGS="--minutes 5 --only KernelPCA" for less.
+# Random problems for what models say of themselves, and hostile input for everything public;
+# FUZZ_ARGS="--minutes 5 --only KernelPCA" for less of the latter.
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/hostile/mutilations.py 10000
+	$(BIN)/python tests/hostile/forgeries.py 20000
+	OMP_NUM_THREADS=1 $(BIN)/python tests/laws/claims_search.py --problems 5000
 	$(BIN)/python tests/hostile/fuzz.py --minutes 60 --jobs auto $(FUZZ_ARGS)
 
 bench: $(INSTALLED)
@@ -51,8 +55,8 @@ bench: $(INSTALLED)
 dist: $(INSTALLED)
 	rm -rf dist
 	$(BIN)/python -m build
-	$(BIN)/twine check --strict dist/*
-	$(BIN)/uv run --isolated --no-project --with "$$(ls dist/*.whl)[cli]" preimage doctor
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m uv run --isolated --no-project --with "$$(ls dist/*.whl)[cli]" preimage doctor
 
 clean:
 	rm -rf $(VENV) $(OLDEST) dist demo fuzz

@@ -16,7 +16,7 @@ import scipy
 import sklearn
 from threadpoolctl import threadpool_info
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "docs" / "results" / "records"
 
 

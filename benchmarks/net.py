@@ -17,7 +17,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-PATHS = [str(Path(__file__).parents[1] / "tests" / folder) for folder in ("net", "oracles")]
+PATHS = [str(Path(__file__).parents[1] / "tests" / folder) for folder in (".", "net", "oracles")]
 sys.path[:0] = PATHS
 
 

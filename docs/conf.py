@@ -60,6 +60,8 @@ smartquotes = False
 nitpick_ignore_regex = [("py:.*", r"(?!preimage\.[a-zA-Z]).*")]
 # The gallery and the reference are not part of a quick build.
 suppress_warnings = ["toc.not_readable", "toc.excluded", "ref.doc", "myst.xref_missing"] if QUICK else []
+# Names of examples have no blanks; folders above a clone may have some, which break no link.
+suppress_warnings.append("sphinx_gallery.space_in_filename")
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 4

@@ -16,7 +16,7 @@ from test_layers import LAYERS
 import preimage
 
 SOURCE = Path(preimage.__file__).parent
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 LABEL = re.compile(r"\(([A-Z]\d+[a-z]?)\)")
 

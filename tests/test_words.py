@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = Path(preimage.__file__).parent
 SOURCES = [*sorted(SOURCE.rglob("*.py")), *sorted((ROOT / "examples").rglob("*.py"))]
 GENERATED = ("_build", "gallery", "generated", "records")
-WRITTEN = [page for page in sorted((ROOT / "docs").rglob("*.md")) if not set(page.parts) & set(GENERATED)]
+DOCS = ROOT / "docs"
+WRITTEN = [page for page in sorted(DOCS.rglob("*.md")) if not set(page.relative_to(DOCS).parts) & set(GENERATED)]
 PAGES = [*WRITTEN, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 # The text of an f-string is a token of its own from Python 3.12 on; before, it is a string with its expressions.
 STRINGS = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}

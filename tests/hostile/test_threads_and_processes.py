@@ -16,6 +16,7 @@ import joblib
 import numpy as np
 import pytest
 from all_estimators import MODELS, X, Y, answers
+from folders import LIBRARY
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -62,7 +63,7 @@ class CtrlC:
     def __call__(self, frame, event, argument):
         # No signal comes between the end of a `with` statement and the function in C that releases its lock.
         is_release = event == "c_call" and getattr(argument, "__name__", "") == "__exit__"
-        if event in {"call", "c_call"} and not is_release and "/preimage/" in frame.f_code.co_filename:
+        if event in {"call", "c_call"} and not is_release and frame.f_code.co_filename.startswith(LIBRARY):
             self.count += 1
             if self.count == self.at:
                 raise KeyboardInterrupt

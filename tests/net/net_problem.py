@@ -1,6 +1,7 @@
 """One random problem from one number, and what came of it."""
 
 import linecache
+import os
 import traceback
 import warnings
 from dataclasses import dataclass
@@ -8,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from folders import LIBRARY, SCIKIT_LEARN
 from net_checks import CHECKS, Wrong
 from net_data import random_rows
 from net_kernels import random_kernel
 
 from preimage.exceptions import UnsupportedKernelError
 
-HERE = str(Path(__file__).parents[1])
+HERE = os.path.join(Path(__file__).parents[1], "")
 
 
 @dataclass
@@ -75,10 +77,9 @@ def _kind_of(error):
     if isinstance(error, np.linalg.LinAlgError):
         return "LinAlgError"
     last = traceback.extract_tb(error.__traceback__)[-1]
-    path = last.filename.replace("\\", "/")
-    if path.startswith(HERE):
+    if last.filename.startswith(HERE):
         return "broken check"
     on_purpose = linecache.getline(last.filename, last.lineno).strip().startswith("raise ")
-    known = "/preimage/" in path or "/sklearn/" in path
+    known = last.filename.startswith((LIBRARY, SCIKIT_LEARN))
     clear = isinstance(error, (ValueError, UnsupportedKernelError)) and len(str(error)) > 20
     return "refused" if clear and on_purpose and known else "raw error"

@@ -12,7 +12,7 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 WITH_ADDRESSES = [
     *ROOT.glob("*.md"),
     *(ROOT / ".github").rglob("*.*"),
-    *(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts),
+    *(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.relative_to(ROOT).parts),
     *(ROOT / "src").rglob("*.py"),
     ROOT / "pyproject.toml",
     ROOT / "docs" / "conf.py",
