@@ -2,7 +2,13 @@
 
 from sklearn.exceptions import ConvergenceWarning
 
-__all__ = ["ConvergenceWarning", "IndefiniteKernelWarning", "RankWarning", "UnsupportedKernelError"]
+__all__ = [
+    "ConvergenceWarning",
+    "FileVersionWarning",
+    "IndefiniteKernelWarning",
+    "RankWarning",
+    "UnsupportedKernelError",
+]
 
 
 class UnsupportedKernelError(TypeError):
@@ -26,6 +32,32 @@ class UnsupportedKernelError(TypeError):
     ... except UnsupportedKernelError as error:
     ...     print(str(error).partition(";")[0])
     FixedPoint needs a kernel of the squared distance or of the inner product
+    """
+
+
+class FileVersionWarning(UserWarning):
+    """A model file was written by a later version of this library, or has fields that the installed one does not know.
+
+    The message names both versions. Warnings about files of another scikit-learn are its own
+    ``InconsistentVersionWarning``.
+
+    See Also
+    --------
+    preimage.load : Reads a file.
+
+    Examples
+    --------
+    >>> import os, tempfile, warnings
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, load
+    >>> model = KernelPCA(2).fit(np.eye(3))
+    >>> model.note_ = "of the first series"
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model.save(os.path.join(folder, "model.safetensors"))
+    ...     again = load(os.path.join(folder, "model.safetensors"))
+    >>> [each.category.__name__ for each in caught], again.note_
+    (['FileVersionWarning'], 'of the first series')
     """
 
 

@@ -20,9 +20,12 @@ from mutilations import (
     zeroed,
 )
 from scipy import sparse
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 skops = pytest.importorskip("skops.io", reason="models are skops files")
 pytest.importorskip("typer", reason="the command line needs typer")
@@ -119,3 +122,46 @@ def test_what_is_no_file_is_refused_at_once(tmp_path):
         with pytest.raises((FileError, OSError)) as caught:
             read_model(tmp_path / f"{name}.skops")
         assert name in str(caught.value) and "\n" not in str(caught.value)
+
+
+def _precomputed():
+    model = SVC(kernel="precomputed").fit(X @ X.T, Y)
+    model.support_ = model.support_ + np.int32(10**9)
+    return model
+
+
+def _sparse():
+    model = SVC().fit(sparse.csr_matrix(np.abs(X)), Y)
+    model.support_vectors_.indices[0] = 10**9
+    return model
+
+
+def _of_a_tree():
+    tree = DecisionTreeClassifier().fit(X, Y)
+    return make_pipeline(SelectFromModel(tree, prefit=True), SVC()).fit(X, Y)
+
+
+def _booleans():
+    model = make_pipeline(StandardScaler(), SVC()).fit(X, Y)
+    model.steps[0][1].mask_ = np.array([2, 1], dtype=np.uint8).view(bool)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (_precomputed, "numbers of support vectors below 40"),
+        (_sparse, "does not fit its shape"),
+        (_of_a_tree, "types that are not trusted"),
+        (_booleans, "neither true nor false"),
+    ],
+)
+def test_what_compiled_code_would_follow_out_of_arrays_is_refused(forge, reason, tmp_path):
+    assert reason in refusal(dumped(forge()), tmp_path / "forged.skops")
+
+
+@pytest.mark.parametrize("model", [DENSE, SPARSE, make_pipeline(StandardScaler(), SGDClassifier()).fit(X, Y)], ids=str)
+def test_right_models_pass(model, tmp_path):
+    (tmp_path / "model.skops").write_bytes(dumped(model))
+    rows = np.abs(X)
+    np.testing.assert_array_equal(read_model(tmp_path / "model.skops").predict(rows), model.predict(rows))

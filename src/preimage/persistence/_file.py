@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import stat
 import warnings
 from textwrap import shorten
@@ -13,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from preimage._output_files import replacing
+from preimage.exceptions import FileVersionWarning
 from preimage.persistence._checks import check_answers
 from preimage.persistence._safetensors import parts_of_file, read_file
 from preimage.persistence._state import Decoder, Encoder
@@ -23,6 +25,8 @@ FORMAT, VERSION = "preimage.model", 1
 OLD_FORMAT = "preimage.kernel_machine"
 # Letters of an error about a file, five lines in a window.
 LONGEST_MESSAGE = 500
+# Warnings point at the line that calls `load`, this many calls above the one that warns.
+_OF_CALLER = 5
 _ENTRIES = {"format", "version", "library", "scikit-learn", "value"}
 
 
@@ -218,6 +222,29 @@ def _value_of(file: BinaryIO, size: int) -> Any:
     # Errors may quote the file, of any length. Those of other types than ours come from what a forger made up.
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RuntimeError) as error:
         raise ValueError(shorten(str(error), LONGEST_MESSAGE)) from error
+    _warn_of_versions(document, value, decoder.unknown)
+    return value
+
+
+def _warn_of_versions(document: dict[str, Any], value: Any, unknown: list[str]) -> None:
+    """Say which versions wrote the file and read it, where the model may mean something else for the other."""
+    import preimage
+
+    versions = f"written by preimage {document['library']}; installed is preimage {preimage.__version__}"
+    if unknown:
+        shown = ", ".join(sorted(set(unknown)))[:200]
+        warnings.warn(
+            f"The file has fields that this version does not know, and does not use: {shown}. It was {versions}. "
+            "Answers may differ from those of the version that wrote it.",
+            FileVersionWarning,
+            stacklevel=_OF_CALLER,
+        )
+    elif _numbers_of(document["library"]) > _numbers_of(preimage.__version__):
+        warnings.warn(
+            f"The file is of a later version: it was {versions}. Answers may differ; update preimage.",
+            FileVersionWarning,
+            stacklevel=_OF_CALLER,
+        )
     written = document["scikit-learn"]
     if written is not None and written != sklearn.__version__:
         warnings.warn(
@@ -226,9 +253,14 @@ def _value_of(file: BinaryIO, size: int) -> Any:
                 current_sklearn_version=sklearn.__version__,
                 original_sklearn_version=written,
             ),
-            stacklevel=2,
+            stacklevel=_OF_CALLER,
         )
-    return value
+
+
+def _numbers_of(version: str) -> tuple[int, ...]:
+    """The numbers that a version begins with: (0, 3) of "0.3.dev1"."""
+    found = re.match(r"(?:\d{1,9}(?:\.|$))*(?:\d{1,9})?", version)
+    return tuple(int(number) for number in (found[0] if found else "").split(".") if number)
 
 
 def _check_document(document: Any) -> None:
@@ -248,5 +280,8 @@ def _check_document(document: Any) -> None:
     if set(document) != _ENTRIES:
         odd = ", ".join(sorted(_ENTRIES.symmetric_difference(document)))[:200]
         raise ValueError(f"The description in the file lacks entries or has unknown ones: {odd}.")
-    if not isinstance(document["scikit-learn"], (str, type(None))):
-        raise ValueError(f"The version of scikit-learn in the file is text; got {document['scikit-learn']!r:.30}.")
+    library, theirs = document["library"], document["scikit-learn"]
+    if not isinstance(library, str) or not isinstance(theirs, (str, type(None))) or len(library + (theirs or "")) > 100:
+        raise ValueError(
+            f"A version of a library in the file is text, and short; got {library!r:.30} and {theirs!r:.30}."
+        )

@@ -91,7 +91,10 @@ def class_named(name: object) -> type:
         if module in ROOMS and attribute in _classes_of(module):
             return _classes_of(module)[attribute]
         if module in SKLEARN_MODULES or name in SKLEARN_PARTS:
-            found = getattr(import_module(module), attribute, None)
+            try:
+                found = getattr(import_module(module), attribute, None)
+            except ImportError:  # experimental classes of scikit-learn, which are there only after another import
+                found = None
             if isclass(found) and (name in SKLEARN_PARTS or _is_model_of_sklearn(found, attribute)):
                 return found
     raise ValueError(f"The file names a class that this library does not store: {name!r:.80}.")

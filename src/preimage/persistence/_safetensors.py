@@ -35,6 +35,7 @@ _NAMES = {np.dtype(code): name for name, code in TYPES.items()}
 MOST_VALUES = 500_000
 # safetensors allows headers of at most this size, and NumPy arrays of at most so many axes.
 MOST_BYTES, MOST_AXES = 100_000_000, 32
+LONGEST_FREE_AXIS = 1_000_000
 
 
 def parts_of_file(text: str, arrays: dict[str, np.ndarray]) -> list[Any]:
@@ -144,7 +145,9 @@ def _places(header: dict[str, Any]) -> Iterator[tuple[str, np.dtype, list[int], 
         if not isinstance(kind, str) or kind not in TYPES:
             raise ValueError(f"the array {name!r:.60} has the type {kind!r:.30}, which we do not write.")
         are_sizes = isinstance(shape, list) and isinstance(place, list) and all(map(is_size, [*shape, *place]))
-        if not are_sizes or len(shape) > MOST_AXES or len(place) != 2:
+        # An array of no numbers fits any file, whatever its other axes say; models make arrays as long as these.
+        is_vast = are_sizes and 0 in shape and max(shape) > LONGEST_FREE_AXIS
+        if not are_sizes or is_vast or len(shape) > MOST_AXES or len(place) != 2:
             raise ValueError(f"the array {name!r:.60} has the shape {shape!r:.60} and the place {place!r:.60}.")
         dtype = np.dtype(TYPES[kind])
         if place[1] - place[0] != math.prod(shape) * dtype.itemsize:

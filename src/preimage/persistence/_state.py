@@ -23,8 +23,8 @@ keys say what it is:
 import math
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cached_property
-from inspect import getattr_static, signature
+from functools import cache, cached_property
+from inspect import Parameter, getattr_static, signature
 from numbers import Integral, Real
 from typing import Any
 
@@ -37,12 +37,18 @@ from preimage._validation import check_parameters
 from preimage.exceptions import UnsupportedKernelError
 from preimage.kernels import Kernel
 from preimage.persistence._checks import check_loaded
+from preimage.persistence._compiled_code import check_generator
+from preimage.persistence._known_fields import unknown_fields
 from preimage.persistence._registry import HOLD_FUNCTIONS, class_named, name_of
 from preimage.persistence._tensors import Tensors
 
 # A pipeline in a search in a pipeline, whose kernel is a sum of sums, is 30 levels deep. Each level takes four frames
 # of Python's stack, which has 1000: a file nested ten times deeper would exhaust it.
 DEEPEST = 100
+# Parts that a model may consist of where parts are used several times. A part that a file refers to twice at each
+# level, k = k + k, doubles them: 30 such lines would keep every evaluation, or copy, busy for hours. Evaluating 10,000
+# parts takes seconds. Models with more parts than that (one for each of many classes) share some between all of them.
+MOST_PARTS, MOST_REPEATS = 10_000, 20
 # NumPy gives every text of an array the length of the longest one, four bytes per letter: one long text among many
 # short ones would fill the memory.
 MOST_TEXT = 64 * 2**20
@@ -162,6 +168,12 @@ class Decoder:
     def __init__(self, tensors: Tensors):
         self.tensors = tensors
         self.made: list[Any] = []
+        # Fields that no line of the installed classes mentions, such as "KernelPCA.flavour".
+        self.unknown: list[str] = []
+        # Of every object in `made`, how many it consists of, and how many were met: an object counts wherever it is
+        # referred to.
+        self._sizes: list[int] = []
+        self._met = 0
 
     def decode(self, item: Any, depth: int = 0) -> Any:
         """The value that `item` of the JSON stands for."""
@@ -191,19 +203,29 @@ class Decoder:
         # Names are checked before anything is made: a field such as a method or `__class__` could change behaviour.
         for name in item["state"]:
             _check_field(made, name)
+        met = self._met
         state = {name: self.decode(part, depth + 1) for name, part in item["state"].items()}
         try:
             value = _from_state(made, item["class"], state)
             check_loaded(value)
         except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
             raise ValueError(f"{item['class']} of the file has parts that do not fit: {error}") from error
+        self.unknown += [f"{made.__name__}.{field}" for field in unknown_fields(made, state)]
         self.made.append(value)
+        self._met += 1
+        self._sizes.append(self._met - met)
         return value
 
     def _again(self, item: dict[str, Any], depth: int) -> Any:
         number = item["object"]
         if set(item) != {"object"} or type(number) is not int or not 0 <= number < len(self.made):
             raise ValueError(f"The file refers to an object that it does not have: {item!r:.60}.")
+        self._met += self._sizes[number]
+        if self._met > max(MOST_PARTS, MOST_REPEATS * len(self.made)):
+            raise ValueError(
+                f"The file refers to its parts so often that the model would consist of more than {self._met} parts; "
+                f"at most {MOST_PARTS} parts, or {MOST_REPEATS} for each one that is written, are allowed."
+            )
         return self.made[number]
 
     def _array(self, item: dict[str, Any], depth: int) -> Any:
@@ -298,6 +320,7 @@ class Decoder:
             state = self.decode(item["generator"], depth + 1)
             inner = {key: int(part) if isinstance(part, str) else part for key, part in state["state"].items()}
             bits = _GENERATORS[state["bit_generator"]]()
+            check_generator(state["bit_generator"], inner)
             if item["legacy"] is not True:
                 bits.state = {**state, "state": inner}
                 return np.random.Generator(bits)
@@ -382,7 +405,8 @@ def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
         return value
     if is_dataclass(cls) or hasattr(cls, "_fields"):
         wanted = {field.name for field in fields(cls) if field.init} if is_dataclass(cls) else set(cls._fields)
-        if set(state) != wanted:
+        lacking = wanted - set(state) - (_optional_parameters(cls) if is_dataclass(cls) else set())
+        if lacking or set(state) - wanted:
             raise _misfit(name, wanted, state)
         return cls(**state)
     if cls.__name__ == _SCORE_OF_ESTIMATOR:
@@ -394,14 +418,19 @@ def _from_state(cls: type, name: str, state: dict[str, Any]) -> Any:
     return plain
 
 
-def _parameters_of(cls: type) -> list[str]:
+@cache
+def _parameters_of(cls: type) -> dict[str, Parameter]:
+    """The arguments of a constructor by name; those that it collects (`*`, `**`) are none."""
+    # The signature of `object` would be compiled from text.
+    if cls.__init__ is object.__init__:  # type: ignore[misc]
+        return {}
     takes_any = ("VAR_KEYWORD", "VAR_POSITIONAL")
-    return [each.name for each in signature(cls).parameters.values() if each.kind.name not in takes_any]
+    return {each.name: each for each in signature(cls).parameters.values() if each.kind.name not in takes_any}
 
 
 def _optional_parameters(cls: type) -> set[str]:
     """Parameters with a default, which files of before they existed lack."""
-    return {each.name for each in signature(cls).parameters.values() if each.default is not each.empty}
+    return {each.name for each in _parameters_of(cls).values() if each.default is not each.empty}
 
 
 def _check_field(cls: type, name: str) -> None:

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from preimage._arrays import from_device, is_sparse
 from preimage._typing import Array
+from preimage.persistence._compiled_code import check_booleans, check_csr
 from preimage.persistence._safetensors import TYPES
 
 _WRITABLE = {np.dtype(code) for code in TYPES.values()}
@@ -80,6 +81,7 @@ class Tensors:
         array = self.arrays[name]
         if finite and array.dtype.kind == "f" and not np.all(np.isfinite(array)):
             raise ValueError(f"The array {name!r} of the file has values that are not finite.")
+        check_booleans(array)
         return array
 
     def _csr(self, sparse: Any, kind: Any, shape: Any) -> Array:
@@ -90,15 +92,9 @@ class Tensors:
         if f"{sparse!s:.200} of {shape}" in self._read:
             return self._read[f"{sparse!s:.200} of {shape}"]
         data, indices, indptr = (self._one(f"{sparse!s:.200}.{part}") for part in ("data", "indices", "indptr"))
-        flat = all(part.ndim == 1 for part in (data, indices, indptr))
-        if not flat or [part.dtype.kind for part in (data, indices, indptr)] != ["f", "i", "i"]:
-            raise ValueError(f"The sparse array {sparse!r:.60} of the file has parts of a wrong shape or type.")
-        # SciPy's compiled products do not check indices: one outside the shape would read beyond the arrays. Its own
-        # `check_format` passes over matrices whose last pointer says that they are empty.
-        fits = indptr.size == shape[0] + 1 and indptr[0] == 0 and indptr[-1] <= data.size == indices.size
-        fits = fits and bool(np.all(indptr[1:] >= indptr[:-1]) and np.all((indices >= 0) & (indices < shape[1])))
-        if not fits:
-            raise ValueError(f"The sparse array {sparse!r:.60} of the file does not fit its shape {shape}.")
+        if data.dtype.kind != "f":
+            raise ValueError(f"The sparse array {sparse!r:.60} of the file has parts of a wrong type.")
+        check_csr(sparse, data, indices, indptr, shape)
         matrix = _SPARSE[kind]((data, indices, indptr), shape=tuple(shape))
         self._read[f"{sparse!s:.200} of {shape}"] = matrix
         return matrix

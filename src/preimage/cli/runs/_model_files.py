@@ -1,18 +1,17 @@
 """Files of models as the command line reads and writes them, whoever made them."""
 
 import io
-import math
 import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-
 from preimage.cli._console import one_line
 from preimage.cli._errors import FileError
+from preimage.cli.tables._declared import check_declared
 from preimage.estimators.compressed._models import standalone
 from preimage.interop import SKOPS_TYPES, to_onnx
 from preimage.persistence import load, save
+from preimage.persistence._checks import check_graph
 from preimage.persistence._file import check_is_file
 from preimage.persistence._safetensors import MOST_VALUES, count_values
 
@@ -102,7 +101,9 @@ def _read_skops(path: Path) -> Any:
             _check_archive(file, path.stat().st_size)
             untrusted = sorted(set(skops.get_untrusted_types(file=path)) - set(SKOPS_TYPES))
             if not untrusted:
-                return skops.load(path, trusted=SKOPS_TYPES)
+                model = skops.load(path, trusted=SKOPS_TYPES)
+                check_graph(model)
+                return model
         except Exception as error:
             raise FileError(f"{path} is damaged or not a skops file: {one_line(error)[:400]}") from error
     raise FileError(
@@ -128,16 +129,7 @@ def _check_archive(file: BinaryIO, size: int) -> None:
                 _check_archive(io.BytesIO(archive.read(member)), member.file_size)
             if member.filename.endswith(".npy"):
                 with archive.open(member) as array:
-                    _check_array(array, member.file_size)
-
-
-def _check_array(file: Any, size: int) -> None:
-    """NumPy asks for the memory of an array before it reads it."""
-    version = np.lib.format.read_magic(file)
-    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read_header(file)
-    if math.prod(shape) * dtype.itemsize > size:
-        raise ValueError(f"an array of shape {shape} and type {dtype} does not fit into {size} bytes.")
+                    check_declared(array, member.file_size)
 
 
 def _skops() -> Any:
