@@ -91,6 +91,41 @@ def test_a_damaged_file_is_named(no_files, contents):
         _files.load(a_set(("right", [1, 2])))
 
 
+@pytest.mark.parametrize("sha256", [None, _files.checksum({"X": np.asarray([1, 2])})], ids=["none", "of the set"])
+@pytest.mark.parametrize("changed", [{"X": [1, 3]}, {"X": [1.0, 2.0]}, {"X": [1, 2, 3]}, {"Z": [1, 2]}], ids=str)
+def test_a_download_that_was_changed_is_refused(no_files, changed, sha256):
+    """The file is whole, and its contents are others: a checksum of the archive's own would not tell."""
+    known = a_set(("right", [1, 2]), sha256=sha256)
+    assert _files.load(known).X.tolist() == [1, 2]
+    assert _files.load(known).X.tolist() == [1, 2]
+    path = _files.download_directory() / "small.npz"
+    np.savez_compressed(path, **{name: np.asarray(values) for name, values in changed.items()})
+    for download_if_missing in (True, False):
+        with pytest.raises(ValueError, match=r"small\.npz is damaged, or .*Remove it"):
+            _files.load(known, download_if_missing)
+    path.unlink()
+    assert _files.load(known).X.tolist() == [1, 2]
+
+
+def test_a_download_of_before_there_were_checksums_is_read(no_files):
+    known = a_set(("right", [1, 2]))
+    _files.load(known)
+    (_files.download_directory() / "small.npz.sha256").unlink()
+    assert _files.load(known, download_if_missing=False).X.tolist() == [1, 2]
+
+
+def test_pickles_are_not_opened(no_files):
+    class Program:
+        def __reduce__(self):
+            return pytest.fail, ("a pickle was opened",)
+
+    path = _files.download_directory() / "small.npz"
+    path.parent.mkdir(parents=True)
+    np.savez(path, X=np.array([Program()], dtype=object))
+    with pytest.raises(ValueError, match=r"small\.npz is damaged.*allow_pickle=False"):
+        _files.load(a_set(("right", [1, 2])))
+
+
 def test_checksums_depend_on_contents_only():
     array = np.arange(6, dtype=np.int32).reshape(2, 3)
     same = _files.checksum({"X": array, "y": array[0]})

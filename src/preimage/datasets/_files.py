@@ -17,6 +17,7 @@ from preimage._output_files import replacing
 VARIABLE = "PREIMAGE_DATA"
 
 Arrays = Mapping[str, Any]
+_REMOVE = "Remove it, and the set is downloaded again."
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,10 @@ def load(data_set: DataSet, download_if_missing: bool = True) -> Bunch:
     for folder in _folders():
         path = folder / data_set.file
         if path.is_file():
-            return _read(path)
+            arrays = _read(path)
+            if folder == download_directory():  # what users put into a folder of their own is theirs
+                _check_kept(data_set, path, arrays)
+            return arrays
     if not download_if_missing:
         raise FileNotFoundError(f"{_not_found(data_set)}. With download_if_missing=True it is downloaded.")
     return _download(data_set)
@@ -111,9 +115,31 @@ def _read(path: Path) -> Bunch:
         raise  # says itself which file cannot be opened
     except Exception as error:
         raise ValueError(
-            f"{path} is damaged or not a file of numpy.savez ({type(error).__name__}: {error}). Remove it, and the set "
-            f"is downloaded again."
+            f"{path} is damaged or not a file of numpy.savez ({type(error).__name__}: {error}). {_REMOVE}"
         ) from error
+
+
+def _check_kept(data_set: DataSet, path: Path, arrays: Arrays) -> None:
+    """Raise ValueError unless a download is as it was when it was kept: disks fail, and others may write there.
+
+    Downloads of earlier versions have no checksum next to them; their shapes are compared, and their contents where the
+    set has a checksum of its own.
+    """
+    try:
+        data_set.check_shapes(arrays)
+    except (ValueError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged, or holds another set: {error}. {_REMOVE}") from error
+    beside = _beside(path)
+    written = beside.read_text(encoding="utf-8", errors="replace").strip() if beside.is_file() else None
+    if not data_set.is_as_expected(arrays) or (written is not None and written != checksum(arrays)):
+        raise ValueError(
+            f"{path} is damaged, or was changed: its contents do not have the checksum they were kept with. {_REMOVE}"
+        )
+
+
+def _beside(path: Path) -> Path:
+    """The file with the checksum of a download."""
+    return path.with_name(f"{path.name}.sha256")
 
 
 def checksum(arrays: Arrays) -> str:
@@ -168,6 +194,8 @@ def _keep(data_set: DataSet, arrays: Arrays) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(folder / data_set.file) as path, open(path, "wb") as file:
             np.savez_compressed(file, **arrays)
+        with replacing(_beside(folder / data_set.file)) as path:
+            path.write_text(checksum(arrays), encoding="utf-8")
 
 
 def _not_found(data_set: DataSet) -> str:
