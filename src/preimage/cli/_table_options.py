@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from preimage.cli import _options
+from preimage.cli._console import plain_errors
+from preimage.cli.tables._streams import with_end
 from preimage.cli.tables._table_options import NO_COMMENT, NO_INDEX, TableOptions
 
 PANEL = "Tables (guessed from the file where not given)"
@@ -90,6 +92,10 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
 }
 
 
+# Arguments of commands that are read as tables, pictures or scans; pipes among them are read once.
+INPUTS = ("input", "fit_to", "data", "about", "mask")
+
+
 def takes_tables(without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A decorator of commands: it adds the options above but those in `without`, and gives them as `table`."""
     options = {name: option for name, option in OPTIONS.items() if name not in without}
@@ -106,6 +112,8 @@ def takes_tables(without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]
         @wraps(command)
         def with_options(**given: Any) -> None:
             found = {name: given.pop(name) for name in options}
+            with plain_errors():
+                given |= {name: with_end(given[name]) for name in INPUTS if given.get(name) is not None}
             command(**given, table=TableOptions(**{**found, "missing": found["missing"] or ()}))
 
         # typer reads both.

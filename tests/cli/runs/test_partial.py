@@ -98,23 +98,23 @@ def test_a_killed_run_continues_to_the_same_end(data, tmp_path, command, suffix)
 
 def test_what_was_learned_is_not_learned_again(data, tmp_path, monkeypatch):
     monkeypatch.setattr(_partial, "SECONDS_BETWEEN_NOTES", 0)
-    of, count, learned = KernelMoments.of, iter(range(4)), []
+    batch, count, learned = KernelMoments.batch, iter(range(4)), []
 
     def interrupt(*arguments):
         if next(count, None) is None:
             raise KeyboardInterrupt
-        return of(*arguments)
+        return batch(*arguments)
 
-    def counted(kernel, points, rows):
+    def counted(moments, rows):
         learned.append(len(rows))
-        return of(kernel, points, rows)
+        return batch(moments, rows)
 
     out, whole = tmp_path / "out.npy", tmp_path / "whole.npy"
-    monkeypatch.setattr(KernelMoments, "of", interrupt)
+    monkeypatch.setattr(KernelMoments, "batch", interrupt)
     result = run("embed", data, out, *OPTIONS["embed"])
     assert result.exit_code == 130 and "run the same command to continue" in result.output
     assert "components was 3, now 2" in run("embed", data, out, *OPTIONS["embed"], "--components", "2").output
-    monkeypatch.setattr(KernelMoments, "of", counted)
+    monkeypatch.setattr(KernelMoments, "batch", counted)
     assert run("embed", data, out, *OPTIONS["embed"]).exit_code == 0
     assert sum(learned) == 300 - 4 * 32
     assert run("embed", data, whole, *OPTIONS["embed"]).exit_code == 0

@@ -22,7 +22,7 @@ from preimage.components import LandmarkModel, Wanted, select_landmarks
 from preimage.estimators import KernelImputer, KernelPCA
 from preimage.estimators._cross_fit import FoldMoments, out_of_fold, row_folds
 from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, landmark_inputs, too_large_for_exact
-from preimage.feature_space import Subspace
+from preimage.feature_space import KernelMoments, Subspace
 from preimage.landmarks import LandmarkSelector, as_landmarks
 from preimage.persistence import load
 
@@ -235,10 +235,11 @@ def _fit_landmarks(
     moments = partial.learned()
     if moments is None or not _are_of(moments, kernel, landmarks.points, n_folds):
         moments = FoldMoments(n_folds, {})
+    like = moments.total if moments.count else KernelMoments.nothing(kernel, landmarks.points, wanted.number)
     known = int(moments.count)
     with stage("Learning from rows", n_rows, known) as advance:
         for chunk in source.chunks(reading.chunk_rows, known):
-            moments = moments + FoldMoments.of(kernel, landmarks.points, chunk, n_folds)
+            moments = moments + FoldMoments.of(like, chunk, n_folds)
             partial.note_learning(moments)
             advance(len(chunk))
     if moments.count != n_rows:

@@ -10,7 +10,7 @@ from preimage.cli._errors import FileError
 from preimage.cli.tables._encodings import check_encoding, guess_encoding, open_bytes, unified
 from preimage.cli.tables._formats import inner_suffix
 from preimage.cli.tables._headers import has_units, is_header
-from preimage.cli.tables._lines import comment_pattern, lines_of, whole_lines, without_last
+from preimage.cli.tables._lines import check_length, check_values, comment_pattern, lines_of, whole_lines, without_last
 from preimage.cli.tables._numbers import MISSING, NumberFormat
 from preimage.cli.tables._separators import (
     LINES,
@@ -107,6 +107,7 @@ def read_beginning(path: Path, options: TableOptions) -> Beginning:
         lines.pop()  # it may be cut off
     if not any(line.strip() for line in lines):
         raise FileError("it is empty.")
+    check_values(lines)
     return understand(lines, is_whole, options, encoding, inner_suffix(path))
 
 
@@ -210,6 +211,7 @@ def _first_bytes(path: Path) -> tuple[bytes, bool]:
             block = bytes(file.read(FEWEST_BYTES))
             found += block
             ends = found.count(b"\n") + found.count(b"\r")
+            check_length(len(found) - 1 - max(found.rfind(b"\n"), found.rfind(b"\r")))
             if not block:
                 return found, True
             if len(found) >= MOST_BYTES or (len(found) >= FEWEST_BYTES and ends > FEWEST_LINES):

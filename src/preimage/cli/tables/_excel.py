@@ -5,6 +5,8 @@ from typing import Any
 
 from preimage.cli._errors import FileError
 
+# A sheet is in memory as a whole, with a text of 60 bytes or more for each cell: this many take a gigabyte.
+MOST_CELLS = 2**24
 INSTALL = 'Excel files need openpyxl, which is not installed. Type: pip install "preimage[excel]"'
 
 
@@ -23,9 +25,17 @@ def read_sheet(path: Path, sheet: str | None = None) -> list[list[str]]:
     try:
         if sheet is not None and sheet not in book.sheetnames:
             raise FileError(f"it has no sheet {sheet!r}, but {', '.join(book.sheetnames)}.")
-        rows = [
-            [_text(value) for value in row] for row in book[sheet or book.sheetnames[0]].iter_rows(values_only=True)
-        ]
+        chosen = book[sheet or book.sheetnames[0]]
+        # The size that a sheet declares may be any; rows are as long as they are.
+        chosen.reset_dimensions()
+        rows, cells = [], 0
+        for row in chosen.iter_rows(values_only=True):
+            cells += len(row) + 1
+            if cells > MOST_CELLS:
+                raise FileError(
+                    f"its sheet has more than {MOST_CELLS:,} cells, which is the most that is read. Save it as CSV."
+                )
+            rows.append([_text(value) for value in row])
     finally:
         book.close()
     width = max((_filled(row) for row in rows), default=0)

@@ -9,13 +9,19 @@ import numpy as np
 
 from preimage._typing import Array
 from preimage.cli._errors import DataError, FileError
+from preimage.cli.tables._declared import check_declared
 from preimage.cli.tables._formats import format_of
 from preimage.cli.tables._frames import Frame, write_frame
 from preimage.cli.tables._nifti import read_nifti, write_nifti
 from preimage.cli.tables._pictures import Pictures, read_pictures
 from preimage.cli.tables._sources import CHUNK_ROWS, Source, open_source
+from preimage.cli.tables._streams import check_regular
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 from preimage.neuro import MaskedScans
+
+# Archives unpack to so many bytes, and so many times their size: measurements become 20 times smaller at most, while an
+# archive that is made to fill the memory unpacks to 1000 times its size.
+MOST_UNPACKED, MOST_TIMES = 2**30, 20
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,8 @@ def read(
     """
     path = Path(path)
     for needed in (path, mask):
-        if isinstance(needed, Path) and not needed.exists():
-            raise FileError(f"{needed} does not exist.")
+        if isinstance(needed, Path):
+            check_regular(needed)
     kind = format_of(path)
     readers = {
         "folder": lambda: _read_pictures(path),
@@ -166,7 +172,8 @@ def _of_array(values: Array, **fields: Any) -> Dataset:
 
 
 def _read_npy(path: Path) -> Dataset:
-    return _of_array(np.load(path, allow_pickle=False))
+    # A map compares the declared shape with the file; np.load would ask for the memory first.
+    return _of_array(np.array(np.lib.format.open_memmap(path, mode="r")))
 
 
 def _write_npy(path: Path, data: Dataset) -> None:
@@ -177,6 +184,7 @@ def _write_npy(path: Path, data: Dataset) -> None:
 def _read_npz(path: Path, array: str | None, labels: str | None) -> Dataset:
     if not zipfile.is_zipfile(path):
         raise ValueError("it is not an NPZ archive.")
+    _check_archive(path)
     with np.load(path, allow_pickle=False) as archive:
         names = archive.files
         _require_name(path, labels, names, "array")
@@ -189,6 +197,21 @@ def _read_npz(path: Path, array: str | None, labels: str | None) -> Dataset:
         others = {name: archive[name] for name in names if name != array}
         found = None if labels is None else _flat(path, labels, others.pop(labels))
         return _of_array(archive[array], array=array, others=others, labels=found)
+
+
+def _check_archive(path: Path) -> None:
+    """Refuse an archive that would fill the memory: it is small, and what it unpacks to, or declares, is not."""
+    size = path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > MOST_UNPACKED + MOST_TIMES * size:
+            raise FileError(
+                f"{path} has {size} bytes and unpacks to {unpacked}; at most {MOST_UNPACKED // 2**20:,} MiB and "
+                f"{MOST_TIMES} times its size are unpacked. If it is yours, write it with numpy.savez."
+            )
+        for member in archive.infolist():
+            with archive.open(member) as file:
+                check_declared(file, member.file_size)
 
 
 def _write_npz(path: Path, data: Dataset) -> None:

@@ -20,6 +20,7 @@ from preimage.cli.tables._identity import identity_of
 from preimage.cli.tables._layout import Columns, Layout
 from preimage.cli.tables._numbers import MISSING_WORDS, Kind, NumberFormat, counts_rows, is_whole
 from preimage.cli.tables._optional import need
+from preimage.cli.tables._streams import check_regular
 from preimage.cli.tables._table_options import DEFAULTS, NO_INDEX, TableOptions
 from preimage.cli.tables._texts import line_of, lines_of_rows, text_columns, text_matrices
 
@@ -184,8 +185,7 @@ def open_source(
     needs_numbers : bool
         Whether a table without a column of numbers is refused.
     """
-    if not path.exists():
-        raise FileError(f"{path} does not exist.")
+    check_regular(path)
     openers = {".csv": _text_source, ".xlsx": _excel_source, ".npy": _npy_source, ".parquet": _parquet_source}
     kind = format_of(path)
     if kind not in openers:

@@ -1,0 +1,192 @@
+"""Tables come from files, and from pipes with a limit; devices, sockets and lines without end take no memory."""
+
+import gzip
+import os
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason="the command line needs typer")
+pytest.importorskip("pyarrow", reason="tables are read by pyarrow")
+
+from preimage.cli._errors import FileError
+from preimage.cli.tables import _excel, _lines, _streams
+from preimage.cli.tables._files import read
+from preimage.cli.tables._sources import open_source
+
+TABLE = "a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(30))
+# A child may have so much memory more than it needs for its imports; lines and copies fit into it, bombs do not.
+MEMORY = 300_000_000
+
+
+def written_into(pipe, content):
+    """Write into a pipe as another program would."""
+    os.mkfifo(pipe)
+    thread = threading.Thread(target=lambda: pipe.write_bytes(content), daemon=True)
+    thread.start()
+    return thread
+
+
+def command(*words, folder, **options):
+    program = [sys.executable, "-c", "from preimage.cli import main; main()", *map(str, words)]
+    return subprocess.run(program, cwd=folder, capture_output=True, timeout=300, check=False, **options)
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table", "table.csv.gz", "rows.npy", "rows"])
+def test_a_pipe_is_read_as_the_file_would_be(name, tmp_path):
+    content = TABLE.encode()
+    if name.endswith(".gz"):
+        content = gzip.compress(content)
+    if name.startswith("rows"):
+        np.save(tmp_path / "saved.npy", np.arange(12.0).reshape(4, 3))
+        content = (tmp_path / "saved.npy").read_bytes()
+    thread = written_into(tmp_path / name, content)
+    found = read(_streams.with_end(tmp_path / name)).values
+    thread.join(10)
+    expected = (
+        np.arange(12.0).reshape(4, 3) if name.startswith("rows") else np.loadtxt(TABLE.split()[1:], delimiter=",")
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_pipe_is_not_read_by_readers_that_read_twice(tmp_path):
+    os.mkfifo(tmp_path / "table.csv")
+    for reader in (read, open_source):
+        with pytest.raises(FileError, match=r"table\.csv is a pipe, not a file"):
+            reader(tmp_path / "table.csv")
+
+
+def test_devices_and_sockets_are_refused_at_once(tmp_path):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket.csv"))
+        (tmp_path / "zero.csv").symlink_to("/dev/zero")
+        for name, kind in [("socket.csv", "a socket"), ("zero.csv", "a device")]:
+            for reader in (read, open_source, _streams.with_end):
+                with pytest.raises(FileError, match=f"{name} is {kind}, not a file"):
+                    reader(tmp_path / name)
+
+
+def test_a_pipe_without_end_is_left_at_a_stated_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(_streams, "MOST_STREAMED", 3 * 2**20)
+    monkeypatch.setattr(_streams.tempfile, "tempdir", str(tmp_path))
+    os.mkfifo(tmp_path / "endless.csv")
+    endless = subprocess.Popen(["sh", "-c", "yes 1,2 > endless.csv 2>/dev/null"], cwd=tmp_path)
+    with endless, pytest.raises(FileError, match="More than 3 MiB came through the pipe"):
+        _streams.with_end(tmp_path / "endless.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["endless.csv"]  # the copy is gone
+
+
+def test_the_command_reads_standard_input(tmp_path):
+    done = command("embed", "-", "out.csv", "--components", "1", folder=tmp_path, input=TABLE.encode())
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.csv").read_text().split()) == 31
+
+
+def test_the_command_says_that_nothing_comes(tmp_path):
+    with open("/dev/zero", "rb") as zero:
+        done = command("embed", "-", "out.csv", folder=tmp_path, stdin=zero)
+    assert done.returncode == 3 and b"nothing is piped into it" in done.stderr
+
+
+def test_a_line_at_the_limit_is_refused_and_one_below_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(_lines, "LONGEST_LINE", 2**18)
+    path = tmp_path / "wide.csv"
+    row = ",".join(["1.25"] * (2**18 // 5 - 10))
+    path.write_text(f"{row}\n{row}\n{row}\n")
+    assert open_source(path).n_columns == 2**18 // 5 - 10
+    for text in (f"{row},{row}\n1\n", f"1,2\n3,4\n{row},{row}", TABLE + "x" * 2**19):
+        path.write_text(text)
+        with pytest.raises(FileError, match=r"a line of more than 0 MiB|values; 2 are needed"):
+            list(open_source(path).chunks(100))
+
+
+def test_lines_of_too_many_values_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(_lines, "MOST_VALUES", 1000)
+    (tmp_path / "wide.csv").write_text(",".join(["1"] * 1002) + "\n")
+    with pytest.raises(FileError, match="more than 1,000 values"):
+        open_source(tmp_path / "wide.csv")
+
+
+def bombs(folder):
+    """Files that are small, or have holes, and whose contents would fill the memory."""
+    size = 2 * 10**9
+    with open(folder / "holes.csv", "wb") as file:  # zero bytes that take no disk
+        file.truncate(size)
+    with open(folder / "line.csv", "wb") as file:
+        file.write(b"1," * 2**16)
+        file.truncate(size)
+    with gzip.open(folder / "line.csv.gz", "wb", compresslevel=1) as file:
+        for _ in range(600):
+            file.write(b"1" * 10**6)
+    with gzip.open(folder / "empty_lines.csv.gz", "wb", compresslevel=1) as file:
+        file.write(b"a,b\n1,2\n3,4\n")
+        for _ in range(600):
+            file.write(b"\n" * 10**6)
+    with open(folder / "header.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 4)})
+    with zipfile.ZipFile(folder / "declared.npz", "w") as archive:
+        archive.write(folder / "header.npy", "X.npy")
+    about = {"descr": "<f8", "fortran_order": False, "shape": (150000, 1000)}
+    zeros = zipfile.ZipFile(folder / "zeros.npz", "w", zipfile.ZIP_DEFLATED)
+    with zeros as archive, archive.open("X.npy", "w", force_zip64=True) as file:
+        np.lib.format.write_array_header_1_0(file, about)
+        for _ in range(1200):
+            file.write(bytes(10**6))
+    return sorted(folder.iterdir())
+
+
+def test_a_process_with_little_memory_refuses_files_that_would_fill_it(tmp_path):
+    names = [path.name for path in bombs(tmp_path)]
+    script = f"""
+import resource
+from pathlib import Path
+from preimage.cli._errors import CommandError
+from preimage.cli.tables._files import read
+import pyarrow, pyarrow.csv
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + {MEMORY}, used + {MEMORY}))
+for path in sorted(Path(".").iterdir()):
+    try:
+        read(path)
+    except CommandError as error:
+        print("refused", path.name, error)
+"""
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("needs Linux to say how much memory a process has")
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert [line.split()[1] for line in done.stdout.splitlines()] == names, done.stdout + done.stderr[-2000:]
+    assert "MiB" in done.stdout and "Unable to allocate" not in done.stdout
+
+
+def test_sheets_that_declare_all_cells_of_excel_are_as_large_as_they_are(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl", reason="Excel files")
+    book = openpyxl.Workbook()
+    for row in [["a", "b"], [1, 2], [3, 4], [5, 7]]:
+        book.active.append(row)
+    book.save(tmp_path / "small.xlsx")
+    with zipfile.ZipFile(tmp_path / "small.xlsx") as old, zipfile.ZipFile(tmp_path / "large.xlsx", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b'<dimension ref="A1:B4"', b'<dimension ref="A1:XFD1048576"'))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    np.testing.assert_array_equal(read(tmp_path / "large.xlsx").values, [[1, 2], [3, 4], [5, 7]])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
+
+
+def test_sheets_of_too_many_cells_are_refused(tmp_path, monkeypatch):
+    openpyxl = pytest.importorskip("openpyxl", reason="Excel files")
+    monkeypatch.setattr(_excel, "MOST_CELLS", 10)
+    book = openpyxl.Workbook()
+    for _ in range(5):
+        book.active.append([1, 2, 3])
+    book.save(tmp_path / "table.xlsx")
+    with pytest.raises(FileError, match="more than 10 cells"):
+        read(tmp_path / "table.xlsx")
