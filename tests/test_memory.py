@@ -5,6 +5,7 @@ import pytest
 
 from preimage import OrientedKernelPCA, _memory
 from preimage._memory import (
+    LEAST_WORK,
     WORK,
     free_memory,
     largest_square,
@@ -59,3 +60,9 @@ def test_a_limit_holds_inside_and_no_longer():
             assert work_memory(X) == 3 * 10**6
     assert 0 < free <= WORK and work_memory(X) <= WORK
     assert largest_square(2) > 10**6
+
+
+def test_a_limit_below_one_tile_is_kept_for_matrices_but_does_not_cut_work_into_crumbs():
+    with limited_memory(10, X):
+        assert work_memory(X) == LEAST_WORK
+        assert largest_square(1) == 1

@@ -1,14 +1,14 @@
 """The number of threads that BLAS libraries use: what it is, and limits on it while something else uses the cores."""
 
-import contextlib
 import os
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+from preimage._guards import Guard
 
 
 class _Limits:
@@ -19,19 +19,20 @@ class _Limits:
     number that somebody else has set meanwhile (threadpoolctl in another thread) stays.
 
     Every limit has a key, so that it can be lifted twice: Ctrl-C may come at any call, also at the one that lifts it.
+    While a number changes, both the old and the new one are ours.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.counts: dict[object, int] = {}
         self.before: list[tuple[Any, int]] = []
-        self.applied: list[int] = []  # numbers that hold at present for the libraries of `before`
+        self.applied: list[set[int]] = []  # numbers that we have set for the libraries of `before`
 
     def enter(self, key: object, count: int) -> None:
         with self.lock:
             if not self.counts:
                 self.before = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).shared]
-                self.applied = [threads for _, threads in self.before]
+                self.applied = [{threads} for _, threads in self.before]
             self.counts[key] = count
             self._apply()
 
@@ -41,12 +42,16 @@ class _Limits:
                 self._apply(without=key)
                 del self.counts[key]
 
-    def exchange(self, count: int, other: int) -> None:
-        """Replace a limit that is in force by another one."""
+    def find(self, count: int) -> object:
+        """The key of a limit of so many threads that is in force, or None."""
         with self.lock:
-            key = next((key for key, present in self.counts.items() if present == count), None)
-            if key is not None:
-                self.counts[key] = other
+            return next((key for key, present in self.counts.items() if present == count), None)
+
+    def exchange(self, key: object, count: int) -> None:
+        """Let a limit that is in force be another one."""
+        with self.lock:
+            if key in self.counts:
+                self.counts[key] = count
                 self._apply()
 
     def unlimited(self) -> int:
@@ -67,11 +72,12 @@ class _Limits:
         smallest = min((count for key, count in self.counts.items() if key is not without), default=None)
         for place, (library, threads) in enumerate(self.before):
             wanted, present = threads if smallest is None else min(threads, smallest), library.get_num_threads()
-            if smallest is None and present != self.applied[place]:
+            if smallest is None and present not in self.applied[place]:
                 continue
             if present != wanted:  # asking is ten times faster than setting
+                self.applied[place] = {present, wanted}
                 _set(library, wanted)
-            self.applied[place] = wanted
+            self.applied[place] = {wanted}
 
 
 _limits = _Limits()
@@ -88,34 +94,39 @@ def blas_threads() -> int:
     return max(_limits.unlimited(), *(library.get_num_threads() for library in _libraries(os.getpid()).own), 1)
 
 
-@contextlib.contextmanager
-def blas_limit(count: int) -> Iterator[None]:
-    """Limit BLAS to `count` threads inside a `with` statement, in the whole process."""
-    own, key = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).own], object()
-    try:
-        _limits.enter(key, count)
-        limit_own_threads(count)
-        yield
-    finally:
-        try:
-            _limits.leave(key)
-        finally:
-            if key in _limits.counts:  # Ctrl-C came in the line above
-                _limits.leave(key)
-            for library, threads in own:
-                _set(library, threads)
+class BlasLimit(Guard):
+    """At most `count` threads of BLAS inside a `with` statement, in the whole process."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.own: list[tuple[Any, int]] = []
+
+    def enter(self) -> None:
+        self.own = [(library, library.get_num_threads()) for library in _libraries(os.getpid()).own]
+        _limits.enter(self, self.count)
+        limit_own_threads(self.count)
+
+    def leave(self) -> None:
+        _limits.leave(self)
+        for library, threads in self.own:
+            _set(library, threads)
 
 
-@contextlib.contextmanager
-def another_blas_limit(count: int, other: int) -> Iterator[None]:
-    """Put `other` in the place of a limit of `count` threads inside a `with` statement."""
-    _limits.exchange(count, other)
-    try:
-        limit_own_threads(other)
-        yield
-    finally:
-        _limits.exchange(other, count)
-        limit_own_threads(count)
+class AnotherBlasLimit(Guard):
+    """`other` in the place of a limit of `count` threads inside a `with` statement."""
+
+    def __init__(self, count: int, other: int) -> None:
+        self.count, self.other = count, other
+        self.key: object = None
+
+    def enter(self) -> None:
+        self.key = _limits.find(self.count)
+        _limits.exchange(self.key, self.other)
+        limit_own_threads(self.other)
+
+    def leave(self) -> None:
+        _limits.exchange(self.key, self.count)
+        limit_own_threads(self.count)
 
 
 def limit_own_threads(count: int) -> None:

@@ -1,15 +1,15 @@
 """Memory budgets: what the user allows, what the machine has."""
 
-import contextlib
 import os
 import re
 import time
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from math import isqrt
 
 import array_api_compat
 
+from preimage._guards import Setting
 from preimage._typing import Array
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
@@ -24,6 +24,10 @@ _last_asked: tuple[float, int] | None = None
 # Bytes for temporary arrays where nobody limits them: calls on larger ones are not faster, and ten times more would not
 # be there on small machines.
 WORK = 2**30
+# Bytes for temporary arrays where a limit is smaller: a tile in the cache of a core, far less than the process holds
+# before it begins. A hundredth of it cuts dozens of rows into blocks of a few, and less cuts them into single rows, for
+# which searches take four times as long, and some ten times.
+LEAST_WORK = 2**21
 
 # Rows of a matrix that no machine can hold.
 UNLIMITED = 2**31
@@ -63,23 +67,18 @@ def require_square_matrices(who: str, n_rows: int, count: int, array: Array, ins
         )
 
 
-@contextlib.contextmanager
-def limited_memory(max_memory: float | str | None, array: Array) -> Iterator[None]:
+def limited_memory(max_memory: float | str | None, array: Array) -> AbstractContextManager[None]:
     """Let `work_memory` be at most `max_memory`, see `memory_budget`, inside a `with` statement."""
-    if max_memory is None:
-        yield
-        return
-    token = _limit.set(memory_budget(max_memory, array))
-    try:
-        yield
-    finally:
-        _limit.reset(token)
+    return nullcontext() if max_memory is None else Setting(_limit, memory_budget(max_memory, array))
 
 
 def work_memory(array: Array) -> int:
-    """Bytes that temporary arrays may take on the device of `array`: at most 1 GiB, and half of what is free."""
+    """Bytes that temporary arrays may take on the device of `array`: at most 1 GiB, and half of what is free.
+
+    A limit that the user sets is kept down to `LEAST_WORK`.
+    """
     limit = _limit.get()
-    return min(free_memory(array) // 2, WORK) if limit is None else limit
+    return min(free_memory(array) // 2, WORK) if limit is None else max(limit, LEAST_WORK)
 
 
 def largest_square(n_matrices: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from preimage._blas import limit_own_threads
+from preimage._guards import Guard
 
 
 class Job:
@@ -86,39 +87,36 @@ class Helpers:
         self._lock = threading.Lock()
         self._calls: queue.SimpleQueue[tuple[contextvars.Context, Job]] = queue.SimpleQueue()
         self._n_threads = 0
-        self._n_lent = 0
+        self._loans: dict[_Loan, int] = {}
 
     def run(self, job: Job, wanted: int, most: int) -> list[Any]:
         """Do a job with up to `wanted` helpers, of which there are at most `most` for all jobs at a time."""
-        count = self._lend(wanted, most)
-        try:
-            for _ in range(count):
-                # Settings that belong to a context, such as `numpy.errstate`, hold in all threads.
-                self._calls.put((contextvars.copy_context(), job))
+        with _Loan(self, job, wanted, most):
             job.take_part()
             job.wait()
-        except BaseException:  # Ctrl-C between two items or while waiting
-            job.abandon()
-            job.wait()
-            raise
-        finally:
-            # Helpers have nothing left to do, even those that have not begun yet: they are free for the next job.
-            with self._lock:
-                self._n_lent -= count
         return job.outcome()
 
-    def _lend(self, wanted: int, most: int) -> int:
+    def lend(self, loan: "_Loan", wanted: int, most: int) -> None:
+        """Let some helpers take part in the job of a loan."""
         with self._lock:
-            count = max(0, min(wanted, most - self._n_lent))
-            while self._n_threads < self._n_lent + count:
+            n_lent = sum(self._loans.values())
+            count = max(0, min(wanted, most - n_lent))
+            while self._n_threads < n_lent + count:
                 try:
                     threading.Thread(target=self._serve, name="preimage-helper", daemon=True).start()
                 except RuntimeError:  # the system allows no more threads, or the interpreter is about to end
-                    count = max(0, self._n_threads - self._n_lent)
+                    count = max(0, self._n_threads - n_lent)
                     break
                 self._n_threads += 1
-            self._n_lent += count
-            return count
+            self._loans[loan] = count
+        for _ in range(count):
+            # Settings that belong to a context, such as `numpy.errstate`, hold in all threads.
+            self._calls.put((contextvars.copy_context(), loan.job))
+
+    def take_back(self, loan: "_Loan") -> None:
+        """Helpers of a loan have nothing left to do, even those that have not begun yet: they are free for others."""
+        with self._lock:
+            self._loans.pop(loan, None)
 
     def _serve(self) -> None:
         limit_own_threads(1)
@@ -126,6 +124,22 @@ class Helpers:
             context, job = self._calls.get()
             context.run(job.help)
             del context, job  # nothing is kept alive while waiting
+
+
+class _Loan(Guard):
+    """Helpers for a job inside a `with` statement; after it, Ctrl-C or not, none of them works on it."""
+
+    def __init__(self, helpers: Helpers, job: Job, wanted: int, most: int) -> None:
+        self.helpers, self.job = helpers, job
+        self.wanted, self.most = wanted, most
+
+    def enter(self) -> None:
+        self.helpers.lend(self, self.wanted, self.most)
+
+    def leave(self) -> None:
+        self.job.abandon()
+        self.job.wait()
+        self.helpers.take_back(self)
 
 
 _helpers = Helpers()

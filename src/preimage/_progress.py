@@ -4,7 +4,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from threading import Lock
@@ -21,6 +21,8 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
     def with_callbacks(method: Any) -> Any:
         return method
 
+
+from preimage._guards import Guard, Setting
 
 __all__ = ["Callback", "ProgressBar", "ReportsProgress", "progress_bar", "report_progress", "reports_progress", "stage"]
 
@@ -40,8 +42,7 @@ BAR_WIDTH = 24
 MOST_SUBTASKS = 100
 
 
-@contextmanager
-def report_progress(callback: Callback) -> Iterator[None]:
+def report_progress(callback: Callback) -> AbstractContextManager[None]:
     """Report the progress of long computations to a function.
 
     The parameter `verbose` of estimators and functions shows a bar; this is for bars and logs of your own.
@@ -79,8 +80,7 @@ def report_progress(callback: Callback) -> Iterator[None]:
     Split halves: 2 of 3
     Split halves: 3 of 3
     """
-    with _told((*(_listeners.get() or ()), callback)):
-        yield
+    return _told((*(_listeners.get() or ()), callback))
 
 
 @contextmanager
@@ -121,11 +121,9 @@ def stage(message: str, total: int | None = None, done: int = 0) -> Iterator[Cal
         tell(done)
 
 
-@contextmanager
-def unreported() -> Iterator[None]:
+def unreported() -> Guard:
     """Report no stage inside the `with` statement."""
-    with _told(()):
-        yield
+    return _told(())
 
 
 def reports_progress(method: Method) -> Method:
@@ -212,13 +210,8 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
-@contextmanager
-def _told(listeners: tuple[Callback, ...]) -> Iterator[None]:
-    token = _listeners.set(listeners)
-    try:
-        yield
-    finally:
-        _listeners.reset(token)
+def _told(listeners: tuple[Callback, ...]) -> Guard:
+    return Setting(_listeners, listeners)
 
 
 @contextmanager

@@ -3,16 +3,17 @@
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from functools import cache, wraps
 from typing import Any
 
 import joblib
 
-from preimage._blas import another_blas_limit, blas_limit, blas_threads
+from preimage._blas import AnotherBlasLimit, BlasLimit, blas_threads
+from preimage._guards import Guard, Unwarned
 from preimage._pool import run_job
 from preimage._progress import unreported
-from preimage._warnings import unwarned
 
 # Rows of matrices up to which one thread is about as fast as several: threads gain a few milliseconds on an eigenvalue
 # problem of this size. With a limit ten times larger, problems that take seconds would have one thread.
@@ -24,6 +25,7 @@ class _Caller(threading.local):
 
     threads: int | None = None
     allowed = 1
+    limit: "_Threads | None" = None  # the outermost one
 
 
 _caller = _Caller()
@@ -51,7 +53,7 @@ def run_parallel(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
     if threads <= 1:
         return [work(item) for item in items]
     if _caller.threads is None:
-        with _on_threads(None):
+        with _Threads(None):
             return run_parallel(work, items)
     inner, allowed = available // threads, _caller.allowed
 
@@ -103,8 +105,7 @@ def allowed_cores() -> int:
     return _cores_within_quota(os.getpid(), scheduled)
 
 
-@contextlib.contextmanager
-def at_most(n_jobs: int | None) -> Iterator[None]:
+def at_most(n_jobs: int | None) -> Guard:
     """Use at most `n_jobs` threads inside a `with` statement, all of them by `run_parallel`: BLAS has one thread.
 
     −1 or None is all cores, −2 all but one. Enter it once for a whole fit: pools of BLAS libraries spin while they wait
@@ -113,25 +114,40 @@ def at_most(n_jobs: int | None) -> Iterator[None]:
 
     NumPy does not warn inside: methods of estimators check their results instead.
     """
-    with _on_threads(n_jobs), unwarned():
-        yield
+    return _Threads(n_jobs, Unwarned())
 
 
-@contextlib.contextmanager
-def _on_threads(n_jobs: int | None) -> Iterator[None]:
-    if n_jobs == 0:
-        raise ValueError("n_jobs=0 has no meaning: give a number of threads, -1 or None for all, -2 for all but one.")
-    outer, count = _caller.threads, available_threads()
-    if outer is None:
-        _caller.allowed = count
-    if n_jobs is not None:
-        count = min(count, n_jobs if n_jobs > 0 else max(1, allowed_cores() + 1 + n_jobs))
-    try:
+class _Threads(Guard):
+    """At most `n_jobs` threads inside a `with` statement; the outermost one lets BLAS have one thread."""
+
+    def __init__(self, n_jobs: int | None, *others: Guard) -> None:
+        self.n_jobs = n_jobs
+        self.others = list(others)
+        self.outer: tuple[int | None, ...] = ()
+
+    def enter(self) -> None:
+        if self.n_jobs == 0:
+            raise ValueError(
+                "n_jobs=0 has no meaning: give a number of threads, -1 or None for all, -2 for all but one."
+            )
+        if _caller.limit is not None and _caller.limit.is_over:  # a second Ctrl-C came while it was lifted
+            _caller.limit.leave()
+        outer, count = _caller.threads, available_threads()
+        self.outer = (outer,)
+        if outer is None:
+            _caller.allowed, _caller.limit = count, self
+            self.others.append(BlasLimit(1))
+        if self.n_jobs is not None:
+            count = min(count, self.n_jobs if self.n_jobs > 0 else max(1, allowed_cores() + 1 + self.n_jobs))
         _caller.threads = count
-        with blas_limit(1) if outer is None else contextlib.nullcontext():
-            yield
-    finally:
-        _caller.threads = outer
+        for other in self.others:
+            other.enter()
+
+    def leave(self) -> None:
+        for outer in self.outer:
+            _caller.threads = outer
+        for other in self.others:
+            other.leave()
 
 
 def within_n_jobs(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,19 +172,16 @@ def on_own_threads(method: Callable[..., Any]) -> Callable[..., Any]:
     return limited
 
 
-@contextlib.contextmanager
-def small_matrices(n_rows: int = 0) -> Iterator[None]:
+def small_matrices(n_rows: int = 0) -> AbstractContextManager[None]:
     """Work with one thread inside a `with` statement if matrices have at most `SMALL` rows.
 
     Starting and joining threads takes longer than a product of small matrices, and much longer when other processes
     keep the cores busy and a thread waits for one.
     """
-    with at_most(1) if n_rows <= SMALL else contextlib.nullcontext():
-        yield
+    return at_most(1) if n_rows <= SMALL else contextlib.nullcontext()
 
 
-@contextlib.contextmanager
-def large_decomposition(n_rows: int) -> Iterator[None]:
+def large_decomposition(n_rows: int) -> AbstractContextManager[None]:
     """Give BLAS the threads of the caller inside a `with` statement if matrices have more than `SMALL` rows.
 
     For eigenvectors and triangular factors, which cannot be cut into independent pieces. Up to `SMALL` rows BLAS keeps
@@ -176,10 +189,8 @@ def large_decomposition(n_rows: int) -> Iterator[None]:
     """
     threads = _caller.threads
     if threads is None or threads == 1 or n_rows <= SMALL:
-        yield
-        return
-    with another_blas_limit(1, threads):
-        yield
+        return contextlib.nullcontext()
+    return AnotherBlasLimit(1, threads)
 
 
 @cache

@@ -4,8 +4,6 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from enum import Enum
 
@@ -13,9 +11,13 @@ import joblib
 import numpy as np
 import sklearn
 
-# Packages whose lines are not the user's: ours, and those that call our methods for the user.
+from preimage._guards import Guard, Setting
+
+# Packages whose lines are not the user's: ours, and those that call our methods for the user. NumPy does so in
+# functions that `unwarned` decorates.
 _INSIDE = tuple(
-    os.path.dirname(os.path.abspath(file)) + os.sep for file in (__file__, sklearn.__file__, joblib.__file__)
+    os.path.dirname(os.path.abspath(file)) + os.sep
+    for file in (__file__, sklearn.__file__, joblib.__file__, np.__file__)
 )
 
 
@@ -25,9 +27,10 @@ class _Treatment(Enum):
 
 
 # What becomes of our warnings in this thread and in those that work for it; the last that fits counts. Python's own
-# filters belong to the whole process: threads that set and restore them side by side leave some of them behind.
+# filters belong to the whole process: threads that set and restore them side by side leave some of them behind. Whoever
+# catches warnings of other packages holds `filters_in_use` meanwhile, and needs no other threads of ours.
 _treatments: ContextVar[tuple[tuple[type[Warning], _Treatment], ...]] = ContextVar("treatments", default=())
-_filters_in_use = threading.Lock()
+filters_in_use = threading.Lock()
 
 
 def unwarned() -> np.errstate:
@@ -39,7 +42,7 @@ def unwarned() -> np.errstate:
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the first line outside of this package, scikit-learn and joblib on the way to the caller."""
+    """Warn at the first line outside of this package, scikit-learn, joblib and NumPy on the way to the caller."""
     treatment = next((how for of, how in reversed(_treatments.get()) if issubclass(category, of)), None)
     if treatment is _Treatment.RAISE:
         raise category(message)
@@ -52,31 +55,15 @@ def warn_user(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-@contextmanager
-def _treated(category: type[Warning], treatment: _Treatment) -> Iterator[None]:
-    token = _treatments.set((*_treatments.get(), (category, treatment)))
-    try:
-        yield
-    finally:
-        _treatments.reset(token)
+def _treated(category: type[Warning], treatment: _Treatment) -> Guard:
+    return Setting(_treatments, (*_treatments.get(), (category, treatment)))
 
 
-def ignored(category: type[Warning]) -> AbstractContextManager[None]:
+def ignored(category: type[Warning]) -> Guard:
     """Let `warn_user` not warn of `category` inside a `with` statement."""
     return _treated(category, _Treatment.IGNORE)
 
 
-def raised(category: type[Warning]) -> AbstractContextManager[None]:
+def raised(category: type[Warning]) -> Guard:
     """Let `warn_user` raise warnings of `category` inside a `with` statement."""
     return _treated(category, _Treatment.RAISE)
-
-
-@contextmanager
-def ignored_of_others(category: type[Warning]) -> Iterator[None]:
-    """Ignore warnings of other packages inside a `with` statement, in one thread at a time.
-
-    No other threads of ours may be needed inside.
-    """
-    with _filters_in_use, warnings.catch_warnings():
-        warnings.simplefilter("ignore", category)
-        yield
