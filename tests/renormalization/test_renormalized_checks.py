@@ -1,6 +1,5 @@
 """scikit-learn's own checks, with a transformer and a classifier of every route inside."""
 
-from sklearn.base import is_classifier
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import RidgeClassifier
@@ -32,10 +31,6 @@ def takes_weights(estimator):
 def expected_failures(estimator):
     """What the estimator inside cannot do, and where scikit-learn asks for something else."""
     found = {}
-    if is_classifier(estimator):
-        found["check_classifiers_train"] = (
-            "probabilities are those of the training proportions, classes are chosen by balanced accuracy"
-        )
     if not takes_weights(estimator.estimator):
         found |= dict.fromkeys(WEIGHTS, "the fit of the estimator inside takes no weights")
     elif isinstance(estimator.estimator, (SVC, KernelFisherDiscriminant, Pipeline)):

@@ -1,5 +1,6 @@
 """Decisions of support vector machines at points they were not fitted on, by changes of their solution."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,17 @@ from preimage._progress import stage
 from preimage._threads import at_most, available_threads, on_own_threads, run_parallel
 from preimage._typing import Array
 from preimage.calibration._samples import check_sample
-from preimage.calibration._svm_path import BOUND, FREE, REMOVED, ZERO, SVMMachine, SVMProblem, follow
+from preimage.calibration._svm_path import BOUND, FREE, REMOVED, ZERO, PathEnd, SVMMachine, SVMProblem, follow
 
-# Added to the diagonal, as a fraction of its largest entry: singular Gram matrices (duplicates, linear kernels) then
-# have inverses, and decisions move by no more than this times the largest cost.
-RIDGE = 1e-8
+# Added to the diagonal, as fractions of its largest entry: singular Gram matrices (duplicates, linear kernels) then
+# have inverses. Margins of free rows move by the ridge times their coefficients, so that kernels of large values with a
+# large C need a smaller one; the first that is small enough is taken. The last is some fifty rounding errors.
+RIDGES = (1e-8, 1e-10, 1e-12, 1e-14)
+# How far margins may be from what the conditions of optimality demand, relative to the largest decision (at least one).
+# A thousandth of the default tolerance of libsvm, and that of its machines where they replace ours.
+RESIDUAL = 1e-6
+# The same for the machine of all rows: a tenth, because coefficients grow when rows leave.
+RESIDUAL_OF_ALL = 0.1 * RESIDUAL
 # Coefficients within this fraction of a bound start at the bound; libsvm sets bounds exactly.
 AT_BOUND = 1e-6
 # Kernel values of copies of one row differ by rounding errors alone, some 1e-15 of the largest. With ten times more,
@@ -53,7 +60,7 @@ class SVMLeaveOneOut:
     levels : array of shape (n,)
         Mean decision of each of these machines over all rows. It moves away from the class of the row left out.
     refitted : integer array
-        Rows whose machine libsvm had to fit, because changes of states did not end.
+        Rows whose machine libsvm had to fit, to a tolerance of 1e-6, because no other one met its conditions.
     """
 
     values: Array
@@ -74,17 +81,24 @@ def svm_leave_one_out(
     r"""Decisions of a two-class support vector machine at each training point, were it fitted without that point.
 
     A machine has rows at zero, free rows (on the margin) and rows at their bound :math:`C_i`. Rows with zero
-    coefficients do not take part: leaving them out changes nothing. To leave out another one, its coefficient goes to
-    zero, and what is free answers through the inverse of the bordered Gram matrix of the free rows, which is computed
-    once,
+    coefficients do not take part: leaving them out changes nothing, unless no row is free. To leave out another
+    one, its coefficient goes to zero, and what is free answers through the inverse of the bordered Gram matrix of
+    the free rows, which is computed once,
 
     .. math:: M = \begin{pmatrix} K_{FF} & 1 \\ 1^\top & 0 \end{pmatrix}.
 
-    If no other row changes its state, this is the span rule [1]_ for a free row,
-    :math:`y_p f_{-p}(x_p) = 1 - \alpha_p / (M^{-1})_{pp}`. Otherwise the coefficient goes to zero from one change of
-    state to the next [2]_, and a system of the size of all changes so far is solved each time. The end, where all
-    conditions of optimality hold, is exact. Where no row is free, the intercept is the middle of its interval, as
-    libsvm has it. Rows for which this fails, of indefinite kernels, are left out by libsvm.
+    If no other row changes its state, this is the span rule [1]_ for a free row, :math:`y_p f_{-p}(x_p) = 1 - \alpha_p
+    / (M^{-1})_{pp}`. Otherwise the coefficient goes to zero from one change of state to the next [2]_, and a system
+    of the size of all changes so far is solved each time. Where no row is free, the intercept is the middle of its
+    interval, as libsvm has it.
+
+    Neither the given machine nor the way decides how accurate the results are, only the conditions of optimality at the
+    end, where they are looked at for each machine: margins :math:`y_i f(x_i)` are at least one where
+    :math:`\alpha_i = 0`, one where :math:`0 < \alpha_i < C_i` and at most one where :math:`\alpha_i = C_i`, up to
+    1e-6 of the largest decision (at least one). This is a thousandth of the tolerance with which `SVC` stops by
+    default. Machines that fail, such as those of indefinite kernels, are fitted by libsvm with the same tolerance;
+    `refitted` says which. libsvm keeps kernel values in single precision: where they are large, and C is, its own
+    machines are less accurate.
 
     Parameters
     ----------
@@ -166,10 +180,16 @@ def _left_out(
 ) -> SVMLeaveOneOut:
     """Of rows that are no copies of each other in a unit; `counts` says how many copies each stands for."""
     fractions = weights / weights.sum()
-    values, levels, failed = decisions.copy(), np.full(len(decisions), fractions @ decisions), []
-    groups = _left_out_rows(signs, coefficients, costs, units)
-    base = _exact_machine(K, signs, coefficients, costs, decisions, counts) if groups else None
-    if base is not None:
+    base = _exact_machine(K, signs, coefficients, costs, decisions, counts)
+    if base is None:
+        whole, takes_part = decisions, coefficients != 0
+    else:
+        # Where the intercept is an interval, rows at zero may be what ends it.
+        whole, takes_part = signs * base.margins, (base.states != ZERO) | (not base.has_inner_rows)
+    groups, alone = _left_out_rows(signs, takes_part, costs, units)
+    values, levels, failed = whole.copy(), np.full(len(decisions), fractions @ whole), []
+    values[costs == 0], values[alone] = decisions[costs == 0], decisions[alone]
+    if base is not None and groups:
         _ = base.effects  # all threads share them
     size = min(max(SMALLEST_BLOCK, -(-len(groups) // min(available_threads(), MOST_THREADS))), LARGEST_BLOCK)
     blocks = [groups[start : start + size] for start in range(0, len(groups), size)]
@@ -179,7 +199,7 @@ def _left_out(
             """Leave out the rows of some groups; returns those for which this fails."""
             if base is None:
                 return block
-            end = follow(base, block, MOST_STEPS)
+            end = machines_without(base, block)
             machine = np.repeat(np.arange(len(block)), [rows.size for rows in block])
             rows, is_right = np.concatenate(block), end.is_optimal[machine]
             machine, rows = machine[is_right], rows[is_right]
@@ -194,6 +214,25 @@ def _left_out(
             values[rows], levels[rows] = others[rows], fractions @ others
             advance()
     return SVMLeaveOneOut(values, levels, np.array(sorted(failed), dtype=int))
+
+
+def machines_without(base: SVMMachine, groups: Sequence[Array]) -> PathEnd:
+    """The machines without some rows, one for each array of rows; `is_optimal` says which of them meet the conditions.
+
+    Ends of paths are looked at again without the tables of the base, which lose digits where kernel values are large
+    and nearly dependent. Those that fail are solved for their states directly; a few pivots may lead further.
+    """
+    end = follow(base, groups, MOST_STEPS)
+    end.is_optimal[:] &= base.residuals(end.states, end.watched, end.margins) <= RESIDUAL
+    for number in np.flatnonzero(~end.is_optimal):
+        try:
+            machine = _by_pivots(base.problem, end.states[number])
+        except np.linalg.LinAlgError:
+            continue
+        if machine is not None and machine.residual <= RESIDUAL:
+            end.is_optimal[number], end.margins[number] = True, machine.margins
+            end.states[number], end.watched[number] = machine.states, machine.watched
+    return end
 
 
 def _copies(K: Array, signs: Array, costs: Array, units: Array) -> tuple[Array, Array]:
@@ -215,24 +254,25 @@ def _copies(K: Array, signs: Array, costs: Array, units: Array) -> tuple[Array, 
     return first, copy_of
 
 
-def _left_out_rows(signs: Array, coefficients: Array, costs: Array, units: Array) -> list[Array]:
-    """Arrays of rows that are left out together, where that changes the machine and leaves rows of both classes."""
+def _left_out_rows(signs: Array, takes_part: Array, costs: Array, units: Array) -> tuple[list[Array], Array]:
+    """Arrays of rows that are left out together, where that changes the machine and leaves rows of both classes.
+
+    Then the rows without which one class would be empty.
+    """
     active = np.flatnonzero(costs > 0)
     _, unit = np.unique(units[active], return_inverse=True)
     n_positive, n_negative = (np.bincount(unit, sign * signs[active] > 0) for sign in (1, -1))
-    is_left_out = np.bincount(unit, coefficients[active] != 0) > 0
-    is_left_out &= (n_positive < n_positive.sum()) & (n_negative < n_negative.sum())
+    leaves_both = (n_positive < n_positive.sum()) & (n_negative < n_negative.sum())
+    is_left_out = leaves_both & (np.bincount(unit, takes_part[active]) > 0)
     order = np.argsort(unit, kind="stable")
     groups = np.split(active[order], np.cumsum(np.bincount(unit))[:-1])
-    return [groups[number] for number in np.flatnonzero(is_left_out)]
+    return [groups[number] for number in np.flatnonzero(is_left_out)], active[~leaves_both[unit]]
 
 
 def _exact_machine(
     K: Array, signs: Array, coefficients: Array, costs: Array, decisions: Array, counts: Array
 ) -> SVMMachine | None:
     """The machine that libsvm found up to its tolerance, made exact; None where that fails."""
-    # What stands for several copies, with the sum of their coefficients, gets the ridge that they would have together.
-    problem = SVMProblem(K, RIDGE * np.diagonal(K).max() / counts, signs, costs)
     alpha, margins = signs * coefficients, signs * decisions
     nearly = AT_BOUND * costs
     states = np.where(alpha <= nearly, ZERO, np.where(alpha >= costs - nearly, BOUND, FREE))
@@ -243,10 +283,20 @@ def _exact_machine(
         if not able.size:
             return None
         states[able[np.argmin(np.abs(margins[able] - 1))]] = FREE
-    try:
-        return _by_pivots(problem, states) or _by_path(problem, states, alpha, margins)
-    except np.linalg.LinAlgError:  # of an indefinite kernel
-        return None
+    machine = None
+    for ridge in RIDGES:
+        # What stands for several copies, with the sum of their coefficients, gets the ridge that they have together.
+        problem = SVMProblem(K, ridge * np.diagonal(K).max() / counts, signs, costs)
+        try:
+            found = _by_pivots(problem, states) or _by_path(problem, states, alpha, margins)
+        except np.linalg.LinAlgError:  # of an indefinite kernel, or because the ridge is too small
+            break
+        if found is None:
+            break
+        machine, states = found, found.states
+        if machine.residual <= RESIDUAL_OF_ALL:
+            break
+    return machine
 
 
 def _by_pivots(problem: SVMProblem, states: Array) -> SVMMachine | None:

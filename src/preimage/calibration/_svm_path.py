@@ -16,6 +16,13 @@ from preimage._typing import Array
 # what a ridge of 1e-8 changes, and far below the tolerance of libsvm (1e-3), which leaves the states undecided.
 COEFFICIENT_TOLERANCE = 1e-7
 DECISION_TOLERANCE = 1e-7
+# Coefficients are not known to more digits than this fraction of the largest bound: some rounding errors.
+LEAST_SLACK = 1e-14
+# Random vectors that look for errors of a machine: with four, one of ten times the limit stays hidden once in 40,000.
+N_PROBES = 4
+# Rounding error of a product with the kernel matrix, relative to its largest entry and the sum of coefficients: that of
+# one entry, for errors of different signs.
+ROUNDING = float(np.finfo(np.float64).eps)
 # Entries by which the tables of changed rows grow: most machines need fewer than eight.
 MORE_ENTRIES = 4
 # Machines leave a batch when they are at least this fraction of it, because the others are copied then.
@@ -67,8 +74,12 @@ class SVMMachine:
         self.is_free = states == FREE
         self.given = np.where(self.is_free, 1.0, np.where(states == BOUND, self.costs, 0.0))
         self.watched = self._solution()
-        self.slack = COEFFICIENT_TOLERANCE * float(self.costs.max())
-        self.tolerance = DECISION_TOLERANCE * float(np.abs(self.watched[~self.is_free]).max(initial=1.0))
+        largest = float(np.abs(self.watched[~self.is_free]).max(initial=1.0))
+        self.tolerance = DECISION_TOLERANCE * largest
+        # A coefficient beyond its bound by this moves decisions by no more than the tolerance of decisions.
+        most, scale = float(self.costs.max()), float(np.abs(problem.K.diagonal()).max())
+        unnoticed = self.tolerance / scale if scale > 0 else np.inf  # a kernel of zeros has the decisions of nothing
+        self.slack = max(min(COEFFICIENT_TOLERANCE * most, unnoticed), LEAST_SLACK * most)
         self.low, self.high = self.limits(states, self.costs)
 
     def limits(self, states: Array, costs: Array) -> tuple[Array, Array]:
@@ -77,6 +88,79 @@ class SVMMachine:
         low = np.choose(states, (1 - self.tolerance, -self.slack, -np.inf, -np.inf))
         high = np.choose(states, (np.inf, costs + self.slack, 1 + self.tolerance, np.inf))
         return low, high
+
+    def coefficients_of(self, states: Array, watched: Array) -> Array:
+        """Coefficients α of machines with given states and values of what is watched, all of shape (B, n)."""
+        return np.where(states == FREE, watched, np.where(states == BOUND, self.costs, 0.0))
+
+    def residuals(self, states: Array, watched: Array, margins: Array) -> Array:
+        """How far margins are from what coefficients and conditions of optimality demand, shape (B,).
+
+        Margins and coefficients come from the same tables, whose errors they share; here the coefficients meet the
+        kernel matrix again. Products with a few random vectors see an error in any row, and cost less than all
+        decisions. The vectors sum to zero, so that intercepts have no part. Then there is the ridge, which moves
+        margins of free rows from one. Relative to the largest decision, or to rounding errors where these are larger.
+        """
+        alpha = self.coefficients_of(states, watched)
+        vectors, products = self._probes
+        found = alpha @ products
+        gaps = np.abs(margins @ vectors - found[:, :-1]).max(axis=1)
+        moved = self.problem.ridge.max() * np.max(watched, axis=1, where=states == FREE, initial=0.0)
+        rounding = ROUNDING * np.abs(self.problem.K.diagonal()).max() * np.abs(found[:, -1])
+        largest = np.maximum(np.maximum(margins.max(axis=1), -margins.min(axis=1)), 1.0)
+        return np.maximum(gaps, moved) / (largest + rounding / DECISION_TOLERANCE)
+
+    @property
+    def residual(self) -> float:
+        """`residuals` of the machine itself."""
+        return float(self.residuals(self.states[None], self.watched[None], self.margins[None])[0])
+
+    @cached_property
+    def _probes(self) -> tuple[Array, Array]:
+        """Random vectors that sum to zero, as columns with the signs of rows, and what coefficients are multiplied by.
+
+        Their products with the kernel matrix, and a column of ones.
+        """
+        vectors = np.random.default_rng(0).normal(size=(len(self.signs), N_PROBES))
+        vectors -= vectors.mean(axis=0)
+        signs = self.signs[:, None]
+        return signs * vectors, np.append(signs * (self.problem.K @ vectors), np.ones_like(signs), axis=1)
+
+    @property
+    def has_inner_rows(self) -> bool:
+        """Whether a coefficient is inside of its bounds, which determines the intercept."""
+        return bool(self.is_inner(self.states, self.watched).any())
+
+    @property
+    def margins(self) -> Array:
+        """Margins of all rows, shape (n,); where the intercept is an interval, with its middle, as libsvm has it."""
+        return self.margins_of(self.states[None], self.watched[None])[0]
+
+    def is_inner(self, states: Array, watched: Array) -> Array:
+        """Which coefficients are inside of their bounds."""
+        return (states == FREE) & (watched > self.slack) & (watched < self.costs - self.slack)
+
+    def margins_of(self, states: Array, watched: Array) -> Array:
+        """Margins of machines with given states and values of what is watched, all of shape (B, n)."""
+        # Those of the kernel matrix, to which no ridge is added.
+        margins = self.coefficients_of(states, watched)
+        margins *= -self.problem.ridge
+        margins += np.where(states == FREE, 1.0, watched)
+        for machine in np.flatnonzero(~self.is_inner(states, watched).any(axis=1)):
+            alpha = self.coefficients_of(states[machine], watched[machine])
+            margins[machine] += self.signs * self._to_middle(states[machine], alpha, margins[machine])
+        return margins
+
+    def _to_middle(self, states: Array, alpha: Array, margins: Array) -> float:
+        """The shift of the intercept to the middle of all that are optimal, where every row is at a bound."""
+        at_cost = (states != REMOVED) & (alpha > self.costs / 2)
+        at_zero = ~at_cost & (states != REMOVED)
+        signs, gaps = self.signs, (1 - margins) * self.signs
+        from_below = (at_zero & (signs > 0)) | (at_cost & (signs < 0))
+        from_above = (at_zero & (signs < 0)) | (at_cost & (signs > 0))
+        if not from_below.any() or not from_above.any():
+            return 0.0
+        return float(gaps[from_below].max() + gaps[from_above].min()) / 2
 
     @cached_property
     def effects(self) -> Array:
@@ -292,7 +376,7 @@ class _Batch:
         is_outside = there < self.low
         is_outside |= there > self.high
         is_outside[self.is_lost] = False
-        machine, row = np.nonzero(is_outside)
+        machine, row = np.divmod(np.flatnonzero(is_outside), is_outside.shape[1])  # faster than `nonzero` of two axes
         state = self.states[machine, row]
         first, last = self.here[machine, row], there[machine, row]
         way = last - first
@@ -315,27 +399,12 @@ class _Batch:
             self._free_nearest(int(number))
 
     def leave(self, gone: Array, there: Array, end: PathEnd, *, is_optimal: bool) -> None:
-        """Record the machines of a mask; where the intercept is an interval, with its middle, as libsvm does."""
+        """Record the machines of a mask."""
+        if not gone.any():
+            return
         numbers, states, there = self.numbers[gone], self.states[gone], there[gone]
-        is_free = states == FREE
-        inside = is_free & (there > self.base.slack) & (there < self.base.costs - self.base.slack)
-        margins = np.where(is_free, 1.0, there)
-        for machine in np.flatnonzero(~inside.any(axis=1)):
-            margins[machine] += self.base.signs * self._to_middle(states[machine], there[machine])
-        end.margins[numbers], end.states[numbers] = margins, states
+        end.margins[numbers], end.states[numbers] = self.base.margins_of(states, there), states
         end.watched[numbers], end.is_optimal[numbers] = there, is_optimal
-
-    def _to_middle(self, states: Array, watched: Array) -> float:
-        """The shift of the intercept to the middle of all that are optimal, where every row is at a bound."""
-        is_free = states == FREE
-        at_cost = (states == BOUND) | (is_free & (watched > self.base.costs / 2))
-        at_zero = ~at_cost & (states != REMOVED)
-        signs, gaps = self.base.signs, np.where(is_free, 0.0, 1 - watched) * self.base.signs
-        from_below = (at_zero & (signs > 0)) | (at_cost & (signs < 0))
-        from_above = (at_zero & (signs < 0)) | (at_cost & (signs > 0))
-        if not from_below.any() or not from_above.any():
-            return 0.0
-        return float(gaps[from_below].max() + gaps[from_above].min()) / 2
 
     def _change(self, machine: Array, row: Array, state: Array) -> None:
         """Let one row of each of some machines have another state."""
@@ -370,9 +439,14 @@ class _Batch:
     def _free_nearest(self, machine: int) -> None:
         """Where no row is free, move the intercept until one is that can take over what the removed rows had."""
         signs, states, here = self.base.signs, self.states[machine], self.here[machine]
-        direction = np.sign(self.load[machine])
-        able = np.flatnonzero(((states == ZERO) & (signs == direction)) | ((states == BOUND) & (signs == -direction)))
-        if not able.size:
+        # Where nothing is taken over, both ends of the interval of the intercept will do.
+        for direction in (np.sign(self.load[machine]),) if self.load[machine] else (1.0, -1.0):
+            able = np.flatnonzero(
+                ((states == ZERO) & (signs == direction)) | ((states == BOUND) & (signs == -direction))
+            )
+            if able.size:
+                break
+        else:
             self.is_lost[machine] = True
             return
         gaps = np.abs(here[able] - 1)

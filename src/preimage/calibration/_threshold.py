@@ -1,7 +1,7 @@
 """Where to cut decisions of new points, and which probabilities they stand for: logistic functions of left-out ones."""
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_expit, softmax
 
 from preimage._typing import Array, Rows
 from preimage.calibration._samples import deviation, mean, quantiles
@@ -12,8 +12,6 @@ from preimage.calibration._samples import deviation, mean, quantiles
 MOST_STEPS = 50
 LONGEST_STEP = 3.0
 STEP_TOLERANCE = 1e-10
-# Fractions of classes are at least this far from zero and one, so that their logits are numbers: rounding of weights.
-SMALLEST_FRACTION = float(np.finfo(float).eps)
 
 
 def fit_logistic(values: Array, is_second: Array, weights: Array) -> tuple[float, float]:
@@ -59,12 +57,13 @@ def fit_logistic(values: Array, is_second: Array, weights: Array) -> tuple[float
     return slope, solution[1] - solution[0] * center / spread
 
 
-def class_weights(is_second: Array, weights: Array, scoring: str) -> Array:
-    """Weights with which both classes count alike, unless the measure is accuracy; they sum to the number of rows."""
+def class_weights(codes: Array, weights: Array, scoring: str) -> Array:
+    """Weights with which all classes count alike, unless the measure is accuracy; they sum to the number of rows."""
     if scoring == "accuracy":
         return weights
-    total, second = weights.sum(), weights[is_second].sum()
-    return weights * np.where(is_second, total / (2 * second), total / (2 * (total - second)))
+    codes = np.asarray(codes).astype(np.intp)
+    totals = np.bincount(codes, weights)
+    return weights * weights.sum() / (np.count_nonzero(totals) * totals[codes])
 
 
 class Threshold:
@@ -132,39 +131,47 @@ class Threshold:
 
 
 class Probabilities:
-    """Probabilities of the classes from decisions, learned from left-out ones.
+    r"""Probabilities of the classes from decisions, learned from left-out ones; the class that wins has the largest.
 
-    One logistic function per decision, with the proportions of the training set; those of several classes are divided
-    by their sum.
+    Decisions f of two classes, with the threshold 0, have :math:`P = \sigma(a f)`; those of several classes, the
+    largest of which wins, :math:`P_k = \sigma(a f_k + b) / \sum_j \sigma(a f_j + b)` with a and b common to all. A
+    function for each class, or an offset for two, would fit better, and name another class than the decisions.
+
+    Parameters
+    ----------
+    slopes, offsets : floats
+        a ≥ 0, since larger decisions never mean smaller probabilities, and b. Files of version 0.2.0 have one of each
+        per decision.
     """
 
-    def __init__(self, slopes: Array, offsets: Array) -> None:
+    def __init__(self, slopes: float, offsets: float) -> None:
         self.slopes = slopes
         self.offsets = offsets
 
     @classmethod
-    def learned(cls, left_out: Array, codes: Array, weights: Array | None = None) -> "Probabilities":
-        """From left-out decisions, shape (n, k), with k = 1 for two classes."""
+    def learned(
+        cls, left_out: Array, codes: Array, weights: Array | None = None, scoring: str = "balanced_accuracy"
+    ) -> "Probabilities":
+        """From left-out decisions, shape (n, k), with k = 1 for two classes.
+
+        Classes are as frequent as `scoring` counts them: as in the data with accuracy, else all alike.
+        """
         weights = np.ones(len(codes)) if weights is None else weights
-        pairs = [
-            fit_logistic(column, codes == (1 if left_out.shape[1] == 1 else k), weights)
-            for k, column in enumerate(left_out.T)
-        ]
-        slopes, offsets = np.array(pairs).T
-        # Larger decisions never mean smaller probabilities, whatever noise says.
-        flat = slopes < 0
-        if flat.any():
-            slopes, offsets = slopes.copy(), offsets.copy()
-            for k in np.flatnonzero(flat):
-                fraction = weights @ (codes == (1 if left_out.shape[1] == 1 else k)) / weights.sum()
-                fraction = np.clip(fraction, SMALLEST_FRACTION, 1 - SMALLEST_FRACTION)
-                slopes[k], offsets[k] = 0.0, np.log(fraction / (1 - fraction))
-        return cls(slopes, offsets)
+        weights = class_weights(codes, weights, scoring)
+        count = left_out.shape[1]
+        if count > 1:
+            is_own = codes[:, None] == np.arange(count)
+            slope, offset = fit_logistic(left_out.ravel(), is_own.ravel(), np.repeat(weights, count))
+        else:
+            # Every decision twice, with both signs and classes: then the best offset is zero.
+            mirrored, is_second = np.concatenate([left_out[:, 0], -left_out[:, 0]]), np.concatenate([codes, 1 - codes])
+            slope, offset = fit_logistic(mirrored, is_second == 1, np.tile(weights, 2) / 2)[0], 0.0
+        return cls(slope, offset) if slope > 0 else cls(0.0, 0.0)
 
     def __call__(self, values: Array) -> Array:
         """Shape (m, 2) for one column of decisions, else one column per class."""
-        chances = expit(self.slopes * values + self.offsets)
+        logits = self.slopes * values + self.offsets
         if values.shape[1] == 1:
+            chances = expit(logits)
             return np.concatenate([1 - chances, chances], axis=1)
-        total = chances.sum(axis=1, keepdims=True)
-        return np.where(total > 0, chances / np.where(total > 0, total, 1), 1 / values.shape[1])
+        return softmax(log_expit(logits), axis=1)

@@ -18,7 +18,7 @@ from preimage.calibration._orthogonal import gaussian_gamma
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
-from preimage.machines import Binary, OneVsRest
+from preimage.machines import Binary, Logistic, OneVsRest
 from preimage.renormalization._corrections import METHODS, Calibration, Columns, Histogram, Orthogonal
 from preimage.renormalization._inputs import as_inputs, last_step
 from preimage.renormalization._left_out import LeftOutDecisions, LeftOutScores, left_out_decisions, left_out_scores
@@ -339,7 +339,7 @@ def _gaussian_machine(last: Any) -> tuple[float, Array]:
             "method='orthogonal' corrects kernel machines with a Gaussian kernel, whose decisions a point outside the "
             f"training span loses by a known factor; got {last!r}. method='transfer' works with any classifier."
         ) from error
-    if not isinstance(machine.output, (Binary, OneVsRest)):
+    if not isinstance(machine.output, (Binary, Logistic, OneVsRest)):
         raise UnsupportedKernelError(
             "method='orthogonal' corrects decisions of two classes, or of one class against the rest; those of "
             f"{last!r} are votes of pairs. Use OneVsRestClassifier, or method='transfer'."

@@ -137,6 +137,8 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
         Whether values depend on all rows given together.
     inflation_ : array
         Standard deviations of training values over those of left-out values, one per component or decision: 1 is right.
+        Copies of a row are left out together, and left-out decisions are counted from the mean decision of their model,
+        which moves away from the class of the row that it lacks.
     classes_ : array
         For classifiers.
     probabilities_ : object
@@ -269,10 +271,8 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
 
     @available_if(_is_classifier)
     def predict(self, X: Rows) -> Array:
-        """Classes by corrected decision values."""
+        """Classes by corrected decision values, which also decide between equal votes of an `SVC`."""
         check_is_fitted(self)
-        if self.method_ == "none":
-            return self.estimator_.predict(X)
         values = self.decision_function(X)
         return self.classes_[predicted_codes(values[:, None] if values.ndim == 1 else values)]
 
@@ -280,9 +280,9 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
     def predict_proba(self, X: Rows) -> Array:
         """Probabilities of the classes, by logistic functions of corrected decisions, shape (m, n_classes).
 
-        They are learned from left-out decisions, and are probabilities in a population with the proportions of the
-        training set. `predict` goes by `scoring` instead: with balanced accuracy, a sample of a rare class need not
-        have a probability of one half.
+        They are learned from left-out decisions, and the class of `predict` has the largest. So they are those of a
+        population in which classes are as frequent as `scoring` counts them: equally frequent with balanced accuracy
+        and the geometric mean, as in the training set with accuracy.
         """
         check_is_fitted(self)
         values = self.decision_function(X)
@@ -328,7 +328,7 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
         if _is_classifier(self):
             self.estimator_, self.calibration_ = classifier_calibration(self.estimator_, X, y, **options)
             codes = np.searchsorted(self.classes_, y)
-            self.probabilities_ = Probabilities.learned(self.calibration_.corrected, codes, weights)
+            self.probabilities_ = Probabilities.learned(self.calibration_.corrected, codes, weights, self.scoring)
         else:
             self.calibration_ = learn_score_calibration(self.estimator_, X, y, guard=guard, **options)
         self.method_ = self.calibration_.method
@@ -444,7 +444,7 @@ def classifier_calibration(
 def _checked_weights(weights: Targets, n: int) -> Array | None:
     if weights is None:
         return None
-    weights = np.asarray(weights, dtype=np.float64)
+    weights = np.array(weights, dtype=np.float64)  # a copy, which the correction keeps
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():

@@ -365,7 +365,7 @@ def _report_on_transformer(
     dependence = None
     if n_permutations and calibration.train.shape[1] > 1:
         dependence = dependence_test(calibration.train[:, :MOST_TESTED], n_permutations, rng=options["rng"])
-    about = {"shape": _shape(model, X), "y": None if y is None else np.asarray(y), "scoring": options["scoring"]}
+    about = {"shape": _shape(model, X), "y": None if y is None else np.array(y), "scoring": options["scoring"]}
     return InflationReport("transformer", model, calibration, judged, dependence=dependence, **about)
 
 
