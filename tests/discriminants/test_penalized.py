@@ -145,7 +145,7 @@ def test_weights_are_repetitions(d, ridge):
         np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("factor", [1e-300, 1e-150, 1e150, 1e300])
+@pytest.mark.parametrize("factor", [1e-99, 1e-30, 1e30, 1e99])
 def test_data_of_any_size_have_the_same_variates(factor):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(30, 4)), np.arange(30) % 3

@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.model_selection import ShuffleSplit, cross_val_score
 
 from preimage import KernelFisherDiscriminant, KernelFisherDiscriminantCV, _threads
+from preimage._memory import LEAST_WORK
 from preimage.estimators._kernel_fisher_cv import widths_at_once
 from preimage.kernels import Gaussian
 from preimage.landmarks import Uniform
@@ -79,7 +80,7 @@ def test_memory_is_bounded_whatever_the_threads(monkeypatch):
     KernelFisherDiscriminantCV(max_memory=budget).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak <= budget
+    assert peak <= budget + LEAST_WORK  # which temporary arrays may always take
 
 
 def test_widths_in_memory_together(monkeypatch):

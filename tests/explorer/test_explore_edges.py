@@ -9,8 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelPCA, explore
+from preimage.explorer._compression import Centers
 from preimage.explorer._words import LONGEST_NAME, counted
-from preimage.kernels import Gaussian, Polynomial, ScaledInputs
+from preimage.feature_space import Expansion
+from preimage.kernels import Gaussian, Linear, Polynomial, ScaledInputs
 
 X = np.random.default_rng(0).normal(size=(60, 64)) + 5
 
@@ -99,10 +101,14 @@ def test_missing_numbers_of_pandas_are_filled_by_an_imputer():
 
 @pytest.mark.filterwarnings("error")
 def test_kernels_of_tiny_values_are_not_compressed_to_nothing():
+    """Values near the smallest that models are fitted to keep their points; where the kernel vanishes, it is said."""
     rows = np.random.default_rng(0).normal(size=(13, 3))
-    model = KernelPCA(2, kernel=Polynomial(39, 1e-9, 1e-8)).fit(rows)
+    page = explore(KernelPCA(2, kernel=Polynomial(30, 1e-4, 1e-3)).fit(rows), rows, n_points=4)
+    assert "computes with 4 points" in page.messages[-1]
+    with pytest.raises(ValueError, match=r"KernelPCA squares kernel values, .* up to 9.85e-304"):
+        KernelPCA(2, kernel=Polynomial(39, 1e-9, 1e-8)).fit(rows)
     with pytest.raises(ValueError, match=r"too small to tell points apart. .* n_points=13"):
-        explore(model, rows, n_points=4)
+        Centers().reduce(Expansion(Linear(), np.zeros((13, 3)), np.ones((13, 1))), 4)
 
 
 def test_one_of_a_kind_is_not_a_plural():

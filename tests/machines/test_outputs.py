@@ -247,5 +247,5 @@ def test_constants_keep_decisions_and_means():
         else:
             assert_array_equal(after + shift > 0, before > 0)
         if output.has_probabilities:
-            # Of the values before thresholds moved: those of the smaller functions as they were.
-            assert_allclose(moved.probabilities(after + shift), output.probabilities(after))
+            # They move with the thresholds, so that they name the classes that they named before.
+            assert_allclose(moved.probabilities(after + shift), output.probabilities(after + shift))

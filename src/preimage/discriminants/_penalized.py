@@ -11,8 +11,6 @@ from preimage._typing import Array
 # A matrix with this many times more columns than rows is decomposed by inner products of its rows, which then cost less
 # than the decomposition itself; with fewer columns, singular values below √(nε) would be given up for little.
 WIDE = 2
-# Values from which on squares, sums of them, and products with weights may leave the range of numbers.
-EXTREME = 1e120
 
 
 class PenalizedFisher:
@@ -34,10 +32,8 @@ class PenalizedFisher:
     ----------
     weights : array of shape (n,)
     mean : array of shape (d,)
-    unit : float
-        One, or the largest value of X where its square is not a number.
     deviations : array of shape (r,)
-        Standard deviations along the principal axes in this unit, r the rank of the centred data.
+        Standard deviations along the principal axes, r the rank of the centred data.
     axes : array of shape (r, d)
     scores : array of shape (n, r)
         Orthonormal columns: data along the axes, times √w, over √ℓ times the deviations; ℓ is the sum of weights.
@@ -45,10 +41,6 @@ class PenalizedFisher:
 
     def __init__(self, X: Array, weights: Array | None = None) -> None:
         X = X.astype(np.float64, copy=False)
-        # Data whose squares leave the range of numbers are solved in units of their largest value.
-        largest = max(float(X.max()), -float(X.min()))
-        self.unit = np.float64(largest if largest > 0 and not 1 / EXTREME < largest < EXTREME else 1.0)
-        X = X if self.unit == 1 else X / self.unit
         self.weights = np.ones(X.shape[0]) if weights is None else weights
         count = self.weights.sum()
         self.mean = self.weights @ X / count
@@ -60,7 +52,6 @@ class PenalizedFisher:
         rank = numerical_rank(values, int(np.sqrt(X.shape).sum()) + 1, size)
         self.scores, self.axes = scores[:, :rank], axes[:rank]
         self.deviations = values[:rank] / np.sqrt(count)
-        self.mean = self.mean * self.unit
 
     def directions(
         self, codes: Array, n_classes: int, ridge: float, n_components: int | None = None
@@ -90,14 +81,14 @@ class PenalizedFisher:
         indicators = np.zeros((codes.size, n_classes))
         indicators[np.arange(codes.size), codes] = np.sqrt(self.weights / counts[codes])
         along = self.scores.T @ indicators  # (r, C)
-        scale = np.sqrt(self.deviations**2 + ridge / self.unit / self.unit)
+        scale = np.sqrt(self.deviations**2 + ridge)
         vectors, roots, _ = robust_svd((self.deviations / scale)[:, None] * along)
         k = n_classes - 1 if n_components is None else min(n_components, n_classes - 1)
         vectors, rho = _padded(vectors, k), _padded(roots[None, :] ** 2, k)[0]
         left = np.maximum(1 - rho, epsilon(rho.dtype))
         reduced = vectors / scale[:, None] / np.sqrt(left)
         means = (self.deviations[:, None] * along * np.sqrt(self.weights.sum() / counts)).T @ reduced
-        W = self.axes.T @ reduced / self.unit
+        W = self.axes.T @ reduced
         signs = np.where(means[1] >= means[0], 1, -1) if n_classes == 2 else fix_signs(W)
         return rho / left, W * signs, means * signs
 

@@ -83,7 +83,7 @@ class LinearRule:
 
     def chosen(self, decisions: Array) -> Array:
         """Codes of the classes, shape (n,)."""
-        return (decisions[:, 0] >= 0).astype(np.intp) if decisions.shape[1] == 1 else np.argmax(decisions, axis=1)
+        return (decisions[:, 0] > 0).astype(np.intp) if decisions.shape[1] == 1 else np.argmax(decisions, axis=1)
 
 
 def two_class_rule(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral
+from warnings import catch_warnings
 
 import numpy as np
 from scipy import linalg
@@ -11,7 +12,7 @@ from sklearn.linear_model import lars_path_gram
 
 from preimage._finite import refuse_overflowing_fit
 from preimage._typing import Array
-from preimage._warnings import ignored_of_others, warn_user
+from preimage._warnings import filters_in_use, warn_user
 from preimage.discriminants._scatter_fisher import ScatterFisher
 
 # Class means that differ by less than this fraction of the deviation within classes are equal up to rounding.
@@ -149,7 +150,8 @@ def _least_angles(gram: Array, products: Array, most: int) -> tuple[Array, Array
     """Penalties and solutions of the Lasso, at least until more than `most` coefficients are nonzero."""
     n_steps = STEPS_PER_COEFFICIENT * most + MORE_STEPS
     while True:
-        with ignored_of_others(ConvergenceWarning):  # the last penalty tells whether the path came to its end
+        # The last penalty tells whether the path came to its end.
+        with filters_in_use, catch_warnings(action="ignore", category=ConvergenceWarning):
             limits, _, b = lars_path_gram(products, gram, n_samples=1, method="lasso", max_iter=n_steps)
         # A coefficient that reaches zero again is left with a rounding error.
         b = np.where(np.abs(b) <= ROUNDING * np.abs(b).max(axis=0), 0.0, b)

@@ -13,6 +13,7 @@ from preimage.discriminants import LabelledData
 from preimage.estimators._kernel_input import about_data, kernel_on_sample, repeated
 from preimage.estimators._landmark_fit import decided_landmarks
 from preimage.kernels import Kernel
+from preimage.kernels._moderate import moderate_inputs
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def code_rows(estimator: Any, kernel: Kernel, rows: CheckedRows, classes: Target
         classes = y if weights is None else y[weights > 0]
     classes = np.unique(classes)
     require_classes(estimator, classes)
-    return LabelledData(kernel, rows.X, class_codes(y, classes), classes, with_class_weights(estimator, y, weights))
+    X = moderate_inputs(type(estimator).__name__, kernel, rows.X) if kernel.is_resolved else rows.X
+    return LabelledData(kernel, X, class_codes(y, classes), classes, with_class_weights(estimator, y, weights))
 
 
 def next_batch(estimator: Any, data: LabelledData, X: Rows, y: Targets, sample_weight: Targets) -> LabelledData:

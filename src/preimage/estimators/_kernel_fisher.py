@@ -6,12 +6,12 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import from_numpy, in_precision, to_numpy
+from preimage._arrays import from_numpy, in_precision
 from preimage._finite import refuse_overflowing_fit
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._threads import on_own_threads
@@ -43,6 +43,7 @@ from preimage.discriminants._kernel_values import coefficients_on
 from preimage.discriminants._rule import NEED_VALUES, THRESHOLDS
 from preimage.discriminants._sparse_fisher import sparse_paths
 from preimage.discriminants._stream import after_batch
+from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import check_rows, code_rows, next_batch, resolve_kernel
 from preimage.estimators._kernel_input import (
@@ -57,7 +58,7 @@ from preimage.estimators._landmark_fit import as_selector, batch_rng, decided_la
 from preimage.invariances import as_tangent_covariance
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.machines import Binary, KernelMachine, OneVsRest, Output
+from preimage.machines import KernelMachine, Logistic
 from preimage.persistence import Saved
 
 FISHER_CONSTRAINTS = {
@@ -99,7 +100,7 @@ def _learns_from_streams(estimator: "KernelFisherDiscriminant") -> bool:
 class KernelFisherDiscriminant(
     ReportsProgress,
     ClassNamePrefixFeaturesOutMixin,
-    ClassifierMixin,
+    AnyDeviceClassifierMixin,
     TransformerMixin,
     FiniteResults,
     Saved,
@@ -137,9 +138,9 @@ class KernelFisherDiscriminant(
         than variables it is linear discriminant analysis.
     alpha_scale : {"relative", "absolute"}, default="relative"
         "relative" is a fraction of the variance of the data in feature space for the norm (so for Gaussian kernels
-        alpha is nearly that of kernel ridge regression), and of the mean variance of k(z, ·) over z for the identity;
-        the scale of the kernel then changes nothing. "absolute" is μ itself, with scatters that are sums over data as
-        in [1]_.
+        alpha is nearly that of kernel ridge regression; with landmarks, of the variance in their span), and of the mean
+        variance of k(z, ·) over z for the identity; the scale of the kernel then changes nothing. "absolute" is μ
+        itself, with scatters that are sums over data as in [1]_.
     multiclass : {"directions", "one_vs_rest"}, default="directions"
         For more than two classes: C − 1 joint directions, in which classes are normal with a common covariance, or one
         discriminant per class against the rest, the largest of which wins.
@@ -392,7 +393,7 @@ class KernelFisherDiscriminant(
         """
         X = self._check_inputs(X)
         machine = self._kernel_machine()
-        return self._map(lambda rows: self._rule.probabilities(to_numpy(machine(rows))), X)
+        return self._map(lambda rows: machine.output.probabilities(machine(rows)), X)
 
     def sparse_path(self, X: Rows, y: Targets, sample_weight: Targets = None) -> list[SparseFisherPath]:
         """All sparse discriminants between one coefficient and all, on the data given.
@@ -482,7 +483,8 @@ class KernelFisherDiscriminant(
         self.ratios_ = result.ratios
         self.class_means_, self.class_count_ = result.moments.means, result.moments.counts
         self.n_components_ = result.coefficients.shape[1]
-        self._rule, self._center = result.rule, result.moments.mean
+        # The rule is found in NumPy; the centre is subtracted from features, where these are.
+        self._rule, self._center = result.rule, from_numpy(result.moments.mean, expansion.coefficients)
         self._dtype = data.kernel.value_type(data.X)
         return self
 
@@ -490,18 +492,14 @@ class KernelFisherDiscriminant(
         values = self.expansion_(X)
         if self._rule.against_rest:
             return values @ from_numpy(self._rule.weights, values) + from_numpy(self._rule.intercept, values)
-        return values - from_numpy(self._center, values)
+        return values - self._center
 
     def _kernel_machine(self) -> KernelMachine:
         """The decisions as functions of a machine."""
         check_is_fitted(self)
         coefficients, rule = self.expansion_.coefficients, self._rule
         expansion = self.expansion_ @ from_numpy(rule.weights, coefficients)
-        if self.classes_.size == 2:
-            # Platt's parameters with libsvm's sign: the logistic function of decisions times the temperature.
-            output: Output = Binary(self.classes_, np.array([-rule.temperature]), np.zeros(1))
-        else:
-            output = OneVsRest(self.classes_)
+        output = Logistic(self.classes_, "one_vs_rest" if rule.against_rest else "softmax", rule.temperature)
         intercept = from_numpy(rule.intercept, coefficients)
         return KernelMachine(
             expansion, intercept, output, self.n_features_in_, getattr(self, "feature_names_in_", None)

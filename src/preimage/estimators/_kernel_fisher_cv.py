@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
@@ -25,12 +25,14 @@ from preimage._validation import (
     check_parameters,
     check_weights,
     count_rows,
+    own_parameters,
     refuse_stream,
     require_in_memory,
 )
 from preimage.discriminants import FisherOptions, FittedDiscriminants, KernelTable, LabelledData, select_points
 from preimage.discriminants._fit import cross_validated_scores, leave_one_out_scores
 from preimage.discriminants._problem import fits_in_memory
+from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import CheckedRows, check_rows, code_rows, resolve_kernel
 from preimage.estimators._fisher_grid import candidate_ridges, candidate_widths, search_folds
@@ -71,7 +73,7 @@ def _is_refitted(search: "KernelFisherDiscriminantCV") -> bool:
 class KernelFisherDiscriminantCV(
     ReportsProgress,
     ClassNamePrefixFeaturesOutMixin,
-    ClassifierMixin,
+    AnyDeviceClassifierMixin,
     TransformerMixin,
     FiniteResults,
     Saved,
@@ -373,8 +375,8 @@ class KernelFisherDiscriminantCV(
         return model
 
     def _kernel(self, gamma: Any) -> Kernel:
-        return as_kernel(
-            self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params
+        return own_parameters(
+            as_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params)
         )
 
     def _choose(self, gammas: Sequence, alphas: Array, scores: dict[str, Array]) -> None:

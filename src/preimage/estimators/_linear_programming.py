@@ -5,13 +5,14 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from preimage._finite import refuse_overflowing_fit
 from preimage._progress import reports_progress
 from preimage._typing import Rows, Seed, Targets
 from preimage._validation import Interval, check_parameters
 from preimage._warnings import warn_user
+from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._landmark_machine import (
     LANDMARK_MACHINE_CONSTRAINTS,
     ClassesOfMachine,
@@ -211,7 +212,7 @@ class LinearProgrammingRegressor(ValuesOfMachine, RegressorMixin, LinearProgramm
         return self._fit_program(rows, targets - self.epsilon, targets + self.epsilon)
 
 
-class LinearProgrammingClassifier(ClassifierMixin, ClassesOfMachine, LinearProgrammingModel):
+class LinearProgrammingClassifier(AnyDeviceClassifierMixin, ClassesOfMachine, LinearProgrammingModel):
     r"""Classification with few kernel functions, whose coefficients have a small sum of moduli: a linear program.
 
     For two classes :math:`y_i = \pm 1` and landmarks z chosen by `landmarks`,

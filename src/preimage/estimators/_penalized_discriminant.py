@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,13 +21,14 @@ from preimage._validation import (
     refuse_stream,
 )
 from preimage.discriminants import LinearRule, PenalizedFisher
+from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._fisher_data import require_classes
 from preimage.persistence import Saved
 
 
 class PenalizedDiscriminant(
-    ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, FiniteResults, Saved, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, AnyDeviceClassifierMixin, TransformerMixin, FiniteResults, Saved, BaseEstimator
 ):
     r"""Canonical variates with a ridge, and the nearest class mean among them.
 
@@ -244,7 +245,8 @@ class PenalizedDiscriminant(
         """Inner products of centred rows with directions (in NumPy), in the library of X and in double precision."""
         X = in_double(X)
         # Centred first: the means of scans are large relative to their differences.
-        return (X - from_numpy(self.mean_, X)) @ from_numpy(directions, X)
+        # Rows may come from another device than those of the fit, which is made on the host.
+        return (X - from_numpy(to_numpy(self.mean_), X)) @ from_numpy(to_numpy(directions), X)
 
     def _check_training(self, X: Rows) -> Array:
         refuse_stream(self, X, "fit", "It needs all rows at once: join the blocks, or use KernelFisherDiscriminant.")

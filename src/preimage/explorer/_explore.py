@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
+from preimage._arguments import names_its_arguments
 from preimage._arrays import from_device
 from preimage._progress import progress_bar
 from preimage._typing import Array, Rows, Seed, Targets
@@ -30,6 +31,7 @@ _METHODS: dict[type, str] = {
 }
 
 
+@names_its_arguments
 def explore(
     model: Any,
     X: Rows,

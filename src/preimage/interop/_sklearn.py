@@ -13,7 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import as_points, is_sparse, to_dense
+from preimage._arrays import as_points, is_sparse, own_copy, to_dense
 from preimage._typing import Array
 from preimage.feature_space import Expansion
 from preimage.interop._kernels import kernel_of_gaussian_process, kernel_of_pairwise, kernel_of_svm
@@ -143,10 +143,10 @@ def _(ridge: KernelRidge) -> KernelMachine:
     flat = ridge.dual_coef_.ndim == 1
     coefficients = ridge.dual_coef_[:, None] if flat else ridge.dual_coef_
     if ridge.kernel == "precomputed":
-        kernel = Precomputed(np.asarray(to_dense(ridge.X_fit_), dtype=np.float64))
+        kernel = Precomputed(np.array(to_dense(ridge.X_fit_), dtype=np.float64))
         points = kernel.inputs(kernel.gram)
     else:
-        points = _double_points(ridge.X_fit_)
+        points = own_copy(_double_points(ridge.X_fit_), ridge.X_fit_)  # scikit-learn keeps the array of its caller
         kernel = kernel_of_pairwise(
             ridge.kernel,
             points.shape[1],

@@ -5,6 +5,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from preimage._arguments import names_its_arguments
 from preimage._progress import progress_bar
 from preimage._typing import Rows, Seed, Targets
 from preimage.estimators.compressed._models import (
@@ -24,6 +25,7 @@ _CLASSES: dict[str, type[Compressed]] = {
 }
 
 
+@names_its_arguments
 def compress(
     estimator: BaseEstimator,
     n_points: int | float | None = None,

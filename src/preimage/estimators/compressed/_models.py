@@ -12,7 +12,6 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import (
     BaseEstimator,
-    ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     OutlierMixin,
     RegressorMixin,
@@ -44,6 +43,7 @@ from preimage._validation import (
     require_on_host,
 )
 from preimage.estimators._bounded_fit import bounded_iterations
+from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
@@ -344,7 +344,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         return score_name(self.kind, not self.is_scored_by_original_)
 
 
-class CompressedClassifier(ClassifierMixin, Compressed):
+class CompressedClassifier(AnyDeviceClassifierMixin, Compressed):
     """A classifier on few points: SVC, NuSVC, one-vs-rest of them, or kernel PCA and a linear classifier, made small.
 
     Usually made by `compress`; `fit` trains the original first, for pipelines and grid searches over `n_points`.
@@ -375,7 +375,9 @@ class CompressedClassifier(ClassifierMixin, Compressed):
     n_points_, n_original_points_ : int
         Distinct points now and before: what predictions cost.
     error_ : float
-        Relative squared error Σ‖Ψ − Ψ′‖²/Σ‖Ψ‖² of the functions in feature space; NaN for indefinite kernels.
+        Relative squared error Σ‖Ψ − Ψ′‖²/Σ‖Ψ‖² of the functions in feature space; NaN for indefinite kernels. Functions
+        count by what they contribute to values: axes of kernel PCA times their standard deviations, the mean as it is,
+        and outputs of a regressor with several in units of theirs.
     scores_ : tuple of two floats, or None
         Of the original and of this model, on the data it was compressed with: accuracy where there were labels, and
         otherwise agreement with the original (`is_scored_by_original_`), which itself has 1.
@@ -433,7 +435,12 @@ class CompressedClassifier(ClassifierMixin, Compressed):
 
     @available_if(lambda self: self._output.has_probabilities)
     def predict_proba(self, X: Rows) -> np.ndarray:
-        """Probabilities of the classes, by the calibration of the original."""
+        """Probabilities of the classes, by the calibration of the original.
+
+        The class of `predict` is the most probable one, as in the original, except where that is not so there:
+        scikit-learn's ``SVC(probability=True)`` fits probabilities apart from its threshold. Its numbers are kept;
+        ``CalibratedClassifierCV(SVC(), ensemble=False)`` predicts what is most probable.
+        """
         return self._output.probabilities(self._values(X))
 
     @available_if(lambda self: self._output.has_probabilities)

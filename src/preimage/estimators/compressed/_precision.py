@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from preimage._arrays import in_precision, is_sparse, itemsize, take_rows, to_numpy
+from preimage._arrays import in_precision, itemsize, take_rows, to_numpy
+from preimage._scale import QUERIES, largest_entry, refuse_far_queries
 from preimage._typing import Array, Rows
 from preimage.feature_space import Expansion
 from preimage.kernels import Precomputed
@@ -43,7 +44,7 @@ def in_final_precision(machine: KernelMachine, dtype: str | None, rows: Rows | N
     with np.errstate(all="ignore"):  # numbers that single precision does not have are found below
         small = replace(machine, expansion=expansion.converted(change, points), intercept=change(machine.intercept))
     if dtype == "float32" and itemsize(machine.expansion.coefficients.dtype) == 8:
-        # Kernels that saturate have finite values at points that are not.
+        # Kernels that saturate have finite values at points without squares.
         loss = np.full(1, np.nan if _overflows(small) else 0.0)
         if rows is not None and np.all(np.isfinite(loss)):
             loss = _loss(machine, small, take_rows(rows, np.arange(min(N_ROWS, rows.shape[0]))))
@@ -52,9 +53,9 @@ def in_final_precision(machine: KernelMachine, dtype: str | None, rows: Rows | N
 
 
 def _overflows(machine: KernelMachine) -> bool:
-    points = machine.expansion.points
-    parts = (points.data if is_sparse(points) else points, machine.expansion.coefficients, machine.intercept)
-    return not all(np.all(np.isfinite(to_numpy(part))) for part in parts)
+    parts = (machine.expansion.coefficients, machine.intercept)
+    has_squares = largest_entry(machine.expansion.points) <= QUERIES[4]
+    return not has_squares or not all(np.all(np.isfinite(to_numpy(part))) for part in parts)
 
 
 def _loss(double: KernelMachine, single: KernelMachine, rows: Array) -> np.ndarray:
@@ -62,6 +63,7 @@ def _loss(double: KernelMachine, single: KernelMachine, rows: Array) -> np.ndarr
     with np.errstate(all="ignore"):
         narrow = in_precision(rows, np.dtype(np.float32))
         try:
+            refuse_far_queries("", rows, np.float32)  # as predictions will
             expected = to_numpy(double(in_precision(rows, np.dtype(np.float64))))
             found = to_numpy(single(narrow)).astype(np.float64)
         except ValueError:  # of numbers beyond the range
@@ -82,7 +84,7 @@ def _refuse_loss(loss: np.ndarray) -> None:
     what = (
         f"its functions change by {100 * np.max(loss):.2g} % of what they vary by"
         if np.all(np.isfinite(loss))
-        else "its numbers are beyond 3.4e38, where single precision ends, or below 1e-38"
+        else "its numbers, or squares of them, are beyond 3.4e38, where single precision ends, or below 1e-38"
     )
     raise ValueError(
         f"This machine cannot be compressed to dtype='float32': {what}. Leave dtype out for double precision, or fit "

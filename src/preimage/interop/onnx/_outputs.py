@@ -77,8 +77,12 @@ def _calibrated(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described
 
 def _logistic_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:
     n = output.classes.size
+    F = F if output.temperature == 1 else graph.add("Mul", F, output.temperature)
     if output.link == "softmax" and n > 2:
         return graph.add("Softmax", F, axis=1), graph.dtype, n
+    if output.link == "one_vs_rest" and n > 2:  # the softmax of log σ(F) = −log(1 + exp(−F))
+        logarithms = graph.add("Neg", graph.add("Softplus", graph.add("Neg", F)))
+        return graph.add("Softmax", logarithms, axis=1), graph.dtype, n
     if output.link == "clipped":
         P = graph.add("Clip", graph.add("Mul", graph.add("Add", F, 1.0), 0.5), *map(graph.constant, (0.0, 1.0)))
     else:

@@ -1,12 +1,13 @@
 """Graphs run and compared with the model that they stand for, before they are handed out."""
 
 from typing import Any
+from warnings import catch_warnings
 
 import numpy as np
 
 from preimage._arrays import to_dense, to_numpy
 from preimage._typing import Array, Rows
-from preimage._warnings import ignored_of_others
+from preimage._warnings import filters_in_use
 from preimage.machines import KernelMachine
 from preimage.machines.outputs import Output
 
@@ -65,7 +66,7 @@ def check_graph(
         With the first row, both numbers, and what was allowed.
     """
     wide = rows.astype(np.float64)
-    with np.errstate(all="ignore"), ignored_of_others(Warning):
+    with np.errstate(all="ignore"), filters_in_use, catch_warnings(action="ignore"):
         F = machine(_through(front, _named_as_in_fit(front, wide)))
         expected = _answers_of(model, _named_as_in_fit(front, wide))
     scale = max(1.0, 0.01 * float(np.max(np.abs(F), initial=0.0)))

@@ -1,7 +1,7 @@
 """Classes told apart in pairs, as libsvm does it, or each from the rest; probabilities of classes from pairs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
@@ -60,9 +60,7 @@ class Binary(Output):
         return self.classes[(self._numpy(F)[:, 0] >= 0).astype(np.intp)]
 
     def recentred(self, before: np.ndarray, after: np.ndarray, y: Targets | None) -> tuple[np.ndarray, Output]:
-        shift = shift_keeping_decisions(before, after)
-        # Probabilities stay those of the values before the threshold moved.
-        return shift, self if self.probA is None else replace(self, probB=self.probB + self.probA * shift)
+        return shift_keeping_decisions(before, after), self  # probabilities move with the threshold
 
     def signs(self, y: Targets) -> np.ndarray:
         return np.where(np.asarray(y) == self.classes[1], 1, -1)[:, None]
@@ -129,8 +127,7 @@ class OneVsOne(Output):
 
     def recentred(self, before: np.ndarray, after: np.ndarray, y: Targets | None) -> tuple[np.ndarray, Output]:
         # Examples of other classes do not matter to a function that tells two apart.
-        shift = shift_keeping_decisions(before, after, None if y is None else self.signs(y) != 0)
-        return shift, self if self.probA is None else replace(self, probB=self.probB - self.probA * shift)
+        return shift_keeping_decisions(before, after, None if y is None else self.signs(y) != 0), self
 
     def signs(self, y: Targets) -> np.ndarray:
         members = np.asarray(y)[:, None] == self.classes
@@ -232,9 +229,7 @@ class OneVsRest(Output):
         return self.classes[above[:, 0].astype(np.intp) if self._is_binary else np.argmax(F, axis=1)]
 
     def recentred(self, before: np.ndarray, after: np.ndarray, y: Targets | None) -> tuple[np.ndarray, Output]:
-        shift = shift_keeping_decisions(before, after, None if y is None else self.signs(y) != 0)
-        # Probabilities stay those of the values before the threshold moved.
-        return shift, self if self.probA is None else replace(self, probB=self.probB + self.probA * shift)
+        return shift_keeping_decisions(before, after, None if y is None else self.signs(y) != 0), self
 
     def signs(self, y: Targets) -> np.ndarray:
         y = np.asarray(y)

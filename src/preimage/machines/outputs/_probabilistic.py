@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, softmax
 
-from preimage._typing import Array
-from preimage.machines.outputs._output import Output, check_choice, check_classes, check_vector
+from preimage._typing import Array, Targets
+from preimage.machines.outputs._output import Output, check_choice, check_classes, check_number, check_vector
 
 LINKS = ("softmax", "one_vs_rest", "clipped")
 METHODS = ("sigmoid", "isotonic", "temperature")
@@ -19,10 +19,11 @@ METHODS = ("sigmoid", "isotonic", "temperature")
 class Logistic(Output):
     r"""One function per class, one for two classes; the largest value wins, and a link makes probabilities.
 
-    Two classes have P(second) = σ(F) with :math:`\sigma(F) = 1/(1 + e^{-F})`. More classes have
+    Two classes have P(second) = σ(βF) with :math:`\sigma(F) = 1/(1 + e^{-F})`. More classes have
 
-    - "softmax": :math:`P_c = e^{F_c} / \sum_j e^{F_j}`, as multinomial logistic regression and linear discriminants;
-    - "one_vs_rest": :math:`P_c = \sigma(F_c) / \sum_j \sigma(F_j)`, as one logistic regression per class.
+    - "softmax": :math:`P_c = e^{\beta F_c} / \sum_j e^{\beta F_j}`, as multinomial logistic regression and linear
+      discriminants;
+    - "one_vs_rest": :math:`P_c = \sigma(\beta F_c) / \sum_j \sigma(\beta F_j)`, as one logistic regression per class.
 
     With "clipped", (1 + F)/2 between zero and one stands for σ(F): the loss "modified_huber" of `SGDClassifier`. Where
     all classes have probability zero they get equal ones, as in scikit-learn.
@@ -31,17 +32,23 @@ class Logistic(Output):
     ----------
     classes : array of shape (n_classes,)
     link : {"softmax", "one_vs_rest", "clipped"}, default="softmax"
+    temperature : float, default=1.0
+        β, the log-odds of a value of one. Kernel Fisher discriminants have values in units of the distance of class
+        means.
     """
 
     classes: Array
     link: str = "softmax"
+    temperature: float = 1.0
 
     kind = "classifier"
     has_probabilities = True
 
     def __post_init__(self) -> None:
         self._set(
-            classes=check_classes("Logistic", self.classes), link=check_choice("Logistic", "link", self.link, LINKS)
+            classes=check_classes("Logistic", self.classes),
+            link=check_choice("Logistic", "link", self.link, LINKS),
+            temperature=check_number("Logistic", "temperature", self.temperature),
         )
 
     @property
@@ -56,11 +63,21 @@ class Logistic(Output):
         F = self._numpy(F)
         return self.classes[(F[:, 0] > 0).astype(np.intp) if self.n_functions == 1 else np.argmax(F, axis=1)]
 
+    def signs(self, y: Targets) -> np.ndarray | None:
+        if self.link == "softmax" and self.n_functions > 1:
+            return None  # values have no zero: a constant for all classes changes nothing
+        members = np.asarray(y)[:, None] == (self.classes[1:] if self.n_functions == 1 else self.classes)
+        return np.where(members, 1, -1)
+
     def probabilities(self, F: Array) -> np.ndarray:
-        F = self._numpy(F)
+        F = self.temperature * self._numpy(F)
         if self.link == "softmax" and self.n_functions > 1:
             return softmax(F, axis=1)
-        P = np.clip((F + 1) / 2, 0, 1) if self.link == "clipped" else expit(F)
+        if self.link == "one_vs_rest" and self.n_functions > 1:
+            return softmax(log_expit(F), axis=1)  # σ(F) over its sum, also where all of them are below any number
+        if self.link != "clipped":
+            return np.concatenate([expit(-F), expit(F)], axis=1)  # not 1 − σ(F), which has no small numbers
+        P = np.clip((F + 1) / 2, 0, 1)
         return np.concatenate([1 - P, P], axis=1) if self.n_functions == 1 else rows_of_sum_one(P)
 
 
