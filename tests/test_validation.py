@@ -55,8 +55,10 @@ class TestPoints:
             check_points(Model(3), xp.asarray(rows), reset=False)
 
     def test_large_finite_values_are_no_missing_values(self):
-        rows = np.full((10_000, 3), 1e308)  # their sum overflows
+        rows = np.full((10_000, 3), 1e149)  # their sum of squares overflows
         assert check_points(Model(3), rows, reset=False).shape == rows.shape
+        with pytest.raises(ValueError, match="range of numbers"):
+            check_points(Model(3), 1e2 * rows, reset=False)
 
     def test_the_number_of_columns_must_match(self, xp):
         with pytest.raises(ValueError, match="X has 3 features, but Model is expecting 4 features"):
@@ -118,9 +120,9 @@ class TestModelInputs:
     def test_another_library_is_refused_with_a_way_to_convert(self, xp):
         if xp.name in ("numpy", "read-only numpy"):
             pytest.skip("the same library")
-        with pytest.raises(TypeError, match=rf"fitted on a {xp.name} array.*given a NumPy array.*asarray\(X, device="):
+        with pytest.raises(ValueError, match=rf"fitted on a {xp.name} array.*given a NumPy array.*asarray\(X, device="):
             check_model_inputs(Model(3), X, fitted=xp.asarray(X))
-        with pytest.raises(TypeError, match=r"fitted on a NumPy array.*cpu\(\)\.numpy\(\)"):
+        with pytest.raises(ValueError, match=r"fitted on a NumPy array.*cpu\(\)\.numpy\(\)"):
             check_model_inputs(Model(3), xp.asarray(X), fitted=X)
 
     def test_coordinates_are_along_the_first_axes(self, xp):
@@ -137,7 +139,9 @@ class TestGram:
 
     def test_symmetric_matrices_pass(self, xp):
         K = xp.asarray(self.K)
-        assert check_gram(Model(), K) is K
+        kept = check_gram(Model(), K)
+        assert_allclose(kept, K)
+        assert kept is not K  # a model keeps no matrix that its caller may change
         assert_allclose(check_gram(Model(), sparse.csr_matrix(self.K)), self.K)
 
     def test_other_matrices_are_refused(self, xp):

@@ -45,6 +45,7 @@ def cholesky_factor(A: Array, *, overwrite: bool = False) -> Array:
     (array([[2., 1.],
            [0., 2.]]), array([0., 1.]))
     """
+    _check_shapes(A)
     potrf, overwrite = _routine("potrf", A.dtype), overwrite and A.flags.writeable
     if potrf is None:
         return linalg.cho_factor(A.T, lower=True, overwrite_a=overwrite, check_finite=False)[0].T
@@ -61,7 +62,8 @@ def cholesky_solve(U: Array, B: Array) -> Array:
     potrs = _routine("potrs", U.dtype)
     if potrs is None:
         return linalg.cho_solve((U.T, True), B, check_finite=False)
-    X = np.array(B, dtype=U.dtype, order="F")
+    U, X = np.ascontiguousarray(U), np.array(B, dtype=U.dtype, order="F")
+    _check_shapes(U, X)
     potrs(b"L", len(U), X.shape[1], U, max(1, len(U)), X, max(1, len(U)))
     return X
 
@@ -78,6 +80,7 @@ def positive_solve(A: Array, B: Array) -> Array:
     if posv is None or not A.flags.c_contiguous:
         return cholesky_solve(cholesky_factor(A, overwrite=True), B)
     X, size = np.array(B, dtype=A.dtype, order="F"), max(1, len(A))
+    _check_shapes(A, X)
     if info := posv(b"L", len(A), X.shape[1], A, size, X, size):
         raise np.linalg.LinAlgError(NOT_POSITIVE.format(info))
     return X
@@ -89,6 +92,7 @@ def triangular_solve(L: Array, B: Array, *, transposed: bool = False) -> Array:
     if trtrs is None:
         return linalg.solve_triangular(L, B, lower=True, trans=int(transposed), check_finite=False)
     L, X = np.ascontiguousarray(L), np.array(B, dtype=L.dtype, order="F")
+    _check_shapes(L, X)
     # By columns L is Lᵀ, an upper triangle.
     size = max(1, len(L))
     if trtrs(b"U", b"N" if transposed else b"T", b"N", len(L), X.shape[1], L, size, X, size):
@@ -106,6 +110,7 @@ def largest_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
 
 def eigenpairs_between(A: Array, first: int, last: int) -> tuple[Array, Array]:
     """The eigenpairs number `first` … `last` in ascending order, counted from zero; see `largest_eigenpairs`."""
+    _check_shapes(A)
     syevr, n, k = _routine("syevr", A.dtype), len(A), last - first + 1
     if syevr is None or not 0 < k <= n:
         return linalg.eigh(A, subset_by_index=[first, last], check_finite=False)
@@ -135,6 +140,7 @@ def symmetric_multiplier(A: Array) -> Callable[[Array, Array], None] | None:
     symv = _symv(A.dtype)
     if symv is None or not A.flags.c_contiguous:
         return None
+    _check_shapes(A)
     n, one, zero, step = ctypes.c_int(len(A)), np.ones(1, A.dtype), np.zeros(1, A.dtype), ctypes.c_int(1)
     before = b"L", ctypes.addressof(n), one.ctypes.data, A.ctypes.data, ctypes.addressof(n)
     between = ctypes.addressof(step), zero.ctypes.data
@@ -207,6 +213,13 @@ def _kind(argument: str) -> str | None:
     if pointed in ("char", "int"):
         return pointed
     return "array" if pointed.endswith(("_lapack_d", "_lapack_s", "_blas_d", "_blas_s")) else None
+
+
+def _check_shapes(A: Array, B: Array | None = None) -> None:
+    """Raise unless A is square and B has as many rows: LAPACK gets addresses, and would read outside of the arrays."""
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or (B is not None and (B.ndim != 2 or len(B) != len(A))):
+        other = "" if B is None else f" and {B.shape}"
+        raise ValueError(f"A square matrix and columns of its length are needed; got the shapes {A.shape}{other}.")
 
 
 def _address_of(argument: Any) -> Any:

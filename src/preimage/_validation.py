@@ -37,17 +37,19 @@ from preimage._arrays import (
     floating_type,
     from_device,
     in_memory,
+    in_precision,
     is_chunked,
     is_foreign,
     is_masked,
     is_sparse,
-    itemsize,
     known_rows,
+    own_copy,
     take_rows,
     without_frame,
 )
-from preimage._finite import is_finite
+from preimage._finite import current_method, is_finite
 from preimage._memory import memory_budget
+from preimage._scale import is_moderate, refuse_far_queries, training_inputs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._warnings import unwarned
 
@@ -76,6 +78,7 @@ __all__ = [
     "generator",
     "is_stream",
     "moderate_weights",
+    "own_parameters",
     "parameters",
     "refuse_stream",
     "require_in_memory",
@@ -132,6 +135,31 @@ def _parameter_names(cls: Any) -> tuple[str, ...]:
     return tuple(cls._get_param_names())
 
 
+def own_parameters(value: Any) -> Any:
+    """A value object, such as a kernel, with copies of the arrays and lists among its parameters, also of its parts.
+
+    A model keeps it: what the caller writes into an array that was a parameter must not reach the model. Without such
+    parameters it is the object itself.
+    """
+    if isinstance(value, np.ndarray) or is_sparse(value) or is_foreign(value):
+        return own_copy(value, value)
+    if type(value) in (list, tuple):
+        parts = [own_parameters(part) for part in value]
+        is_same = type(value) is tuple and all(part is old for part, old in zip(parts, value, strict=True))
+        return value if is_same else type(value)(parts)
+    if type(value) is dict:
+        return {name: own_parameters(part) for name, part in value.items()}
+    if not isinstance(value, BaseEstimator):
+        return value
+    given = parameters(value)
+    changed = {name: own for name, part in given.items() if (own := own_parameters(part)) is not part}
+    if not changed:
+        return value
+    copied = object.__new__(type(value))
+    copied.__dict__ = {**value.__dict__, **changed}  # with what the object has computed so far
+    return copied
+
+
 def generator(random_state: Seed) -> np.random.Generator:
     """A NumPy generator from what scikit-learn's users pass as `random_state`.
 
@@ -150,17 +178,21 @@ def check_points(
     min_samples: int = 1,
     accept_sparse: bool = True,
     allow_missing: bool = False,
+    precision: Any = None,
 ) -> Array:
     """Validate rows of inputs for `estimator`: two-dimensional, finite, floating, the right number of columns.
+
+    Rows to fit (`reset`) come back in double precision if their squares are not numbers in single precision. Queries
+    must have squares in the `precision` of the fitted model, float64 by default.
 
     NumPy arrays, data frames, lists and sparse matrices go through scikit-learn's checks; arrays of other libraries
     stay on their device and meet the same conditions. With `allow_missing` entries may be NaN, and masked ones are.
     """
     if is_foreign(X):
-        return _check_foreign_points(estimator, X, reset=reset, min_samples=min_samples, allow_missing=allow_missing)
+        return _check_foreign_points(estimator, X, reset, min_samples, allow_missing, precision)
     if is_chunked(X):
         X = all_rows(type(estimator).__name__, X, getattr(estimator, "max_memory", None))
-    if _is_plainly_right(X, min_samples) and _has_known_columns(estimator, X, reset):
+    if _is_plainly_right(X, min_samples, precision, reset) and _has_known_columns(estimator, X, reset):
         return X
     if is_masked(X) and allow_missing:
         X = X.astype(np.result_type(X.dtype, np.float32)).filled(np.nan)
@@ -183,7 +215,7 @@ def check_points(
             ensure_all_finite="allow-nan" if allow_missing else True,
             ensure_min_samples=min_samples,
         )
-    return canonical(checked) if is_sparse(checked) else checked
+    return _in_range(estimator, canonical(checked) if is_sparse(checked) else checked, reset, precision)
 
 
 def feature_names_in(estimator: Any, names: Any = None) -> np.ndarray:
@@ -227,34 +259,17 @@ def all_rows(who: str, X: Rows, max_memory: float | str | None, instead: str = "
 
 def check_finite_block(name: str, rows: Array) -> Array:
     """Refuse NaN and infinity in rows that a pass over lazy data has read."""
-    if not np.all(np.isfinite(rows)):
+    if not is_finite(rows):
         raise _not_finite(name)
+    refuse_far_queries(name, rows, rows.dtype)
     return rows
 
 
 def check_model_inputs(estimator: Any, X: Rows, *, fitted: Array) -> Array:
     """Validate inputs of a fitted model: same library, device and precision as its array `fitted`."""
-    X = check_points(estimator, X, reset=False)
+    X = check_points(estimator, X, reset=False, precision=fitted.dtype)
     check_same_device(estimator, X, fitted)
-    if is_foreign(X):
-        return array_namespace(X).astype(X, fitted.dtype, copy=False)
-    if X.dtype == fitted.dtype:
-        return X
-    with unwarned():
-        found = X.astype(fitted.dtype, copy=False)
-    _require_in_precision(estimator, X, found)
-    return found
-
-
-def _require_in_precision(estimator: Any, X: Array, found: Array) -> None:
-    """Refuse rows that are finite, but not in the single precision of a model."""
-    values = found.data if is_sparse(found) else found
-    if itemsize(found.dtype) == 4 and not is_finite(values):
-        largest = float(np.max(np.abs(X.data if is_sparse(X) else X)))
-        raise ValueError(
-            f"{type(estimator).__name__} was fitted in single precision, whose numbers end at 3.4e38; the largest "
-            f"value of X is {largest:.3g}. Scale the data, or fit on float64 data."
-        )
+    return in_precision(X, fitted.dtype)
 
 
 def check_same_device(estimator: Any, X: Array, fitted: Array) -> None:
@@ -268,9 +283,10 @@ def check_same_device(estimator: Any, X: Array, fitted: Array) -> None:
         conversion = f"`{library}.asarray(X, device={device!r})`"
     else:
         conversion = "for a tensor, `tensor.cpu().numpy()`"
-    raise TypeError(
-        f"{name} was fitted on {describe_device(fitted)}, but was given {describe_device(X)}. "
-        f"Convert the data ({conversion}) or fit {name} again on data of the new kind."
+    raise ValueError(
+        f"Inputs passed to {current_method()}() must use the same namespace and the same device as those passed to "
+        f"fit(): {name} was fitted on {describe_device(fitted)}, but was given {describe_device(X)}. Convert the data "
+        f"({conversion}) or fit {name} again on data of the new kind."
     )
 
 
@@ -300,9 +316,11 @@ def check_gram(estimator: Any, K: Array, *, centered: bool = False) -> Array:
 
     Methods that use only the `centered` matrix need only that one to be symmetric. K is then made symmetric by adding
     a number to each row, never to a column: new rows of kernel values come with whatever was added to the columns.
+    The result is a copy, which the model may keep.
     """
     name = type(estimator).__name__
-    if is_sparse(K):
+    is_own = is_sparse(K)
+    if is_own:
         K = K.toarray()
     if K.shape[0] != K.shape[1]:
         raise ValueError(
@@ -322,7 +340,7 @@ def check_gram(estimator: Any, K: Array, *, centered: bool = False) -> Array:
             f"(largest entry {scale:.2g}). If the difference is noise, pass (K + K.T) / 2."
         )
     if not centered or not bool(xp.any(K != K.T)):
-        return K
+        return K if is_own else xp.asarray(K, copy=True)
     K = K - means[:, None]
     return (K + K.T) / 2  # what is left of the difference is rounding
 
@@ -350,7 +368,7 @@ def check_weights(estimator: Any, weights: Targets | None, n: int) -> np.ndarray
     """
     if weights is None:
         return None
-    weights = from_device(weights)
+    given = weights = from_device(weights)
     weights = np.full(n, float(weights)) if np.isscalar(weights) or getattr(weights, "ndim", 1) == 0 else weights
     weights = check_array(weights, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="sample_weight")
     name = type(estimator).__name__
@@ -361,7 +379,7 @@ def check_weights(estimator: Any, weights: Targets | None, n: int) -> np.ndarray
             f"{name} needs sample weights that are not negative and not all zero; the smallest is "
             f"{weights.min():.3g}, the largest {weights.max():.3g}."
         )
-    return moderate_weights(_of_length(estimator, "sample_weight", weights, n))
+    return own_copy(moderate_weights(_of_length(estimator, "sample_weight", weights, n)), given)
 
 
 def moderate_weights(weights: np.ndarray) -> np.ndarray:
@@ -420,7 +438,7 @@ def require_on_host(who: str, X: Rows, advice: str = "Pass a NumPy array.") -> N
         raise TypeError(f"{who} works on the host; got {describe_device(X)}. {advice}")
 
 
-def _is_plainly_right(X: Rows, min_samples: int) -> bool:
+def _is_plainly_right(X: Rows, min_samples: int, precision: Any, reset: bool) -> bool:
     """Whether a NumPy array has nothing that scikit-learn's checks, slow on few rows, would object to or change."""
     return (
         type(X) is np.ndarray
@@ -428,8 +446,16 @@ def _is_plainly_right(X: Rows, min_samples: int) -> bool:
         and X.dtype in (np.float64, np.float32)
         and X.shape[0] >= min_samples
         and X.shape[1] > 0
-        and is_finite(X)
+        and is_moderate(X, precision, may_be_tiny=not reset)
     )
+
+
+def _in_range(estimator: Any, X: Array, reset: bool, precision: Any) -> Array:
+    """Finite rows, some entries possibly missing, with squares that are numbers."""
+    if reset:
+        return training_inputs(type(estimator).__name__, X)
+    refuse_far_queries(type(estimator).__name__, X, np.float64 if precision is None else precision)
+    return X
 
 
 def _has_known_columns(estimator: Any, X: np.ndarray, reset: bool) -> bool:
@@ -442,7 +468,7 @@ def _has_known_columns(estimator: Any, X: np.ndarray, reset: bool) -> bool:
 
 
 def _check_foreign_points(
-    estimator: Any, X: Array, *, reset: bool, min_samples: int, allow_missing: bool = False
+    estimator: Any, X: Array, reset: bool, min_samples: int, allow_missing: bool, precision: Any
 ) -> Array:
     xp = array_namespace(X)
     _check_shape_and_type(estimator, X, xp.isdtype(X.dtype, ("real floating", "integral", "bool")))
@@ -450,10 +476,12 @@ def _check_foreign_points(
     if array_api_compat.is_torch_array(X):
         X = X.detach()  # a fitted model has no part in automatic differentiation
     X = xp.astype(X, floating_type(X), copy=False)
+    _check_columns(estimator, X, reset)
+    if is_moderate(X, precision, may_be_tiny=not reset):
+        return X
     if not bool(xp.all(~xp.isinf(X) if allow_missing else xp.isfinite(X))):
         raise _not_finite(type(estimator).__name__)
-    _check_columns(estimator, X, reset)
-    return X
+    return _in_range(estimator, X, reset, precision)
 
 
 def _check_shape_and_type(estimator: Any, X: Rows, is_real: bool) -> None:

@@ -24,6 +24,16 @@ def error(found, truth, known):
     return float(np.mean((found - truth)[~known] ** 2))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_subspace_with_all_of_the_variance_leaves_no_noise(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(40, 2))
+    rows[rng.random(40) < 0.3, 0] = np.nan
+    model = KernelImputer(None, kernel="linear").fit(rows)
+    assert model.noise_variance_ == 0
+    assert np.all(np.diff(model.objective_path_) <= 1e-12)
+
+
 class TestAccuracy:
     def test_digits_with_half_of_the_pixels_missing(self):
         digits = load_digits().data / 16
@@ -163,7 +173,8 @@ class TestLaws:
         other = KernelImputer(scale=True).fit(X * unit + shift).transform(self.QUERIES * unit + shift)
         assert_allclose((other - shift) / unit, found, atol=1e-5)
 
-    def test_blocks_do_not_matter(self, block_shape):
+    def test_blocks_do_not_matter(self, block_shape, monkeypatch):
+        monkeypatch.setattr("preimage._memory.LEAST_WORK", 1)  # so few rows are one block otherwise
         assert_allclose(
             KernelImputer(max_memory=20_000).fit(X).transform(self.QUERIES),
             KernelImputer().fit(X).transform(self.QUERIES),
@@ -233,3 +244,25 @@ class TestRefusals:
             KernelImputer(min_value=1.0, max_value=0.0).fit(HOLES)
         with pytest.raises(ValueError, match="text"):
             KernelImputer(missing_values="?").fit(HOLES)
+
+
+def test_a_memory_map_is_fitted_as_the_same_numbers_in_memory(tmp_path):
+    counts = np.random.default_rng(2).integers(0, 9, size=(20, 3)).astype(np.uint8)
+    on_disk = np.memmap(tmp_path / "rows", dtype=np.uint8, mode="w+", shape=counts.shape)
+    on_disk[:] = counts
+    found, expected = (KernelImputer(min_value=0.0).fit(rows) for rows in (on_disk, counts))
+    assert_allclose(found.lower_, expected.lower_)
+    assert_allclose(found.upper_, expected.upper_)
+    assert_allclose(found.transform(HOLES[:5, :3]), expected.transform(HOLES[:5, :3]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_order_of_numbers_in_memory_does_not_matter(seed):
+    """Rows that agree in all entries that both have: rounding errors of their distances counted as distances."""
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([rng.normal(size=160), [5, 20, 3] + rng.integers(0, 4, size=(160, 3)) * [1, 7.3, 0.1]])
+    rows[rng.random(rows.shape) < 0.3] = np.nan
+    rows = rows[~np.isnan(rows).all(axis=1)]
+    by_rows, by_columns = (KernelImputer().fit(order(rows)) for order in (np.ascontiguousarray, np.asfortranarray))
+    assert_allclose(by_rows.start_scale_, by_columns.start_scale_, rtol=1e-12)
+    assert_allclose(by_rows.transform(rows), by_columns.transform(rows), atol=1e-9)

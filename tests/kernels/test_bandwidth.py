@@ -107,3 +107,11 @@ def test_percentiles_in_pieces_are_those_of_all_pairs(rng, n, percentile):
         expected = max(np.percentile(pairs, percentile), pairs[pairs > 0].min(initial=np.inf))
         if np.isfinite(expected):
             assert_allclose(squared_distance_percentile(X, percentile), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("rule", ["scale", "median", "p5"])
+def test_rows_with_missing_entries_have_no_width(rule, rng):
+    X = rng.normal(size=(20, 3))
+    X[4, 1] = np.nan
+    with pytest.raises(ValueError, match="resolve_gamma"):
+        resolve_gamma(rule, X)

@@ -65,7 +65,8 @@ def test_a_declaration_is_all_that_resolving_needs(rng):
     assert names(kernel) == ["count", "points", "gamma"] and not kernel.is_resolved and kernel.keeps_data
     found = kernel.resolve(X)
     assert found.is_resolved and not found.keeps_data and names(found) == []
-    assert found.count == 9 and found.points is X and found.kernel.gamma == resolve_gamma("median", X)
+    assert found.count == 9 and found.kernel.gamma == resolve_gamma("median", X)
+    assert np.array_equal(found.points, X) and not np.shares_memory(found.points, X)
     assert kernel.count == "all" and kernel.points is None and kernel.kernel.gamma == "median"
     with pytest.raises(ValueError, match="finds count and gamma and points from data"):
         kernel(X)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from preimage._arrays import to_numpy
-from preimage.kernels import ChiSquaredDistance, InnerProduct, ManhattanDistance, SquaredDistance
+from preimage.kernels import ChiSquaredDistance, InnerProduct, ManhattanDistance, SquaredDistance, _pairwise
 
 ALL = slice(None)
 FORMULAS = {
@@ -102,3 +102,15 @@ def test_chi_squared_distances_refuse_negative_values():
     for call in (lambda: ChiSquaredDistance().blocks(X, X), lambda: ChiSquaredDistance().against(-X)):
         with pytest.raises(ValueError, match="non-negative"):
             call()
+
+
+def test_norms_of_sparse_points_are_computed_once_for_all_queries(rng, monkeypatch):
+    points, of_points = sparse.csr_matrix(rng.normal(size=(4, 3))), []
+    norms = _pairwise.squared_row_norms
+    monkeypatch.setattr(
+        _pairwise, "squared_row_norms", lambda X: of_points.append(1) or norms(X) if sparse.issparse(X) else norms(X)
+    )
+    distances = SquaredDistance().against(points)
+    for Z in rng.normal(size=(3, 5, 3)):
+        assert_allclose(distances(Z), FORMULAS[SquaredDistance()](Z[:, None], points.toarray()), atol=1e-12)
+    assert len(of_points) == 1

@@ -21,7 +21,7 @@ from preimage.kernels import (
 
 BASE = np.random.default_rng(0).normal(size=(9, 3))
 DECAYING = [Gaussian, Laplacian, RationalQuadratic, InverseMultiquadric, Matern]
-SCALES = [1e-300, 1e-160, 1e-10, 1e10, 1e150, 1e160, 1e300, 1.7e308 / 4]
+SCALES = [1e-300, 1e-160, 1e-10, 1e10, 1e100, 1e149]
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def _no_warnings():
 @pytest.mark.parametrize("kernel", DECAYING)
 def test_kernels_of_distances_reach_their_limits(kernel, scale, dtype, make):
     if dtype == "float32" and scale > 1e30:
-        scale = 1e30
+        scale = 1e30  # of which single precision has no squares
     X = make((BASE * scale).astype(dtype))
     for gamma in (1e-300, 1.0, 1e300):
         K = kernel(gamma)(X)
@@ -49,7 +49,7 @@ def test_kernels_of_distances_reach_their_limits(kernel, scale, dtype, make):
         assert np.all(Gaussian(1.0)(X) == np.eye(len(BASE)))
 
 
-@pytest.mark.parametrize("far", [1e160, 1e200, 1.7e308])
+@pytest.mark.parametrize("far", [1e60, 1e100, 1e149])
 def test_one_far_row_changes_nothing_for_the_others(far):
     X = np.vstack([BASE, np.full((1, 3), far), np.full((1, 3), -far)])
     for kernel in (Gaussian(0.5), Matern(0.5), RationalQuadratic(0.5)):
@@ -61,9 +61,18 @@ def test_one_far_row_changes_nothing_for_the_others(far):
 
 
 def test_distances_of_huge_rows_that_have_a_number_are_found():
-    X = BASE[:, :1] * 1e153
-    exact = (X / 1e153 - X.T / 1e153) ** 2
-    np.testing.assert_allclose(RationalQuadratic(1e-306)(X), 1 / (1 + exact), rtol=1e-9)
+    X = BASE[:, :1] * 1e149
+    exact = (X / 1e149 - X.T / 1e149) ** 2
+    np.testing.assert_allclose(RationalQuadratic(1e-298)(X), 1 / (1 + exact), rtol=1e-9)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("far", [1e151, 1e200, 1.7e308])
+def test_rows_without_squares_are_refused_by_kernels(far, make):
+    X = np.vstack([BASE, [[0, -far, 1]]])
+    for arguments in ((make(X),), (make(BASE), make(X)), (make(X), make(BASE))):
+        with pytest.raises(ValueError, match=r"row 9, column 1.*range of numbers.*StandardScaler"):
+            Gaussian(0.5)(*arguments)
 
 
 def test_huge_widths_of_single_precision_stay_numbers():
@@ -82,7 +91,7 @@ def test_widths_that_formulas_cannot_use_are_refused(gamma):
 
 @pytest.mark.parametrize("rule", ["scale", "median", "p5"])
 def test_rules_for_widths_follow_the_scale(rule):
-    for scale in (1e-140, 1e-100, 1e100, 1e140):
+    for scale in (1e-99, 1e-30, 1e30, 1e99):
         np.testing.assert_allclose(resolve_gamma(rule, BASE * scale) * scale**2, resolve_gamma(rule, BASE), rtol=1e-9)
 
 
@@ -94,7 +103,7 @@ def test_rules_say_when_there_is_no_number_for_the_width(rule, scale):
 
 
 def test_a_far_row_does_not_move_percentiles():
-    X = np.vstack([np.tile(BASE, (3, 1)) + np.arange(27)[:, None] / 100, [[1e200, 0, 0]]])
+    X = np.vstack([np.tile(BASE, (3, 1)) + np.arange(27)[:, None] / 100, [[1e99, 0, 0]]])
     np.testing.assert_allclose(resolve_gamma("median", X), resolve_gamma("median", X[:-1]), rtol=0.2)
 
 
@@ -124,5 +133,5 @@ def test_models_of_single_precision_refuse_what_they_cannot_hold():
 def test_rows_that_are_not_finite_stay_so(make):
     X = BASE.copy()
     X[3, 0] = np.nan
-    K = Gaussian()(make(X), make(1e200 * BASE))
+    K = Gaussian()(make(X), make(1e100 * BASE))
     assert np.isnan(K[3]).all()

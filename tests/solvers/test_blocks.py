@@ -41,6 +41,13 @@ def test_results_come_in_the_order_of_the_queries_where_memory_is_scarce():
     assert len(starts) > 5 and starts == sorted(starts)
 
 
+def test_a_few_dozen_rows_are_one_block_in_any_memory():
+    queries, points = np.zeros((40, 4)), np.zeros((40, 4))
+    with limited_memory(10, queries):
+        assert for_query_blocks(lambda block: block, 40, points, queries) == [slice(0, 40)]
+        assert target_parts(queries, points) == [slice(0, 40)]
+
+
 problems, points, columns = st.integers(1, 10**5), st.integers(1, 10**6), st.integers(1, 10**5)
 
 

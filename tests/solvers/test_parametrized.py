@@ -213,3 +213,12 @@ def test_mixtures_travel_in_files_and_functions_do_not(tmp_path):
 def test_bad_questions_are_refused(solver, message):
     with pytest.raises(ValueError, match=message):
         solver.solve(target_of(Gaussian(0.2)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("family", [Mixtures, lambda rows: Transformed(rows, [TranslateX((1, 3))])])
+def test_a_fit_refuses_templates_that_are_not_finite(family, value):
+    templates = X[:2].copy()
+    templates[0, 1] = value
+    with pytest.raises(ValueError, match="`templates`"):
+        KernelPCA(2, gamma=0.1, preimage=Parametrized(family(templates))).fit(X)

@@ -1,6 +1,7 @@
 """Sparse pre-images."""
 
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from preimage._arrays import to_numpy
 from preimage.feature_space import Expansion
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, Multiquadric
 from preimage.solvers import FixedPoint, Reason, SparsePath, objective_at
 
 
@@ -94,6 +95,23 @@ def test_array_libraries_agree(target, xp):
     assert_allclose(
         to_numpy(SparsePath(penalty=0.01).solve(there).points), SparsePath(penalty=0.01).solve(target).points, atol=1e-6
     )
+
+
+def test_vectors_with_coefficients_of_both_signs_take_few_steps(rng):
+    kernel, X = Gaussian(0.02), rng.normal(size=(26, 5))
+    values, vectors = np.linalg.eigh(kernel(X))
+    axes = Expansion(kernel, X, vectors / np.sqrt(values))
+    assert SparsePath(penalty=1e-3, max_iter=50).solve(axes).converged.all()
+
+
+def test_runaways_of_kernels_without_a_bound_do_not_warn(rng):
+    kernel, X = Multiquadric(1.0), rng.normal(size=(26, 5))
+    values, vectors = np.linalg.eigh(kernel(X))
+    axes = Expansion(kernel, X, vectors / np.sqrt(np.abs(values)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = SparsePath(penalty=1e-3).solve(axes).points
+    assert np.isfinite(found).all()
 
 
 def test_unfinished_solutions_say_so(target):

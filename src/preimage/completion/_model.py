@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from preimage._arrays import array_namespace, to_numpy
+from preimage._linalg import rank_tolerance
 from preimage._memory import memory_budget
 from preimage._typing import Array
 from preimage._warnings import ignored
@@ -46,7 +47,11 @@ class NoisySubspace:
             return cls(principal, noise * variance)
         explained = float(array_namespace(principal.eigenvalues).sum(principal.eigenvalues)) / principal.count
         n_left = max(1.0, principal.count - 1 - principal.eigenvalues.shape[0])
-        return cls(principal, max(0.0, variance - explained) / n_left)
+        left = variance - explained
+        # Where the subspace has all of the variance, rounding errors would be noise in one round and none in the next.
+        if left <= rank_tolerance(int(principal.count), principal.eigenvalues.dtype) * variance:
+            left = 0.0
+        return cls(principal, left / n_left)
 
     @property
     def energy(self) -> SubspaceEnergy:
@@ -143,7 +148,7 @@ class SubspaceFit:
 
     def _on_landmarks(self, Z: Array, points: Array) -> NoisySubspace:
         with ignored(RankWarning):
-            moments = KernelMoments.of(self.kernel, points, Z, who="KernelImputer")
+            moments = KernelMoments.of(self.kernel, points, Z, n_components=self.wanted.number, who="KernelImputer")
             principal = landmark_subspace(moments, self.wanted)
         return self._with_noise(principal)
 

@@ -42,9 +42,7 @@ class ColumnScale:
         zeros = xp.zeros_like(X)
         center = xp.sum(xp.where(observed, X, zeros) / count, axis=0)
         shifted = xp.where(observed, X - center, zeros)
-        largest = xp.max(xp.abs(shifted), axis=0)
-        safe = xp.where(largest > 0, largest, xp.ones_like(largest))  # squares of huge or tiny entries are none
-        deviations = safe * xp.sqrt(xp.sum((shifted / safe) ** 2, axis=0) / count)
+        deviations = xp.sqrt(xp.sum(shifted**2, axis=0) / count)
         # A column that varies by rounding errors of its mean alone is constant.
         constant = ~(deviations > 4 * epsilon(X.dtype) * xp.abs(center))
         center = xp.where(constant, xp.max(xp.where(observed, X, xp.full_like(X, -np.inf)), axis=0), center)
@@ -53,9 +51,8 @@ class ColumnScale:
             return cls(center, xp.ones_like(center))
         if divides is None:
             divides = bool(np.percentile(spread, 90) > ALIKE * np.median(spread))
-        common = float(np.sqrt(np.mean((spread / spread.max()) ** 2)) * spread.max())
         if not divides:
-            return cls(center, xp.full_like(center, common))
+            return cls(center, xp.full_like(center, float(np.sqrt(np.mean(spread**2)))))
         return cls(center, xp.where(constant, xp.ones_like(center), deviations))
 
     def apply(self, X: Array) -> Array:

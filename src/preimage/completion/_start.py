@@ -16,6 +16,9 @@ SHARPNESS = 16.0
 # Rows from which the median of partial distances is found: half a million pairs, whose median is exact to a few per
 # mille. Ten times as many rows take a hundred times as long.
 MEDIAN_ROWS = 1000
+# Units of rounding, relative to the squared lengths, up to which a squared distance is zero. Differences of equal rows
+# have one or two; a hundred times more would be rows that differ in the seventh digit.
+ROUNDING = 8
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,14 @@ class PartialRows:
     def squared_distances(self, other: "PartialRows") -> tuple[Array, Array]:
         """Squared distances of all pairs, from the n entries that both rows have, times d/n; and n itself.
 
-        As in scikit-learn's `nan_euclidean_distances`; zero where rows have no entry in common.
+        As in scikit-learn's `nan_euclidean_distances`; zero where rows have no entry in common. What rounding errors
+        leave of rows that agree in all of them is zero, too: otherwise the order of X in memory would decide.
         """
         xp = array_namespace(self.values)
         common = self.observed @ other.observed.T
-        squared = (self.values**2) @ other.observed.T + self.observed @ (other.values**2).T
-        squared = xp.clip(squared - 2 * (self.values @ other.values.T), min=0.0)
+        lengths = (self.values**2) @ other.observed.T + self.observed @ (other.values**2).T
+        squared = lengths - 2 * (self.values @ other.values.T)
+        squared = xp.where(squared > ROUNDING * epsilon(squared.dtype) * lengths, squared, xp.zeros_like(squared))
         scale = self.values.shape[1] / xp.where(common > 0, common, xp.ones_like(common))
         return squared * scale, common
 

@@ -69,6 +69,8 @@ class EigenResult:
         Whether residuals are those of a direct method: rounding errors alone.
     n_missing : int
         Number of pairs that were asked for and not found, for a solver that returns converged pairs only.
+    sum_of_moduli : float or None
+        Of all eigenvalues of A, where the solver has computed them.
 
     See Also
     --------
@@ -94,6 +96,7 @@ class EigenResult:
     excess: float = 0.0
     is_direct: bool = False
     n_missing: int = 0
+    sum_of_moduli: float | None = None
 
     @property
     def relative_residuals(self) -> Array:
@@ -194,7 +197,7 @@ def measured_result(
     Returns
     -------
     EigenResult
-        With residuals, and whether they are small enough.
+        With the given arrays, not copies of them, residuals, and whether these are small enough.
 
     See Also
     --------

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
 from preimage._arrays import epsilon, itemsize
-from preimage._linalg import DETERMINED, eigh_descending, orthogonalize
+from preimage._linalg import DETERMINED, eigh_descending
 from preimage._typing import Array
 from preimage.eigensolvers._eigensolver import (
     LARGE_PROJECTION,
@@ -34,6 +34,9 @@ LARGE_PART = 0.1
 # Random vectors that look for eigenvectors outside of the basis, how short both together must become, in units of an
 # entry of such a vector, and after how many products at most. See `_missed`.
 PROBES, CERTAIN, MOST_POWERS = 2, 0.05, 6
+# Squared lengths of combinations of such powers that are used, by bytes per number: rounding errors of the combinations
+# are ε over the length, which leaves the digits of eigenvalues that components need (`DETERMINED`).
+SHORTEST = {8: 1e-12, 4: 1e-6}
 # Residuals so small in exact arithmetic, relative to what is allowed, are rounding errors where measured ones are too
 # large.
 ROUNDING_DECIDES = 0.5
@@ -232,27 +235,31 @@ def _is_complete(
     if missed is None:
         return True
     floor = _undetermined(result, rounding)
-    return _is_unchanged(multiply, result, basis.vectors, basis.images, missed, floor, by_modulus)
+    return _is_unchanged(result, basis.vectors, basis.images, *missed, floor, by_modulus)
 
 
 def _missed(
     multiply: Multiply, result: EigenResult, basis: Array, rounding: float, rng: np.random.Generator
-) -> Array | None:
+) -> tuple[Array, Array] | None:
     """Directions outside of the basis that may belong to eigenvalues as large as those found; None without any.
 
     Products with random vectors, again and again without their part in the basis, grow like the powers of the largest
     eigenvalue that is left. Where they stay below the powers of the weakest pair that was found, times `CERTAIN`,
-    nothing is missed: Gaussian numbers of which both are so small have a probability of 1/800.
+    nothing is missed: Gaussian numbers of which both are so small have a probability of 1/800. Otherwise the answer
+    are all of these powers and their images: their span has the largest eigenvalue outside of the basis with many more
+    digits than the last power, in which one missed vector may be less than what is left of all others.
     """
     weakest = max(float(np.min(np.abs(result.values))), _undetermined(result, rounding))
     vectors = rng.standard_normal((PROBES, basis.shape[1])).astype(basis.dtype)
+    powers, images = [], [_images(multiply, vectors)]
     for _ in range(MOST_POWERS):
-        vectors = _images(multiply, vectors)
-        vectors -= (vectors @ basis.T) @ basis
+        vectors = images[-1] - (images[-1] @ basis.T) @ basis
         vectors /= weakest
         if float(np.vdot(vectors, vectors)) < CERTAIN**2:
             return None
-    return vectors
+        powers.append(vectors)
+        images.append(_images(multiply, vectors))
+    return np.concatenate(powers), np.concatenate(images[1:])
 
 
 def _images(multiply: Multiply, vectors: Array) -> Array:
@@ -269,17 +276,23 @@ def _undetermined(result: EigenResult, rounding: float) -> float:
 
 
 def _is_unchanged(
-    multiply: Multiply,
     result: EigenResult,
     basis: Array,
     images: Array,
     missed: Array,
+    missed_images: Array,
     floor: float,
     by_modulus: bool,
 ) -> bool:
     """Whether eigenvalues above `floor` stay the same when the directions that may be missed join the basis."""
-    more = np.ascontiguousarray(orthogonalize(missed.T, basis.T).T)
-    Q, AQ = np.concatenate([basis, more]), np.concatenate([images, _images(multiply, more)])
+    # Powers of a matrix become parallel: combinations of them that are too short are left out, as they consist of
+    # rounding errors and would be scaled to unit length.
+    lengths = np.sqrt(np.sum(missed * missed, axis=1, keepdims=True))
+    missed, missed_images = missed / lengths, missed_images / lengths
+    squares, combinations = np.linalg.eigh(missed @ missed.T)
+    long = squares > SHORTEST[itemsize(basis.dtype)]
+    combinations = (combinations[:, long] / np.sqrt(squares[long])).T
+    Q, AQ = np.concatenate([basis, combinations @ missed]), np.concatenate([images, combinations @ missed_images])
     projected = Q @ AQ.T
     values, _ = eigh_descending((projected + projected.T) / 2)
     order = leading_order(values, by_modulus)[: result.values.shape[0]]

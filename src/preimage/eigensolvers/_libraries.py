@@ -4,9 +4,9 @@ from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from preimage._arrays import epsilon, is_host, take_rows
+from preimage._arrays import array_namespace, epsilon, is_host, take_rows
 from preimage._linalg import eigh_descending, top_eigh
 from preimage._progress import stage
 from preimage._threads import small_matrices
@@ -45,21 +45,23 @@ class Dense(Eigensolver):
     def solve(self, operator: Operator, k: int, rng: np.random.Generator, *, by_modulus: bool = False) -> EigenResult:
         matrix = operator.dense() if hasattr(operator, "dense") else operator
         with stage("Finding eigenvectors", 1) as advance, small_matrices(matrix.shape[0]):
-            values, vectors = _leading_pairs(matrix, k, by_modulus)
+            (values, vectors), sum_of_moduli = _leading_pairs(matrix, k, by_modulus)
             advance()
         tolerance = relative_tolerance(None, vectors.dtype)
         # Residuals by the matrix that was decomposed: products with one that is not centred have errors of their own.
         result = measured_result(values, vectors, matrix @ vectors, tolerance, matrix.shape[0], "direct method")
         products = operator @ vectors if operator is not matrix else result.products
-        return replace(result, products=products, converged=True, is_direct=True)  # as exact as the matrix allows
+        # As exact as the matrix allows.
+        return replace(result, products=products, converged=True, is_direct=True, sum_of_moduli=sum_of_moduli)
 
 
-def _leading_pairs(matrix: Array, k: int, by_modulus: bool) -> tuple[Array, Array]:
+def _leading_pairs(matrix: Array, k: int, by_modulus: bool) -> tuple[tuple[Array, Array], float | None]:
+    """The leading pairs; and the sum of moduli of all eigenvalues, where these are needed to order them."""
     if not by_modulus:
-        return top_eigh(matrix, k)
+        return top_eigh(matrix, k), None
     values, vectors = eigh_descending(matrix)
-    order = leading_order(values, by_modulus)[:k]
-    return take_rows(values, order), take_rows(vectors.T, order).T
+    order, xp = leading_order(values, by_modulus)[:k], array_namespace(values)
+    return (take_rows(values, order), take_rows(vectors.T, order).T), float(xp.sum(xp.abs(values)))
 
 
 class Arpack(Eigensolver):
@@ -122,6 +124,12 @@ class Arpack(Eigensolver):
                     values,
                     vectors,
                 ) from None
+        except ArpackError:
+            if np.any(multiply(start)):
+                raise
+            # ARPACK finds no direction in the image of a matrix of zeros, of which all vectors are eigenvectors.
+            vectors = np.linalg.qr(rng.standard_normal((operator.shape[0], k)))[0].astype(operator.dtype, copy=False)
+            values, reason = np.zeros(k, dtype=operator.dtype), "converged"
         order = leading_order(values, by_modulus)
         values, vectors = values[order], np.ascontiguousarray(vectors[:, order])
         # Sums of n products have rounding errors of up to nε; no residual can be asked to be smaller.

@@ -9,7 +9,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import array_namespace, from_numpy, in_memory, is_lazy, take_rows, to_numpy, with_rows
+from preimage._arrays import (
+    array_namespace,
+    from_numpy,
+    in_memory,
+    is_lazy,
+    take_rows,
+    to_device_of,
+    to_numpy,
+    with_rows,
+)
 from preimage._memory import limited_memory, memory_budget
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._threads import within_n_jobs
@@ -295,7 +304,7 @@ class KernelImputer(
         rows = self._training_rows(given, rng)
         observed = known_entries(rows, self.missing_values)
         self._store_columns(observed)
-        if not self.valid_features_.any():
+        if not self._is_valid.any():
             raise ValueError("KernelImputer needs a column with known entries; all entries of X are missing.")
         valid, known = self._valid(rows), self._valid(observed)
         self._store_scale(valid, known)
@@ -379,12 +388,13 @@ class KernelImputer(
 
     def _box(self, like: Array) -> Box:
         """Bounds on scaled rows."""
-        lower, upper = (self._scaling().apply(from_numpy(bound, self.center_)) for bound in (self.lower_, self.upper_))
+        scaled = lambda bound: self._scaling().apply(to_device_of(bound, self.center_))
+        lower, upper = scaled(self.lower_), scaled(self.upper_)
         return Box.of_inputs(lower, upper, self.kernel_, like)
 
     def _unscaled(self, Z: Array) -> Array:
         """Rows in the units of the inputs, within the bounds: scaled ones keep them up to rounding only."""
-        return Box(from_numpy(self.lower_, Z), from_numpy(self.upper_, Z)).clip(self._scaling().undo(Z))
+        return Box(to_device_of(self.lower_, Z), to_device_of(self.upper_, Z)).clip(self._scaling().undo(Z))
 
     def _store_scale(self, X: Array, observed: Array) -> None:
         xp = array_namespace(X)
@@ -403,7 +413,7 @@ class KernelImputer(
         self.lower_, self.upper_ = (to_numpy(bound) for bound in found)
 
     def _valid_bound(self, value: Any, X: Array) -> Array:
-        d = self.valid_features_.size
+        d = self._is_valid.size
         bound = np.asarray(to_numpy(value) if hasattr(value, "shape") else value, dtype=float)
         if bound.shape not in ((), (1,), (d,)) or np.isnan(bound).any():
             raise ValueError(
@@ -413,7 +423,7 @@ class KernelImputer(
         # Numbers beyond the precision of X are its largest: no bounds at all are infinite.
         most = float(array_namespace(X).finfo(X.dtype).max)
         bound = np.where(np.isfinite(bound), np.clip(bound, -most, most), bound)
-        return from_numpy(np.broadcast_to(bound, (d,))[self.valid_features_], X)
+        return from_numpy(np.broadcast_to(bound, (d,))[self._is_valid], X)
 
     def _training_rows(self, X: Rows, rng: np.random.Generator) -> Array:
         """All rows, or as many as a fit looks at, in memory."""
@@ -422,7 +432,8 @@ class KernelImputer(
             X = take_rows(X, np.sort(rng.choice(n, MOST_ROWS, replace=False)))
         if not is_lazy(X):
             return X
-        return check_incomplete(self, in_memory(X), reset=False)
+        rows = in_memory(X)
+        return check_incomplete(self, np.asarray(rows) if isinstance(rows, np.memmap) else rows, reset=False)
 
     def _subspace_fit(self, Z: Array, observed: Array, rng: np.random.Generator) -> SubspaceFit:
         n, landmarks = Z.shape[0], self.landmarks

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from preimage._arguments import names_its_arguments
 from preimage._finite import working_method
 from preimage._typing import Array, Rows
 from preimage.geometry._diagonal_jet import diagonal_jet
@@ -201,6 +202,7 @@ NO_PLANE = 1e-14
 
 
 @working_method("sectional_curvatures")
+@names_its_arguments
 def sectional_curvatures(kernel: Kernel, X: Rows, U: Rows, V: Rows) -> Array:
     r"""Gauss' curvature of the surface along planes :math:`\frac{R(u, v, u, v)}{g(u,u)\,g(v,v) - g(u,v)^2}`.
 

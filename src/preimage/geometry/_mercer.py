@@ -13,6 +13,7 @@ from preimage._typing import Rows
 from preimage.exceptions import UnsupportedKernelError
 from preimage.geometry._metric import check_geometry, metric, smallest_relative_eigenvalues
 from preimage.kernels import InnerProduct, Kernel, PairwiseQuantity, ProfileKernel, SquaredDistance
+from preimage.kernels._moderate import moderate_inputs
 
 # Steps of the scan over s for dot-product and radial profiles: a change of sign that is narrower than a two-thousandth
 # of the range may be missed. Bisections that find it within a step: 60 halve an interval to the last digit.
@@ -22,8 +23,6 @@ BISECTIONS = 60
 ROUNDING = 1e-12
 # Differences between k(x, y) and k(y, x), relative to the largest value, that may be rounding in single precision.
 LARGEST_ASYMMETRY = 1e-5
-# Values whose squares, and products of a few of these, are numbers; so are those of its reciprocal.
-MODERATE = 1e60
 OVERFLOW = "terms overflow on these points; scale them"
 
 
@@ -150,7 +149,7 @@ def mercer_report(kernel: Kernel, X: Rows, *, order: int = 12, max_points: int =
         raise TypeError("mercer_report evaluates a kernel at points; for a matrix look at numpy.linalg.eigvalsh(K).")
     if order < 1 or max_points < 1:
         raise ValueError(f"mercer_report needs order ≥ 1 and max_points ≥ 1; got {order!r} and {max_points!r}.")
-    points, _ = check_geometry("mercer_report", kernel, X)
+    points = moderate_inputs("mercer_report", kernel, check_geometry("mercer_report", kernel, X)[0])
     rows = np.unique(np.linspace(0, len(points) - 1, min(len(points), max_points)).round().astype(int))
     K = finite_result(np.asarray(kernel(points[rows]), dtype=float), points[rows])
     asymmetry = float(np.abs(K - K.T).max())
@@ -178,8 +177,6 @@ def _lengths(kernel: Kernel, X: np.ndarray) -> MercerTest:
 
 
 def _cauchy_schwarz(K: np.ndarray, rows: np.ndarray) -> MercerTest:
-    largest = np.abs(K).max()
-    K = K if not largest or 1 / MODERATE < largest < MODERATE else K / largest  # squares leave the range of numbers
     bounds = np.abs(np.multiply.outer(np.diagonal(K), np.diagonal(K)))
     scale = bounds.max() or 1.0
     slack = (bounds - K**2) / scale

@@ -7,6 +7,7 @@ import numpy as np
 from preimage._arrays import as_points, from_numpy, is_sparse, to_numpy
 from preimage._finite import finite_result, working_method
 from preimage._linalg import rank_tolerance
+from preimage._scale import training_inputs
 from preimage._typing import Array, Rows
 from preimage.geometry._diagonal_jet import diagonal_jet
 from preimage.geometry._dot_product import dot_product_geometry
@@ -37,6 +38,7 @@ def check_geometry(who: str, kernel: Kernel, X: Rows) -> tuple[np.ndarray, Calla
     if not np.isfinite(points).all():
         i = int(np.argmin(np.isfinite(points).all(axis=1)))
         raise ValueError(f"{who} needs finite points; row {i} of X contains NaN or infinity. Impute or drop it first.")
+    points = training_inputs(who, points)
     with np.errstate(all="ignore"):
         lengths = np.asarray(kernel.diagonal(points))  # also the kernel's own check of the number of inputs
     if not np.isfinite(lengths).all():

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, as_points, is_foreign, to_dense
+from preimage._arrays import array_namespace, as_points, is_foreign, to_dense, to_device_of
 from preimage._typing import Array, Rows
 from preimage._validation import Interval, check_parameters
 
@@ -162,7 +162,7 @@ class FunctionTransformation(Transformation):
         xp = array_namespace(result)
         if not bool(xp.all(xp.isfinite(result))):
             raise ValueError(f"The `{name}` of a FunctionTransformation returned NaN or infinity for finite rows.")
-        return xp.astype(result, X.dtype, copy=False)
+        return to_device_of(result, X)
 
 
 def as_transformations(owner: Any) -> list[Transformation]:

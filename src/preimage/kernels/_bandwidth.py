@@ -10,16 +10,13 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
-from preimage._arrays import array_namespace, is_sparse, itemsize, take_rows, to_numpy
-from preimage._finite import gives_finite_numbers
+from preimage._arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
+from preimage._finite import gives_finite_numbers, is_finite
 from preimage._rows import cut
+from preimage._scale import is_moderate, training_inputs
 from preimage._threads import run_parallel
 from preimage._typing import Array
 from preimage._validation import Interval, StrOptions
-from preimage._warnings import unwarned
-
-# Range of γ in formulas of single precision, beyond which it would be zero or infinite in them.
-SINGLE_PRECISION = 1e-30, 1e30
 
 # A positive number; None or the name of a rule until data decide. `Any`, because formulas compute with the number.
 Gamma: TypeAlias = Any
@@ -51,6 +48,7 @@ _CONVENTIONS: dict[str, Callable[[float, Any], float]] = {
 }
 
 
+@gives_finite_numbers()
 def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
     """The number that a `gamma` parameter means on X.
 
@@ -103,53 +101,22 @@ def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
             "preimage.widths.with_class_widths(kernel, X, y) for a kernel. Rules without labels are 'scale', 'median' "
             "and percentiles such as 'p5'."
         )
+    X = as_points(X)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(
+            f"resolve_gamma finds gamma={gamma!r} from data of shape (n, d) with at least a row and a column; got "
+            f"shape {tuple(X.shape)}."
+        )
     if gamma is None or gamma == "auto":
         return 1 / X.shape[1]
-    with unwarned():
-        if gamma == "scale":
-            variance, scale = _in_range(_variance, X)
-            return _reciprocal(gamma, X.shape[1] * variance, scale, 2) if variance > 0 else 1.0
-        percentile = 50.0 if gamma == "median" else _percentile(gamma)
-        distance, scale = _in_range(lambda rows: _distance_percentile(rows, percentile, metric), X)
-        return _reciprocal(gamma, distance, scale, 2 if metric == "sqeuclidean" else 1)
-
-
-def in_range_of(gamma: float, s: Array) -> float:
-    """γ as formulas on the array s can use it: within the numbers of single precision, if s has that."""
-    dtype = getattr(s, "dtype", None)  # formulas are also read with symbols instead of arrays, to export them
-    return gamma if dtype is None or itemsize(dtype) == 8 else min(max(gamma, SINGLE_PRECISION[0]), SINGLE_PRECISION[1])
-
-
-def _in_range(function: Callable[[Array], float], X: Array) -> tuple[float, float]:
-    """`function` of the rows of X divided by a number, and the number: one unless squares leave the range of numbers.
-
-    A few huge rows do not change a percentile of distances: so it is found from the rows as they are where it can be.
-    """
-    scale = _scale(X)
-    value = function(X) if scale >= 1 else np.inf
-    return (value, 1.0) if scale == 1 or value < np.inf else (function(X / scale), scale)
-
-
-def _scale(X: Array) -> float:
-    """One, or the largest modulus in X where squares of it leave the range of numbers."""
-    values = X.data if is_sparse(X) else X
-    if 0 in values.shape:
-        return 1.0
-    xp = array_namespace(values)
-    largest = max(-float(xp.min(values)), float(xp.max(values)))
-    low, high = (1e-15, 1e15) if itemsize(X.dtype) == 4 else (1e-120, 1e120)
-    return largest if 0 < largest < low or high < largest < np.inf else 1.0
-
-
-def _reciprocal(gamma: Gamma, value: float, scale: float, degree: int) -> float:
-    """1/(value·scaleᵈ) of a degree d, which must be a number."""
-    found = float(1 / np.float64(value) / np.float64(scale) ** degree)
-    if not 0 < found <= LARGEST_GAMMA:
-        raise ValueError(
-            f"gamma={gamma!r} finds no number: the largest value of X is {scale:.3g}, and the square of such distances "
-            "is beyond the range of numbers. Scale the data, for instance with StandardScaler."
-        )
-    return found
+    if not is_moderate(X):
+        if not is_finite(X):
+            raise ValueError(f"resolve_gamma finds gamma={gamma!r} from finite numbers; X has NaN or infinity.")
+        X = training_inputs(f"gamma={gamma!r}", X)
+    if gamma == "scale":
+        variance = _variance(X)
+        return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return 1 / _distance_percentile(X, 50.0 if gamma == "median" else _percentile(gamma), metric)
 
 
 def is_class_rule(gamma: Gamma) -> bool:
@@ -189,7 +156,7 @@ def squared_distance_percentile(X: Array, percentile: float) -> float:
     >>> squared_distance_percentile(np.array([[0.0], [1.0], [3.0]]), 50)
     4.0
     """
-    return _distance_percentile(X, percentile, "sqeuclidean")
+    return _distance_percentile(as_points(X), percentile, "sqeuclidean")
 
 
 def _distance_percentile(X: Array, percentile: float, metric: str) -> float:

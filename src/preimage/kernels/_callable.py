@@ -130,6 +130,8 @@ class CallableKernel(Kernel):
     def diagonal_gradient(self, Z: Array) -> Array:
         # k is symmetric, so d/dz k(z, z) = 2 ∇₁k(z, z).
         xp = array_namespace(Z)
+        if not len(Z):
+            return xp.zeros_like(Z)
         rows = [
             self.gradient(row, row, xp.ones((1, 1), dtype=Z.dtype)) for row in (Z[i : i + 1] for i in range(len(Z)))
         ]

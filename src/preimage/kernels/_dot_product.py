@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from preimage._arrays import array_namespace, integer_power
 from preimage._typing import Array
 from preimage._validation import Interval
-from preimage.kernels._bandwidth import GAMMA, Gamma, in_range_of
+from preimage.kernels._bandwidth import GAMMA, Gamma
 from preimage.kernels._pairwise import InnerProduct
 from preimage.kernels._profile import ProfileKernel, affine_power_derivatives, powers
 
@@ -100,19 +100,15 @@ class Polynomial(ProfileKernel):
         return self.degree == 1
 
     def profile(self, s: Array) -> Array:
-        return integer_power(in_range_of(self.gamma, s) * s + self.coef0, self.degree)
+        return integer_power(self.gamma * s + self.coef0, self.degree)
 
     def profile_derivative(self, s: Array) -> Array:
         if self.degree == 1:
-            return array_namespace(s).full_like(s, in_range_of(self.gamma, s))
-        return (
-            self.degree
-            * in_range_of(self.gamma, s)
-            * integer_power(in_range_of(self.gamma, s) * s + self.coef0, self.degree - 1)
-        )
+            return array_namespace(s).full_like(s, self.gamma)
+        return self.degree * self.gamma * integer_power(self.gamma * s + self.coef0, self.degree - 1)
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
-        return affine_power_derivatives(in_range_of(self.gamma, s) * s + self.coef0, self.gamma, self.degree, order)
+        return affine_power_derivatives(self.gamma * s + self.coef0, self.gamma, self.degree, order)
 
     @property
     def has_inverse_profile(self) -> bool:
@@ -157,10 +153,10 @@ class Exponential(ProfileKernel):
         self.gamma = gamma
 
     def profile(self, s: Array) -> Array:
-        return array_namespace(s).exp(in_range_of(self.gamma, s) * s)
+        return array_namespace(s).exp(self.gamma * s)
 
     def profile_derivative(self, s: Array) -> Array:
-        return in_range_of(self.gamma, s) * self.profile(s)
+        return self.gamma * self.profile(s)
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         values = self.profile(s)
@@ -203,10 +199,10 @@ class Sigmoid(ProfileKernel):
         self.coef0 = coef0
 
     def profile(self, s: Array) -> Array:
-        return array_namespace(s).tanh(in_range_of(self.gamma, s) * s + self.coef0)
+        return array_namespace(s).tanh(self.gamma * s + self.coef0)
 
     def profile_derivative(self, s: Array) -> Array:
-        return in_range_of(self.gamma, s) * (1 - self.profile(s) ** 2)
+        return self.gamma * (1 - self.profile(s) ** 2)
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         # f′ = γ(1 − f²) as a recursion of Taylor coefficients: (m + 1) a_{m+1} = γ (δ_{m0} − Σ_i a_i a_{m−i}).

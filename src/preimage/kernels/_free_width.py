@@ -9,7 +9,7 @@ from preimage._arrays import array_namespace, concat_columns, device_kwargs, to_
 from preimage._typing import Array, Block, Evaluator, Values
 from preimage._validation import Interval
 from preimage.exceptions import UnsupportedKernelError
-from preimage.kernels._bandwidth import LARGEST_GAMMA, in_range_of
+from preimage.kernels._bandwidth import LARGEST_GAMMA
 from preimage.kernels._combinations import Scaled, ScaledProfile, multiply
 from preimage.kernels._kernel import Kernel
 from preimage.kernels._pairwise import SquaredDistance
@@ -143,7 +143,7 @@ class FreeWidthGaussian(Kernel):
 
     def _contracted(self, Z: Array, rows: Array, inputs: Array, pairs: "_Pairs", s: Array, weights: Array) -> Array:
         """The contracted gradient for weights that contain the kernel values."""
-        moved = DISTANCE.gradient(rows, inputs, -in_range_of(self.gamma, s) * weights * pairs.ratio)
+        moved = DISTANCE.gradient(rows, inputs, -self.gamma * weights * pairs.ratio)
         if pairs.of_rows is None:
             return moved
         xp = array_namespace(weights)
@@ -205,14 +205,14 @@ class _Pairs:
     def values(self, s: Array) -> Array:
         """k at the squared distances s."""
         xp = array_namespace(s)
-        exponent = -in_range_of(self.gamma, s) * (self.ratio * s)
+        exponent = -self.gamma * (self.ratio * s)
         if self.both:
             exponent = exponent - 0.5 * self.n_features * xp.log(self.union)
         return xp.exp(exponent)
 
     def derivative(self, s: Array) -> Array:
         """d log k / dr at the squared distances s."""
-        gamma = in_range_of(self.gamma, s)
+        gamma = self.gamma
         if self.of_columns is None:
             return -gamma * s
         t = self.of_columns[None, :] / self.union

@@ -3,13 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from inspect import signature
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import as_points, floating_type, is_sparse, to_numpy
+from preimage._arrays import as_points, floating_type, is_host, is_sparse, own_copy, to_numpy
+from preimage._scale import PARAMETERS, compared_inputs
 from preimage._typing import Array, Block, BlockWriter, Evaluator, Rows, Values, ValueWriter
 from preimage._validation import check_parameters, parameters
 from preimage._warnings import unwarned
@@ -87,7 +89,8 @@ class KeptRows(DataParameter):
         return value is None
 
     def find(self, value: Any, X: Array, kernel: "Kernel") -> Array:
-        return X
+        """A copy of X, whatever becomes of X; on a device X itself, where comparing arrays costs more than memory."""
+        return own_copy(X, X) if is_host(X) else X
 
 
 EVERYTHING = slice(None)
@@ -219,22 +222,25 @@ class Kernel(BaseEstimator, ABC):
 
     def evaluator(self, X: Array) -> Evaluator:
         """Prepare X for many Z: f with f(Z) = k(Z, X) and the function of weights that `gradient(Z, X, ·)` is."""
-        return lambda Z: (self(Z, X), lambda weights: self.gradient(Z, X, weights))
+        values = self.against(X)
+        return lambda Z: (values(Z), lambda weights: self.gradient(Z, X, weights))
 
     def __call__(self, X: Rows, Y: Rows | None = None) -> Array:
         """The matrix of values k(xᵢ, yⱼ), shape (n, m); Y is X when left out."""
         X = as_points(X)
         Y = X if Y is None else as_points(Y)
-        if X.ndim != 2 or Y.ndim != 2 or abs(X.shape[1] - Y.shape[1]) > self.own_columns:
+        if X.ndim != 2 or Y.ndim != 2 or not X.shape[1] or abs(X.shape[1] - Y.shape[1]) > self.own_columns:
             raise ValueError(
-                f"A kernel compares rows of two 2D arrays with as many columns; got shapes {tuple(X.shape)} and "
-                f"{tuple(Y.shape)}."
+                "A kernel compares rows of two 2D arrays with as many columns, at least one; got shapes "
+                f"{tuple(X.shape)} and {tuple(Y.shape)}."
             )
         if not self.is_resolved:
             names = " and ".join(sorted({name for name, _, _ in self.open_parameters()}))
             raise ValueError(
                 f"{self!r} finds {names} from data: call `resolve(X)` first, and use the kernel it returns."
             )
+        if not self.own_columns:  # widths of points may be of any size
+            X, Y = compared_inputs(self, X, Y)
         with unwarned():
             return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
 
@@ -276,6 +282,13 @@ class Kernel(BaseEstimator, ABC):
     def keeps_data(self) -> bool:
         """Whether resolving the kernel, or a part of it, makes the data themselves a parameter."""
         return any(parameter.keeps_rows for _, _, parameter in self.open_parameters())
+
+    @property
+    def has_extreme_parameters(self) -> bool:
+        """Whether a number among the parameters, also of parts, leaves the range of single precision in formulas."""
+        numbers = [abs(float(value)) for value in parameters(self).values() if isinstance(value, Real) and value]
+        is_extreme = any(not 1 / PARAMETERS <= number <= PARAMETERS for number in numbers)
+        return is_extreme or any(part.has_extreme_parameters for part in self.parts())
 
     def inputs_of_parts(self, X: Array) -> Array:
         """What the kernels that this one is made of are given for X."""
@@ -420,6 +433,11 @@ class OfOneKernel(Kernel):
 
     @property
     def pairwise(self) -> Any:
+        if not hasattr(self.kernel, "pairwise"):
+            raise AttributeError(
+                f"{type(self).__name__} has a `pairwise` quantity where its `kernel` has one, as every ProfileKernel; "
+                f"got {self.kernel!r}."
+            )
         return self.kernel.pairwise
 
     def value_type(self, X: Array) -> Any:

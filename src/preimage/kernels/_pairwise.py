@@ -22,7 +22,6 @@ from preimage._arrays import (
     to_numpy,
 )
 from preimage._typing import Array, Block, BlockWriter, Values, ValueWriter
-from preimage._warnings import unwarned
 from preimage.kernels._shortcuts import drop_outdated
 
 # Rows from which the origin of distances is found. Any point among the data serves: the median of five hundred is one,
@@ -32,8 +31,6 @@ SAMPLE = 512
 # the error of a short distance that is too much. Kernel values of short distances are those that differ from each
 # other; with an error of a hundredth the smallest eigenvalues of Gram matrices would change.
 SHORT_SAMPLE, SHORT_PERCENTILE, LARGEST_ERROR = 100, 5, 1e-3
-# Half a unit in the last place of the largest number, and half of that again, by bytes per number.
-LARGEST_SHIFT = {size: float(limits.max * limits.eps / 4) for size, limits in ((8, np.finfo("d")), (4, np.finfo("f")))}
 
 
 class PairwiseQuantity(ABC):
@@ -176,7 +173,7 @@ class SquaredDistance(PairwiseQuantity):
     """
 
     def blocks(self, X: Array, Y: Array) -> Block:
-        distances = _sparse_distances(X, Y) if is_sparse(X) or is_sparse(Y) else _lifted_distances(X, Y)
+        distances = _sparse_distances(Y)(X) if is_sparse(X) or is_sparse(Y) else _lifted_distances(X, Y)
         if X is not Y:
             return distances
         return lambda rows, columns: _without_diagonal(distances(rows, columns), rows, columns, X.shape[0])
@@ -190,12 +187,12 @@ class SquaredDistance(PairwiseQuantity):
 
         def write(rows: slice, columns: slice, out: Array) -> None:
             if out.dtype != left.dtype:
-                out[...] = lifted.distances(X[rows, :], Y[columns, :], left[rows, :], right[:, columns])
+                out[...] = lifted.distances(left[rows, :], right[:, columns])
             else:
                 np.matmul(left[rows, :], right[:, columns], out=out)
                 if X is Y:  # most blocks have no other small entries
                     _set_diagonal(out, rows, columns, X.shape[0], np.inf)
-                _settle(out, floor[rows], lambda: _far_distances(X[rows, :], Y[columns, :]))
+                _settle(out, floor[rows])
             if X is Y:
                 _set_diagonal(out, rows, columns, X.shape[0], 0.0)
 
@@ -203,9 +200,10 @@ class SquaredDistance(PairwiseQuantity):
 
     def against(self, Y: Array) -> Values:
         if is_sparse(Y):
-            return super().against(Y)
+            general, distances = super().against(Y), _sparse_distances(Y)
+            return lambda Z: general(Z) if Z is Y else distances(Z)(slice(None), slice(None))
         lifted, of_sparse = _Lifted(Y), super().against(Y)
-        return lambda Z: of_sparse(Z) if is_sparse(Z) else lifted.distances(Z, Y, lifted.left(Z), lifted.right)
+        return lambda Z: of_sparse(Z) if is_sparse(Z) else lifted.distances(lifted.left(Z), lifted.right)
 
     def writer_against(self, Y: Array) -> ValueWriter:
         if not isinstance(Y, np.ndarray):
@@ -214,7 +212,7 @@ class SquaredDistance(PairwiseQuantity):
 
         def write(Z: Array, out: Array) -> None:
             if isinstance(Z, np.ndarray):
-                lifted.write(Z, Y, out)
+                lifted.write(Z, out)
             else:
                 out[...] = self.blocks(Z, Y)(slice(None), slice(None))
 
@@ -312,7 +310,7 @@ class _Lifted:
     def __init__(self, Y: Array) -> None:
         xp = array_namespace(Y)
         sample = Y[:: max(1, Y.shape[0] // SAMPLE), :]
-        self.shift = _within_shifts(_medians(sample))
+        self.shift = _medians(sample)
         self.dtype = Y.dtype
         centered = Y - self.shift
         norms = squared_row_norms(centered)
@@ -329,19 +327,19 @@ class _Lifted:
         centered = wide(X) - wide(self.shift)
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
-    def distances(self, X: Array, Y: Array, left: Array, right: Array) -> Array:
-        """Squared distances of rows of X and Y from what was prepared of these rows."""
-        s = _settle(left @ right, self._floor(left), lambda: _far_distances(X, Y))
+    def distances(self, left: Array, right: Array) -> Array:
+        """Squared distances of rows from what was prepared of them."""
+        s = _settle(left @ right, self._floor(left))
         return array_namespace(s).astype(s, self.dtype) if self.widened else s
 
-    def write(self, X: np.ndarray, Y: np.ndarray, out: np.ndarray) -> None:
-        """Squared distances to all prepared points Y, into an array that exists."""
+    def write(self, X: np.ndarray, out: np.ndarray) -> None:
+        """Squared distances to all prepared points, into an array that exists."""
         left = self.left(X)
         if out.dtype == left.dtype:
             np.matmul(left, self.right, out=out)
-            _settle(out, self._floor(left), lambda: _far_distances(X, Y))
+            _settle(out, self._floor(left))
         else:
-            out[...] = self.distances(X, Y, left, self.right)
+            out[...] = self.distances(left, self.right)
 
     def _floor(self, left: Array) -> Array:
         return _rounding(left.shape[1], left.dtype) * left[:, -2:-1]
@@ -368,17 +366,6 @@ def _medians(sample: Array) -> Array:
     return array_namespace(sample).sort(sample, axis=0)[middle, :]
 
 
-def _within_shifts(origin: Array) -> Array:
-    """`origin`, or zeros where it is so large that a difference with it could overflow.
-
-    Half a unit in the last place of the largest number is lost when it is added to that number.
-    """
-    xp, largest = array_namespace(origin), LARGEST_SHIFT[itemsize(origin.dtype)]
-    if isinstance(origin, np.ndarray) and -largest < origin.min() and origin.max() < largest:  # the usual case
-        return origin
-    return xp.where(xp.abs(origin) < largest, origin, xp.zeros_like(origin))
-
-
 def _rounding_shows(sample: Array, norms: Array) -> bool:
     """Whether rounding errors of the expanded square are too large a part of short distances."""
     largest = float(array_namespace(norms).max(norms))
@@ -396,7 +383,7 @@ def _rounding_shows(sample: Array, norms: Array) -> bool:
 def _lifted_distances(X: Array, Y: Array) -> Block:
     lifted = _Lifted(Y)
     left, right = lifted.left(X), lifted.right
-    return lambda rows, columns: lifted.distances(X[rows, :], Y[columns, :], left[rows, :], right[:, columns])
+    return lambda rows, columns: lifted.distances(left[rows, :], right[:, columns])
 
 
 def _rounding(n_columns: int, dtype: Any) -> float:
@@ -408,18 +395,12 @@ def _rounding(n_columns: int, dtype: Any) -> float:
     return 2 * (4 + n_columns**0.5) * epsilon(dtype)
 
 
-def _settle(fresh: Array, floor: Array, far: Callable[[], Array]) -> Array:
-    """Zero for entries up to `floor` of an array that nobody else holds; `far()` where squares overflowed.
-
-    Where the squared norm of a row, and with it the floor, is infinite, or where infinite terms were subtracted.
-    """
+def _settle(fresh: Array, floor: Array) -> Array:
+    """Zero for entries up to `floor` of an array that nobody else holds."""
     if isinstance(fresh, np.ndarray):
         # Most blocks have no such entries, and the smallest one shows it in a fraction of the time.
-        if fresh.size and not (smallest := fresh.min()) > (highest := floor.max()):  # NaN is not larger either
-            lost = None if highest < np.inf and smallest == smallest else (floor == np.inf) | np.isnan(fresh)
+        if fresh.size and not fresh.min() > floor.max():  # NaN is not larger either
             np.copyto(fresh, 0, where=fresh <= floor)
-            if lost is not None:
-                np.copyto(fresh, far(), where=lost)
         return fresh
     if is_torch_array(fresh):
         return fresh.mul_(fresh > floor)  # in place: on a GPU such steps take as long as the product before them
@@ -427,42 +408,30 @@ def _settle(fresh: Array, floor: Array, far: Callable[[], Array]) -> Array:
     return xp.where(fresh <= floor, xp.zeros_like(fresh), fresh)
 
 
-def _far_distances(X: Array, Y: Array) -> Array:
-    """Squared distances of rows whose squares may overflow: infinite only where the result has no number.
-
-    They are those of rows divided by the largest entry of all, which lose what is small compared with it.
-    """
-    scale = float(np.max([_largest(X), _largest(Y), 1.0]))  # NaN where one is
-    if not scale < np.inf:  # rows that are not finite stay so
-        return np.full((X.shape[0], Y.shape[0]), np.nan)
-    s = SquaredDistance().blocks(X / scale, Y / scale)(slice(None), slice(None))
-    with unwarned():
-        return s * scale * scale
-
-
-def _largest(X: Array) -> float:
-    """The largest modulus of an entry."""
-    values = X.data if is_sparse(X) else X
-    return float(np.max(np.abs(values), initial=0.0))
-
-
 def _ones(points: Array) -> Array:
     return array_namespace(points).ones((points.shape[0], 1), dtype=points.dtype, **device_kwargs(points))
 
 
-def _sparse_distances(X: Array, Y: Array) -> Block:
+def _sparse_distances(Y: Array) -> Callable[[Array], Block]:
+    """f with f(X) the blocks of distances between rows of X and Y, one sparse; what only Y needs is done once."""
     # No shift, which would fill the zeros; float64 throughout instead.
-    dtype, X, Y = X.dtype, X.astype(np.float64), Y.astype(np.float64)
-    left, right = squared_row_norms(X), squared_row_norms(Y)
+    Y = Y.astype(np.float64)
+    right = squared_row_norms(Y)
 
-    def distances(rows: slice, columns: slice) -> Array:
-        s = -2 * inner_products(X[rows, :], Y[columns, :])
-        s += left[rows, None]
-        s += right[None, columns]
-        floor = _rounding(X.shape[1], X.dtype) * left[rows, None]
-        return _settle(s, floor, lambda: _far_distances(X[rows, :], Y[columns, :])).astype(dtype, copy=False)
+    def of(X: Array) -> Block:
+        dtype, X = X.dtype, X.astype(np.float64)
+        left = squared_row_norms(X)
 
-    return distances
+        def distances(rows: slice, columns: slice) -> Array:
+            s = -2 * inner_products(X[rows, :], Y[columns, :])
+            s += left[rows, None]
+            s += right[None, columns]
+            floor = _rounding(X.shape[1], X.dtype) * left[rows, None]
+            return _settle(s, floor).astype(dtype, copy=False)
+
+        return distances
+
+    return of
 
 
 def _without_diagonal(s: Array, rows: slice, columns: slice, n: int) -> Array:

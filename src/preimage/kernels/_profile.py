@@ -62,7 +62,7 @@ class ProfileKernel(Kernel):
 
     @abstractmethod
     def profile(self, s: Array) -> Array:
-        """f(s), elementwise."""
+        """f(s), elementwise; s itself where f(s) = s."""
 
     @abstractmethod
     def profile_derivative(self, s: Array) -> Array:

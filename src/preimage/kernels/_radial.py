@@ -7,7 +7,7 @@ import numpy as np
 from preimage._arrays import array_namespace
 from preimage._typing import Array
 from preimage._validation import Options
-from preimage.kernels._bandwidth import GAMMA, Gamma, in_range_of
+from preimage.kernels._bandwidth import GAMMA, Gamma
 from preimage.kernels._pairwise import ChiSquaredDistance, ManhattanDistance, SquaredDistance
 from preimage.kernels._profile import ProfileKernel, affine_power_derivatives, powers
 
@@ -26,20 +26,20 @@ class ExponentialDecay(ProfileKernel):
         self.gamma = gamma
 
     def profile(self, s: Array) -> Array:
-        return array_namespace(s).exp(-in_range_of(self.gamma, s) * s)
+        return array_namespace(s).exp(-self.gamma * s)
 
     def apply_profile(self, s: Array) -> None:
         if isinstance(s, np.ndarray):
-            np.exp(np.multiply(s, -in_range_of(self.gamma, s), out=s), out=s)
+            np.exp(np.multiply(s, -self.gamma, out=s), out=s)
         else:
             s[...] = self.profile(s)
 
     def profile_derivative(self, s: Array) -> Array:
-        return -in_range_of(self.gamma, s) * self.profile(s)
+        return -self.gamma * self.profile(s)
 
     def profile_with_derivative(self, s: Array) -> tuple[Array, Array]:
         values = self.profile(s)
-        return values, -in_range_of(self.gamma, s) * values
+        return values, -self.gamma * values
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
         values = self.profile(s)
@@ -140,13 +140,13 @@ class RationalQuadratic(ProfileKernel):
         self.gamma = gamma
 
     def profile(self, s: Array) -> Array:
-        return 1 / (1 + in_range_of(self.gamma, s) * s)
+        return 1 / (1 + self.gamma * s)
 
     def profile_derivative(self, s: Array) -> Array:
-        return -in_range_of(self.gamma, s) * self.profile(s) ** 2
+        return -self.gamma * self.profile(s) ** 2
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
-        return affine_power_derivatives(1 + in_range_of(self.gamma, s) * s, self.gamma, -1, order)
+        return affine_power_derivatives(1 + self.gamma * s, self.gamma, -1, order)
 
     def inverse_profile(self, v: Array) -> Array:
         return (1 / v - 1) / self.gamma
@@ -181,13 +181,13 @@ class InverseMultiquadric(ProfileKernel):
         self.gamma = gamma
 
     def profile(self, s: Array) -> Array:
-        return 1 / array_namespace(s).sqrt(1 + in_range_of(self.gamma, s) * s)
+        return 1 / array_namespace(s).sqrt(1 + self.gamma * s)
 
     def profile_derivative(self, s: Array) -> Array:
-        return -0.5 * in_range_of(self.gamma, s) * self.profile(s) ** 3
+        return -0.5 * self.gamma * self.profile(s) ** 3
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
-        return affine_power_derivatives(1 + in_range_of(self.gamma, s) * s, self.gamma, -0.5, order)
+        return affine_power_derivatives(1 + self.gamma * s, self.gamma, -0.5, order)
 
     def inverse_profile(self, v: Array) -> Array:
         return (1 / v**2 - 1) / self.gamma
@@ -228,15 +228,13 @@ class Multiquadric(ProfileKernel):
         self.gamma = gamma
 
     def profile(self, s: Array) -> Array:
-        return -array_namespace(s).sqrt(1 + in_range_of(self.gamma, s) * s)
+        return -array_namespace(s).sqrt(1 + self.gamma * s)
 
     def profile_derivative(self, s: Array) -> Array:
-        return 0.5 * in_range_of(self.gamma, s) / self.profile(s)
+        return 0.5 * self.gamma / self.profile(s)
 
     def profile_derivatives(self, s: Array, order: int) -> list[Array]:
-        return [
-            -values for values in affine_power_derivatives(1 + in_range_of(self.gamma, s) * s, self.gamma, 0.5, order)
-        ]
+        return [-values for values in affine_power_derivatives(1 + self.gamma * s, self.gamma, 0.5, order)]
 
     def inverse_profile(self, v: Array) -> Array:
         return (v**2 - 1) / self.gamma
@@ -287,7 +285,7 @@ class Matern(ProfileKernel):
     def profile_derivative(self, s: Array) -> Array:
         xp = array_namespace(s)
         r = self._scaled_distance(s)
-        scale = -2 * self.nu * in_range_of(self.gamma, s)  # ds → dr is (2νγ) / r
+        scale = -2 * self.nu * self.gamma  # ds → dr is (2νγ) / r
         if self.nu == 0.5:
             # f′ grows without bound at s = 0, where the gradient has no value; zero is its mean over directions.
             safe = xp.where(r > 0, r, xp.ones_like(r))
@@ -304,7 +302,7 @@ class Matern(ProfileKernel):
         return [power / origin * _bessel_decay(r, self.nu - m) for m, power in enumerate(powers(scale, order))]
 
     def _scaled_distance(self, s: Array) -> Array:
-        r = array_namespace(s).sqrt(4 * self.nu * in_range_of(self.gamma, s) * s)
+        r = array_namespace(s).sqrt(4 * self.nu * self.gamma * s)
         if isinstance(r, np.ndarray):
             return r if r.size and r.max() <= VANISHED else np.minimum(r, VANISHED, out=r)  # the usual case is faster
         return array_namespace(r).clip(r, max=VANISHED) if hasattr(r, "dtype") else r

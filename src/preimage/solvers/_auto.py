@@ -6,7 +6,7 @@ import numpy as np
 
 from preimage._arrays import take_rows
 from preimage._typing import Array
-from preimage._validation import check_parameters
+from preimage._validation import check_parameters, own_parameters
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Linear, Warped
 from preimage.solvers._closed_form import ConformalMap, DistanceConstraint, WeightedMean
@@ -156,14 +156,14 @@ SOLVER_NAMES = tuple(_NAMED)
 
 
 def as_preimage(preimage: str | Preimage, auto: Preimage | None = None) -> Preimage:
-    """The solver that a name means, with its default parameters; a solver is returned as it is.
+    """The solver that a name means, with its default parameters; a solver with arrays of its own, if it has any.
 
     `auto` is what "auto" means for a model that knows better than `Auto()`.
     """
     if auto is not None and isinstance(preimage, str) and preimage == "auto":
         return auto
     if isinstance(preimage, Preimage):
-        return preimage
+        return own_parameters(preimage)
     if isinstance(preimage, str) and preimage in _NAMED:
         return _NAMED[preimage]()
     raise ValueError(f"Unknown pre-image solver {preimage!r}; known names: {', '.join(_NAMED)}, or a solver object.")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, itemsize, take_rows, to_dense, to_numpy
+from preimage._finite import gives_finite_numbers
 from preimage._typing import Array
 from preimage.kernels import Kernel
 from preimage.solvers._preimage import Batched, PreimageResult, Reason
@@ -20,6 +21,7 @@ CLEARED_FRACTION = 0.05
 VANISHING_SINGLE, VANISHING_DOUBLE = 1e-30, 1e-280
 
 
+@gives_finite_numbers("objective")  # which is that of the start where no step has a smaller one
 def minimize_rows(
     objective: "Objective",
     start: Array,
@@ -267,7 +269,7 @@ class Box:
 
         def bound(value: Any, default: float) -> Array:
             value = default if value is None else to_numpy(value) if hasattr(value, "shape") else value
-            return from_numpy(np.broadcast_to(value, tuple(like.shape[1:])), like)
+            return from_numpy(np.array(np.broadcast_to(value, tuple(like.shape[1:]))), like)
 
         box = cls(bound(lower, -np.inf), bound(upper, np.inf))
         if bool(array_namespace(like).any(box.lower > box.upper)):
@@ -279,7 +281,7 @@ class Box:
         return Box(self.clip(lower), self.clip(upper))
 
     def clip(self, Z: Array) -> Array:
-        """The nearest points of the box."""
+        """The nearest points of the box; Z itself where it has no bounds."""
         xp = array_namespace(Z)
         Z = Z if self.lower is None else xp.where(self.lower > Z, self.lower, Z)
         return Z if self.upper is None else xp.where(self.upper < Z, self.upper, Z)

@@ -75,7 +75,7 @@ class Family(BaseEstimator, ABC):
 
     def canonical(self, T: np.ndarray) -> np.ndarray:
         """The same members by parameters as users expect them."""
-        return T
+        return T.copy()
 
     def _difference(self, T: np.ndarray, j: int) -> np.ndarray:
         low, high = self.bounds()

@@ -10,7 +10,7 @@ from preimage._arrays import array_namespace, epsilon, from_numpy, to_dense, to_
 from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 from preimage._warnings import unwarned
-from preimage.feature_space import Expansion
+from preimage.feature_space import Expansion, Subspace
 from preimage.solvers._blocks import tiles
 from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread
 from preimage.solvers._families import Family, check_family, members
@@ -115,6 +115,11 @@ class Parametrized(TargetSolver):
         self.n_starts = n_starts
         self.tol = tol
         self.max_iter = max_iter
+
+    def fit(self, subspace: Subspace, X: Array) -> "Parametrized":
+        """Itself; a family without members is refused before anything is asked of it."""
+        check_family(self.family)
+        return self
 
     @unwarned()
     def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> ParametrizedResult:

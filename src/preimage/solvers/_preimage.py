@@ -33,7 +33,13 @@ class Batched:
 
     def take(self, rows: np.ndarray) -> Self:
         """The problems with the given NumPy indices."""
-        return _map_arrays(lambda array: take_rows(array, rows), self)
+        try:
+            return _map_arrays(lambda array: take_rows(array, rows), self)
+        except IndexError as error:
+            raise ValueError(
+                f"{type(self).__name__}.take needs numbers of problems, an array of integers from 0 on; got a number "
+                f"that no problem has ({error})."
+            ) from error
 
     def where(self, mask: Array, other: Self) -> Self:
         """Row by row, this value where the boolean array `mask` holds and `other` elsewhere."""
@@ -49,6 +55,8 @@ class Batched:
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
         """One value from those of consecutive blocks of problems."""
+        if not parts:
+            raise ValueError(f"A {cls.__name__} is that of one or more problems; got none. Pass one row or more.")
         return parts[0] if len(parts) == 1 else _map_arrays(lambda *arrays: concat_rows(*arrays), *parts)
 
 
@@ -156,7 +164,10 @@ class PreimageResult(Batched):
         return self.join([self, other]).take(order)
 
     def within_range(self) -> Self:
-        """This result with finite objectives: the largest number where they are beyond it, or were not found."""
+        """This result with finite objectives: the largest number where they are beyond it, or were not found.
+
+        All else is shared with this result, which is returned itself where its objectives are finite.
+        """
         xp = array_namespace(self.objective)
         is_number = xp.isfinite(self.objective)
         if bool(xp.all(is_number)):

@@ -26,6 +26,9 @@ FLAT = 1e-8
 SEEKING_STEPS = 100
 # A curvature bound that was quadrupled fifteen times in vain: the step is then below rounding, and the problem is done.
 STEEPEST = 2.0**30
+# The least factor of a curvature bound, which adds up moduli: vectors with coefficients of both signs, such as
+# principal axes, have a tenth or less of it, and take ten times as many steps at 1. Less is of no use to any.
+LONGEST = 2.0**-6
 
 
 @dataclass(frozen=True)
@@ -301,7 +304,7 @@ def _proximal_descent(
 ) -> tuple[Array, np.ndarray]:
     """Minimise ρ(z) + λ‖z − b‖₁ by steps z ← shrink(z − g/D, λ/D), D raised until the objective falls.
 
-    Returns the points, and which of them met the tolerance.
+    D is lowered again while it does. Returns the points, and which of them met the tolerance.
     """
     xp = array_namespace(Z)
     penalty = lambda Z: weights * xp.sum(xp.abs(Z - background), axis=1)
@@ -319,13 +322,14 @@ def _proximal_descent(
         there = objective.at(new_Z)
         new_value = there.value + penalty(new_Z)
         better = (new_value <= value) & ~settled
-        step = xp.sqrt(xp.sum((new_Z - Z) ** 2, axis=1))
+        # Coordinates are cut where they are too long alone: squares of runaways of unbounded kernels would overflow.
+        step = xp.sqrt(xp.sum(xp.clip(new_Z - Z, min=-2 * tolerance, max=2 * tolerance) ** 2, axis=1))
         settled = settled | (step <= tolerance) | (~better & (raised > STEEPEST))
         Z = xp.where(better[:, None], new_Z, Z)
         value = xp.where(better, new_value, value)
         here = there.where(better, here)
         # Twice as long steps after a success, four times shorter ones after a failure.
-        raised = xp.where(better, xp.clip(raised / 2, min=1.0), raised * 4)
+        raised = xp.clip(xp.where(better, raised / 2, raised * 4), min=LONGEST, max=4 * STEEPEST)
         if bool(xp.all(settled)):
             break
     return Z, to_numpy(settled)

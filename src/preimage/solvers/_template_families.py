@@ -85,7 +85,7 @@ class Mixtures(Family):
         if self.weights == "convex":
             sums = np.sum(T, axis=1, keepdims=True)
             return np.where(sums > 0, T / _sums(T), 1 / T.shape[1])
-        return T + (1 - np.sum(T, axis=1, keepdims=True)) / T.shape[1] if self.weights == "affine" else T
+        return T + (1 - np.sum(T, axis=1, keepdims=True)) / T.shape[1] if self.weights == "affine" else T.copy()
 
 
 class Transformed(Family):

@@ -146,6 +146,8 @@ def free_length_preimages(vectors: Expansion, solver: TargetSolver | None = None
     >>> points.round(3), factors.round(3)
     (array([[1., 2.]]), array([-2.]))
     """
+    if vectors.points.shape[0] == 0:
+        raise ValueError("free_length_preimages begins at points of the vectors, and `vectors` has none.")
     xp = array_namespace(vectors.coefficients)
     floor = _shortest_length(vectors)
     doubled = vectors.take(np.tile(np.arange(len(vectors)), 2))

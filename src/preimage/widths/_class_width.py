@@ -262,7 +262,7 @@ def check_class_labels(who: str, y: Targets, n: int, min_members: int = 1) -> np
         )
     y = np.asarray(from_device(in_memory(y)))
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-    kind = type_of_target(y)
+    kind = type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"{who} finds a width from class means and needs class labels; got {kind} targets. {remedy}")
     if y.shape[0] != n:

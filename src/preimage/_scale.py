@@ -1,0 +1,122 @@
+"""The sizes of numbers that algorithms are given: settled once, where data come in."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from preimage._arrays import array_namespace, in_double, is_sparse, itemsize, to_numpy
+from preimage._typing import Array
+from preimage._warnings import unwarned
+
+# Limits by bytes per number: the largest modulus, of which the reciprocal is the lower limit. Squares of inputs, sums
+# of squares, and derivatives of kernels, which have the reciprocal of a square as a factor, must be numbers with room
+# for squares of rounding errors. A thousand times more, and descents in single precision lose their way.
+INPUTS = {8: 1e110, 4: 1e12}
+# Algorithms square kernel values as well, and add up n² squares: with 1e12 and single precision 1e14 of them. Squares
+# of rounding errors of values as small as the reciprocal are numbers, too.
+VALUES = {8: 1e120, 4: 1e12}
+# Queries are compared with inputs once: their squares must be numbers, and may be much larger than those of inputs.
+QUERIES = {8: 1e150, 4: 1e18}
+# Entries up to which the largest one is looked for: below it a product and the setting of NumPy's warnings cost more.
+FEW_ENTRIES = 10_000
+# Parameters of kernels in single precision, such as γ, which is multiplied by squares of inputs.
+PARAMETERS = 1e30
+
+
+def is_moderate(X: Array, dtype: Any = None, *, may_be_tiny: bool = False) -> bool:
+    """Whether all entries of X are finite, and the largest modulus is within the limits of inputs of a precision.
+
+    One pass over X. Of many entries the norm is looked at, which is at least the largest modulus and at most that times
+    the root of their number; so False may also mean that a closer look is needed. The precision is that of X unless it
+    is given.
+    """
+    limit, values = INPUTS[itemsize(X.dtype if dtype is None else dtype)], X.data if is_sparse(X) else X
+    size = values.size if type(values) is np.ndarray else math.prod(values.shape)
+    if type(values) is not np.ndarray:
+        norm = float(array_namespace(values).linalg.vector_norm(values)) if size else 0.0
+    elif size < FEW_ENTRIES:
+        norm, size = float(np.abs(values).max()) if size else 0.0, 1
+    else:
+        entries = values.ravel(order="K")
+        with unwarned():
+            norm = math.sqrt(np.dot(entries, entries))
+    return norm <= limit and (may_be_tiny or size**0.5 / limit <= norm)
+
+
+def largest_entry(X: Array) -> float:
+    """The largest modulus in X, dense or sparse, of any library; NaN where an entry is, zero where there are none."""
+    values = X.data if is_sparse(X) else X
+    if 0 in values.shape:
+        return 0.0
+    xp = array_namespace(values)
+    low, high = float(xp.min(values)), float(xp.max(values))
+    return high if high >= -low else -low
+
+
+def training_inputs(who: str, X: Array) -> Array:
+    """Rows to fit, of which entries may be missing: in double precision where single precision has no squares of them.
+
+    Refused where double precision has none either.
+    """
+    if is_moderate(X):
+        return X
+    size, largest = itemsize(X.dtype), largest_entry(_filled(X))
+    if _is_within(largest, INPUTS[size]):
+        return X
+    if size == 4:
+        return in_double(X)  # in which all numbers of single precision have squares
+    raise _out_of_range(who, X, INPUTS[8])
+
+
+def refuse_far_queries(who: str, X: Array, dtype: Any) -> None:
+    """Refuse rows, of which entries may be missing, without squares in the precision `dtype` of a fitted model."""
+    limit = QUERIES[itemsize(dtype)]
+    if not is_moderate(X, dtype, may_be_tiny=True) and largest_entry(_filled(X)) > limit:
+        raise _out_of_range(who, X, limit)
+
+
+def compared_inputs(kernel: Any, X: Array, Y: Array) -> tuple[Array, Array]:
+    """Rows that a kernel compares: in double precision where single precision is not enough, or refused."""
+    is_single = itemsize(X.dtype) == 4
+    are_moderate = is_moderate(X, may_be_tiny=True) and (Y is X or is_moderate(Y, may_be_tiny=True))
+    if are_moderate and not (is_single and kernel.has_extreme_parameters):
+        return X, Y
+    for rows in (X, Y):
+        refuse_far_queries(repr(kernel), rows, np.float64)
+    if is_single:
+        X, Y = in_double(X), in_double(Y) if Y is not X else None
+    return X, X if Y is None else Y
+
+
+def are_moderate_values(largest: float, dtype: Any) -> bool:
+    """Whether kernel values up to a largest modulus have squares in a precision, and sums of squares."""
+    return _is_within(largest, VALUES[itemsize(dtype)])
+
+
+def _is_within(largest: float, limit: float) -> bool:
+    return largest == 0 or 1 / limit <= largest <= limit
+
+
+def _filled(X: Array) -> Array:
+    """X with zeros for missing entries."""
+    if is_sparse(X):
+        return X
+    xp = array_namespace(X)
+    return xp.where(xp.isnan(X), xp.zeros_like(X), X)
+
+
+def _out_of_range(who: str, X: Array, limit: float) -> ValueError:
+    entries = X.tocoo() if is_sparse(X) else None
+    sizes = np.abs(to_numpy(_filled(X)) if entries is None else entries.data)
+    place = int(np.argmax(sizes))
+    row, column = np.unravel_index(place, X.shape) if entries is None else (entries.row[place], entries.col[place])
+    largest, is_single = float(sizes.ravel()[place]), limit in (INPUTS[4], QUERIES[4])
+    beyond = f"beyond {limit:.0e}" if largest > limit else f"below {1 / limit:.0e}"
+    single = " of single precision" if is_single else ""
+    wider = ", or fit in double precision, on float64 data" if is_single else ""
+    return ValueError(
+        f"{who} squares its inputs, and the largest entry of X, {largest:.3g} in row {row}, column {column}, is "
+        f"{beyond}: its square leaves the range of numbers{single}. Scale the data, for instance with "
+        f"StandardScaler{wider}."
+    )
