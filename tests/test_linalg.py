@@ -9,9 +9,11 @@ from preimage._linalg import (
     DETERMINED,
     NO_VARIANCE,
     WHITENING,
+    are_determined,
     determined_count,
     eigh_descending,
     fix_signs,
+    graded_eigh,
     is_semidefinite,
     low_rank_eigenpairs,
     numerical_rank,
@@ -88,6 +90,17 @@ def test_components_after_the_first_that_is_lost_are_not_determined(xp):
     assert determined_count(error, deviations, np.float32) == 4
     assert determined_count(xp.asarray([0.0, error, 0.0, 3 * error]), deviations, np.float64) == 3
     assert determined_count(1.0, deviations, np.float64) == 0
+
+
+def test_functions_need_values_and_lengths_above_rounding(xp):
+    """The first is sound, the second varies by 1e-9 only, the third has coefficients that leave its length no digit."""
+    coefficients = xp.asarray([[1.0, 1.0, 1e6], [-1.0, -1.0, -1e6]])
+    deviations = xp.asarray([1.0, 1e-9, 1e3])
+    found = are_determined(coefficients, deviations, 1.0, 4 * np.finfo(float).eps, 1.0, np.float64)
+    assert to_numpy(found).tolist() == [True, False, False]
+    longer = are_determined(coefficients, deviations, 1e12, 4 * np.finfo(float).eps, 1.0, np.float64)
+    assert to_numpy(longer).tolist() == [True, False, True]
+    assert not to_numpy(are_determined(coefficients, deviations, 1e12, 1e-3, 1.0, np.float64)).any()
 
 
 @pytest.mark.parametrize("k", [1, 4, 12, None])
@@ -203,3 +216,18 @@ def test_known_inner_products_are_used(rng):
     W = rng.normal(size=(50, 4))
     expected = orthogonalize(W, W[:, :0])
     assert_allclose(orthogonalize(W, W[:, :0], 0.0, W[:, :0], W.T @ W), expected, atol=1e-12)
+
+
+def test_small_eigenvalues_of_a_graded_matrix_are_right(rng, xp):
+    """LAPACK is right to ε times the largest eigenvalue, which is as large as the last ones here."""
+    Q = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    sizes = 10.0 ** np.array([0, -3, -6, -8, -9, -10])
+    inner = Q * np.array([1.0, 1.1, 1.3, 1.5, 1.7, 2.0]) @ Q.T
+    S = sizes[:, None] * inner * sizes  # every entry is right to its own digits
+    values, vectors = map(to_numpy, graded_eigh(xp.asarray(S), None))
+    normal = vectors.T @ S @ vectors / np.sqrt(np.outer(values, values))
+    assert_allclose(normal, np.eye(6), atol=1e-9)
+    assert_allclose(np.prod(values), np.linalg.det(inner) * np.prod(sizes) ** 2, rtol=1e-9)
+    assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-12)
+    first = to_numpy(graded_eigh(xp.asarray(S), 3)[0])
+    assert_allclose(first, values[:3], rtol=1e-9)

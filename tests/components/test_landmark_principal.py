@@ -1,16 +1,20 @@
 """Kernel PCA on landmarks below the estimator: one pass, batches, growth."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_iris, load_wine, make_moons
 
 from preimage import report_progress
 from preimage._arrays import to_numpy
 from preimage.components import LandmarkModel, Wanted, landmark_subspace, principal_subspace
 from preimage.exceptions import RankWarning, UnsupportedKernelError
-from preimage.feature_space import Gram, KernelMoments
+from preimage.feature_space import Gram, KernelMoments, Moments
 from preimage.kernels import Gaussian, Linear, Sigmoid
-from preimage.landmarks import RandomlyPivotedCholesky, Uniform
+from preimage.landmarks import KMeans, RandomlyPivotedCholesky, Uniform
 
 rng = np.random.default_rng(0)
 POINTS, QUERIES = rng.normal(size=(80, 3)), rng.normal(size=(9, 3))
@@ -129,3 +133,108 @@ def test_progress_is_told():
         fit()
     assert told[0] == (0, 20, "Selecting landmarks")
     assert told[-1] == (80, 80, "Learning from rows")
+
+
+T = rng.uniform(0, 3, size=200)
+SETS = {
+    "moons": make_moons(200, noise=0.1, random_state=0)[0],
+    "curve": np.column_stack([np.cos(2 * T), np.sin(2 * T), T]) + 0.01 * rng.normal(size=(200, 3)),
+    "iris": load_iris().data,
+    "wine": load_wine().data,
+    "duplicates": np.repeat(rng.normal(size=(40, 3)), 4, axis=0),
+    "offset": rng.normal(size=(150, 3)) + 1e4,
+    "one column": rng.normal(size=(150, 1)),
+    "five rows": rng.normal(size=(5, 2)),
+}
+WIDTHS = [1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0, 10.0, 100.0, 1e4]
+ALL = Wanted()
+
+
+def off_claim(principal, X, weights=None):
+    """How far the covariance of coordinates is from diag(variances), each entry relative to its two deviations."""
+    Y = to_numpy(principal.subspace.coordinates(X)).astype(float)
+    weights = np.ones(len(Y)) if weights is None else weights
+    Y = (Y - np.average(Y, axis=0, weights=weights)) / np.sqrt(principal.variances.astype(float))
+    return np.abs(Y.T @ (Y * weights[:, None]) / weights.sum() - np.eye(len(principal.eigenvalues))).max()
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.RankWarning")
+@pytest.mark.parametrize("gamma", WIDTHS)
+@pytest.mark.parametrize("name", SETS)
+class TestClaimsHoldOnRows:
+    """Variances are those of coordinates of rows, which are uncorrelated, and at most those of all of feature space."""
+
+    def exact(self, X, kernel):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # narrow kernels: no point is like another
+            return principal_subspace(Gram(kernel, X).held(), ALL, np.random.default_rng(0))
+
+    @pytest.mark.parametrize("selector", [KMeans(60), Uniform(30), RandomlyPivotedCholesky(60)], ids=str)
+    def test_every_selector(self, name, gamma, selector):
+        X, kernel = SETS[name] - SETS[name].mean(axis=0), Gaussian(gamma)
+        model, exact = fit(X, selector, ALL, kernel), self.exact(X, kernel)
+        found = model.principal
+        assert off_claim(found, X) < 1e-6
+        both = min(len(found.eigenvalues), len(exact.eigenvalues))
+        assert np.all(found.eigenvalues[:both] <= exact.eigenvalues[:both] * (1 + 1e-6))
+        assert found.fractions.sum() <= 1 + 1e-12
+
+    def test_all_rows_are_exact(self, name, gamma):
+        X, kernel = SETS[name] - SETS[name].mean(axis=0), Gaussian(gamma)
+        found, exact = landmark_subspace(KernelMoments.of(kernel, X, X), ALL), self.exact(X, kernel)
+        assert off_claim(found, X) < 1e-6
+        assert len(found.eigenvalues) >= len(exact.eigenvalues)
+        assert_allclose(found.eigenvalues[: len(exact.eigenvalues)], exact.eigenvalues, rtol=1e-6)
+
+    def test_weights(self, name, gamma):
+        X, kernel = SETS[name] - SETS[name].mean(axis=0), Gaussian(gamma)
+        weights = np.random.default_rng(1).uniform(0.1, 3, size=len(X))
+        assert off_claim(fit(X, KMeans(60), ALL, kernel, weights=weights).principal, X, weights) < 1e-6
+
+    @pytest.mark.parametrize("n_batches", [2, 7, 30])
+    def test_batches(self, name, gamma, n_batches):
+        X, kernel = SETS[name] - SETS[name].mean(axis=0), Gaussian(gamma)
+        nothing = KernelMoments.nothing(kernel, KMeans(60, random_state=0).select(kernel, X).points)
+        moments = sum((nothing.batch(part) for part in np.array_split(X, min(n_batches, len(X)))), nothing)
+        assert off_claim(landmark_subspace(moments, ALL), X) < 1e-6
+
+    def test_single_precision(self, name, gamma):
+        X, kernel = (SETS[name] - SETS[name].mean(axis=0)).astype(np.float32), Gaussian(gamma)
+        found = fit(X, KMeans(60), ALL, kernel).principal
+        assert off_claim(found, X) < 1e-2
+        assert found.fractions.sum() <= 1 + 1e-5
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.RankWarning")
+@pytest.mark.parametrize("name", ["moons", "iris"])
+def test_chunks_of_dask_do_not_matter(name):
+    da = pytest.importorskip("dask.array")
+    X, kernel = SETS[name] - SETS[name].mean(axis=0), Gaussian(0.1)
+    whole = fit(X, KMeans(60), ALL, kernel).principal
+    chunked = fit(da.from_array(X, chunks=(37, 1)), KMeans(60), ALL, kernel).principal
+    assert off_claim(chunked, X) < 1e-6
+    assert_allclose(chunked.eigenvalues[:20], whole.eigenvalues[:20], rtol=1e-6)
+
+
+def test_smooth_kernels_have_more_components_than_sums_of_kernel_values_would_tell():
+    X, kernel = make_moons(400, noise=0.1, random_state=0)[0], Gaussian(0.5)
+    points = KMeans(60, random_state=0).select(kernel, X).points
+    whitened = KernelMoments.of(kernel, points, X)
+    raw = replace(whitened, values=Moments.of(kernel(X, points)), factor=None)
+    assert whitened.factor is not None
+    # Sums of kernel values lose components; those that are left are right all the same.
+    found, fewer = landmark_subspace(whitened, ALL), landmark_subspace(raw, ALL)
+    assert len(found.eigenvalues) >= 45 > 30 > len(fewer.eigenvalues)
+    assert off_claim(fewer, X) < 1e-6
+    # Where few components are wanted, sums of kernel values will do, at a third of the cost.
+    assert KernelMoments.nothing(kernel, points, 5).factor is None
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.RankWarning")
+@pytest.mark.parametrize("gamma", [1e-3, 0.1, 10.0])
+def test_landmarks_without_data_of_their_own_change_no_variance(gamma):
+    X, kernel = SETS["moons"], Gaussian(gamma)
+    before = KernelMoments.of(kernel, X[:20], X)
+    found, after = landmark_subspace(before, ALL), landmark_subspace(before.extended(X[20:30]), ALL)
+    assert_allclose(after.eigenvalues, found.eigenvalues, rtol=1e-9)
+    assert_allclose(before.extended(X[20:30]).mean_values()[:20], before.mean_values(), rtol=1e-9)

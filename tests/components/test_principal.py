@@ -1,5 +1,7 @@
 """Exact kernel PCA below the estimator: what is wanted, what is kept, what users are told."""
 
+import warnings
+
 import naive
 import numpy as np
 import pytest
@@ -7,10 +9,10 @@ from numpy.testing import assert_allclose
 
 from preimage._arrays import to_numpy
 from preimage.components import Wanted, principal_subspace
-from preimage.eigensolvers import BlockKrylov, EigenOptions
+from preimage.eigensolvers import BlockKrylov, Dense, EigenOptions
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Gram
-from preimage.kernels import Gaussian, Linear, Sigmoid
+from preimage.kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
 
 POINTS = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -110,6 +112,28 @@ class TestWhatUsersAreTold:
         assert (np.diff(np.abs(values)) <= 1e-12).all() and values.min() < 0
         assert_allclose(to_numpy(result.subspace.signature), np.sign(values))
 
+    @pytest.mark.parametrize("kernel", [Sigmoid(0.5, -1.0), Sigmoid(0.1, 1.0), Polynomial(3, 1.0, -1.0)], ids=repr)
+    @pytest.mark.parametrize("solver", [Dense(), BlockKrylov()], ids=repr)
+    def test_fractions_of_an_indefinite_kernel_add_up_to_at_most_one(self, kernel, solver):
+        K = kernel(POINTS)
+        H = np.eye(len(K)) - 1 / len(K)
+        moduli = np.abs(np.linalg.eigvalsh(H @ K @ H)).sum()
+        for count in (1, 2, 5, len(K)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = fitted(Wanted(count), kernel=kernel, eigensolver=solver)
+            fractions = to_numpy(found.fractions)
+            assert np.abs(fractions).sum() <= 1 + 1e-12
+            if isinstance(solver, Dense):
+                assert_allclose(fractions, to_numpy(found.eigenvalues) / moduli)
+
+    def test_fractions_of_values_that_are_definite_are_those_of_the_trace_whoever_finds_them(self):
+        """A given matrix does not say that it is positive semidefinite."""
+        given, rows = Precomputed(KERNEL(POINTS)), np.arange(60)[:, None]
+        for solver in (Dense(), BlockKrylov()):
+            found = fitted(Wanted(3), kernel=given, X=rows, eigensolver=solver)
+            assert_allclose(found.fractions, fitted(Wanted(3)).fractions, rtol=1e-9)
+
     def test_a_fraction_of_an_indefinite_kernel_needs_the_matrix(self):
         with pytest.raises(ValueError, match="fraction of the variance of a kernel that may be indefinite"):
             fitted(Wanted(fraction=0.9), kernel=Sigmoid(0.5, -1.0), held=False)
@@ -134,3 +158,12 @@ class TestWhatUsersAreTold:
         with pytest.raises(ValueError, match="Ask for fewer components, or raise max_memory"):
             options.require_room(gram, 200)
         options.require_room(gram, 1)
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.RankWarning")
+def test_fractions_of_the_variance_are_at_most_one_in_all():
+    """In single precision the trace of a wide kernel has lost more digits than the eigenvalues."""
+    X = np.random.default_rng(0).normal(size=(400, 2), scale=0.5).astype(np.float32)
+    for gamma in (3e-5, 1e-4, 3e-4):
+        gram = Gram(Gaussian(gamma), X).held()
+        assert principal_subspace(gram, Wanted(), np.random.default_rng(0)).fractions.sum() <= 1 + 1e-6

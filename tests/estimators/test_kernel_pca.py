@@ -446,9 +446,9 @@ class TestArrayLibraries:
 
     def test_mixing_libraries_names_both_and_the_remedy(self, X):
         torch = pytest.importorskip("torch", reason="torch is not installed")
-        with pytest.raises(TypeError, match=r"fitted on a NumPy array, but was given a torch array.*\.numpy\(\)"):
+        with pytest.raises(ValueError, match=r"fitted on a NumPy array, but was given a torch array.*\.numpy\(\)"):
             KernelPCA(2, gamma=0.1).fit(X).transform(torch.asarray(X))
-        with pytest.raises(TypeError, match=r"fitted on a torch array on cpu.*torch\.asarray"):
+        with pytest.raises(ValueError, match=r"fitted on a torch array on cpu.*torch\.asarray"):
             KernelPCA(2, gamma=0.1).fit(torch.asarray(X)).transform(X)
 
     def test_models_are_no_part_of_a_graph(self, X):

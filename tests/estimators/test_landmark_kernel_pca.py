@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
-from preimage import KernelPCA, compress
+from preimage import KernelPCA, compress, load
 from preimage._arrays import to_numpy
 from preimage._rows import forced_block_shape
 from preimage.exceptions import RankWarning, UnsupportedKernelError
@@ -175,6 +176,45 @@ class TestStreams:
         assert len(parts.landmarks_) <= 60
         assert np.allclose(parts.explained_variance_, whole.explained_variance_, rtol=0.1)
 
+    @pytest.mark.parametrize("n_batches", [4, 7])
+    @pytest.mark.parametrize("gamma", [0.01, 0.1, 1.0])
+    def test_the_model_is_that_of_all_rows_while_landmarks_join(self, n_batches, gamma):
+        """Sorted rows: every batch brings what no earlier one has shown."""
+        X = load_iris().data
+        model = KernelPCA(gamma=gamma, landmarks=60)
+        for batch in np.array_split(X, n_batches):
+            given = batch.copy()
+            model.partial_fit(given)
+            given[:] = np.nan  # batches are the caller's
+        Y = model.transform(X)
+        assert len(model.landmarks_) > 20 and model.landmarks_.reason == "grown with the data"
+        covariance = np.cov(Y.T, bias=True) / np.sqrt(np.outer(*2 * [model.explained_variance_]))
+        assert np.abs(covariance - np.eye(model.n_components_)).max() < 1e-6
+
+    def test_weights_are_kept_with_the_rows(self, X, tmp_path):
+        weights = np.random.default_rng(1).uniform(0.1, 2, size=300)
+        model = KernelPCA(gamma=0.1, landmarks=60).partial_fit(X[:40])
+        model.save(tmp_path / "model.preimage")
+        model = load(tmp_path / "model.preimage").partial_fit(X[40:], sample_weight=weights[40:])
+        weights[:40] = 1
+        Y = model.transform(X)
+        Y = Y - np.average(Y, axis=0, weights=weights)
+        variances = weights @ (Y * Y) / weights.sum()
+        assert np.allclose(variances, model.explained_variance_, rtol=1e-6)
+
+    def test_landmarks_that_join_after_rows_are_gone_bring_a_warning(self, rng):
+        A, B = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + 20
+        model = KernelPCA(4, gamma=0.5, landmarks=RandomlyPivotedCholesky(29, tol=0.1)).partial_fit(A)
+        assert model._landmark_model.seen is None  # more than ten for each landmark
+        with pytest.warns(UserWarning, match="unknown and counts as zero"):
+            model.partial_fit(B)
+
+    def test_rows_are_kept_only_while_landmarks_may_join(self, X):
+        model = KernelPCA(4, gamma=0.1, landmarks=60).partial_fit(X[:40])
+        assert len(model._landmark_model.seen) == 40
+        assert model.partial_fit(X[40:])._landmark_model.seen is None  # there are 60 landmarks
+        assert KernelPCA(4, gamma=0.1, landmarks=60).fit(X[:40])._landmark_model.seen is None
+
     def test_landmarks_grow_only_where_needed(self, rng):
         X = rng.normal(size=(200, 2))
         model = KernelPCA(2, gamma=0.5, landmarks=RandomlyPivotedCholesky(100, tol=1e-2)).partial_fit(X)
@@ -225,6 +265,21 @@ class TestHonesty:
     def test_indefinite_kernels_are_refused(self, X):
         with pytest.raises(UnsupportedKernelError, match="positive semidefinite"):
             KernelPCA(3, kernel="sigmoid", gamma=1.0, landmarks=50).fit(X)
+
+    @pytest.mark.filterwarnings("ignore::preimage.exceptions.RankWarning")
+    @pytest.mark.parametrize("seed", [0, 2, 4, 10])
+    def test_rounding_errors_do_not_make_a_gaussian_indefinite(self, seed):
+        """Between many rows on a line that nearly coincide, squared residuals of −1e-6 are rounding."""
+        rng = np.random.default_rng(seed)
+        X = np.cos(rng.uniform(0, 3, size=(198, 1))) + 0.01 * rng.normal(size=(198, 1))
+        for gamma in (300.0, 924.0, 3000.0):
+            exact = KernelPCA(gamma=gamma).fit(X)
+            for landmarks in (198, Uniform(198)):
+                model = KernelPCA(gamma=gamma, landmarks=landmarks).fit(X)
+                assert np.allclose(model.transform(X).var(axis=0), model.explained_variance_, rtol=1e-6)
+                both = min(model.n_components_, exact.n_components_)
+                assert np.allclose(model.eigenvalues_[:both], exact.eigenvalues_[:both], rtol=1e-6, atol=0)
+            KernelPCA(gamma=gamma, landmarks=Uniform(190)).fit(X)  # drawn at random, which is not the best order
 
     def test_exact_fits_cannot_be_continued(self, X):
         model = KernelPCA(3, gamma=0.3, landmarks="auto").fit(X)
@@ -310,3 +365,12 @@ def test_components_that_rounding_decides_are_not_kept(kernel, dtype, rng):
     expected = exact @ frame - to_numpy(model.subspace_.offset).astype(float)
     errors = np.abs(rounded - expected).max(axis=0) / expected.std(axis=0)
     assert errors.max() < (1e-4 if dtype == np.float64 else 0.2)
+
+
+def test_rows_that_single_precision_cannot_tell_apart_are_refused_with_and_without_landmarks():
+    noise = np.random.default_rng(0).normal(size=(60, 2))
+    rows = (noise + np.array([2000.0, -4000.0])).astype(np.float32)
+    for landmarks in (None, Uniform(20, random_state=0)):
+        model = KernelPCA(3, kernel="poly", gamma=3.7 / 2e7, landmarks=landmarks)
+        with pytest.raises(ValueError, match="no variance in feature space"):
+            model.fit(rows)

@@ -109,6 +109,18 @@ def test_numpy_numbers_choose_vectors(pair, rng):
     assert_allclose(e[np.int64(1)](Z), e[1](Z))
 
 
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(0.5)])
+def test_vectors_on_no_points_are_zero(kernel, rng):
+    zero, Z = Expansion(kernel, np.zeros((0, 2)), np.zeros((0, 3))), rng.normal(size=(3, 2))
+    assert not zero(Z).any() and not zero.squared_norms().any() and not zero.inner(zero).any()
+    assert_allclose(zero.squared_distances(Z), np.tile(kernel.diagonal(Z)[:, None], 3))
+    other = Expansion(kernel, Z, rng.normal(size=(3, 3)))
+    assert_allclose((zero + other)(Z), other(Z))
+    assert len(zero.prune().merged(by_image=True)) == 3
+    with pytest.raises(ValueError, match="a column at least"):
+        Expansion(kernel, np.zeros((2, 0)), np.zeros((2, 1)))
+
+
 def test_the_zero_vector_survives_pruning(rng):
     zero = Expansion(Gaussian(1.0), rng.normal(size=(6, 3)), np.zeros((6, 2))).prune()
     assert_allclose(zero(rng.normal(size=(4, 3))), 0)

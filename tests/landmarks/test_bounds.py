@@ -39,5 +39,7 @@ def test_all_rows_leave_no_doubt_and_nonsense_is_refused():
     assert sampling_deviation(100, 10, 2.0) == 2 * sampling_deviation(100, 10, 1.0)
     with pytest.raises(ValueError, match="n_sampled"):
         sampling_deviation(10, 11, 1.0)
+    with pytest.raises(ValueError, match="not finite"):
+        sampling_deviation(10, 1, 1.7e308)
     with pytest.raises(ValueError, match="between 0 and 1"):
         candidates_needed(5)

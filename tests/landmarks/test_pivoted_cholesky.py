@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from preimage.datasets import data_directory, load_abalone
+from preimage.feature_space import GrowingSpan
 from preimage.kernels import Gaussian, Linear, Precomputed
 from preimage.landmarks import PivotedCholesky, RandomlyPivotedCholesky, Uniform
 
@@ -102,3 +103,10 @@ def test_abalone():
     assert_allclose(greedy.residuals_path[[99, 199]] / 3000, [0.0731, 0.0165], rtol=0.25)
     uniform = Uniform(200).select(kernel, X)
     assert paths[199] < 0.6 * uniform.residual_trace
+
+
+@pytest.mark.parametrize("method", ["accelerated", "block", "plain"])
+def test_nothing_is_proposed_where_every_row_lies_in_the_span(method, rng):
+    span = GrowingSpan(Gaussian(0.5), np.ones((4, 2)))
+    span.add_row(0)
+    assert RandomlyPivotedCholesky(2, method=method).propose(span, 2, rng).numbers.size == 0

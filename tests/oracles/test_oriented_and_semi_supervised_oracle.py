@@ -78,8 +78,12 @@ def check_oriented(name, gamma, kind, dtype):
     alpha = 0.01
     model = OrientedKernelPCA(2, kernel=family(gamma), alpha=alpha).fit(X, noise_samples=noise)
     ratios, features = oriented(lambda A, B: formula(A, B, gamma), X, noise, queries, alpha, 2)
+    # Rounding errors decide the second feature of the widest kernels in single precision, and show in the first.
+    kept = 1 if dtype == "float32" and gamma <= 1e-6 * (1 + 1e-9) and kind == "plain" else 2
+    assert model.n_components_ == kept
+    ratios, features = ratios[:kept], features[:, :kept]
     np.testing.assert_allclose(model.ratios_, ratios.astype(float), rtol=TOLERANCE[dtype])
-    if ratios[0] - ratios[1] > 0.05 * ratios[0]:
+    if ratios[0] - ratios[-1] > 0.05 * ratios[0] or kept == 1:
         close(model.transform(queries).astype(float), features, TOLERANCE[dtype])
 
 

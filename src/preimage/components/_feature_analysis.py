@@ -5,11 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, from_numpy
+from preimage._linalg import are_determined, leading_count, no_variance
 from preimage._typing import Array, Rows
+from preimage._warnings import warn_user
 from preimage.components._oriented import coordinate_moments
+from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, GrowingSpan, Subspace
+from preimage.feature_space._growing_span import value_rounding
 from preimage.kernels import Kernel
 from preimage.landmarks import FeatureAnalysis, Landmarks
+from preimage.landmarks._selector import EXHAUSTED
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,19 @@ class KernelFeatures:
     subspace: Subspace
     scales: Array
 
+    def first(self, count: int) -> "KernelFeatures":
+        """The first so many features, on as many points."""
+        kernel, points = self.vectors.kernel, self.vectors.points[:count, :]
+        of_first = lambda vectors: Expansion(kernel, points, vectors.coefficients[:count, :count])
+        return KernelFeatures(
+            self.landmarks.first(count),
+            of_first(self.vectors),
+            self.offset[:count],
+            self.variances[:count],
+            Subspace(of_first(self.subspace.frame)),
+            self.scales[:count],
+        )
+
 
 def kernel_features(
     kernel: Kernel, X: Rows, selector: FeatureAnalysis, rng: np.random.Generator | None = None
@@ -65,7 +83,7 @@ def kernel_features(
     scales = from_numpy(1 / lengths, space.frame.coefficients)
     xp = array_namespace(scales)
     means, squares = moments.mean * scales, xp.linalg.diagonal(moments.covariance()) * scales**2
-    return KernelFeatures(
+    found = KernelFeatures(
         landmarks,
         space.frame @ (xp.eye(len(span), dtype=scales.dtype, **device_kwargs(scales)) * scales),
         means if selector.center else 0 * means,
@@ -73,3 +91,23 @@ def kernel_features(
         space,
         scales,
     )
+    # Features live on the first points; where rounding has left out one of the points, they end before it.
+    nested = int(np.argmin(np.append(span.pivots == np.arange(len(span)), False)))
+    count = min(nested, _determined_count(found, span.largest))
+    if count == 0:
+        raise no_variance(kernel)
+    if count < len(landmarks) or landmarks.reason == EXHAUSTED:
+        warn_user(
+            f"{selector.n_landmarks} features were asked for, but the {X.shape[0]} rows determine only {count}: "
+            f"further ones would consist of rounding errors. {count} are kept.",
+            RankWarning,
+        )
+    return found.first(count)
+
+
+def _determined_count(found: KernelFeatures, largest: float) -> int:
+    """How many leading features have values and lengths that are not rounding errors."""
+    xp, kernel, points = array_namespace(found.variances), found.vectors.kernel, found.landmarks.points
+    deviations, rounding = xp.sqrt(xp.clip(found.variances, min=0.0)), value_rounding(kernel, points)
+    vectors, dtype = found.vectors.coefficients, kernel.value_type(points)
+    return leading_count(are_determined(vectors, deviations, found.scales**2, rounding, largest, dtype))

@@ -4,38 +4,51 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, in_double, is_foreign, on_device, streamed_to, to_numpy
+from preimage._arrays import array_namespace, epsilon, is_foreign, itemsize, on_device, streamed_to, to_numpy
 from preimage._linalg import (
+    DETERMINED,
+    SCATTER_ROUNDING,
     determined_count,
     fix_signs,
+    graded_eigh,
     no_variance,
-    numerical_rank,
     require_variance,
-    top_eigh,
-    whitening_factor,
 )
 from preimage._typing import Array, Rows
 from preimage._warnings import raised, warn_user
-from preimage.components._principal import PrincipalSubspace, Wanted
+from preimage.components._principal import MOST_ROUNDING, PrincipalSubspace, Wanted, warn_of_rounding
 from preimage.eigensolvers._eigensolver import EigenResult
 from preimage.exceptions import IndefiniteKernelWarning, RankWarning, UnsupportedKernelError
-from preimage.feature_space import Expansion, Gram, KernelMoments, Subspace
+from preimage.feature_space import Expansion, KernelMoments, Subspace
+from preimage.feature_space._whitening import frame_of, landmark_gram
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
-from preimage.landmarks._growth import grown, has_room, warn_if_left_out
+from preimage.landmarks._growth import SeenRows, are_kept, grown, has_room, warn_if_left_out, warn_if_unseen
 
-# Rounding errors of more than this fraction of the standard deviation along the first component mean that the kernel
-# cannot tell the points apart: at one third, every digit of the coordinates is noise.
-MOST_ROUNDING = 1 / 3
+# Rounding errors of a kernel value, in units of ε times the largest one: those of a distance or product, of the
+# profile, and of the sum over landmarks. With one unit, one of some thousand random problems had a variance that was
+# wrong by 1.1e-6; ten times as many would take a tenth of their components from smooth kernels.
+VALUE_ROUNDING = 4
 
 
 @dataclass(frozen=True)
 class LandmarkModel:
-    """Landmarks, the moments of all data seen so far in terms of them, and the principal subspace."""
+    """Landmarks, the moments of all data seen so far in terms of them, and the principal subspace.
+
+    Attributes
+    ----------
+    landmarks : Landmarks
+    moments : KernelMoments
+    principal : PrincipalSubspace
+    seen : SeenRows or None
+        All rows seen so far, while landmarks may still join and they are few: their moments in terms of later
+        landmarks are then known.
+    """
 
     landmarks: Landmarks
     moments: KernelMoments
     principal: PrincipalSubspace
+    seen: SeenRows | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -52,6 +65,7 @@ class LandmarkModel:
         rng: np.random.Generator | None,
         weights: np.ndarray | None = None,
         device: str | None = None,
+        begins_stream: bool = False,
     ) -> "LandmarkModel":
         """Select landmarks among the rows of X, and fit kernel PCA on them in one pass over X.
 
@@ -68,10 +82,15 @@ class LandmarkModel:
             How often each row counts in the moments; selectors do not look at them.
         device : str, optional
             Where the work on NumPy data is done; the model is in NumPy.
+        begins_stream : bool, default=False
+            Whether `updated` will bring more data, for which some rows are kept.
         """
         landmarks = select_landmarks(selector, kernel, X, rng, device)
-        moments = _moments(kernel, landmarks.points, X, weights, device)
-        return cls.of(landmarks, moments, wanted, device)
+        nothing = KernelMoments.nothing(kernel, landmarks.points, wanted.number)
+        model = cls.of(landmarks, _batch(nothing, X, weights, device), wanted, device)
+        if not begins_stream or kernel.points_are_row_numbers or not are_kept(X.shape[0], landmarks, selector):
+            return model
+        return replace(model, seen=SeenRows.of(X, weights))
 
     def updated(
         self,
@@ -84,15 +103,27 @@ class LandmarkModel:
         device: str | None = None,
     ) -> "LandmarkModel":
         """The model after a further batch of data, with more landmarks where the batch needs them."""
-        moments, landmarks = self.moments, grown(self.landmarks, self.kernel, X, selector, rng)
-        if len(landmarks) > len(self.landmarks):
-            moments = moments.extended(landmarks.points[len(self.landmarks) :, :])
-        batch = _moments(self.kernel, moments.points, X, weights, device)
+        landmarks = grown(self.landmarks, self.kernel, X, selector, rng)
+        moments = self._moments_on(landmarks, wanted.number, device)
+        batch = _batch(moments, X, weights, device)
         model = LandmarkModel.of(landmarks, moments + batch, wanted, device)
+        if self.seen is not None and are_kept(len(self.seen) + X.shape[0], landmarks, selector):
+            model = replace(model, seen=self.seen + SeenRows.of(X, weights))
         if not has_room(self.landmarks, selector):
             left = model.landmarks.residual_trace - self.landmarks.residual_trace
             warn_if_left_out(self.landmarks, left / (batch.trace or 1.0))
         return model
+
+    def _moments_on(self, landmarks: Landmarks, n_components: int | None, device: str | None) -> KernelMoments:
+        """The moments so far in terms of landmarks of which some may be new."""
+        old = len(self.landmarks)
+        if len(landmarks) == old:
+            return self.moments
+        if self.seen is not None:
+            nothing = KernelMoments.nothing(self.kernel, landmarks.points, n_components)
+            return _batch(nothing, self.seen.rows, self.seen.weights, device)
+        warn_if_unseen(self.landmarks, len(landmarks), DETERMINED[itemsize(self.kernel.value_type(landmarks.points))])
+        return self.moments.extended(landmarks.points[old:, :], n_components)
 
     @classmethod
     def of(
@@ -120,7 +151,7 @@ def landmark_subspace(moments: KernelMoments, wanted: Wanted) -> PrincipalSubspa
     """
     span = _MeasuredSpan.of(moments, wanted.about_mean)
     rank = span.scatter.shape[0]
-    values, vectors = top_eigh(span.scatter, None if wanted.number is None else min(wanted.number, rank))
+    values, vectors = graded_eigh(span.scatter, None if wanted.number is None else min(wanted.number, rank))
     keep = _kept(span, values, vectors, wanted)
     values, subspace = values[:keep], span.subspace(vectors[:, :keep])
     xp, dtype = array_namespace(values), moments.kernel.value_type(moments.points)
@@ -164,10 +195,11 @@ class _MeasuredSpan:
 
     @classmethod
     def of(cls, moments: KernelMoments, about_mean: bool = True) -> "_MeasuredSpan":
-        kernel, points, values = moments.kernel, moments.points, moments.values
-        gram = in_double(Gram(kernel, points).dense())
-        factor = whitening_factor(gram, kernel.value_type(points))
-        mean, scatter = factor.T @ values.mean, factor.T @ values.scatter @ factor
+        gram, values, factor = landmark_gram(moments.kernel, moments.points), moments.values, moments.factor
+        if factor is None:
+            factor = frame_of(moments.kernel, moments.points, gram)
+            values = values.mapped(factor)
+        mean, scatter = values.mean, values.scatter
         if not about_mean:
             mean, scatter = 0 * mean, scatter + values.count * mean[:, None] * mean[None, :]
         return cls(moments, gram, factor, mean, scatter, about_mean)
@@ -187,20 +219,34 @@ class _MeasuredSpan:
         return max(self.variance, self.inside)
 
     def determined(self, values: Array, vectors: Array) -> int:
-        """How many of the leading axes have coordinates that the data determine."""
+        """How many of the leading axes have coordinates, and variances, that the data determine."""
         xp, kernel = array_namespace(values), self.moments.kernel
         dtype = kernel.value_type(self.moments.points)
-        deviations = xp.sqrt(xp.clip(values, min=0.0) / self.moments.values.count)
+        variances = xp.clip(values, min=0.0) / self.moments.values.count
+        deviations = xp.sqrt(variances)
         # Coordinates are sums of kernel values times coefficients, and have the rounding errors of these.
         coefficients = self.factor @ vectors
         lengths = xp.sqrt(xp.sum(coefficients * coefficients, axis=0))
-        rounding = epsilon(dtype) * float(xp.max(xp.abs(self.gram))) * lengths
-        require_variance(kernel, float(values[0]), abs(self.moments.trace), values.dtype)
+        rounding = VALUE_ROUNDING * epsilon(dtype) * float(xp.max(xp.abs(self.gram))) * lengths
+        require_variance(kernel, float(values[0]), abs(self.moments.trace), dtype)
         if float(rounding[0]) > MOST_ROUNDING * float(deviations[0]):
             raise no_variance(kernel)
         # At least one: where rounding errors show in the first there is no better.
-        rank = numerical_rank(values, self.moments.points.shape[0], abs(self.moments.trace))
-        return max(1, min(determined_count(rounding, deviations, dtype), rank))
+        by_values = determined_count(rounding, deviations, dtype)
+        by_sums = determined_count(self._variance_errors(coefficients, vectors), variances, dtype)
+        if (count := min(by_values, by_sums)) == 0:
+            warn_of_rounding(kernel)
+        return max(1, count)
+
+    def _variance_errors(self, coefficients: Array, vectors: Array) -> Array:
+        """Rounding errors of the variances, from those of the scatter of whatever was summed, see `SCATTER_ROUNDING`.
+
+        Entries i, j of the scatter S have errors ε√(Sᵢᵢ Sⱼⱼ), so that aᵀSa has the error ε Σᵢ Sᵢᵢ aᵢ².
+        """
+        xp, summed = array_namespace(vectors), self.moments.values
+        on_summed = coefficients if self.moments.factor is None else vectors
+        squares = xp.linalg.diagonal(summed.scatter) / summed.count
+        return SCATTER_ROUNDING * epsilon(vectors.dtype) * (squares @ (on_summed * on_summed))
 
     def subspace(self, vectors: Array) -> Subspace:
         """The mean of the data, and the axes with the given coordinates in the frame, with signs as in exact PCA."""
@@ -254,11 +300,10 @@ def select_landmarks(
             ) from None
 
 
-def _moments(kernel: Kernel, points: Array, X: Rows, weights: np.ndarray | None, device: str | None) -> KernelMoments:
+def _batch(moments: KernelMoments, X: Rows, weights: np.ndarray | None, device: str | None) -> KernelMoments:
     """Moments of X, which is read once; NumPy data go through the device block by block, and the sums come back."""
     if device is None or is_foreign(X):
-        return KernelMoments.of(kernel, points, X, weights=weights, who="KernelPCA")
-    there = KernelMoments.of(
-        kernel, on_device(points, device), X, weights=weights, to_device=streamed_to(device), who="KernelPCA"
-    )
-    return replace(there.converted(to_numpy), points=points)
+        return moments.batch(X, weights=weights, who="KernelPCA")
+    there = moments.converted(lambda array: on_device(array, device))
+    found = there.batch(X, weights=weights, to_device=streamed_to(device), who="KernelPCA")
+    return replace(found.converted(to_numpy), points=moments.points, factor=moments.factor)

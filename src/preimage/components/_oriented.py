@@ -10,6 +10,7 @@ from preimage._arrays import (
     as_points,
     concat_rows,
     device_kwargs,
+    epsilon,
     from_numpy,
     in_double,
     in_memory,
@@ -17,8 +18,12 @@ from preimage._arrays import (
     take_rows,
 )
 from preimage._linalg import (
+    are_determined,
+    determined_count,
     eigh_descending,
     fix_signs,
+    leading_count,
+    no_variance,
     numerical_rank,
     require_variance,
 )
@@ -27,11 +32,12 @@ from preimage._rows import sum_rows
 from preimage._typing import Array, Rows
 from preimage._validation import check_finite_block
 from preimage._warnings import warn_user
+from preimage.components._principal import MOST_ROUNDING, warn_of_rounding
 from preimage.components._rayleigh import rayleigh
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Moments, Subspace
+from preimage.feature_space._growing_span import value_rounding
 from preimage.invariances import TangentCovariance
-from preimage.kernels import Kernel
 
 # Rows whose coordinates are computed and summed together: their kernel values with a thousand points take 8 MB.
 BLOCK = 1024
@@ -160,7 +166,13 @@ def pair_moment(space: Subspace, X: Rows, X_noisy: Rows, weights: np.ndarray | N
 
 
 def oriented_features(
-    space: Subspace, signal: Moments, noise: Array | None, alpha: float, n_components: int | None = None
+    space: Subspace,
+    signal: Moments,
+    noise: Array | None,
+    alpha: float,
+    n_components: int | None = None,
+    *,
+    points: Array | None = None,
 ) -> OrientedFeatures:
     r"""The vectors of a subspace along which a signal is large compared with noise.
 
@@ -179,7 +191,9 @@ def oriented_features(
     alpha : float
         Weight of ‖w‖², positive.
     n_components : int or None, default=None
-        None gives all features whose ratio exceeds rounding errors.
+        None gives all features that the data determine (`are_determined`).
+    points : array of shape (m, d), optional
+        The points of the frame in the precision in which features are evaluated; those of the frame by default.
 
     Returns
     -------
@@ -191,7 +205,7 @@ def oriented_features(
     noise = xp.zeros_like(identity) if noise is None else noise
     # Directions are normalised so that ⟨w, S_N w⟩ + α‖w‖² = 1: the ratio is then the variance of the feature.
     ratios, directions = rayleigh(_root(covariance), noise + alpha * identity, n_components)
-    keep = _kept(ratios, signal, n_components, space.frame.kernel)
+    keep = _kept(space, signal, ratios, directions, n_components, points)
     ratios, directions = ratios[:keep], directions[:, :keep]
     values = (space.frame @ directions)(space.frame.points) - directions.T @ mean
     directions = directions * fix_signs(values)
@@ -234,16 +248,36 @@ def _root(covariance: Array) -> Array:
     return vectors[:, :rank] * xp.sqrt(xp.clip(values[:rank], min=0.0))
 
 
-def _kept(ratios: Array, signal: Moments, n_components: int | None, kernel: Kernel) -> int:
-    """How many features have a ratio above rounding errors, with a warning where more were asked for."""
-    xp = array_namespace(ratios)
-    variance = float(xp.linalg.trace(signal.covariance()))
+def _kept(
+    space: Subspace,
+    signal: Moments,
+    ratios: Array,
+    directions: Array,
+    n_components: int | None,
+    points: Array | None,
+) -> int:
+    """How many leading features the data determine, with a warning where more were asked for."""
+    xp, kernel, covariance = array_namespace(ratios), space.frame.kernel, signal.covariance()
+    variance = float(xp.linalg.trace(covariance))
     require_variance(kernel, variance, float(signal.mean @ signal.mean), ratios.dtype)
-    rank = max(1, numerical_rank(ratios, signal.mean.shape[0]))
-    if n_components is not None and rank < n_components:
+    points = space.frame.points if points is None else points
+    rounding, dtype = value_rounding(kernel, points), kernel.value_type(points)
+    largest = float(xp.max(kernel.diagonal(space.frame.points)))
+    coefficients, lengths = (space.frame @ directions).coefficients, xp.sum(directions * directions, axis=0)
+    # Eigenvalues of the covariance have errors of ε times the largest, so that a variance along w has ε λ₁ ‖w‖².
+    sums = determined_count(epsilon(ratios.dtype) * variance * lengths, ratios, dtype)
+    are = are_determined(coefficients, xp.sqrt(ratios), lengths, rounding, largest, dtype)
+    count = min(sums, leading_count(are))
+    if count == 0:  # as in kernel PCA, the first is kept where its values are more than rounding errors
+        error = rounding * largest * float(xp.sqrt(xp.sum(coefficients[:, 0] ** 2)))
+        if error > MOST_ROUNDING * float(ratios[0]) ** 0.5:
+            raise no_variance(kernel)
+        warn_of_rounding(kernel)
+        return 1
+    if n_components is not None and count < n_components:
         warn_user(
-            f"{n_components} components were asked for, but the data hold only {rank} with a variance above rounding "
-            f"errors; {rank} are kept.",
+            f"{n_components} components were asked for, but the data determine only {count}: rounding errors decide "
+            f"the values of further ones. {count} are kept.",
             RankWarning,
         )
-    return rank
+    return count

@@ -10,13 +10,13 @@ from preimage._arrays import array_namespace, device_kwargs, epsilon, from_numpy
 from preimage._linalg import determined_count, fix_signs, require_variance
 from preimage._typing import Array
 from preimage._warnings import warn_user
-from preimage.components._units import in_units, unit_of
 from preimage.eigensolvers._eigensolver import SOLVER_ROUNDING, EigenResult, Eigensolver
 from preimage.eigensolvers._libraries import Dense
 from preimage.eigensolvers._names import EigenOptions
 from preimage.exceptions import ConvergenceWarning, IndefiniteKernelWarning, RankWarning
 from preimage.feature_space import Expansion, Gram, Subspace, require_finite
 from preimage.feature_space._gram import CenteredGram
+from preimage.kernels import Kernel
 
 # Components computed first when a fraction of the variance is asked for; doubled until it is reached. Ten times as many
 # would cost what most fractions do not need, one tenth several solutions of nearly the same problem.
@@ -29,6 +29,9 @@ MISSED = 1e-9
 # polynomial kernels over eight decades of widths: 2 to 30 where eigenvalues differ by a tenth; new points lie several
 # standard deviations out along weak components.
 AMPLIFICATION = 32
+# Rounding errors of more than this fraction of the standard deviation along the first component mean that the kernel
+# cannot tell the points apart: at one, every digit of the coordinates is noise.
+MOST_ROUNDING = 1.0
 DEFAULT_OPTIONS = EigenOptions()
 
 
@@ -103,7 +106,8 @@ class PrincipalSubspace:
     scores : array of shape (n, k), or None
         Coordinates of the training points, where they came as a by-product.
     total : float
-        Trace of the centred Gram matrix, n times the total variance.
+        Trace of the centred Gram matrix, n times the total variance; of indefinite kernels the sum of the moduli of its
+        eigenvalues (`_total`).
     count : float
         Number n of training points.
     eigen : EigenResult
@@ -127,29 +131,12 @@ class PrincipalSubspace:
 
     @property
     def fractions(self) -> Array:
-        """Fraction of the total variance in feature space, λ/tr(HKH)."""
+        """Fraction of the total variance in feature space, λ/tr(HKH), or λ/Σ|λ| of indefinite kernels."""
         return self.eigenvalues / self.total
 
     def converted(self, change: Callable[[Array], Array]) -> "PrincipalSubspace":
         """The same result on another device or in another form; `change` converts one array."""
         return self._with(self.subspace.converted(change, change(self.subspace.frame.points)), change)
-
-    def in_units_of(self, gram: Gram, unit: float) -> "PrincipalSubspace":
-        """The result for the matrix `gram`, from this one for ``gram / unit``, a power of four.
-
-        Images are longer by the root of the unit. Products with powers of two are exact.
-        """
-        root, space, origin = unit**0.5, self.subspace, self.subspace.origin
-        subspace = Subspace(
-            Expansion(gram.kernel, gram.X, space.frame.coefficients / root),
-            None if origin is None else Expansion(gram.kernel, gram.X, origin.coefficients),
-            offset=None if space.offset is None else space.offset * root,
-            origin_squared_norm=None if space.origin_squared_norm is None else space.origin_squared_norm * unit,
-            signature=space.signature,
-        )
-        eigen = replace(self.eigen, values=self.eigen.values * unit, residuals=self.eigen.residuals * unit)
-        scores, values = None if self.scores is None else self.scores * root, self.eigenvalues * unit
-        return replace(self, subspace=subspace, eigenvalues=values, scores=scores, total=self.total * unit, eigen=eigen)
 
     def _with(self, subspace: Subspace, change: Callable[[Array], Array]) -> "PrincipalSubspace":
         eigen = replace(self.eigen, values=change(self.eigen.values), residuals=change(self.eigen.residuals))
@@ -173,10 +160,6 @@ def principal_subspace(
     With positive `weights` of the points, shape (n,), the result is that of points repeated so often.
     """
     require_finite(gram.diagonal() * gram.shape[0], gram.kernel)
-    in_range = unit_of(gram)
-    if in_range != 1:
-        found = principal_subspace(in_units(gram, in_range), wanted, rng, weights=weights, options=options)
-        return found.in_units_of(gram, in_range)
     # Weights of mean one: eigenvalues are proportional to weights, and huge ones must not make them overflow.
     unit = 1.0 if weights is None else float(np.mean(weights))
     if weights is not None:
@@ -194,10 +177,24 @@ def principal_subspace(
     # The products as computed, not √λ u: then fit_transform is what transform gives, to the last digits.
     scores = eigen.products[:, :keep] * scale if weights is None else None
     report = replace(eigen, values=unit * values, residuals=unit * eigen.residuals[:keep], vectors=None, products=None)
-    total, count = unit * centered.trace(), unit * centered.count
+    total, count = unit * _total(eigen, centered, keep), unit * centered.count
     return wanted.padded(
         PrincipalSubspace(subspace, unit * values, scores, total, count, report), most=centered.shape[0]
     )
+
+
+def _total(eigen: EigenResult, centered: CenteredGram, keep: int) -> float:
+    """Of what fractions are taken: the sum of the moduli of all eigenvalues, which is the trace where none is negative.
+
+    Where a solver knows some eigenvalues of an indefinite matrix only, the others count with the modulus of their sum,
+    the trace less those that are known. Fractions of the pairs that are kept add up to at most one in any case.
+    """
+    xp, trace = array_namespace(eigen.values), centered.trace()
+    if not _by_modulus(centered):
+        return max(trace, float(xp.sum(eigen.values[:keep])))  # rounding can make the trace smaller than a part of it
+    if eigen.sum_of_moduli is not None:
+        return eigen.sum_of_moduli
+    return float(xp.sum(xp.abs(eigen.values))) + abs(trace - float(xp.sum(eigen.values)))
 
 
 def _subspace(centered: CenteredGram, coefficients: Array, values: Array) -> Subspace:
@@ -315,13 +312,18 @@ def _determined(eigen: EigenResult, centered: CenteredGram) -> int:
     error = AMPLIFICATION * (centered.rounding_error() + solver_error)
     count = determined_count(error, xp.abs(eigen.values), eigen.values.dtype)
     if count == 0:
-        warn_user(
-            f"Rounding errors show in the only component that is kept: the kernel {centered.gram.kernel!r} hardly "
-            "tells the points apart in this precision. Center and scale the data, choose another gamma, for instance "
-            "gamma='median', or compute in double precision.",
-            RankWarning,
-        )
+        warn_of_rounding(centered.gram.kernel)
     return max(1, count)
+
+
+def warn_of_rounding(kernel: Kernel) -> None:
+    """Tell the user that not even the first component is determined; it is kept, as there is no better one."""
+    warn_user(
+        f"Rounding errors show in the only component that is kept: the kernel {kernel!r} hardly "
+        "tells the points apart in this precision. Center and scale the data, choose another gamma, for instance "
+        "gamma='median', or compute in double precision.",
+        RankWarning,
+    )
 
 
 def _warn(

@@ -52,8 +52,9 @@ def rayleigh(signal_factor: Array, noise: Array, n_components: int | None = None
             f"{tuple(noise.shape)} is not positive definite. Add a ridge to it, or a larger one."
         )
     U, singular, _ = svd(_solve_lower(factor, signal_factor))
-    directions = _solve_upper(factor, U[:, :n_components])
-    return singular[:n_components] ** 2, directions * fix_signs(directions)
+    count = singular.shape[0] if n_components is None else min(n_components, singular.shape[0])
+    directions = _solve_upper(factor, U[:, :count])
+    return singular[:count] ** 2, directions * fix_signs(directions)
 
 
 def _solve_lower(factor: Array, B: Array) -> Array:

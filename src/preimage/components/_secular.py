@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from preimage._arrays import array_namespace, from_numpy, to_numpy
-from preimage._decompositions import eigh
+from preimage._decompositions import cholesky, eigh
 from preimage._linalg import fix_signs, rank_tolerance
 from preimage._typing import Array
 
@@ -87,7 +87,11 @@ def secular_minimum(C: Array, P: Array, b: Array, squared_size: float) -> Secula
     xp, squared_size = array_namespace(C), float(squared_size)
     if not SMALLEST_SQUARE <= squared_size <= 1 / SMALLEST_SQUARE:
         raise ValueError(f"A constraint hᵀPh = s² needs s² between 1e-200 and 1e200; got {squared_size:.3g}.")
-    L = xp.linalg.cholesky(C)
+    if (L := cholesky(C)) is None:
+        raise ValueError(
+            f"A quadratic function needs a positive definite matrix C to have a minimum; that of shape "
+            f"{tuple(C.shape)} is not, up to rounding. Lower the weight of labels, or scale the kernel."
+        )
     # L⁻¹PL⁻ᵀ; with x = QᵀLᵀh the objective is ‖x‖² − 2b̃·x and the constraint Σ θᵢxᵢ² = s².
     W = xp.linalg.solve(L, xp.linalg.solve(L, P).T)
     values, Q = eigh((W + W.T) / 2)

@@ -5,8 +5,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, to_numpy
+from preimage._arrays import (
+    array_namespace,
+    device_kwargs,
+    epsilon,
+    from_numpy,
+    in_double,
+    itemsize,
+    take_rows,
+    to_numpy,
+)
 from preimage._linalg import (
+    DETERMINED,
+    are_determined,
     fix_signs,
     numerical_rank,
     rank_tolerance,
@@ -18,7 +29,8 @@ from preimage._warnings import warn_user
 from preimage.components._oriented import coordinate_moments
 from preimage.components._secular import secular_minimum
 from preimage.exceptions import RankWarning
-from preimage.feature_space import Gram, Moments, Subspace
+from preimage.feature_space import Expansion, Gram, Moments, Subspace
+from preimage.feature_space._growing_span import value_rounding
 from preimage.kernels import Kernel
 
 # The method, in messages.
@@ -41,12 +53,18 @@ class FeatureSample:
         Coordinates of the points that the frame is made of.
     labelled : array of shape (l, r)
         Coordinates of the labelled rows.
+    trace : float
+        Sum of k(x, x) over all data, in the span or not.
+    points : array of shape (m, d)
+        The points of the frame in the precision of the data, in which coordinates are computed later.
     """
 
     space: Subspace
     moments: Moments
     at_points: Array
     labelled: Array
+    trace: float
+    points: Array
 
     @classmethod
     def exact(
@@ -58,7 +76,8 @@ class FeatureSample:
         F = gram @ space.frame.coefficients
         rows = array_namespace(F).take(F, from_numpy(labelled, F, dtype=array_namespace(F).int64), axis=0)
         weights = None if weights is None else from_numpy(weights, F)
-        return cls(space, Moments.of(F, weights), F, rows)
+        trace = _sum(array_namespace(gram).linalg.diagonal(gram), weights)
+        return cls(space, Moments.of(F, weights), F, rows, trace, X)
 
     @classmethod
     def on_landmarks(
@@ -68,7 +87,22 @@ class FeatureSample:
         space = Subspace.span(kernel, points, who=WHO)
         at_points = space.frame(space.frame.points)
         labelled = space.frame(in_double(labelled_rows)) if labelled_rows.shape[0] else at_points[:0, :]
-        return cls(space, coordinate_moments(space, X, weights), at_points, labelled)
+        diagonal = in_double(kernel.diagonal(X if kernel.points_are_row_numbers else in_double(X)))
+        trace = _sum(diagonal, None if weights is None else from_numpy(weights, diagonal))
+        return cls(space, coordinate_moments(space, X, weights), at_points, labelled, trace, points)
+
+    @property
+    def inside(self) -> float:
+        """The part of `trace` in the span."""
+        mean, scatter = self.moments.mean, self.moments.scatter
+        return float(array_namespace(scatter).linalg.trace(scatter)) + self.moments.count * float(mean @ mean)
+
+    @property
+    def total(self) -> float:
+        """Variance of the data in feature space about the mean in the span, as in kernel PCA on landmarks."""
+        mean, scatter = self.moments.mean, self.moments.scatter
+        inside = float(array_namespace(scatter).linalg.trace(scatter))
+        return max(self.trace - self.moments.count * float(mean @ mean), inside) / self.moments.count
 
     def weighted_labels(
         self, targets: Sequence[np.ndarray | None], weights: np.ndarray
@@ -92,7 +126,7 @@ class SemiSupervisedSubspace:
     multipliers : array of shape (k,)
         λ of (L2) for supervised components, 1/(n · variance) for others, in NumPy.
     total : float
-        Variance of the data in feature space.
+        Variance of the data in feature space, in the span of landmarks or not.
     """
 
     subspace: Subspace
@@ -148,15 +182,17 @@ def semi_supervised_subspace(
         search.add(target)
     if len(search) == len(targets):
         search.add_principal(n_components - len(search))
-    warn_of_missing(len(search), n_components)
     D, multipliers, has_sign = search.result()
+    frame, variances = sample.space.frame, xp.sum(D * (scatter @ D), axis=0) / moments.count
+    # Entries i, j of a scatter S have rounding errors ε√(Sᵢᵢ Sⱼⱼ), and aᵀSa those of Σᵢ Sᵢᵢ aᵢ².
+    errors = epsilon(D.dtype) * (xp.linalg.diagonal(scatter) @ (D * D)) / moments.count
+    kept = require_determined(frame @ D, sample.points, variances, errors, n_components)
+    D, variances = take_rows(D.T, kept).T, take_rows(variances, kept)
+    multipliers, has_sign = multipliers[kept], has_sign[kept]
     signs = fix_signs(sample.at_points @ D - D.T @ mean)
     D = D * xp.where(from_numpy(has_sign, D, dtype=xp.bool), xp.ones_like(signs), signs)
-    frame = sample.space.frame
     subspace = Subspace(frame @ D, frame @ mean[:, None], offset=D.T @ mean, origin_squared_norm=float(mean @ mean))
-    return SemiSupervisedSubspace(
-        subspace, xp.sum(D * (scatter @ D), axis=0) / moments.count, multipliers, total / moments.count
-    )
+    return SemiSupervisedSubspace(subspace, variances, multipliers, sample.total)
 
 
 class _Search:
@@ -255,11 +291,40 @@ def require_weight_within_precision(squared_lengths: float, label_weight: float)
         )
 
 
-def warn_of_missing(found: int, n_components: int) -> None:
-    """Say that there are fewer components than were asked for, where that is so."""
-    if found < n_components:
+def require_determined(
+    functions: Expansion, points: Array, variances: Array, errors: Array, n_components: int
+) -> np.ndarray:
+    """Numbers of the functions that the data determine, with a warning where more were asked for; none is an error.
+
+    Parameters
+    ----------
+    functions : Expansion of k vectors of length one
+    points : array of shape (m, d)
+        Their points in the precision of the data.
+    variances, errors : arrays of shape (k,)
+        Variances of the functions over the data, and rounding errors of these.
+    n_components : int
+    """
+    xp, kernel = array_namespace(variances), functions.kernel
+    largest = float(xp.max(kernel.diagonal(functions.points)))
+    deviations = xp.sqrt(xp.clip(variances, min=0.0))
+    dtype, rounding = kernel.value_type(points), value_rounding(kernel, points)
+    is_kept = are_determined(functions.coefficients, deviations, 1.0, rounding, largest, dtype)
+    kept = np.flatnonzero(to_numpy(is_kept & (errors <= DETERMINED[itemsize(dtype)] * variances)))
+    if kept.size == 0:
+        raise ValueError(
+            f"Rounding errors decide the coordinates along each of {n_components} components: the kernel {kernel!r} "
+            "hardly tells the points apart, or labels ask for directions along which they hardly vary. Center and "
+            "scale the data, lower label_weight, choose another gamma, or compute in double precision."
+        )
+    if kept.size < n_components:
         warn_user(
-            f"{n_components} components were asked for, but the data have only {found} with a variance above "
-            f"rounding errors; {found} are kept.",
+            f"{n_components} components were asked for, but the data determine only {kept.size}: rounding errors "
+            f"decide the coordinates along others. {kept.size} are kept.",
             RankWarning,
         )
+    return kept
+
+
+def _sum(values: Array, weights: Array | None) -> float:
+    return float(array_namespace(values).sum(values if weights is None else values * weights))

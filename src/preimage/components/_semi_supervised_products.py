@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from preimage._arrays import array_namespace, device_kwargs, from_numpy, in_double, take_rows, to_numpy
+from preimage._decompositions import cholesky
 from preimage._lapack import cholesky_factor, cholesky_solve
 from preimage._linalg import eigh_descending, fix_signs, numerical_rank, orthogonalize, rank_tolerance, require_variance
 from preimage._memory import memory_budget, require_square_matrices
@@ -14,9 +15,9 @@ from preimage.components._secular import secular_divisors
 from preimage.components._semi_supervised import (
     FeatureSample,
     SemiSupervisedSubspace,
+    require_determined,
     require_weight_within_precision,
     semi_supervised_subspace,
-    warn_of_missing,
 )
 from preimage.eigensolvers import BlockKrylov
 from preimage.feature_space import Expansion, Gram, Subspace
@@ -111,6 +112,7 @@ class _Search:
     ) -> None:
         gram = Gram(kernel, X if kernel.points_are_row_numbers else in_double(X))
         require_finite(gram.diagonal(), kernel)
+        self.points = X  # in the precision of the data
         n, budget = X.shape[0], memory_budget(None, gram.X)
         self.gram = gram.held() if 2 * n * n * 8 <= budget else gram
         self.like = in_double(gram.diagonal())
@@ -171,20 +173,23 @@ class _Search:
         self._note(regression + multiplier * change, [multiplier], bool(np.any(target)))
 
     def result(self, n_components: int) -> SemiSupervisedSubspace:
-        warn_of_missing(len(self.has_sign), n_components)
-        xp = array_namespace(self.like)
-        levels = self.mean @ self.values
-        signs = fix_signs(self.values - levels)
-        has_sign = from_numpy(np.array(self.has_sign), self.like, dtype=xp.bool)
-        signs = xp.where(has_sign, xp.ones_like(signs), signs)
         expansion = lambda coefficients: Expansion(self.gram.kernel, self.gram.X, coefficients)
+        variances, xp = self._variances(), array_namespace(self.like)
+        kept = require_determined(expansion(self.coefficients), self.points, variances, 0 * variances, n_components)
+        chosen = lambda columns: take_rows(columns.T, kept).T
+        coefficients, values = chosen(self.coefficients), chosen(self.values)
+        levels = self.mean @ values
+        signs = fix_signs(values - levels)
+        has_sign = from_numpy(np.array(self.has_sign)[kept], self.like, dtype=xp.bool)
+        signs = xp.where(has_sign, xp.ones_like(signs), signs)
         subspace = Subspace(
-            expansion(self.coefficients * signs),
+            expansion(coefficients * signs),
             expansion(self.mean[:, None]),
             offset=levels * signs,
             origin_squared_norm=self.mean_norm,
         )
-        return SemiSupervisedSubspace(subspace, self._variances(), np.array(self.multipliers), self.total / self.count)
+        multipliers, total = np.array(self.multipliers)[kept], self.total / self.count
+        return SemiSupervisedSubspace(subspace, take_rows(variances, kept), multipliers, total)
 
     def product(self, V: Array) -> Array:
         """The Gram matrix of what is perpendicular to the functions found, times V."""
@@ -273,9 +278,11 @@ class _Labels:
         weights = search.label_weight * take_rows(search.weights, self.rows)
         inner = inner + xp.eye(inner.shape[0], dtype=inner.dtype, **device_kwargs(inner)) / weights
         with large_decomposition(inner.shape[0]):
-            self.factor = (
-                cholesky_factor(inner, overwrite=True) if isinstance(inner, np.ndarray) else xp.linalg.cholesky(inner)
-            )
+            is_host = isinstance(inner, np.ndarray)
+            factor = cholesky_factor(inner, overwrite=True) if is_host else cholesky(inner)
+        if factor is None:
+            raise np.linalg.LinAlgError("The kernel among labelled rows is not positive definite to rounding.")
+        self.factor = factor
 
     def solved(self, V: Array) -> Array:
         """(K_LL + 1/(cw))⁻¹ V."""

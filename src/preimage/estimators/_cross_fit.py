@@ -19,7 +19,6 @@ from preimage.components import LandmarkModel, Wanted, landmark_subspace
 from preimage.estimators._training_rows import TrainingRows, row_numbers, same_rows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import KernelMoments, Subspace
-from preimage.kernels import Kernel
 from preimage.landmarks._growth import GROWN
 from preimage.solvers import Preimage, PreimageResult
 
@@ -152,7 +151,7 @@ def _cross_fitted_on_landmarks(
         raise ValueError(f"cross_fit must be a number of folds, at least 2, on landmarks; got {n_folds!r}.")
     n_folds, fitted = int(n_folds), model._landmark_model
     points = fitted.landmarks.points
-    moments = FoldMoments.of(fitted.kernel, points, X, n_folds)
+    moments = FoldMoments.of(fitted.moments, X, n_folds)
     require_training_set(moments, fitted, type(model).__name__)
     wanted = Wanted.of(model.n_components if n_components is None else n_components, about_mean=model.center)
     subspaces = moments.subspaces(wanted)
@@ -225,14 +224,14 @@ class FoldMoments:
     of_fold: dict[int, KernelMoments]
 
     @classmethod
-    def of(cls, kernel: Kernel, points: Array, X: Rows, n_folds: int) -> "FoldMoments":
-        """One pass over X: an array, a memory map or a Dask array."""
+    def of(cls, like: KernelMoments, X: Rows, n_folds: int) -> "FoldMoments":
+        """One pass over X: an array, a memory map or a Dask array. Landmarks and coordinates are those of `like`."""
 
         def block(rows: Rows) -> "FoldMoments":
-            rows = _like(rows, points)
+            rows = _like(rows, like.points)
             folds = row_folds(rows, n_folds)
             part = lambda fold: take_rows(rows, np.flatnonzero(folds == fold))
-            return cls(n_folds, {int(fold): KernelMoments.of(kernel, points, part(fold)) for fold in np.unique(folds)})
+            return cls(n_folds, {int(fold): like.batch(part(fold)) for fold in np.unique(folds)})
 
         return sum_rows(block, X, rows=ROWS)
 
@@ -296,17 +295,17 @@ def denoised_by_folds(
 
 def require_training_set(found: FoldMoments, model: LandmarkModel, name: str) -> None:
     """Refuse rows that a model on landmarks was not fitted to: it keeps no rows, so only all of them can be told."""
-    ours, theirs = model.moments.values, found.total.values
-    xp = array_namespace(ours.mean)
+    ours, theirs = model.moments, found.total
+    mean, xp = ours.mean_values(), array_namespace(ours.values.mean)
     # Landmarks that joined during a stream have not seen the rows before; the first one has seen all.
     last = 1 if model.landmarks.reason == GROWN else None
-    change = float(xp.max(xp.abs(ours.mean - theirs.mean)[:last]))
-    if ours.count == theirs.count and change <= SAME_MOMENTS * float(xp.max(xp.abs(ours.mean))):
+    change = float(xp.max(xp.abs(mean - theirs.mean_values())[:last]))
+    if ours.values.count == theirs.values.count and change <= SAME_MOMENTS * float(xp.max(xp.abs(mean))):
         return
     raise ValueError(
         f"{name} on landmarks keeps no rows to recognise, so cross_fit takes the whole training set, "
-        f"{ours.count:.0f} rows; got {theirs.count:.0f} rows, not the same ones, or they were fitted with "
-        "sample_weight. Denoise new rows without cross_fit; weights need landmarks=None."
+        f"{ours.values.count:.0f} rows; got {theirs.values.count:.0f} rows, not the same ones, or they were fitted "
+        "with sample_weight. Denoise new rows without cross_fit; weights need landmarks=None."
     )
 
 

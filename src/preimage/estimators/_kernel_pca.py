@@ -184,7 +184,10 @@ class KernelPCA(
     explained_variance_ : array of shape (`n_components_`,)
         Variance λ/n of each component on the training set.
     explained_variance_ratio_ : array of shape (`n_components_`,)
-        Fraction of the total variance in feature space, from the exact trace.
+        Fraction of the total variance in feature space, from the exact trace. For kernels that may be indefinite
+        (sigmoid, or polynomials with a negative `coef0`) λ over the sum of the moduli of all eigenvalues, which is the
+        same where none is negative; an iterative eigensolver counts those that it has not found by the modulus of
+        their sum. Ratios add up to at most one.
     n_components_ : int
         Components kept: those asked for, or fewer when the data have a lower rank.
     eigenvectors_ : array of shape (n, `n_components_`)
@@ -364,9 +367,11 @@ class KernelPCA(
 
         The first batch fixes the width of the kernel and gives the first landmarks; later ones add landmarks while they
         are fewer than the selector's `n_landmarks` and leave more of the kernel on the batch than its `tol`
-        (0.001 if it has none). The part of earlier batches along later landmarks is unknown and counts as zero, so
-        shuffle a sorted stream, or begin with a large batch. Where landmarks do not change, any split of the data gives
-        the same model. Once all landmarks are in use, a batch of which they leave a large fraction causes a warning.
+        (0.001 if it has none). Meanwhile rows are kept, up to ten for each landmark, so that the model is that of all
+        rows. If landmarks join after more rows than that, the part of earlier ones along later landmarks is unknown
+        and counts as zero, with a warning: shuffle a sorted stream, or begin with a large batch. Where landmarks do not
+        change, any split of the data gives the same model. Once all landmarks are in use, rows are no longer kept, and
+        a batch of which landmarks leave a large fraction causes a warning.
         After a `fit` on all rows it begins anew, with a warning. Pre-image solvers that learn do so on the landmarks.
 
         Parameters
@@ -402,7 +407,7 @@ class KernelPCA(
             )
         if not hasattr(self, "_landmark_model"):
             inputs = landmark_inputs(self, X, y, sample_weight, about_mean=self.center)
-            n_rows, model = inputs.X.shape[0], self._fit_landmarks(inputs)
+            n_rows, model = inputs.X.shape[0], self._fit_landmarks(inputs, begins_stream=True)
         else:
             X = known_rows(self._check_inputs(X))
             n_rows, model = self.n_samples_seen_ + X.shape[0], self._update_landmarks(X, sample_weight)
@@ -617,7 +622,7 @@ class KernelPCA(
         result = principal_subspace(gram, wanted, rng, weights=inputs.weights, options=options)
         return result if points is inputs.X else result.converted(to_numpy)
 
-    def _fit_landmarks(self, inputs: Inputs) -> LandmarkModel:
+    def _fit_landmarks(self, inputs: Inputs, *, begins_stream: bool = False) -> LandmarkModel:
         return LandmarkModel.fit(
             inputs.kernel,
             inputs.X,
@@ -626,6 +631,7 @@ class KernelPCA(
             rng=selection_rng(self.landmarks, self.random_state),
             weights=inputs.weights,
             device=self.device,
+            begins_stream=begins_stream,
         )
 
     def _update_landmarks(self, X: Rows, sample_weight: Targets) -> LandmarkModel:

@@ -25,6 +25,7 @@ from preimage.estimators._kernel_input import (
     named_kernel,
 )
 from preimage.kernels import Kernel
+from preimage.kernels._moderate import moderate_inputs
 from preimage.landmarks import LandmarkSelector, as_landmarks
 from preimage.widths._class_width import needs_labels
 
@@ -170,4 +171,5 @@ def landmark_inputs(
     if is_precomputed:
         return Inputs(kernel, X, weights)
     kernel = kernel_on_sample(estimator, kernel, X, y)
+    X = moderate_inputs(type(estimator).__name__, kernel, X)
     return Inputs(about_data(kernel, X) if about_mean else kernel, X, weights)

@@ -77,7 +77,7 @@ class OrientedKernelPCA(
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of features; None gives all whose ratio is not zero.
+        Number of features; None gives all that the data determine, as `KernelPCA` does.
     kernel, gamma, degree, coef0, kernel_params
         As in `KernelPCA`; precomputed kernels are not possible.
     landmarks : None, int, str, LandmarkSelector, or array of shape (m, d), default=None
@@ -242,7 +242,7 @@ class OrientedKernelPCA(
         space = Subspace.span(self.kernel_, points, who="Oriented kernel PCA")
         signal = coordinate_moments(space, X, weights)
         scatter = noise.moment(space, X, weights)
-        self._store(oriented_features(space, signal, scatter, float(self.alpha), self.n_components), X)
+        self._store(oriented_features(space, signal, scatter, float(self.alpha), self.n_components, points=points), X)
         return self
 
     def transform(self, X: Rows) -> Array:

@@ -102,7 +102,7 @@ class SemiSupervisedKernelPCA(
     explained_variance_ : array of shape (`n_components_`,)
         Variance of each component on the training set. Supervised components need not be in descending order.
     explained_variance_ratio_ : array of shape (`n_components_`,)
-        Fraction of the variance in feature space.
+        Fraction of the variance in feature space, of which a span of landmarks has a part.
     multipliers_ : array of shape (`n_components_`,)
         λ of the variance constraint; for unsupervised components 1/(n · variance).
     n_labelled_ : int
@@ -269,6 +269,9 @@ class SemiSupervisedKernelPCA(
             return exact_semi_supervised(self.kernel_, X, labels.rows, targets, count, weights=weights, **options)
         labelled = take_rows(X, labels.rows)
         sample = FeatureSample.on_landmarks(self.kernel_, X, self.landmarks_.points, labelled, weights)
+        if weights is not None or not self.landmarks_.is_exact:
+            # The pass over all rows has measured what the selector could only estimate, and without weights.
+            self.landmarks_ = self.landmarks_.measured(sample.trace, sample.inside)
         if of_labels is not None:
             sample, targets = sample.weighted_labels(targets, of_labels)
         return semi_supervised_subspace(sample, targets, count, **options)

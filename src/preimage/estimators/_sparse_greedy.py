@@ -3,12 +3,13 @@
 from typing import Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from preimage._arrays import to_numpy
 from preimage._progress import reports_progress
 from preimage._typing import Rows, Targets
 from preimage._validation import check_labels, check_targets
+from preimage.estimators._classifier import AnyDeviceClassifierMixin
 from preimage.estimators._landmark_machine import ClassesOfMachine, ValuesOfMachine
 from preimage.estimators._sparse_greedy_model import SparseGreedyModel
 
@@ -117,7 +118,7 @@ class SparseGreedyRegressor(ValuesOfMachine, RegressorMixin, SparseGreedyModel):
         return np.array([np.mean((y - to_numpy(fit)) ** 2) for fit in self.staged_predict(X)])
 
 
-class SparseGreedyClassifier(ClassifierMixin, ClassesOfMachine, SparseGreedyModel):
+class SparseGreedyClassifier(AnyDeviceClassifierMixin, ClassesOfMachine, SparseGreedyModel):
     r"""Classification by least squares on few basis functions.
 
     `SparseGreedyRegressor` fits targets −1 and +1: one function for two classes, one per class against the rest for

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage._arrays import to_numpy
+from preimage._arrays import follow_rows, to_numpy
 from preimage._finite import finite_result, working_method
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import (
@@ -112,7 +112,7 @@ class SparseGreedyModel(LandmarkMachine):
         output = self._kernel_machine().output
         X = check_model_inputs(self, X, fitted=self.expansion_.coefficients)
         for values in self._regression.staged_values(X):
-            yield output.predict(values)
+            yield follow_rows(output.predict(values), X)
 
     @abstractmethod
     def _test_errors(self, X: Rows, y: np.ndarray) -> np.ndarray:

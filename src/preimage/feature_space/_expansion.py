@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, epsilon, from_numpy, is_sparse, take_rows, to_numpy
+from preimage._arrays import (
+    array_namespace,
+    concat_rows,
+    describe_values,
+    epsilon,
+    from_numpy,
+    is_masked,
+    is_sparse,
+    own_copy,
+    take_rows,
+    to_numpy,
+)
 from preimage._typing import Array
 from preimage._warnings import unwarned
 from preimage.feature_space._gram import Gram
@@ -31,7 +42,7 @@ class Expansion:
     kernel : Kernel
         With all parameters resolved.
     points : array of shape (n, d)
-        The points x.
+        The points x; without any, n = 0, all vectors are zero.
     coefficients : array of shape (n, k)
         The coefficients α, one column per vector.
     squared_norms : array of shape (k,), optional
@@ -61,6 +72,15 @@ class Expansion:
     def __init__(
         self, kernel: Kernel, points: Array, coefficients: Array, *, squared_norms: Array | None = None
     ) -> None:
+        for name, array in (("points", points), ("coefficients", coefficients)):
+            is_plain = type(array) is not np.ndarray or array.dtype.kind in "fiu"
+            if getattr(array, "ndim", None) != 2 or not is_plain or is_masked(array):
+                raise TypeError(
+                    f"An Expansion needs `{name}` as an array of two dimensions with real numbers; got "
+                    f"{describe_values(array)}. Lists become arrays by np.asarray(..., dtype=float)."
+                )
+        if points.shape[1] == 0:
+            raise ValueError(f"An Expansion needs points with a column at least; `points` has shape {points.shape}.")
         if points.shape[0] != coefficients.shape[0]:
             raise ValueError(
                 f"An Expansion needs one row of coefficients per point; got {points.shape[0]} points and "
@@ -143,7 +163,7 @@ class Expansion:
     def squared_norms(self) -> Array:
         """‖ψⱼ‖², shape (k,)."""
         if self._squared_norms is not None:
-            return self._squared_norms
+            return own_copy(self._squared_norms, self._squared_norms)
         xp = array_namespace(self.coefficients)
         return xp.sum(self.coefficients * (Gram(self.kernel, self.points) @ self.coefficients), axis=0)
 
@@ -191,6 +211,8 @@ class Expansion:
 
     def prune(self, tol: float = 0.0) -> Expansion:
         """The same vectors without the points whose coefficients are at most `tol` times the largest."""
+        if self.points.shape[0] == 0:
+            return self
         xp = array_namespace(self.coefficients)
         sizes = xp.max(xp.abs(self.coefficients), axis=1)
         keep = to_numpy(sizes > tol * xp.max(sizes)).nonzero()[0]

@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from preimage._arrays import array_namespace, copy_transposed, device_kwargs, epsilon, is_host, itemsize, take_rows
+from preimage._arrays import (
+    array_namespace,
+    copy_transposed,
+    device_kwargs,
+    epsilon,
+    is_host,
+    itemsize,
+    own_copy,
+    take_rows,
+)
 from preimage._lapack import symmetric_multiplier
 from preimage._linalg import symmetric_product
 from preimage._products import product
@@ -153,7 +162,7 @@ class Gram:
         if self._diagonal is None:
             with unwarned():
                 self._diagonal = self.kernel.diagonal(self.X)
-        return self._diagonal
+        return own_copy(self._diagonal, self._diagonal)
 
     @property
     def column_step(self) -> int:

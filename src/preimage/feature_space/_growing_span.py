@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from preimage._arrays import array_namespace, concat_rows, device_kwargs, from_numpy, in_double, take_rows, to_numpy
+from preimage._arrays import (
+    array_namespace,
+    concat_rows,
+    device_kwargs,
+    from_numpy,
+    in_double,
+    itemsize,
+    take_rows,
+    to_numpy,
+)
 from preimage._linalg import orthogonalize, rank_tolerance, semidefinite_tolerance
 from preimage._typing import Array
 from preimage._warnings import warn_user
@@ -128,13 +137,15 @@ class GrowingSpan:
         self.path = np.zeros(0)
         self._kernel_rows = KernelRows(kernel, self.rows)
         # Rounding errors of k(x, x) alone: the smallest error of a squared residual, whatever the pivots.
-        self._rounding = max(rank_tolerance(KERNEL_ROUNDING, self._kernel_rows.dtype), self._measured_rounding())
+        self._rounding = value_rounding(kernel, self.rows)
         self.floor = self._rounding * self.diagonal
         self._outside: Array | None = None  # the pivots, where some are no rows
         # Candidates whose residuals were rounding errors, and the number of pivots when that was last reconsidered.
         self._is_closed, self._closed_since = np.zeros(self.diagonal.size, dtype=bool), 0
         self._in_vain = 0  # proposals, one after the other, of which no row has joined or was closed
-        self._checks_definiteness = True
+        # Kernels that promise to be positive semidefinite are trusted: where rows nearly coincide, rounding errors can
+        # be larger than their estimates.
+        self._checks_definiteness = not kernel.is_positive_semidefinite
         capacity = max(capacity, 1) + (0 if start is None else len(start))
         self._factor = PivotFactor(capacity)
         self._axes = self._axes_room(capacity)  # Gᵀ, so that a new column of G is contiguous
@@ -399,19 +410,6 @@ class GrowingSpan:
             self._append(pivots, new, self._gains(new))
         self._outside = points
 
-    def _measured_rounding(self) -> float:
-        """Largest relative difference of k(x, x) from the kernel of x and a copy, as any pair is computed.
-
-        Distances of equal rows are differences of squared lengths, and a narrow kernel multiplies their errors.
-        """
-        if self.kernel.points_are_row_numbers or not self.diagonal.size:
-            return 0.0  # values that are given are not computed
-        some = np.linspace(0, self.diagonal.size - 1, min(self.diagonal.size, MEASURED)).astype(int)
-        values = to_numpy(self.kernel(take_rows(self.rows, some), take_rows(self.rows, some)))
-        diagonal = self.diagonal[some]
-        errors = np.abs(np.diagonal(values) - diagonal) / np.where(diagonal > 0, diagonal, np.inf)
-        return MEASURED_MARGIN * float(np.max(errors))
-
     def _require_semidefinite(self, residuals: np.ndarray) -> None:
         # Residuals that far below zero are rare, and rounding errors are computed for these alone.
         suspects = np.flatnonzero(residuals < -semidefinite_tolerance(self._kernel_rows.dtype) * self.largest)
@@ -446,6 +444,28 @@ class GrowingSpan:
     def _axes_room(self, capacity: int) -> Array:
         xp = array_namespace(self.rows)
         return xp.empty((capacity, self.rows.shape[0]), dtype=xp.float64, **device_kwargs(self.rows))
+
+
+def value_rounding(kernel: Kernel, rows: Array) -> float:
+    """Rounding errors of kernel values on rows in their precision, relative to k(x, x).
+
+    `KERNEL_ROUNDING` units, or what is measured on some of the rows: distances are differences of squared lengths, and
+    narrow kernels multiply their errors. Measured are k(x, x) against the kernel of x and a copy, as any pair is
+    computed, and values in single precision against those in double.
+    """
+    dtype = kernel.value_type(rows)
+    units = rank_tolerance(KERNEL_ROUNDING, dtype)
+    if kernel.points_are_row_numbers or not rows.shape[0]:
+        return units  # values that are given are not computed
+    some = take_rows(rows, np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], MEASURED)).astype(int))
+    values, diagonal = to_numpy(kernel(some, some)), to_numpy(kernel.diagonal(some))
+    if itemsize(dtype) == 4:
+        errors = values - to_numpy(kernel(in_double(some), in_double(some)))
+        # Twice the root of the mean square: errors of many values are summed, and those of a few pairs are far larger.
+        typical = 2 * np.sqrt(np.mean(errors**2))
+        return max(units, float(typical / max(np.max(diagonal), np.finfo(values.dtype).tiny)))
+    errors = np.abs(np.diagonal(values) - diagonal) / np.where(diagonal > 0, diagonal, np.inf)
+    return max(units, MEASURED_MARGIN * float(np.max(errors)))
 
 
 def _solve(L: np.ndarray, columns: Array) -> Array:

@@ -20,12 +20,12 @@ from preimage._arrays import (
     is_host,
     is_lazy,
 )
-from preimage._linalg import squares, whitening_factor
+from preimage._linalg import squares
 from preimage._rows import ThreadBuffer, cut, sum_rows
 from preimage._threads import available_threads
 from preimage._typing import Array, Rows, ValueWriter
 from preimage._validation import check_finite_block
-from preimage.feature_space._gram import Gram
+from preimage.feature_space._whitening import early_frame, frame_of, landmark_gram, longer_frame
 from preimage.kernels import Kernel
 
 # Sums of squares below this have lost digits: rounding errors of them are no normal numbers.
@@ -114,6 +114,12 @@ class Moments:
         """Moments of the rows Y A, from those of Y."""
         return Moments(self.count, self.mean @ A, A.T @ self.scatter @ A)
 
+    def padded(self, count: int) -> Moments:
+        """Moments of the rows with `count` further entries that are zero."""
+        xp, (size,) = array_namespace(self.mean), self.mean.shape
+        wider = xp.eye(size, size + count, dtype=self.mean.dtype, **device_kwargs(self.mean))
+        return self.mapped(wider)
+
     def covariance(self, ddof: int = 0) -> Array:
         """Scatter over (count − ddof)."""
         if self.count <= ddof:
@@ -191,6 +197,9 @@ SHIFT_ROWS = 1024
 # Kernel values that are computed together: 2 MiB stay in a second-level cache. Ten times more would go through main
 # memory at every step of a kernel's formula; with ten times fewer, threads would wait for each other between calls.
 TILE_BYTES = 2**21
+# Rows that are whitened by one product: it reads the m × r factor once for so many rows. With all 4096 of a block there
+# would be two matrices of its size; with ten times fewer, reading the factor takes as long as the products.
+WHITENED_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -199,12 +208,41 @@ class KernelMoments:
 
     All that kernel PCA on the landmarks P needs to know of the data; `a + b` are the moments of both sets of data.
     Sums are in double precision, whatever the precision of the data: they are divided by small eigenvalues later.
+    Where even that would lose components, rows are whitened before they are summed, see `early_frame`: the moments are
+    then those of the coordinates Fᵀk_P(x).
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : array of shape (m, d)
+        The landmarks.
+    values : Moments
+        Of k_P(x), or of Fᵀk_P(x).
+    trace : float
+    factor : array of shape (m, r), or None
+        F, where rows were whitened before they were summed.
     """
 
     kernel: Kernel
     points: Array
     values: Moments
     trace: float
+    factor: Array | None = None
+
+    @classmethod
+    def nothing(cls, kernel: Kernel, points: Array, n_components: int | None = None) -> KernelMoments:
+        """Moments of no data, the zero of `+`, which settle the coordinates for any number of batches.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        points : array of shape (m, d)
+        n_components : int, optional
+            How many leading components the moments are for; all by default.
+        """
+        factor = early_frame(kernel, points, n_components)
+        like = in_double(kernel.diagonal(points))[None, :] if factor is None else factor
+        return cls(kernel, points, Moments.empty(like), 0.0, factor)
 
     @classmethod
     def of(
@@ -214,30 +252,40 @@ class KernelMoments:
         X: Rows,
         *,
         weights: Array | None = None,
+        n_components: int | None = None,
         to_device: Callable[[Array], Array] | None = None,
         who: str = "KernelMoments",
     ) -> KernelMoments:
-        """One pass over X: an array, a memory map, a Dask array.
+        """One pass over X; see `nothing` and `batch` for the parameters."""
+        return cls.nothing(kernel, points, n_components).batch(X, weights=weights, to_device=to_device, who=who)
+
+    def batch(
+        self,
+        X: Rows,
+        *,
+        weights: Array | None = None,
+        to_device: Callable[[Array], Array] | None = None,
+        who: str = "KernelMoments",
+    ) -> KernelMoments:
+        """Those of X alone, in the same coordinates; one pass over X: an array, a memory map, a Dask array.
 
         Parameters
         ----------
-        kernel : Kernel
-        points : array of shape (m, d)
-            The landmarks, on the device where the work is done.
         X : array of shape (n, d)
         weights : NumPy array of shape (n,), optional
             How often each row counts; once by default.
         to_device : callable, optional
-            Moves a block of rows of X to that device.
+            Moves a block of rows of X to the device of the landmarks, where the work is done.
         who : str
             What needs the moments, for messages.
         """
-        values_of, from_disk, as_numbers = ShiftedValues(kernel, points), is_lazy(X), kernel.points_are_row_numbers
+        kernel, points = self.kernel, self.points
+        values_of, from_disk = ShiftedValues(kernel, points, self.factor), is_lazy(X)
 
         def block(rows: Array, weights: Array | None) -> _Sums:
             rows = check_finite_block(who, as_points(rows)) if from_disk else rows
             rows = rows if to_device is None else to_device(rows)
-            return _Sums.of(kernel, values_of, rows if as_numbers else as_points(rows), weights)
+            return _Sums.of(kernel, values_of, rows if kernel.points_are_row_numbers else as_points(rows), weights)
 
         n_rows = _even_rows(X, available_threads()) if to_device is None else _device_rows(points.shape[0])
         sums = sum_rows(block, X, weights, rows=n_rows, device_of=points, message="Learning from rows")
@@ -255,23 +303,50 @@ class KernelMoments:
                 f"Values of the kernel {kernel!r} are so small that their squares are beyond the range of numbers. "
                 "Scale the data, for instance with StandardScaler."
             )
-        return cls(kernel, points, sums.values, float(sums.trace))
+        return replace(self, values=sums.values, trace=float(sums.trace))
 
     def converted(self, change: Callable[[Array], Array]) -> KernelMoments:
         """The same moments on another device; `change` converts one array."""
         values = replace(self.values, mean=change(self.values.mean), scatter=change(self.values.scatter))
-        return replace(self, points=change(self.points), values=values)
+        factor = None if self.factor is None else change(self.factor)
+        return replace(self, points=change(self.points), values=values, factor=factor)
 
     def __add__(self, other: KernelMoments) -> KernelMoments:
         return replace(self, values=self.values + other.values, trace=self.trace + other.trace)
 
-    def extended(self, points: Array) -> KernelMoments:
+    def extended(self, points: Array, n_components: int | None = None) -> KernelMoments:
         """The moments on more landmarks, as if images of the data so far were in the span of the present ones.
 
         What the new landmarks add to the span is counted for later data only.
         """
-        A = extension(self.kernel, self.points, points)
-        return replace(self, points=concat_rows(self.points, points), values=self.values.mapped(A))
+        both = concat_rows(self.points, points)
+        if self.factor is None and early_frame(self.kernel, both, n_components) is None:
+            return replace(self, points=both, values=self.values.mapped(extension(self.kernel, self.points, points)))
+        factor, values = self.factor, self.values
+        if factor is None:
+            factor = frame_of(self.kernel, self.points)
+            values = values.mapped(factor)
+        # The frame begins with the present one, so that what is known of the data stays as it is.
+        longer = longer_frame(self.kernel, self.points, factor, points)
+        values = values.padded(longer.shape[1] - factor.shape[1])
+        return replace(self, points=both, values=values, factor=longer)
+
+    def check_fields(self) -> None:
+        """ValueError where arrays, as those of a file, do not fit each other."""
+        m = self.points.shape[0]
+        shape = (m, m) if self.factor is None else (m, self.factor.shape[1])
+        fits = self.factor is None or self.factor.shape == shape
+        if not fits or self.values.mean.shape != shape[1:] or self.values.scatter.shape != shape[1:] * 2:
+            raise ValueError(
+                f"Moments on {m} landmarks have a mean of shape {shape[1:]} and a square scatter; got "
+                f"{self.values.mean.shape} and {self.values.scatter.shape}."
+            )
+
+    def mean_values(self) -> Array:
+        """Means of k_P(x) over the data, shape (m,), in any coordinates."""
+        if self.factor is None:
+            return self.values.mean
+        return landmark_gram(self.kernel, self.points) @ (self.factor @ self.values.mean)
 
 
 def extension(kernel: Kernel, points: Array, more: Array) -> Array:
@@ -279,10 +354,9 @@ def extension(kernel: Kernel, points: Array, more: Array) -> Array:
 
     For others it gives the kernel values of their projections on that span.
     """
-    gram = in_double(Gram(kernel, points).dense())
-    cross = in_double(kernel(points, more))
-    factor, xp = whitening_factor(gram, kernel.value_type(points)), array_namespace(gram)
-    old = xp.eye(gram.shape[0], dtype=gram.dtype, **device_kwargs(gram))
+    cross, factor = in_double(kernel(points, more)), frame_of(kernel, points)
+    xp, m = array_namespace(factor), factor.shape[0]
+    old = xp.eye(m, dtype=factor.dtype, **device_kwargs(factor))
     # With F Fᵀ the inverse of the Gram matrix, k̃_P'(x) = k_P(x) F Fᵀ k(P, P') for the new points P'.
     return xp.concat([old, factor @ (factor.T @ cross)], axis=1)
 
@@ -309,28 +383,45 @@ class ShiftedValues:
     ----------
     kernel : Kernel
     points : array of shape (m, d)
+    factor : array of shape (m, r), optional
+        With it, values are the coordinates Fᵀk(points, x) instead.
     """
 
-    def __init__(self, kernel: Kernel, points: Array) -> None:
-        self._values_of = kernel.against(points)
+    def __init__(self, kernel: Kernel, points: Array, factor: Array | None = None) -> None:
+        self._values_of, self._factor = kernel.against(points), factor
         self._write: ValueWriter | None = None
         if is_host(points):
             self._write, self._size = kernel.writer_against(points), points.shape[0]
-            self._values = ThreadBuffer(BLOCK, self._size, np.dtype(np.float64))
-            self._rows = min(BLOCK, max(1, TILE_BYTES // (8 * self._size)))
+            at_once = BLOCK if factor is None else WHITENED_ROWS
+            self._values = ThreadBuffer(at_once, self._size, np.dtype(np.float64))
+            self._rows = min(at_once, max(1, TILE_BYTES // (8 * self._size)))
             self._tile = ThreadBuffer(self._rows, self._size, kernel.value_type(points))
+            if factor is not None:
+                self._coordinates = ThreadBuffer(BLOCK, factor.shape[1], np.dtype(np.float64))
 
     def __call__(self, rows: Array) -> tuple[Array, Array]:
-        """Values of shape (b, m), and the shift of shape (m,): the mean over the first rows."""
-        if self._write is None or not is_host(rows):
+        """Values of shape (b, m) or (b, r), and the shift of shape (m,) or (r,): the mean over the first rows."""
+        write = self._write
+        if write is None or not is_host(rows):
             found = self._values_of(rows)
             shift = array_namespace(found).mean(in_double(found[: min(SHIFT_ROWS, rows.shape[0]), :]), axis=0)
-            return found - shift, shift  # single minus double precision is double: one pass over the values
+            values = found - shift  # single minus double precision is double: one pass over the values
+            return (values, shift) if self._factor is None else (values @ self._factor, shift @ self._factor)
+        if self._factor is None:
+            return self._shifted(write, rows, None)
+        coordinates, shift = self._coordinates.part(rows.shape[0], self._factor.shape[1]), None
+        for part in cut(rows.shape[0], WHITENED_ROWS):
+            values, shift = self._shifted(write, rows[part, :], shift)
+            np.matmul(values, self._factor, out=coordinates[part, :])
+        return coordinates, shift @ self._factor
+
+    def _shifted(self, write: ValueWriter, rows: Array, shift: Array | None) -> tuple[Array, Array]:
+        """Values minus the shift, which is the mean over the first tile where it is None, and the shift."""
         # Shifted while a tile is in the cache: a centred copy of the whole block would cost a third of its product.
-        values, shift = self._values.part(rows.shape[0], self._size), None
+        values = self._values.part(rows.shape[0], self._size)
         for part in cut(rows.shape[0], self._rows):
             tile = self._tile.part(part.stop - part.start, self._size)
-            self._write(rows[part, :], tile)
+            write(rows[part, :], tile)
             shift = tile.mean(axis=0, dtype=np.float64) if shift is None else shift
             np.subtract(tile, shift, out=values[part, :])
         return values, shift

@@ -100,6 +100,8 @@ class AutoLandmarks(LandmarkSelector):
         self.random_state = random_state
 
     def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
+        if self._wants_all(span, limit):
+            return span.farthest()
         return SparseGreedy(**self.get_params(deep=False), n_candidates=CANDIDATES).propose(span, limit, rng)
 
     def _span(self, kernel: Kernel, view: View, rng: np.random.Generator) -> tuple[GrowingSpan, View]:
@@ -107,8 +109,10 @@ class AutoLandmarks(LandmarkSelector):
         if self._limit(view) < view.n_candidates and takes_means(kernel, candidates):
             span, centers = KMeans(**self.get_params(deep=False))._span(kernel, view, rng)
             means = take_rows(centers.rows, span.pivots)
-            # Fewer than asked for are independent: they span all that the kernel has.
-            if len(span) < self._limit(view) or hold_more(kernel, means, candidates, view.n_rows, rng):
+            # Where fewer centres than asked for are independent, they span nearly all that the kernel has. Rows may
+            # have been added to them.
+            is_wide = len(span) < self._limit(view) or bool((centers.numbers[span.pivots] >= 0).any())
+            if is_wide or hold_more(kernel, means, candidates, view.n_rows, rng):
                 return span, centers
         return super()._span(kernel, view, rng)
 

@@ -2,6 +2,8 @@
 
 import math
 
+from preimage._finite import gives_finite_numbers
+
 
 def candidates_needed(fraction: float = 0.05, confidence: float = 0.95) -> int:
     r"""How many random candidates contain one of the best `fraction` of all with the given confidence.
@@ -38,6 +40,7 @@ def candidates_needed(fraction: float = 0.05, confidence: float = 0.95) -> int:
     return math.ceil(math.log1p(-confidence) / math.log1p(-fraction))
 
 
+@gives_finite_numbers()
 def sampling_deviation(n_rows: int, n_sampled: int, spread: float, confidence: float = 0.95) -> float:
     r"""How much the mean of n numbers may exceed the mean of a random sample of them, without replacement.
 

@@ -1,11 +1,13 @@
 """Landmarks of a stream: more of them where a batch needs them, and a warning where there cannot be more."""
 
-from dataclasses import replace
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preimage._arrays import concat_rows
-from preimage._typing import Rows
+from preimage._arrays import concat_rows, take_rows
+from preimage._typing import Array, Rows
 from preimage._warnings import warn_user
 from preimage.kernels import Kernel
 from preimage.landmarks._pivoted_cholesky import RandomlyPivotedCholesky
@@ -21,8 +23,42 @@ GROWTH_CANDIDATES = 2000
 # many times the fraction that they left on the rows before, which is all that their number allows.
 MUCH_LEFT = 0.05
 TIMES_AS_MUCH_LEFT = 5
+# Rows per landmark that a stream keeps until its landmarks are settled: as many as selectors choose among. With a tenth
+# they would be gone before the first landmarks are chosen; ten times as many would take more memory than the moments.
+KEPT_PER_LANDMARK = 10
 # Why the selection of landmarks that joined during a stream stopped.
 GROWN = "grown with the data"
+
+
+@dataclass(frozen=True)
+class SeenRows:
+    """Copies of all rows of a stream so far, with their weights, for landmarks that may join later.
+
+    Attributes
+    ----------
+    rows : array of shape (n, d)
+    weights : array of shape (n,), in NumPy
+    """
+
+    rows: Array
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, X: Rows, weights: np.ndarray | None) -> SeenRows:
+        n = X.shape[0]
+        return cls(take_rows(X, np.arange(n)), np.ones(n) if weights is None else weights.copy())
+
+    def __add__(self, other: SeenRows) -> SeenRows:
+        return SeenRows(concat_rows(self.rows, other.rows), np.concatenate([self.weights, other.weights]))
+
+    def __len__(self) -> int:
+        return self.weights.size
+
+
+def are_kept(n_rows: int, landmarks: Landmarks, selector: LandmarkSelector) -> bool:
+    """Whether a stream keeps its rows, of which there are so many: while they are few and landmarks may still join."""
+    most = KEPT_PER_LANDMARK * (selector.n_landmarks or len(landmarks))
+    return has_room(landmarks, selector) and n_rows <= most
 
 
 def has_room(landmarks: Landmarks, selector: LandmarkSelector) -> bool:
@@ -57,6 +93,17 @@ def with_batch(landmarks: Landmarks, trace: float, inside: float) -> Landmarks:
     return replace(
         landmarks, trace=landmarks.trace + trace, residual_trace=left, residual_bound=left, standard_error=0.0
     )
+
+
+def warn_if_unseen(before: Landmarks, n_after: int, allowed: float) -> None:
+    """Warn where landmarks join after rows that are gone, of which the ones before left more than a fraction."""
+    if before.residual_fraction > allowed:
+        warn_user(
+            f"There are {n_after} landmarks now, and {len(before)} when earlier rows came, of which they left "
+            f"{before.residual_fraction:.1g} of the kernel. What the new ones would show of that is unknown and counts "
+            "as zero, so variances need not be those of all rows. Begin with a larger batch, or fit all rows at once.",
+            UserWarning,
+        )
 
 
 def warn_if_left_out(before: Landmarks, left: float) -> None:

@@ -1,13 +1,14 @@
 """Landmarks as centres of clusters."""
 
 from collections.abc import Iterator
-from math import frexp
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 
 from preimage._arrays import from_numpy, is_sparse, squared_row_norms, take_rows, to_numpy
+from preimage._scale import largest_entry
 from preimage._typing import Array, Seed
 from preimage._validation import Interval
 from preimage.exceptions import UnsupportedKernelError
@@ -25,8 +26,6 @@ RANDOM = 3 / 4
 ROUND = 8
 # Rows that are assigned to centres together: their distances to a thousand centres stay in the cache.
 TILE = 512
-# Largest entry, and the reciprocal of the smallest largest one, whose squares are numbers of single precision.
-MODERATE = 1e15
 
 
 class KMeans(LandmarkSelector):
@@ -107,35 +106,36 @@ class KMeans(LandmarkSelector):
         candidates = take_rows(view.rows, np.arange(view.n_candidates))
         while True:
             centers = view.with_candidates(_centers(candidates, number, self.max_iter, rng))
-            span, centers = super()._span(kernel, centers, rng)
-            if number == largest or span.residual_trace <= self._goal(view.trace):
+            span = centers.span(kernel, self._capacity(centers))
+            self._grow(span, self._limit(centers), self._goal(view.trace), rng)
+            if span.residual_trace <= self._goal(view.trace) or len(span) >= largest:
                 return span, centers
+            if number == largest:
+                return self._with_rows(span, view, take_rows(centers.rows, span.pivots), rng)
             number = min(2 * number, largest)
+
+    def _with_rows(
+        self, span: GrowingSpan, view: View, centers: Array, rng: np.random.Generator
+    ) -> tuple[GrowingSpan, View]:
+        """The span of all independent centres where they are too few, and of rows that they leave."""
+        both = replace(view, judged=True).with_candidates(centers)
+        both = replace(both, n_candidates=centers.shape[0] + view.n_candidates)
+        span = both.span(span.kernel, self._capacity(view))
+        span.add_in_order(np.arange(centers.shape[0]))
+        self._grow(span, self._limit(view), self._goal(view.trace), rng)
+        return self._regrown(span, both), both
 
 
 def _centers(rows: Array, number: int, max_iter: int, rng: np.random.Generator) -> Array:
     """Means of clusters of the rows, where the rows are."""
     X = rows if is_sparse(rows) else to_numpy(rows)
-    unit = _unit(X)
-    X = X if unit == 1 else X.astype(np.float64) / unit
     single = _in_single(X)
     start = _start(single, number, rng)
     labels, counts = _lloyd(single, start, max_iter)
     centers = _sums(X.astype(np.float64, copy=False), labels, start.size) / np.maximum(counts, 1)[:, None]
     if (counts == 0).any():  # a cluster that lost all its rows keeps the one it began with
         centers[counts == 0] = to_numpy(X[start[counts == 0]])
-    centers *= unit
     return type(rows)(centers.astype(rows.dtype)) if is_sparse(rows) else from_numpy(centers, rows)
-
-
-def _unit(X: Array) -> float:
-    """One, or a power of two of the size of the largest entry where squares of it would overflow in single precision.
-
-    Division by a power of two is exact.
-    """
-    values = X.data if is_sparse(X) else X
-    largest = float(np.max(np.abs(values), initial=0.0))
-    return 1.0 if not largest or 1 / MODERATE < largest < MODERATE else 2.0 ** (frexp(largest)[1] - 1)
 
 
 def _lloyd(X: Array, start: np.ndarray, max_iter: int) -> tuple[np.ndarray, np.ndarray]:
@@ -179,10 +179,8 @@ def _sums(X: Array, labels: np.ndarray, number: int) -> np.ndarray:
 
 def _in_single(X: Array) -> Array:
     """The rows in single precision, about their mean and of moderate size: enough to say which centre is nearest."""
-    if is_sparse(X):
-        return X.astype(np.float32)
-    X = X - X.mean(axis=0)
-    return (X / (np.abs(X).max(initial=0.0) or 1.0)).astype(np.float32)
+    X = X.astype(np.float64) if is_sparse(X) else X - X.mean(axis=0)
+    return (X / (largest_entry(X) or 1.0)).astype(np.float32)
 
 
 def _start(X: Array, number: int, rng: np.random.Generator) -> np.ndarray:

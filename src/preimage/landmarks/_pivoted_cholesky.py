@@ -146,6 +146,8 @@ class RandomlyPivotedCholesky(LandmarkSelector):
 
     def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
         numbers, residuals = span.open_rows()
+        if not numbers.size:
+            return Proposal(numbers)  # every row lies in the span
         count = 1 if self.method == "plain" else self.block_size
         proposals = numbers[_draw(residuals, count, rng)]
         # A row can be proposed twice and then has a second chance; equal rows of H make sure that it is chosen once.

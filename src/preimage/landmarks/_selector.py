@@ -9,12 +9,13 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, on_device, take_rows, to_numpy
+from preimage._arrays import array_namespace, is_lazy, itemsize, on_device, take_rows, to_numpy
 from preimage._progress import stage
+from preimage._scale import training_inputs
 from preimage._typing import Array, Rows, Seed
 from preimage._validation import Interval, check_parameters, generator
-from preimage._warnings import unwarned
-from preimage.exceptions import UnsupportedKernelError
+from preimage._warnings import unwarned, warn_user
+from preimage.exceptions import RankWarning, UnsupportedKernelError
 from preimage.feature_space import GrowingSpan, Proposal
 from preimage.feature_space._growing_span import FIRST_CAPACITY
 from preimage.kernels import Kernel
@@ -23,6 +24,12 @@ from preimage.landmarks._view import JUDGES, View, stored_points
 ENOUGH = "number of landmarks reached"
 TOLERANCE = "residual below tolerance"
 EXHAUSTED = "no independent candidate left"
+# What a selection leaves is rounding up to so many times the rounding errors of k(x, x), averaged over the candidates.
+# The farthest rows leave up to four times these where they end; ten times more would call 1e-13 of a kernel nothing.
+NOTHING_LEFT = 10
+# Fractions of the trace, by bytes per kernel value, of which nobody need hear who asked for a number of landmarks:
+# components with ten times as much are the last that kernel values of this precision determine.
+LITTLE = {8: 1e-9, 4: 1e-6}
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,26 @@ class Landmarks:
             )
         return self
 
+    def first(self, count: int) -> Landmarks:
+        """The first so many of these landmarks, and what they leave, exactly or estimated as before."""
+        if count == len(self) or self.residuals_path is None:
+            return self
+        left, deviation = float(self.residuals_path[count - 1]), self.residual_bound - self.residual_trace
+        return replace(
+            self,
+            points=self.points[:count, :],
+            indices=None if self.indices is None else self.indices[:count],
+            factor=None if self.factor is None else self.factor[:, :count],
+            residuals_path=self.residuals_path[:count],
+            residual_trace=left,
+            residual_bound=left + deviation,
+        )
+
+    def measured(self, trace: float, inside: float) -> Landmarks:
+        """With the trace of K over all rows, as often as these count, and the part of it in the span, measured."""
+        left = max(0.0, trace - inside)
+        return replace(self, trace=trace, residual_trace=left, residual_bound=left, standard_error=0.0)
+
     @property
     def residual_fraction(self) -> float:
         """tr(K − K̃) / tr K, the fraction of the kernel that is lost; zero for a kernel that vanishes."""
@@ -127,7 +154,9 @@ class LandmarkSelector(BaseEstimator, ABC):
     rows where that saves work: the data must have 2,000 rows more. At most `n_landmarks` are chosen (at most as many as
     there are rows), fewer when the residual trace is at most `tol` times the trace of the kernel, and fewer when every
     other candidate depends, up to rounding, on those chosen: then their number is the rank. `Landmarks.reason` says
-    which.
+    which. How much rounding hides depends on the landmarks themselves: where they lie close together and more is left
+    than rounding, the later half of them is given up for the farthest rows, then three quarters, and so on. A
+    `RankWarning` says what fraction of the trace is left where neither number nor tolerance are met then.
 
     See Also
     --------
@@ -214,7 +243,7 @@ class LandmarkSelector(BaseEstimator, ABC):
         Landmarks
         """
         self._check(kernel)
-        X = stored_points(kernel, X)
+        X = _in_range(self, kernel, X)
         rng = generator(self.random_state) if rng is None else rng
         view = View.of(kernel, X, self._size_of_sample(X.shape[0]), rng, judged or self.tol is not None)
         moves = device is not None and isinstance(view.rows, np.ndarray)
@@ -248,7 +277,7 @@ class LandmarkSelector(BaseEstimator, ABC):
         array of shape (at most n_landmarks, d)
         """
         self._check(kernel)
-        X = stored_points(kernel, X)
+        X = _in_range(self, kernel, X)
         rng = generator(self.random_state) if rng is None else rng
         view = View.of(kernel, X, self.sample_size, rng, judged=False)
         view = replace(view, weights=np.ones(view.rows.shape[0]))
@@ -261,7 +290,27 @@ class LandmarkSelector(BaseEstimator, ABC):
         """The span of the landmarks, and the view whose candidates they are: here rows, elsewhere means of rows."""
         span = view.span(kernel, self._capacity(view))
         self._grow(span, self._limit(view), self._goal(view.trace), rng)
-        return span, view
+        return self._regrown(span, view), view
+
+    def _regrown(self, span: GrowingSpan, view: View) -> GrowingSpan:
+        """The span, or one with other candidates of the view in place of late landmarks where these hide much.
+
+        Landmarks that lie close together make rounding errors of the residuals of all other rows large (G18), so that
+        none of these may join although their residuals are not rounding. With fewer of them, and the farthest rows in
+        their place, more rows can; with none of them the result is that of `PivotedCholesky`.
+        """
+        limit, goal = self._limit(view), self._goal(view.trace)
+        is_done = lambda span: len(span) >= limit or span.residual_trace <= goal
+        kept, best = len(span), span
+        while kept and not is_done(best) and not _is_exhausted(best):
+            kept //= 2
+            again = view.span(span.kernel, self._capacity(view))
+            again.add_in_order(span.pivots[:kept])
+            while not is_done(again) and again.open_rows()[0].size:
+                again.extend(again.farthest(), limit - len(again), goal)
+            if is_done(again) or _left_of_candidates(again) < _left_of_candidates(best):
+                best = again
+        return best
 
     def _grow(self, span: GrowingSpan, limit: int, goal: float, rng: np.random.Generator) -> None:
         """Let rows join that `propose` names, until there are enough, little is left, or all others depend on them."""
@@ -283,6 +332,10 @@ class LandmarkSelector(BaseEstimator, ABC):
                 before = len(span)
                 span.extend(proposal, limit - before, goal)
                 advance(len(span) - before)
+
+    def _wants_all(self, span: GrowingSpan, limit: int) -> bool:
+        """Whether all open rows are wanted. Their order is free then; farthest first keeps rounding errors small."""
+        return self.tol is None and span.open_rows()[0].size <= limit
 
     def _limit(self, view: View) -> int:
         return min(view.n_candidates, self.n_landmarks or view.n_candidates)
@@ -314,6 +367,23 @@ class LandmarkSelector(BaseEstimator, ABC):
                 "`kernel.resolve(X)` and pass what it returns."
             )
 
+    def _warn_of_rest(self, span: GrowingSpan, left: float) -> None:
+        """Say which fraction of the trace is left by landmarks to which no row can be added."""
+        if left > (LITTLE[itemsize(span.kernel.value_type(span.rows))] if self.tol is None else self.tol):
+            asked = f"{self.n_landmarks} landmarks" if self.n_landmarks else ""
+            asked += f"{' or ' if asked and self.tol is not None else ''}"
+            asked += "" if self.tol is None else f"at most {self.tol:.2g} of the trace left"
+            why = "Rounding errors of kernel values hide whether other rows depend on these. A narrower kernel, or "
+            why += "values in double precision, allow more landmarks."
+            if span.weights.max() > 1 and _is_exhausted(span):
+                why = f"The {span.n_candidates} rows among which they were chosen depend on them, other rows do not; a "
+                why += f"larger sample_size than {self.sample_size} has more."
+            warn_user(
+                f"{type(self).__name__} was asked for {asked}; it chose {len(span)}, which leave {left:.2g} of the "
+                f"trace of the kernel. {why}",
+                RankWarning,
+            )
+
     def _result(self, span: GrowingSpan, view: View, X: Array, with_factor: bool) -> Landmarks:
         reason = EXHAUSTED
         if span.residual_trace <= self._goal(view.trace):
@@ -327,6 +397,8 @@ class LandmarkSelector(BaseEstimator, ABC):
             span = view.span(span.kernel, 1, start=span)
         error, deviation = view.uncertainty(span.residuals)
         residual = span.residual_trace if view.weights.any() else np.nan  # no row estimates it
+        if reason == EXHAUSTED:
+            self._warn_of_rest(span, residual / view.trace if view.trace > 0 else 0.0)
         return Landmarks(
             points=points,
             indices=None if np.any(numbers < 0) else numbers,
@@ -338,6 +410,21 @@ class LandmarkSelector(BaseEstimator, ABC):
             residual_bound=residual + deviation,
             reason=reason,
         )
+
+
+def _left_of_candidates(span: GrowingSpan) -> float:
+    return float(span.residuals[: span.n_candidates].sum())
+
+
+def _is_exhausted(span: GrowingSpan) -> bool:
+    """Whether candidates leave nothing but rounding; rows that judge may, where they are far from all candidates."""
+    return _left_of_candidates(span) <= NOTHING_LEFT * float(span.floor[: span.n_candidates].sum())
+
+
+def _in_range(selector: LandmarkSelector, kernel: Kernel, X: Rows) -> Rows:
+    """What the kernel stores of the rows, of which squares are numbers."""
+    X = stored_points(kernel, X)
+    return X if kernel.points_are_row_numbers or is_lazy(X) else training_inputs(type(selector).__name__, X)
 
 
 def _in_type_of(span: GrowingSpan, X: Array) -> Array:

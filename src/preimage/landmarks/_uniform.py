@@ -62,6 +62,8 @@ class Uniform(LandmarkSelector):
         self.random_state = random_state
 
     def propose(self, span: GrowingSpan, limit: int, rng: np.random.Generator) -> Proposal:
+        if self._wants_all(span, limit):
+            return span.farthest()
         numbers, _ = span.open_rows()
         drawn = rng.choice(numbers, min(BLOCK, limit, numbers.size), replace=False)
         # The order inside a block is free; large residuals first keep rounding errors small.
