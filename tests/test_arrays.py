@@ -35,6 +35,8 @@ from preimage._arrays import (
     to_numpy,
     transposed,
 )
+from preimage._validation import own_parameters
+from preimage.kernels import Gaussian
 
 X = np.random.default_rng(0).normal(size=(6, 4))
 
@@ -193,3 +195,9 @@ class TestOperations:
     def test_sparse_matrices_are_copied(self):
         given = sparse.csr_matrix(X)
         assert not np.may_share_memory(own_copy(given, given).data, given.data)
+
+
+@pytest.mark.parametrize("number", [np.float64(0.5), np.float32(0.5), np.int64(1), np.bool_(True), 0.5])
+def test_numbers_of_numpy_belong_to_numpy(number):
+    assert not is_foreign(number)
+    assert own_parameters(Gaussian(number)).gamma is number

@@ -21,6 +21,7 @@ LAYERS = [
     {"kernels"},
     {
         "_rows",
+        "_arguments",
         "_arrays",
         "_decompositions",
         "_lapack",
@@ -37,6 +38,8 @@ LAYERS = [
         "_progress",
         "_dask",
         "_finite",
+        "_guards",
+        "_scale",
         "_triton_kernels",
         "exceptions",
     },

@@ -1,6 +1,7 @@
 """Array namespaces and devices: which ones arrays have, moving between them, and what the standard lacks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import array_api_compat
@@ -63,7 +64,7 @@ def is_foreign(array: Any) -> bool:
         not is_sparse(array)
         and not is_dask(array)
         and array_api_compat.is_array_api_obj(array)
-        and not isinstance(array, np.ndarray)
+        and not isinstance(array, (np.ndarray, np.generic))
     )
 
 
@@ -75,14 +76,19 @@ def as_points(X: Rows) -> Array:
     if is_masked(X):
         raise ValueError("Masked entries are missing values, which kernels here do not take; fill them, or drop rows.")
     if isinstance(X, np.ma.MaskedArray) or not array_api_compat.is_array_api_obj(X):
-        X = np.asarray(X)
+        try:
+            X = np.asarray(X)
+        except (TypeError, ValueError) as error:  # rows of different lengths
+            raise ValueError(
+                f"Kernels here take rows of as many numbers each; got {type(X).__name__} ({error})."
+            ) from error
     if X.dtype.kind == "c" if isinstance(X, np.ndarray) else "complex" in str(X.dtype):
         raise ValueError(f"Kernels here take real numbers; got {X.dtype}. Pass real and imaginary parts as columns.")
     xp = array_namespace(X)
     with np.errstate(over="ignore"):  # numbers of more than double precision
         try:
             return xp.astype(X, floating_type(X), copy=False)
-        except TypeError as error:  # entries that are objects, such as None in a frame
+        except (TypeError, ValueError) as error:  # entries that are text or objects, such as None in a frame
             raise ValueError(
                 f"Kernels here take numbers, of which none is missing; got an array of {X.dtype} with entries that are "
                 f"none ({error}). Convert columns to numbers, and fill missing entries or drop their rows."
@@ -114,7 +120,16 @@ def describe_device(array: Array) -> str:
     if isinstance(array, np.ndarray):
         return "a NumPy array"
     library = type(array).__module__.split(".")[0]
+    if not is_foreign(array):
+        return f"a {library} {type(array).__name__}" if library != "builtins" else f"a {type(array).__name__}"
     return f"a {library} array on {array_api_compat.device(array)}"
+
+
+def describe_values(values: Any) -> str:
+    """What was given in place of an array of numbers, for messages: its kind, and the shape and type of an array."""
+    if not hasattr(values, "shape"):
+        return type(values).__name__
+    return f"{type(values).__name__} of shape {tuple(values.shape)} of {values.dtype}"
 
 
 def to_numpy(array: Array) -> np.ndarray:
@@ -141,6 +156,24 @@ def from_numpy(values: Array, device_of: Array, dtype: Any = None) -> Array:
     if is_host(device_of):
         return np.asarray(values, dtype=dtype)
     return array_namespace(device_of).asarray(_writable(values), dtype=dtype, device=array_api_compat.device(device_of))
+
+
+# Types that every library of the array API standard has. NumPy has more: text, objects, long doubles.
+_STANDARD_TYPES = frozenset(
+    ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"],
+)
+
+
+def follow_rows(values: Any, rows: Rows) -> Any:
+    """NumPy `values` in the namespace and on the device of `rows`, with their own dtype; anything else as it is.
+
+    Text and other types that only NumPy has stay where they are, as scikit-learn's labels do.
+    """
+    if type(values) is not np.ndarray or type(rows) is np.ndarray:  # the usual case, of single rows too
+        return values
+    if not is_foreign(rows) or values.dtype.name not in _STANDARD_TYPES:
+        return values
+    return array_namespace(rows).asarray(_writable(values), device=array_api_compat.device(rows))
 
 
 def to_device_of(array: Array, other: Array) -> Array:
@@ -180,7 +213,7 @@ def in_precision(array: Array, dtype: Any) -> Array:
     """`array` as float32 or float64, whichever the floating `dtype` of any namespace is."""
     single = itemsize(dtype) == 4
     if is_sparse(array):
-        return array.astype(np.float32 if single else np.float64)
+        return array.astype(np.float32 if single else np.float64, copy=False)
     xp = array_namespace(array)
     return xp.astype(array, xp.float32 if single else xp.float64, copy=False)
 
@@ -308,6 +341,37 @@ def own_copy(array: Array, original: Any) -> Array:
     return array_namespace(array).asarray(array, copy=True) if array is original else array
 
 
+def unshared(result: Any, given: Iterable[Any]) -> Any:
+    """`result`, in which arrays that have memory in common with an array of `given` are copied.
+
+    Also inside of tuples, lists, dictionaries and dataclasses, so that writing into a result changes nothing else, and
+    changing what was given leaves the result as it is.
+    """
+    if isinstance(result, np.ndarray):
+        is_view = result.base is not None  # an array with memory of its own is shared only where it is the same array
+        is_shared = any(other is result or (is_view and _may_be_seen_by(other, result)) for other in given)
+        return result.copy() if is_shared else result
+    if type(result) in (tuple, list):
+        return type(result)(unshared(part, given) for part in result)
+    if type(result) is dict:
+        return {name: unshared(part, given) for name, part in result.items()}
+    if is_dataclass(result) and not isinstance(result, type):
+        parts = {field.name: getattr(result, field.name) for field in fields(result) if field.init}
+        changed = {name: unshared(part, given) for name, part in parts.items()}
+        changed = {name: part for name, part in changed.items() if part is not parts[name]}
+        return replace(result, **changed) if changed else result
+    if is_sparse(result) or is_foreign(result):
+        return own_copy(result, result) if any(other is result for other in given) else result
+    return result
+
+
+def _may_be_seen_by(other: Any, view: np.ndarray) -> bool:
+    """Whether a view may be one of the memory of `other`; of data frames and the like nobody can tell."""
+    if isinstance(other, np.ndarray):
+        return np.may_share_memory(view, other)
+    return hasattr(other, "__array__") and not isinstance(other, np.generic)
+
+
 def on_device(array: Array, device: str) -> Array:
     """`array` on a device such as "cuda", as a torch tensor, or CuPy's where torch is missing."""
     try:
@@ -324,7 +388,13 @@ def on_device(array: Array, device: str) -> Array:
         number = int(str(device).partition(":")[2] or 0)
         with cupy.cuda.Device(number):
             return cupy.asarray(array)
-    if str(device).startswith("cuda") and not torch.cuda.is_available():
+    try:
+        kind = torch.device(device).type
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(
+            f"device={device!r} is none that PyTorch {torch.__version__} knows, such as 'cpu', 'cuda' or 'cuda:1'."
+        ) from error
+    if kind == "cuda" and not torch.cuda.is_available():
         raise RuntimeError(
             f"device={device!r} needs a GPU, and PyTorch {torch.__version__} sees none here. Leave `device` out to "
             "compute on the CPU, or install a build of PyTorch for your GPU."

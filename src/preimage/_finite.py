@@ -1,7 +1,6 @@
 """Results that are not finite numbers: how they are noticed, and what is said about them."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import wraps
@@ -11,9 +10,10 @@ import array_api_compat
 import numpy as np
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence
 
-from preimage._arrays import array_namespace, is_chunked, is_foreign, is_sparse, itemsize, to_numpy
+from preimage._arguments import blaming_arguments
+from preimage._arrays import array_namespace, is_chunked, is_foreign, is_sparse, itemsize, to_numpy, unshared
+from preimage._guards import Guard, Setting, Unwarned
 from preimage._typing import Array, Rows
-from preimage._warnings import unwarned
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,44 +29,61 @@ REMEDY = "Scale the inputs (StandardScaler), choose a bounded kernel such as the
 
 # What is said of calculations that no public method or function has begun.
 NOBODY = "This calculation"
-# The public method that works at present, as "KernelPCA.transform", for messages of what it calls.
+# The public method that a user called and that works at present, as "KernelPCA.transform", for messages.
 _method: ContextVar[str] = ContextVar("method", default=NOBODY)
 
 
 def current_method() -> str:
-    """Estimator and public method that work at present, as "KernelPCA.transform"."""
+    """Estimator and public method that a user called and that work at present, as "KernelPCA.transform"."""
     return _method.get()
 
 
-@contextmanager
-def working_method(name: str) -> Iterator[None]:
+class working_method(Guard):
     """Say that a public method works inside the `with` statement; NumPy does not warn there of what becomes an error.
 
-    Threads that work for this one inherit both. A decomposition that LAPACK or ARPACK gives up, which algorithms expect
-    where there is another way, is an error of the data here.
+    A method that another public method calls, as searches call their models, works in the name of the first. Threads
+    that work for this one inherit both. A decomposition that LAPACK or ARPACK gives up, which algorithms expect where
+    there is another way, is an error of the data here. Also a decorator.
     """
-    token = _method.set(name)
-    try:
-        with unwarned():
-            yield
-    except ArpackNoConvergence:  # which says what to do
-        raise
-    except (np.linalg.LinAlgError, ArpackError) as error:
-        raise ValueError(
-            f"{name} cannot decompose a matrix that the data lead to ({str(error).rstrip('.')}): its numbers overflow, "
-            f"or differ by rounding errors only. {REMEDY}."
-        ) from error
-    except ArithmeticError as error:  # of numbers that are no arrays: overflow, division by zero
-        raise ValueError(f"{name} leaves the range of floating numbers ({error}). {REMEDY}.") from error
-    finally:
-        _method.reset(token)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.settings = Setting(_method, name if _method.get() == NOBODY else _method.get()), Unwarned()
+
+    def enter(self) -> None:
+        for setting in self.settings:
+            setting.enter()
+
+    def leave(self) -> None:
+        for setting in self.settings:
+            setting.leave()
+
+    def explain(self, error: BaseException | None) -> None:
+        if isinstance(error, ArpackNoConvergence):  # which says what to do
+            return
+        if isinstance(error, (np.linalg.LinAlgError, ArpackError)):
+            raise ValueError(
+                f"{self.name} cannot decompose a matrix that the data lead to ({str(error).rstrip('.')}): its numbers "
+                f"overflow, or differ by rounding errors only. {REMEDY}."
+            ) from error
+        if isinstance(error, ArithmeticError):  # of numbers that are no arrays: overflow, division by zero
+            raise ValueError(f"{self.name} leaves the range of floating numbers ({error}). {REMEDY}.") from error
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def working(*arguments: P.args, **options: P.kwargs) -> R:
+            with working_method(self.name):
+                return function(*arguments, **options)
+
+        return working
 
 
 def gives_finite_numbers(*may_be_infinite: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a public function answer with finite numbers, or with an error that says what to do; never with warnings.
 
-    `may_be_infinite` names the attributes of its result that are documented to be infinite or NaN. Called by another
-    public function or method, which looks at its own result, the function is left alone.
+    Its result shares no memory with its arguments. `may_be_infinite` names the attributes of its result that are
+    documented to be infinite or NaN. Called by another public function or method, which looks at its own result, the
+    function is left alone.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -74,8 +91,8 @@ def gives_finite_numbers(*may_be_infinite: str) -> Callable[[Callable[P, R]], Ca
         def answering(*arguments: P.args, **options: P.kwargs) -> R:
             if _method.get() != NOBODY:
                 return function(*arguments, **options)
-            with working_method(function.__qualname__):
-                result = function(*arguments, **options)
+            with working_method(function.__qualname__), blaming_arguments(function, arguments, options):
+                result = unshared(function(*arguments, **options), [*arguments, *options.values()])
             if not all(is_finite(np.asarray(values)) for values in _numbers_in(result, may_be_infinite)):
                 raise ValueError(
                     f"{function.__qualname__} gives numbers that are not finite: inputs, or values of the kernel, "
@@ -142,9 +159,9 @@ def finite_result(values: Array, rows: Rows = None, training: Array = None, who:
 
 
 def finite_log(probabilities: Array) -> Array:
-    """Logarithms of NumPy probabilities, at least `LOG_OF_NOTHING`."""
+    """Logarithms of probabilities of any library in NumPy, at least `LOG_OF_NOTHING`."""
     with np.errstate(divide="ignore"):
-        return np.maximum(np.log(probabilities), LOG_OF_NOTHING)
+        return np.maximum(np.log(to_numpy(probabilities)), LOG_OF_NOTHING)
 
 
 def refuse_overflowing_fit(name: str, values: Array, X: Rows = None) -> None:

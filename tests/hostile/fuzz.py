@@ -195,11 +195,16 @@ class Overseer:
 
     def _died(self, worker):
         """The process ended by itself: a crash in compiled code, too much memory, or a call that cannot be stopped."""
+        import hostile_paths  # noqa: F401
+        from folders import LIBRARY
+
         if not worker.current.exists():
             sys.exit(f"A worker could not start:\n{worker.errors()[-3000:]}")
         problem = json.loads(worker.current.read_text())
         stack = worker.errors()
-        place = re.findall(r'src/preimage/([^"]+)", line \d+ in (\w+)', stack)
+        # Python writes stacks of processes that die in ASCII.
+        library = re.escape(LIBRARY.encode("ascii", "backslashreplace").decode())
+        place = re.findall(rf'{library}([^"]+)", line \d+ in (\w+)', stack)
         where = "{} in {}".format(*place[0]) if place else "an unknown place"
         cause = f"process died (exit {worker.process.returncode}) at {where}"
         self._add(

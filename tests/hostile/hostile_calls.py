@@ -21,6 +21,8 @@ LEFT_OUT = {
     "save": "files are tested by mutilation",
     "to_onnx": "files are tested by mutilation",
 }
+# Methods whose result is another model, which shares arrays with the first, as their docstrings say.
+SHARING_MODELS = {"with_components"}
 # Methods that fit, or that want the training rows.
 FITTING = ("fit", "fit_transform", "fit_predict", "partial_fit", "fit_path", "sparse_path", "decompose", "path")
 ROUTES = ("fit", "fit_transform", "fit_predict", "partial_fit")
@@ -139,7 +141,14 @@ def run_estimator(problem):
     findings = []
 
     def attempt(name, function, given):
-        result, failed, found = judge(f"{problem.name}.{name}", function, given, is_finite=case.is_finite)
+        result, failed, found = judge(
+            f"{problem.name}.{name}",
+            function,
+            given,
+            is_finite=case.is_finite,
+            owner=None if name in SHARING_MODELS else model,
+            parameters=list(case.params.values()),
+        )
         findings.extend(found)
         return result, failed
 

@@ -10,6 +10,9 @@ from sklearn.svm import SVC
 import preimage
 from preimage import (
     calibration,
+    datasets,
+    eigensolvers,
+    explorer,
     feature_space,
     geometry,
     interop,
@@ -20,6 +23,7 @@ from preimage import (
     neuro,
     reduced_sets,
     solvers,
+    testing,
     widths,
 )
 
@@ -27,6 +31,10 @@ from preimage import (
 MODULES = {
     "preimage": preimage,
     "calibration": calibration,
+    "datasets": datasets,
+    "eigensolvers": eigensolvers,
+    "explorer": explorer,
+    "feature_space": feature_space,
     "geometry": geometry,
     "interop": interop,
     "kernels": kernels,
@@ -35,6 +43,7 @@ MODULES = {
     "neuro": neuro,
     "reduced_sets": reduced_sets,
     "solvers": solvers,
+    "testing": testing,
     "widths": widths,
 }
 # Functions that are not called, each with its reason.
@@ -47,7 +56,10 @@ NOT_CALLED = {
     "kernels.Cosine": "a kernel, among the others",
     "neuro.denoise_image": "takes images; its estimator is called with rows",
     "neuro.mask_scans": "takes images, no numbers",
-    "solvers.minimize_rows": "takes an objective that the caller writes",
+    "eigensolvers.measured_result": "takes eigenvalues and vectors of one matrix; all eigensolvers call it",
+    "explorer.explore": "called as preimage.explore",
+    **{f"datasets.{name}": "reads files, takes no arrays" for name in datasets.__all__ if name.startswith("load_")},
+    **{f"testing.{name}": "raises an error or returns nothing" for name in testing.__all__},
 }
 
 
@@ -71,6 +83,10 @@ class Inputs:
         """Two vectors on the rows."""
         return feature_space.Expansion(self.kernel(), self.A, self.rng.normal(size=(len(self.A), 2)))
 
+    def subspace(self):
+        """The span of some of the rows."""
+        return feature_space.Subspace.span(self.kernel(), self.A[:3])
+
     def groups(self):
         return np.arange(len(self.A)) % 4
 
@@ -93,6 +109,19 @@ class Inputs:
         coefficients = np.zeros(len(K))
         coefficients[machine.support_] = machine.dual_coef_[0]
         return K, signs, coefficients, np.ones(len(K)), machine.decision_function(K)
+
+
+class Squares(solvers.Objective):
+    """‖z − c‖² for a centre c per row."""
+
+    def __init__(self, centers):
+        self.centers = centers
+
+    def at(self, Z):
+        return solvers.Evaluation(np.sum((Z - self.centers) ** 2, axis=1), 2 * (Z - self.centers), np.zeros(len(Z)))
+
+    def take(self, rows):
+        return Squares(self.centers[rows])
 
 
 def _compressed(i):
@@ -131,6 +160,7 @@ FUNCTIONS = {
     "calibration.transfer_function": lambda i: calibration.transfer_function(
         i.A[:, 0], i.A[::-1, 0] / 2, i.option("kind", "pchip"), weights=i.w
     )(i.B.ravel()),
+    "datasets.make_scans": lambda i: datasets.make_scans(2, 8, 12, random_state=i.case.problem.seed),
     "geometry.arc_length": lambda i: geometry.arc_length(i.kernel(), i.A),
     "geometry.christoffel_symbols": lambda i: geometry.christoffel_symbols(i.kernel(), i.A),
     "geometry.geodesic": lambda i: geometry.geodesic(i.kernel(), i.A[0], i.A[-1], n_points=5, tol=1e-4),
@@ -155,7 +185,9 @@ FUNCTIONS = {
     ),
     "landmarks.lowrank_plus_diagonal": lambda i: landmarks.lowrank_plus_diagonal(i.A, np.abs(i.A[:, 0])).solve(i.w),
     "landmarks.preconditioner": lambda i: landmarks.preconditioner(i.A, abs(float(i.A[0, 0]))) @ np.ones(len(i.A)),
-    "landmarks.sampling_deviation": lambda i: landmarks.sampling_deviation(len(i.A) + 1, len(i.A), float(i.A[0, 0])),
+    "landmarks.sampling_deviation": lambda i: landmarks.sampling_deviation(
+        len(i.A) + 1, len(i.A), abs(float(i.A[0, 0]))
+    ),
     "model_selection.add_noise": lambda i: model_selection.add_noise(i.A, abs(float(i.A[0, 0])), i.rng),
     "model_selection.align_maps": lambda i: model_selection.align_maps(i.A, i.A[::-1]),
     "model_selection.capacity_report": lambda i: model_selection.capacity_report(i.fitted(), i.A, i.y, scale=0.5),
@@ -168,7 +200,7 @@ FUNCTIONS = {
         preimage.PenalizedDiscriminant(), i.X, i.y, i.groups(), param_range=[1e-3, 1e3], n_splits=2
     ),
     "model_selection.reference_components": lambda i: model_selection.reference_components(
-        preimage.KernelPCA(2).fit(i.A), i.A, i.w
+        preimage.KernelPCA(2).fit(i.A), i.A, i.A[:, 0]
     ),
     "model_selection.reproducible_map": lambda i: model_selection.reproducible_map(i.A[0], i.A[-1]),
     "model_selection.sensitivity_map": lambda i: model_selection.sensitivity_map(i.fitted(), i.A),
@@ -188,6 +220,9 @@ FUNCTIONS = {
         i.expansion(), reduced_sets.project(i.expansion(), i.A[:2])
     ),
     "solvers.free_length_preimages": lambda i: solvers.free_length_preimages(i.expansion()),
+    "solvers.minimize_rows": lambda i: solvers.minimize_rows(
+        Squares(i.A), i.A + 1, solvers.Box(), solvers.QuasiNewton(1.0, 1e-6), 5
+    ),
     "solvers.objective_at": lambda i: solvers.objective_at(i.expansion(), i.A[:2]),
     "widths.class_gram": lambda i: widths.class_gram(i.X, i.y, [1e-3, 1.0, 1e3], i.option("kernel")),
     "widths.class_width": lambda i: widths.class_width(i.X, i.y, i.option("rule", "enclosing_ball")),

@@ -1,4 +1,4 @@
-"""The judgement of one call: a finite result or a clear error, no warnings of NumPy, inputs as they were."""
+"""The judgement of one call: a finite result of its own or a clear error, no warnings of NumPy, inputs as they were."""
 
 import dataclasses
 import itertools
@@ -12,9 +12,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import hostile_paths  # noqa: F401
 import numpy as np
 import scipy.sparse as sp
+from folders import LIBRARY, SCIKIT_LEARN
 from hostile_containers import fingerprint, pd
+from hostile_memory import VALUES, learned, shared
 
 from preimage.exceptions import UnsupportedKernelError
 
@@ -111,13 +114,17 @@ def _place(frames):
     """
     theirs = False
     for file, function, line in frames:
-        path = file.replace("\\", "/")
-        if "/preimage/" in path and "/tests/" not in path:
+        if file.startswith(LIBRARY):
             text = linecache.getline(file, line).strip()
             before = f"{ELSEWHERE}, called at " if theirs else ""
-            return f"{before}{path.rsplit('/preimage/', 1)[1]}:{line} in {function}: {text}"
-        theirs = "/sklearn/" in path and function in ("wrapper", "fit", "fit_transform", "fit_predict")
+            return f"{before}{_name(file)}:{line} in {function}: {text}"
+        theirs = file.startswith(SCIKIT_LEARN) and function in ("wrapper", "fit", "fit_transform", "fit_predict")
     return "outside of the library"
+
+
+def _name(file):
+    """The name of a file of the library within the library."""
+    return file.removeprefix(LIBRARY).replace("\\", "/")
 
 
 ELSEWHERE = "an estimator of the user"
@@ -131,8 +138,12 @@ def calls_so_far():
     return _calls.__reduce__()[1][0]
 
 
-def judge(call, function, given, *, is_finite, limit=LIMIT):
-    """Call `function` and return its result, or None, with the findings. `given` is all that it may not change."""
+def judge(call, function, given, *, is_finite, limit=LIMIT, owner=None, parameters=(), judges_memory=True):
+    """Call `function` and return its result, or None, with the findings.
+
+    `given` is all that it may not change, and that its result, or what a fit has learned, may not share memory with;
+    neither may they with `parameters`, nor results of a method with its `owner`.
+    """
     next(_calls)
     before = [fingerprint(each) for each in given]
     findings, shown, result, error = [], [], None, None
@@ -159,6 +170,13 @@ def judge(call, function, given, *, is_finite, limit=LIMIT):
             )
     if any(fingerprint(each) != old for each, old in zip(given, before)):
         findings.append(Finding("changed input", f"changed input in {call}", call, ""))
+    if error is None and judges_memory:
+        is_model = hasattr(result, "fit") and hasattr(result, "get_params")
+        where = shared(learned(result) if is_model else result, [*given, *parameters])
+        if not where and owner is not None and result is not owner:
+            where = shared(result, [learned(owner)], VALUES)
+        if where:
+            findings.append(Finding("aliased", f"aliased: {call}", call, f"{where} has memory of somebody else"))
     if error is None and not hasattr(result, "get_params"):  # what a fit learned is looked at on its own
         where = not_finite(result, f"{call} the result")
         if where:
@@ -183,10 +201,9 @@ def kind_of_error(error, is_finite):
     if isinstance(error, np.linalg.LinAlgError) or not isinstance(error, CLEAR):
         return "raw error"
     last = traceback.extract_tb(error.__traceback__)[-1]
-    path = last.filename.replace("\\", "/")
     on_purpose = linecache.getline(last.filename, last.lineno).strip().startswith("raise ")
-    known = "/preimage/" in path or "/sklearn/" in path
-    if "/sklearn/" in path and str(error).startswith(CONVENTIONAL):
+    known = last.filename.startswith((LIBRARY, SCIKIT_LEARN))
+    if last.filename.startswith(SCIKIT_LEARN) and str(error).startswith(CONVENTIONAL):
         return ""
     if not (on_purpose and known):
         return "raw error"

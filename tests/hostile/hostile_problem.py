@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 
 import hostile_paths  # noqa: F401
 import numpy as np
@@ -294,9 +295,16 @@ def _public(module):
     return {name: getattr(module, name) for name in module.__all__}
 
 
+# Steps of the estimators of libsvm, whose own fits would not end on rows and targets of some scales. Dozens of rows of
+# usual scales take hundreds.
+LIBSVM_STEPS = 10_000
+LIBSVM = ("SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM")
+
+
 _NAMES = {
     **{name: value for name, value in vars(np).items() if name in ("array", "ones", "zeros", "eye", "full")},
     **_public(sklearn.svm),
+    **{name: partial(getattr(sklearn.svm, name), max_iter=LIBSVM_STEPS) for name in LIBSVM},
     **_public(sklearn.linear_model),
     **_public(sklearn.preprocessing),
     "KernelRidge": sklearn.kernel_ridge.KernelRidge,

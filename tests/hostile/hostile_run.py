@@ -5,6 +5,7 @@ import traceback
 from hostile_calls import ESTIMATORS, run_estimator
 from hostile_functions import run_function
 from hostile_judge import Finding
+from hostile_methods import METHODS, run_method
 
 
 def run(problem):
@@ -19,4 +20,4 @@ def run(problem):
 def _run(problem):
     if problem.name in ESTIMATORS:
         return run_estimator(problem)
-    return run_function(problem)
+    return run_method(problem) if problem.name in METHODS else run_function(problem)

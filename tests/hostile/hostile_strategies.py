@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from hostile_calls import ESTIMATORS, OPTIONAL, ROUTES, methods_of
 from hostile_containers import CONTAINERS, DENSE, SPARSE, TYPES
 from hostile_functions import FUNCTIONS
+from hostile_methods import METHODS
 from hostile_problem import ALL_TWISTS, GRAMS, LARGEST_SCALE, QUERIES, TARGETS, WEIGHTS, Problem
 from hypothesis import strategies as st
 from sklearn.base import RegressorMixin
@@ -399,16 +400,32 @@ def _finite(problem):
     return problem.but(twists=twists, **fields)
 
 
-# How many problems are of estimators for each of a function: there are many calls in one of them.
+# Methods of value objects trust the rows they are given, which estimators have looked at: finite ones, whose kernel
+# values do not overflow.
+MODERATE_SCALES = st.integers(-8, 8)
+
+
+@st.composite
+def method_problems(draw, name):
+    params = {"kernel": "=" + draw(KERNEL_TEXTS)} if draw(st.booleans()) else {}
+    fields = draw(data()) | {"scale": draw(MODERATE_SCALES), "dtype": "float64", "container": "plain"}
+    return _finite(Problem(name, params=params, **fields))
+
+
+# How many problems are of estimators for each of a function or method: there are many calls in one of them.
 ESTIMATORS_PER_FUNCTION = 3
 
 
 @st.composite
 def problems(draw, names=()):
-    """Descriptions of problems for estimators and functions of the given names; of all, if none is given."""
-    both = [sorted(set(ESTIMATORS) & set(names or ESTIMATORS)), sorted(set(FUNCTIONS) & set(names or FUNCTIONS))]
-    kinds = [*[both[0]] * ESTIMATORS_PER_FUNCTION, both[1]]
+    """Descriptions of problems for estimators, functions and methods of the given names; of all, if none is given."""
+    estimators, functions, methods = (
+        sorted(set(all_) & set(names or all_)) for all_ in (ESTIMATORS, FUNCTIONS, METHODS)
+    )
+    kinds = [*[estimators] * ESTIMATORS_PER_FUNCTION, functions, methods]
     name = draw(st.sampled_from(draw(st.sampled_from([kind for kind in kinds if kind]))))
+    if name in METHODS:
+        return draw(method_problems(name))
     return draw(function_problems(name) if name in FUNCTIONS else estimator_problems(name))
 
 

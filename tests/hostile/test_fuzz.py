@@ -9,6 +9,7 @@ import pytest
 from hostile_calls import ARGUMENTS, ESTIMATORS, NOT_GIVEN, methods_of
 from hostile_explore import drawer, explore
 from hostile_functions import FUNCTIONS, MODULES, NOT_CALLED
+from hostile_methods import METHODS, NOT_MADE, OWNERS, SHARING, WRITING, api, public_classes
 from hostile_problem import Problem
 from hostile_run import run
 from hostile_strategies import KEPT, strategy_of
@@ -38,6 +39,23 @@ def test_every_public_function_is_called_or_left_out_for_a_reason():
         functions = [each for each in module.__all__ if inspect.isfunction(getattr(module, each))]
         missing = [each for each in functions if f"{name}.{each}" not in {*FUNCTIONS, *NOT_CALLED}]
         assert not missing, f"{name}: {missing}"
+
+
+def test_every_public_module_has_its_functions_called():
+    drawn = {"plotting", "exceptions"}  # figures are in tests/laws/test_every_callable.py, errors are no functions
+    without = {"reduced_sets", "invariances"}
+    modules = {each.removeprefix("preimage.") for each in api.PUBLIC}
+    assert modules - drawn - without <= set(MODULES)
+
+
+def test_every_public_class_is_an_estimator_or_has_an_object_or_a_reason():
+    missing = set(public_classes()) - {*OWNERS, *NOT_MADE}
+    assert not missing
+
+
+def test_exceptions_are_of_methods_that_exist():
+    names = {each for full in METHODS for each in (full.split(".")[-1], ".".join(full.split(".")[1:]))}
+    assert not {*SHARING, *WRITING} - names
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

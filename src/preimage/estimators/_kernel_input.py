@@ -35,10 +35,13 @@ from preimage._validation import (
     check_weights,
     generator,
     is_stream,
+    own_parameters,
+    parameters,
 )
 from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._bandwidth import GAMMA
+from preimage.kernels._moderate import moderate_inputs
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths
 
@@ -103,7 +106,6 @@ def kernel_and_inputs(
     """
     checked = check_points(estimator, X, reset=True, min_samples=min_samples)
     kernel = named_kernel(estimator, symmetric=symmetric)
-    # A precomputed matrix is n × n: checked, but not copied.
     if kernel.points_are_row_numbers:
         checked = check_gram(estimator, checked, centered=centered)
     elif copy:
@@ -114,7 +116,28 @@ def kernel_and_inputs(
         known = take_rows(checked, rows)
     kernel = labelled_kernel(estimator, kernel, known, y)
     weights = check_weights(estimator, sample_weight, checked.shape[0])
-    return kernel.resolve(checked if weights is None or kernel.is_resolved else repeated(checked, weights)), checked
+    kernel = kernel.resolve(checked if weights is None or kernel.is_resolved else repeated(checked, weights))
+    checked = moderate_inputs(type(estimator).__name__, kernel, checked)
+    return _sharing(kernel, checked), checked
+
+
+def _sharing(kernel: Kernel, X: Array) -> Kernel:
+    """`kernel`, with the array X, which belongs to the model, where it has a copy of it, also in its parts.
+
+    Then the model holds the rows once, also in its file, and the kernel knows its points without comparing them.
+    """
+    changed = {}
+    for name, value in parameters(kernel).items():
+        if isinstance(value, Kernel):
+            changed[name] = _sharing(value, X)
+        elif name in kernel.data_parameters and kernel.data_parameters[name].keeps_rows:
+            is_copy = type(value) is type(X) is np.ndarray and value.dtype == X.dtype and np.array_equal(value, X)
+            changed[name] = X if is_copy else value
+    if all(value is getattr(kernel, name) for name, value in changed.items()):
+        return kernel
+    shared = object.__new__(type(kernel))
+    shared.__dict__ = {**kernel.__dict__, **changed}  # with what the kernel has computed so far
+    return shared
 
 
 def kernel_on_sample(estimator: Any, kernel: Kernel, X: Rows, y: Targets | None = None) -> Kernel:
@@ -195,6 +218,7 @@ def named_kernel(estimator: Any, *, symmetric: bool = True) -> Kernel:
     names = ("gamma", "degree", "coef0", "kernel_params")
     kernel = as_kernel(estimator.kernel, **{name: getattr(estimator, name) for name in names})
     check_parameters(kernel)  # before anyone asks its parts for a promise
+    kernel = own_parameters(kernel)
     if symmetric:
         kernel.require_symmetry(type(estimator).__name__)
     return kernel

@@ -83,6 +83,11 @@ class ImputedColumns:
     valid_features_: np.ndarray
     indicator_features_: np.ndarray
 
+    @property
+    def _is_valid(self) -> np.ndarray:
+        """`valid_features_` in NumPy, where numbers of columns are found."""
+        return to_numpy(self.valid_features_)
+
     def _store_columns(self, observed: Array) -> None:
         xp = array_namespace(observed)
         self.valid_features_ = to_numpy(xp.any(observed, axis=0))
@@ -90,28 +95,28 @@ class ImputedColumns:
 
     def _valid(self, X: Array) -> Array:
         """The columns that had a known entry in the training set."""
-        if self.valid_features_.all():
+        if self._is_valid.all():
             return X
         xp = array_namespace(X)
-        numbers = from_numpy(np.flatnonzero(self.valid_features_), X, dtype=xp.int64)
+        numbers = from_numpy(np.flatnonzero(self._is_valid), X, dtype=xp.int64)
         return xp.take(X, numbers, axis=1)
 
     def _with_columns(self, filled: Array, observed: Array) -> Array:
         """Filled valid columns, with zeros for empty ones if they are kept, and indicators of missing entries."""
         xp = array_namespace(filled)
-        if self.keep_empty_features and not self.valid_features_.all():
+        if self.keep_empty_features and not self._is_valid.all():
             zeros = xp.zeros_like(filled[:, :1])
-            places = np.full(self.valid_features_.size, filled.shape[1])
-            places[self.valid_features_] = np.arange(filled.shape[1])
+            places = np.full(self._is_valid.size, filled.shape[1])
+            places[self._is_valid] = np.arange(filled.shape[1])
             filled = xp.take(xp.concat([filled, zeros], axis=1), from_numpy(places, filled, dtype=xp.int64), axis=1)
         if not self.add_indicator:
             return filled
-        numbers = from_numpy(self.indicator_features_, filled, dtype=xp.int64)
+        numbers = from_numpy(to_numpy(self.indicator_features_), filled, dtype=xp.int64)
         return xp.concat([filled, xp.astype(~xp.take(observed, numbers, axis=1), filled.dtype)], axis=1)
 
     def _names_out(self, names: np.ndarray) -> np.ndarray:
-        kept = names if self.keep_empty_features else names[self.valid_features_]
+        kept = names if self.keep_empty_features else names[self._is_valid]
         if not self.add_indicator:
             return kept
-        indicators = [f"missingindicator_{name}" for name in names[self.indicator_features_]]
+        indicators = [f"missingindicator_{name}" for name in names[to_numpy(self.indicator_features_)]]
         return np.concatenate([kept, np.asarray(indicators, dtype=object)])

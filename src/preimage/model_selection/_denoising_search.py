@@ -341,6 +341,16 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         models = with_own_model(model, self.training_estimator_)
         return model._map(lambda rows: models.solve(rows).points, X) if is_lazy(X) else points_of(models.solve(X))
 
+    def check_fields(self) -> None:
+        """Raise ValueError if the models, which may come from a file, are not those of a search."""
+        needed = ("best_params_", "training_params_", "training_estimator_", "cross_fit_", "criterion_")
+        if lacking := [name for name in needed if "best_estimator_" in vars(self) and not hasattr(self, name)]:
+            raise ValueError(f"A DenoisingSearch that was fitted has {', '.join(lacking)}.")
+        for name in ("best_estimator_", "training_estimator_"):
+            found = vars(self).get(name)
+            if found is not None and not isinstance(found, KernelPCA):
+                raise ValueError(f"A DenoisingSearch has a KernelPCA as `{name}`; got {type(found).__name__}.")
+
     def transform(self, X: Rows) -> Array:
         """The same as `denoise`: for pipelines, and for data frames with ``set_output(transform="pandas")``."""
         return self.denoise(X)

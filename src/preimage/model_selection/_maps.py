@@ -22,7 +22,7 @@ from preimage._validation import require_on_host
 from preimage.discriminants import LinearRule
 from preimage.interop import machine_of
 from preimage.interop._affine import affine_map_of
-from preimage.machines import Binary
+from preimage.machines import Binary, Logistic
 from preimage.renormalization import Renormalized
 
 
@@ -218,7 +218,7 @@ def _functions_of(model: Any) -> _Functions:
     expansion.kernel.require_gradient("sensitivity_map")
     points, coefficients = to_dense(expansion.points), expansion.coefficients
     gradient = lambda rows, weights: expansion.kernel.gradient(rows, points, weights @ coefficients.T)
-    return _Functions(len(expansion), machine, gradient, _link_of_rule(model) or _platt_link(machine.output))
+    return _Functions(len(expansion), machine, gradient, _link_of_rule(model) or _link_of_output(machine.output))
 
 
 def _link_of_linear(model: Any) -> Link | None:
@@ -242,7 +242,11 @@ def _link_of_rule(model: Any) -> Link | None:
     return _against_rest(rule.temperature) if rule.against_rest else _softmax(rule.temperature)
 
 
-def _platt_link(output: Any) -> Link | None:
+def _link_of_output(output: Any) -> Link | None:
+    if isinstance(output, Logistic) and output.link != "clipped":
+        if output.n_functions == 1:
+            return _logistic(output.temperature)
+        return (_softmax if output.link == "softmax" else _against_rest)(output.temperature)
     if not isinstance(output, Binary) or not output.has_probabilities:
         return None
     return _logistic(-float(output.probA[0]), float(output.probB[0]))

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
+from preimage._arguments import names_its_arguments
 from preimage._finite import gives_finite_numbers
 from preimage._linalg import match, matched
 from preimage._typing import Array
@@ -83,6 +84,7 @@ def reproducible_map(first: Array, second: Array) -> Array:
     return (first + second) / np.sqrt(2) / noise
 
 
+@names_its_arguments
 def fdr_threshold(z: Array, level: float = 0.05) -> float:
     """The smallest :math:`|Z|` that counts at a false discovery rate of `level`, after Benjamini and Hochberg.
 

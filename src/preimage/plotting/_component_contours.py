@@ -7,10 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import as_points, from_numpy, to_numpy
 from preimage._typing import Array, Rows
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import Display, panels
 
 
-class ComponentContourDisplay:
+class ComponentContourDisplay(Display):
     r"""Contour lines of the components of a model of two inputs, with the training points on top.
 
     One panel per component: where :math:`\beta_k(x) = \langle V_k, \varphi(x) - \bar\varphi \rangle` is constant, the

@@ -8,13 +8,13 @@ from sklearn.pipeline import Pipeline
 from preimage._typing import Rows, Seed, Targets
 from preimage.estimators import compress
 from preimage.estimators.compressed._models import score_name
-from preimage.plotting._matplotlib import legend_place, panels
+from preimage.plotting._matplotlib import Display, legend_place, panels
 
 # Of Okabe and Ito; with markers, so that lines can be told apart without colours.
 STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
 
 
-class CompressionDisplay:
+class CompressionDisplay(Display):
     r"""Error and score of compressed models against their number of vectors, in two panels.
 
     The left panel shows the relative error :math:`\sum\|\Psi - \Psi'\|^2 / \sum\|\Psi\|^2` in feature space, the right

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import Array, Rows
-from preimage.plotting._matplotlib import as_images, draw_strip, panels, strip_width
+from preimage.plotting._matplotlib import Display, as_images, draw_strip, panels, strip_width
 
 
-class DenoisingDisplay:
+class DenoisingDisplay(Display):
     r"""Pictures in columns, one row for the clean ones, the noisy ones, and the output of each method.
 
     All rows share one grey scale: the range of the clean pictures, or of the outputs where those are not known. Where

@@ -10,7 +10,7 @@ from preimage._typing import Array, Rows
 from preimage.geometry import arc_length, geodesic, log_volume_element, metric_tensor, scalar_curvature
 from preimage.geometry._metric import regularity_tolerance, smallest_relative_eigenvalues
 from preimage.kernels import Kernel
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import Display, panels
 
 # Curvature times k(x, x) below which a surface is flat.
 ROUNDING = 1e-10
@@ -18,7 +18,7 @@ ROUNDING = 1e-10
 QUANTITIES = {"scalar_curvature": "scalar curvature R", "log_volume_element": "log magnification"}
 
 
-class KernelGeometryDisplay:
+class KernelGeometryDisplay(Display):
     r"""The geometry of φ(x) over the plane: how much the surface is curved, or how much it magnifies areas.
 
     Colours of the scalar curvature are symmetric about zero: flat is white, saddles are of one colour, spheres of the

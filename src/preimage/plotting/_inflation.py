@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import Array, Rows, Targets
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import Display, panels
 from preimage.renormalization._report import InflationReport, inflation_report
 
 # Of Okabe and Ito; with markers, so that classes can be told apart without colours.
@@ -16,7 +16,7 @@ ROW_HEIGHT = 0.55
 SEED = 271_828
 
 
-class InflationDisplay:
+class InflationDisplay(Display):
     """Samples as points along each component, in rows: training, left out, corrected, and new ones.
 
     A bar below each row is its mean and one standard deviation to either side. Inflation is a row of left-out samples

@@ -1,11 +1,27 @@
 """What figures share: the door to matplotlib, which is optional, panels, and rows as pictures side by side."""
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from preimage._arrays import as_points, to_numpy
 from preimage._typing import Array, Rows
+from preimage._validation import own_parameters
+
+
+class Display:
+    """Base of figures: what they keep to be drawn again are copies of the arrays they are made from."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        keep: Any = cls.__init__
+
+        @wraps(keep)
+        def keep_copies(self: Any, **parts: Any) -> None:
+            keep(self, **{name: own_parameters(part) for name, part in parts.items()})
+
+        setattr(cls, "__init__", keep_copies)  # noqa: B010  mypy takes an assignment for an override
 
 
 def pyplot(who: str) -> Any:

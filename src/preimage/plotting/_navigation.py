@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage._typing import Rows
-from preimage.plotting._matplotlib import as_images, draw_strip, middles, panels, strip_width
+from preimage.plotting._matplotlib import Display, as_images, draw_strip, middles, panels, strip_width
 from preimage.solvers._walks import walk_fractions
 
 
-class NavigationDisplay:
+class NavigationDisplay(Display):
     r"""Pre-images along the straight line between two points of the principal subspace, from left to right.
 
     Picture t is the pre-image of :math:`(1 - t) P\varphi(a) + t P\varphi(b)`. A straight line in feature space is a

@@ -9,10 +9,10 @@ from preimage._arrays import to_numpy
 from preimage._typing import Array
 from preimage.interop import machine_of
 from preimage.machines import Binary, Calibrated, Logistic, OneVsOne, OneVsRest
-from preimage.plotting._matplotlib import as_images, panels
+from preimage.plotting._matplotlib import Display, as_images, panels
 
 
-class ReducedSetDisplay:
+class ReducedSetDisplay(Display):
     """The vectors of a kernel machine as pictures in a grid, those with the largest coefficients first.
 
     Vectors are ordered by the length of their coefficients. Titles give the class that a vector supports most, or,

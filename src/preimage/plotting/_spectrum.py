@@ -7,10 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage._arrays import to_numpy
 from preimage._typing import Array
-from preimage.plotting._matplotlib import panels
+from preimage.plotting._matplotlib import Display, panels
 
 
-class SpectrumDisplay:
+class SpectrumDisplay(Display):
     r"""Eigenvalue spectrum and cumulative explained variance of kernel PCA, in two panels.
 
     The left panel shows :math:`\lambda_k` on a logarithmic scale; negative eigenvalues of indefinite kernels are drawn

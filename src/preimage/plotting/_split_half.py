@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import Array
-from preimage.plotting._matplotlib import legend_place, panels
+from preimage.plotting._matplotlib import Display, legend_place, panels
 
 COLORS = ("0.45", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 
 
-class SplitHalfDisplay:
+class SplitHalfDisplay(Display):
     """Curves of prediction and reproducibility by split halves, one per pipeline; the best corner is (1, 1).
 
     Each curve runs over the values of a parameter, a penalty for instance; the point nearest to (1, 1) is marked.
@@ -104,7 +104,7 @@ class SplitHalfDisplay:
         return self
 
 
-class MapDisplay:
+class MapDisplay(Display):
     """Maps of weights as slices of a volume or as pictures, one panel each, the same colours for both signs.
 
     Parameters

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage.plotting._matplotlib import legend_place, panels
+from preimage.plotting._matplotlib import Display, legend_place, panels
 
 _LABELS = {
     "enclosing_ball": "enclosing ball",
@@ -23,7 +23,7 @@ _DASHES = {name: (0, dashes) for name, dashes in zip(_LABELS, [(), (4, 2), (1, 2
 _COLORS = {name: f"C{number}" for number, name in enumerate(_LABELS)}
 
 
-class WidthCurveDisplay:
+class WidthCurveDisplay(Display):
     """Curves of `WidthSearch` over γ, each as a fraction of its largest value, and the width that was chosen.
 
     Parameters

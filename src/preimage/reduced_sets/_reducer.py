@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from preimage._arrays import array_namespace, device_kwargs, take_rows, to_numpy
+from preimage._arrays import array_namespace, device_kwargs, own_copy, take_rows, to_numpy
 from preimage._finite import finite_result, gives_finite_numbers, is_finite, working_method
 from preimage._linalg import orthonormal_factor, rank_tolerance, require_semidefinite
 from preimage._memory import memory_budget
@@ -74,7 +74,7 @@ def project(target: Expansion, points: Array) -> Expansion:
         )
     values = target(points)
     coefficients = solve_gram(Gram(target.kernel, points).dense(), values)
-    return Expansion(target.kernel, points, finite_result(coefficients, points))
+    return Expansion(target.kernel, own_copy(points, points), finite_result(coefficients, points))
 
 
 def solve_gram(K: Array, values: Array) -> Array:
