@@ -1,9 +1,10 @@
 """Estimators that take arrays of other libraries say so in their tags."""
 
+import numpy as np
 import pytest
 import scipy
 from numpy.testing import assert_allclose
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from preimage import (
@@ -51,3 +52,38 @@ def test_estimators_that_take_arrays_of_other_libraries_say_so(estimator, xp, rn
     values = getattr(there, name)(xp.asarray(Z))
     assert is_foreign(values) == is_foreign(xp.asarray(Z))
     assert_allclose(to_numpy(values), getattr(here, name)(Z), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "estimator", [each for each in ESTIMATORS if hasattr(each, "predict")], ids=lambda e: str(e)[:50]
+)
+def test_labels_are_where_the_rows_are(estimator, xp, rng):
+    X = rng.normal(size=(40, 3))
+    y = (X[:, 0] > 0).astype(int)
+    here, there = clone(estimator).fit(X, y), clone(estimator).fit(xp.asarray(X), xp.asarray(y, dtype=int))
+    found, expected = there.predict(xp.asarray(X)), here.predict(X)
+    assert is_foreign(found) == is_foreign(xp.asarray(X))
+    assert to_numpy(found).dtype == expected.dtype
+    assert_allclose(to_numpy(found), expected, atol=1e-6)
+    assert there.score(xp.asarray(X), xp.asarray(y, dtype=int)) == pytest.approx(here.score(X, y))
+
+
+@pytest.mark.parametrize(
+    "estimator", [each for each in ESTIMATORS if is_classifier(each)], ids=lambda estimator: type(estimator).__name__
+)
+def test_labels_that_are_text_are_numpy_everywhere(estimator, xp, rng):
+    X = rng.normal(size=(40, 3))
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    model = clone(estimator).fit(xp.asarray(X), y)
+    assert set(model.predict(xp.asarray(X))) <= {"yes", "no"}
+    assert model.score(xp.asarray(X), y) > 0.8
+
+
+@pytest.mark.parametrize("answer", ["numpy", "tensor"])
+def test_transformations_may_answer_in_numpy(answer, xp, rng):
+    X = rng.normal(size=(30, 3))
+    function = lambda rows, t: (to_numpy(rows) if answer == "numpy" else rows) * (1 + t)
+    model = OrientedKernelPCA(2, gamma=0.5, invariances=function)
+    here, there = clone(model).fit(X), clone(model).fit(xp.asarray(X))
+    assert_allclose(to_numpy(there.ratios_), here.ratios_, rtol=1e-6)
+    assert is_foreign(there.ratios_) == is_foreign(xp.asarray(X))

@@ -1,6 +1,7 @@
 """scikit-learn's own checks of every estimator, without exceptions but those that are named."""
 
-import numpy as np
+import math
+
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from preimage import (
@@ -29,7 +30,7 @@ class Grow:
     """A transformation whose name, unlike that of a function, is the same in every process that collects tests."""
 
     def __call__(self, X, t):
-        return np.exp(t) * X
+        return math.exp(t) * X
 
     def __repr__(self):
         return "grow"
@@ -77,7 +78,7 @@ ESTIMATORS = [
     SparseGreedyRegressor(),
     SparseGreedyRegressor(kernel="linear", fit_intercept=False),
     # One candidate: leaving a row out is not the same as leaving one of its repetitions out.
-    SparseGreedyRegressor(RandomlyPivotedCholesky(200), alpha=np.array([0.1])),
+    SparseGreedyRegressor(RandomlyPivotedCholesky(200), alpha=[0.1]),
     KernelProjectionPursuit(),
     KernelProjectionPursuit(n_principal=2, tol=1e-15),
     KernelProjectionPursuit(2, kernel="linear", order=3, algorithm="deflation", extreme="largest"),
@@ -106,7 +107,21 @@ OF_EQUAL_EXTREMES = {
 }
 
 
+# A matrix of kernel values among training points has no inputs; `inverse_transform` says so.
+WITHOUT_INPUTS = {
+    f"check_array_api_{kind}": "a precomputed kernel has no inputs to go back to" for kind in ("input", "mixed_inputs")
+}
+
+
+# With few of several possible landmarks, other coefficients are zero.
+OF_ROUNDING = {"check_array_api_input": "rounding errors of single precision decide between landmarks"}
+
+
 def expected_failures(estimator):
+    if isinstance(estimator, LinearProgrammingRegressor) and estimator.landmarks == 10:
+        return OF_ROUNDING
+    if isinstance(estimator, KernelPCA) and estimator.kernel == "precomputed":
+        return WITHOUT_INPUTS
     if isinstance(estimator, KernelProjectionPursuit) and estimator.n_principal == 10 and estimator.landmarks is None:
         return OF_EQUAL_EXTREMES if estimator.kernel == "rbf" else {}
     is_chosen = isinstance(estimator, OrientedKernelPCA) and estimator.landmarks is not None

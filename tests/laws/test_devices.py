@@ -20,7 +20,15 @@ from preimage.persistence import on_host
 torch = pytest.importorskip("torch")
 
 # What may be asked of a fitted model with rows; and, of some, without.
-OF_ROWS = ("transform", "denoise", "score_samples", "predict", "decision_function", "predict_proba")
+OF_ROWS = (
+    "transform",
+    "denoise",
+    "score_samples",
+    "predict",
+    "decision_function",
+    "predict_proba",
+    "predict_log_proba",
+)
 OF_ROWS += ("reconstruction_error", "impute")
 OF_MODEL = ("component_preimages", "component_images", "cluster_preimages")
 # Few rows, and as many as other routes take: held and computed matrices, iterations instead of decompositions.
@@ -69,7 +77,7 @@ def test_no_tensor_is_converted_in_silence(case, n):
     model = clone(case.estimator).fit(X, y)
     for name in OF_ROWS:
         if hasattr(model, name):
-            getattr(model, name)(queries)
+            assert isinstance(getattr(model, name)(queries), torch.Tensor), name
     for name in OF_MODEL:
         if hasattr(model, name):
             getattr(model, name)()
