@@ -18,6 +18,8 @@ INPUTS = {8: 1e110, 4: 1e12}
 VALUES = {8: 1e120, 4: 1e12}
 # Queries are compared with inputs once: their squares must be numbers, and may be much larger than those of inputs.
 QUERIES = {8: 1e150, 4: 1e18}
+# Half of the largest distance of which the square is a number; that of two rows of d entries up to a is 2a√d at most.
+FARTHEST = {8: 5e153, 4: 4e18}
 # Entries up to which the largest one is looked for: below it a product and the setting of NumPy's warnings cost more.
 FEW_ENTRIES = 10_000
 # Parameters of kernels in single precision, such as γ, which is multiplied by squares of inputs.
@@ -66,14 +68,22 @@ def training_inputs(who: str, X: Array) -> Array:
         return X
     if size == 4:
         return in_double(X)  # in which all numbers of single precision have squares
-    raise _out_of_range(who, X, INPUTS[8])
+    raise _out_of_range(who, X, INPUTS[8], "sums of squares, and derivatives, of such numbers leave")
 
 
-def refuse_far_queries(who: str, X: Array, dtype: Any) -> None:
-    """Refuse rows, of which entries may be missing, without squares in the precision `dtype` of a fitted model."""
-    limit = QUERIES[itemsize(dtype)]
+def largest_query(n_columns: int, dtype: Any) -> float:
+    """The largest entry of rows of so many columns whose squared distances are numbers in a precision."""
+    return min(QUERIES[itemsize(dtype)], FARTHEST[itemsize(dtype)] / max(1, n_columns) ** 0.5)
+
+
+def refuse_far_queries(who: str, X: Array, dtype: Any, *, is_block: bool = False) -> None:
+    """Refuse rows, of which entries may be missing, without squares in the precision `dtype` of a fitted model.
+
+    Where they are a block of more rows, the message does not number them.
+    """
+    limit, precision = largest_query(X.shape[1], dtype), "single" if itemsize(dtype) == 4 else ""
     if not is_moderate(X, dtype, may_be_tiny=True) and largest_entry(_filled(X)) > limit:
-        raise _out_of_range(who, X, limit)
+        raise _out_of_range(who, X, limit, "squares of such rows leave", precision, is_block)
 
 
 def compared_inputs(kernel: Any, X: Array, Y: Array) -> tuple[Array, Array]:
@@ -106,17 +116,19 @@ def _filled(X: Array) -> Array:
     return xp.where(xp.isnan(X), xp.zeros_like(X), X)
 
 
-def _out_of_range(who: str, X: Array, limit: float) -> ValueError:
+def _out_of_range(
+    who: str, X: Array, limit: float, why: str, precision: str = "", is_block: bool = False
+) -> ValueError:
     entries = X.tocoo() if is_sparse(X) else None
     sizes = np.abs(to_numpy(_filled(X)) if entries is None else entries.data)
     place = int(np.argmax(sizes))
     row, column = np.unravel_index(place, X.shape) if entries is None else (entries.row[place], entries.col[place])
-    largest, is_single = float(sizes.ravel()[place]), limit in (INPUTS[4], QUERIES[4])
+    largest = float(sizes.ravel()[place])
     beyond = f"beyond {limit:.0e}" if largest > limit else f"below {1 / limit:.0e}"
-    single = " of single precision" if is_single else ""
-    wider = ", or fit in double precision, on float64 data" if is_single else ""
+    where = f"in column {column}" if is_block else f"in row {row}, column {column}"
+    of_precision = f" of {precision} precision" if precision else ""
+    wider = ", or fit in double precision, on float64 data" if precision else ""
     return ValueError(
-        f"{who} squares its inputs, and the largest entry of X, {largest:.3g} in row {row}, column {column}, is "
-        f"{beyond}: its square leaves the range of numbers{single}. Scale the data, for instance with "
-        f"StandardScaler{wider}."
+        f"{who} needs inputs of moderate size, and the largest entry of X, {largest:.3g} {where}, is {beyond}: {why} "
+        f"the range of numbers{of_precision}. Scale the data, for instance with StandardScaler{wider}."
     )

@@ -261,7 +261,7 @@ def check_finite_block(name: str, rows: Array) -> Array:
     """Refuse NaN and infinity in rows that a pass over lazy data has read."""
     if not is_finite(rows):
         raise _not_finite(name)
-    refuse_far_queries(name, rows, rows.dtype)
+    refuse_far_queries(name, rows, rows.dtype, is_block=True)
     return rows
 
 

@@ -108,6 +108,6 @@ def kernel_features(
 def _determined_count(found: KernelFeatures, largest: float) -> int:
     """How many leading features have values and lengths that are not rounding errors."""
     xp, kernel, points = array_namespace(found.variances), found.vectors.kernel, found.landmarks.points
-    deviations, rounding = xp.sqrt(xp.clip(found.variances, min=0.0)), value_rounding(kernel, points)
+    deviations, rounding = xp.sqrt(xp.clip(found.variances, min=0.0)), value_rounding(kernel, points, on_average=True)
     vectors, dtype = found.vectors.coefficients, kernel.value_type(points)
     return leading_count(are_determined(vectors, deviations, found.scales**2, rounding, largest, dtype))

@@ -20,15 +20,12 @@ from preimage.components._principal import MOST_ROUNDING, PrincipalSubspace, Wan
 from preimage.eigensolvers._eigensolver import EigenResult
 from preimage.exceptions import IndefiniteKernelWarning, RankWarning, UnsupportedKernelError
 from preimage.feature_space import Expansion, KernelMoments, Subspace
+from preimage.feature_space._growing_span import value_rounding
 from preimage.feature_space._whitening import frame_of, landmark_gram
 from preimage.kernels import Kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.landmarks._growth import SeenRows, are_kept, grown, has_room, warn_if_left_out, warn_if_unseen
 
-# Rounding errors of a kernel value, in units of ε times the largest one: those of a distance or product, of the
-# profile, and of the sum over landmarks. With one unit, one of some thousand random problems had a variance that was
-# wrong by 1.1e-6; ten times as many would take a tenth of their components from smooth kernels.
-VALUE_ROUNDING = 4
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,11 @@ class LandmarkModel:
         moments = self._moments_on(landmarks, wanted.number, device)
         batch = _batch(moments, X, weights, device)
         model = LandmarkModel.of(landmarks, moments + batch, wanted, device)
-        if self.seen is not None and are_kept(len(self.seen) + X.shape[0], landmarks, selector):
+        if self.seen is None:
+            # What earlier rows have along new landmarks is a part of what the earlier ones left of them.
+            allowed = DETERMINED[itemsize(self.kernel.value_type(landmarks.points))]
+            warn_if_unseen(self.landmarks, len(landmarks), allowed * to_numpy(model.principal.eigenvalues))
+        elif are_kept(len(self.seen) + X.shape[0], landmarks, selector):
             model = replace(model, seen=self.seen + SeenRows.of(X, weights))
         if not has_room(self.landmarks, selector):
             left = model.landmarks.residual_trace - self.landmarks.residual_trace
@@ -122,7 +123,6 @@ class LandmarkModel:
         if self.seen is not None:
             nothing = KernelMoments.nothing(self.kernel, landmarks.points, n_components)
             return _batch(nothing, self.seen.rows, self.seen.weights, device)
-        warn_if_unseen(self.landmarks, len(landmarks), DETERMINED[itemsize(self.kernel.value_type(landmarks.points))])
         return self.moments.extended(landmarks.points[old:, :], n_components)
 
     @classmethod
@@ -227,7 +227,8 @@ class _MeasuredSpan:
         # Coordinates are sums of kernel values times coefficients, and have the rounding errors of these.
         coefficients = self.factor @ vectors
         lengths = xp.sqrt(xp.sum(coefficients * coefficients, axis=0))
-        rounding = VALUE_ROUNDING * epsilon(dtype) * float(xp.max(xp.abs(self.gram))) * lengths
+        errors = value_rounding(kernel, self.moments.points, on_average=True)
+        rounding = errors * float(xp.max(xp.abs(self.gram))) * lengths
         require_variance(kernel, float(values[0]), abs(self.moments.trace), dtype)
         if float(rounding[0]) > MOST_ROUNDING * float(deviations[0]):
             raise no_variance(kernel)

@@ -261,7 +261,7 @@ def _kept(
     variance = float(xp.linalg.trace(covariance))
     require_variance(kernel, variance, float(signal.mean @ signal.mean), ratios.dtype)
     points = space.frame.points if points is None else points
-    rounding, dtype = value_rounding(kernel, points), kernel.value_type(points)
+    rounding, dtype = value_rounding(kernel, points, on_average=True), kernel.value_type(points)
     largest = float(xp.max(kernel.diagonal(space.frame.points)))
     coefficients, lengths = (space.frame @ directions).coefficients, xp.sum(directions * directions, axis=0)
     # Eigenvalues of the covariance have errors of ε times the largest, so that a variance along w has ε λ₁ ‖w‖².

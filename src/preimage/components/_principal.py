@@ -29,6 +29,9 @@ MISSED = 1e-9
 # polynomial kernels over eight decades of widths: 2 to 30 where eigenvalues differ by a tenth; new points lie several
 # standard deviations out along weak components.
 AMPLIFICATION = 32
+# The same for errors that are larger than one unit because distances are differences of large numbers and the kernel is
+# narrow: new points then have few values that are not zero, and no weak components. Measured: below 3.
+NARROW_AMPLIFICATION = 4
 # Rounding errors of more than this fraction of the standard deviation along the first component mean that the kernel
 # cannot tell the points apart: at one, every digit of the coordinates is noise.
 MOST_ROUNDING = 1.0
@@ -309,7 +312,8 @@ def _determined(eigen: EigenResult, centered: CenteredGram) -> int:
         solver_error = min(solver_error, SOLVER_ROUNDING * epsilon(eigen.values.dtype) * largest)
     # An error of norm δ in the matrix or in a product with it moves coordinates along an axis by δ/√|λ|, while their
     # standard deviation is √|λ| (both times √n): δ against |λ|, in units of √|λ|.
-    error = AMPLIFICATION * (centered.rounding_error() + solver_error)
+    units = centered.unit_error()
+    error = AMPLIFICATION * (units + solver_error) + NARROW_AMPLIFICATION * max(0.0, centered.rounding_error() - units)
     count = determined_count(error, xp.abs(eigen.values), eigen.values.dtype)
     if count == 0:
         warn_of_rounding(centered.gram.kernel)

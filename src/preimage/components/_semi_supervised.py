@@ -308,7 +308,7 @@ def require_determined(
     xp, kernel = array_namespace(variances), functions.kernel
     largest = float(xp.max(kernel.diagonal(functions.points)))
     deviations = xp.sqrt(xp.clip(variances, min=0.0))
-    dtype, rounding = kernel.value_type(points), value_rounding(kernel, points)
+    dtype, rounding = kernel.value_type(points), value_rounding(kernel, points, on_average=True)
     is_kept = are_determined(functions.coefficients, deviations, 1.0, rounding, largest, dtype)
     kept = np.flatnonzero(to_numpy(is_kept & (errors <= DETERMINED[itemsize(dtype)] * variances)))
     if kept.size == 0:

@@ -38,6 +38,7 @@ from preimage._typing import Array, Block
 from preimage._warnings import unwarned
 from preimage.feature_space._fused import fused_column_step, fused_gram, fused_held_product, fused_product
 from preimage.kernels import Kernel
+from preimage.kernels._rounding import value_errors
 
 # Rows on either side whose kernel values are computed twice, to measure their rounding errors: 256 pairs give the order
 # of magnitude. Ten times more rows would cost as much as a product with a few thousand points.
@@ -143,19 +144,27 @@ class Gram:
         """An estimate of the spectral norm of the rounding errors in a symmetric K.
 
         Errors of entries are nearly independent, so their matrix has a norm of about √n times their size. That size is
-        at least one unit in the last place of k(x, x). Kernels that subtract large numbers (squared distances of points
-        far from the origin) lose more, and differently for k(x, y) and k(y, x): the difference measures the loss.
+        at least one unit in the last place of k(x, x). Kernels that subtract large numbers lose more: those of squared
+        distances by a formula (`value_errors`), others differently for k(x, y) and k(y, x), whose difference measures
+        the loss.
         """
-        diagonal = self.diagonal()
-        xp = array_namespace(diagonal)
-        size = epsilon(self.dtype) * float(xp.max(xp.abs(diagonal)))
         n = self.shape[0]
+        size = self.unit_error() / n**0.5
+        if (errors := value_errors(self.kernel, self.X)) is not None:
+            return max(size, errors.typical) * n**0.5
         few = np.linspace(0, n - 1, min(n, 2 * ASYMMETRY_ROWS)).astype(int)
         left, right = take_rows(self.X, few[::2]), take_rows(self.X, few[1::2])
         if right.shape[0]:
             there, back = self.kernel.against(right)(left), self.kernel.against(left)(right)
+            xp = array_namespace(there)
             size = max(size, float(xp.max(xp.abs(there - back.T))))
         return size * n**0.5
+
+    def unit_error(self) -> float:
+        """That norm if errors are one unit in the last place of k(x, x)."""
+        diagonal = self.diagonal()
+        xp = array_namespace(diagonal)
+        return epsilon(self.dtype) * float(xp.max(xp.abs(diagonal))) * self.shape[0] ** 0.5
 
     def diagonal(self) -> Array:
         """k(xᵢ, xᵢ) of a symmetric matrix, computed once."""
@@ -471,13 +480,21 @@ class CenteredGram:
     def rounding_error(self) -> float:
         """Norm of the rounding errors, see `Gram.rounding_error`; measured once."""
         if self._rounding_error is None:
-            heaviest = 1.0 if self.weights is None else float(array_namespace(self.weights).max(self.weights))
-            if self.weights is not None and self.about_mean:
-                # A row that has nearly all of the weight is nearly the mean, and nearly vanishes when centred.
-                remaining = self.weights * (1 - self.weights / self.count)
-                heaviest = float(array_namespace(remaining).max(remaining))
-            self._rounding_error = heaviest * self.gram.rounding_error()
+            self._rounding_error = self._heaviest * self.gram.rounding_error()
         return self._rounding_error
+
+    def unit_error(self) -> float:
+        """That norm if errors are one unit in the last place of k(x, x)."""
+        return self._heaviest * self.gram.unit_error()
+
+    @property
+    def _heaviest(self) -> float:
+        """The largest weight, by which errors of entries are multiplied."""
+        if self.weights is None:
+            return 1.0
+        # A row that has nearly all of the weight is nearly the mean, and nearly vanishes when centred.
+        remaining = self.weights * (1 - self.weights / self.count) if self.about_mean else self.weights
+        return float(array_namespace(remaining).max(remaining))
 
     def sample(self, stride: int) -> CenteredGram:
         """The centred Gram matrix of every `stride`-th point, held."""

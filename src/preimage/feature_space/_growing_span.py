@@ -30,6 +30,7 @@ from preimage.feature_space._elimination import (
 from preimage.feature_space._expansion import Expansion
 from preimage.feature_space._gram import Gram, KernelRows, require_finite
 from preimage.kernels import Kernel, Precomputed
+from preimage.kernels._rounding import value_errors
 
 # Rounding errors of kernel values, in units of the floating type. Measured against 60 digits they are below one unit
 # for all rules and widths tried; ten times more would stop selections a decade early, a tenth would let rounding pass.
@@ -446,17 +447,21 @@ class GrowingSpan:
         return xp.empty((capacity, self.rows.shape[0]), dtype=xp.float64, **device_kwargs(self.rows))
 
 
-def value_rounding(kernel: Kernel, rows: Array) -> float:
-    """Rounding errors of kernel values on rows in their precision, relative to k(x, x).
+def value_rounding(kernel: Kernel, rows: Array, *, on_average: bool = False) -> float:
+    """Rounding errors of kernel values on rows in their precision, relative to k(x, x); the largest, or on average.
 
-    `KERNEL_ROUNDING` units, or what is measured on some of the rows: distances are differences of squared lengths, and
-    narrow kernels multiply their errors. Measured are k(x, x) against the kernel of x and a copy, as any pair is
-    computed, and values in single precision against those in double.
+    `KERNEL_ROUNDING` units, or more where distances are differences of large squared lengths and narrow kernels
+    multiply their errors (`value_errors`). Of other kernels errors are measured on some of the rows: k(x, x) against
+    the kernel of x and a copy, as any pair is computed, and values in single precision against those in double.
     """
     dtype = kernel.value_type(rows)
     units = rank_tolerance(KERNEL_ROUNDING, dtype)
     if kernel.points_are_row_numbers or not rows.shape[0]:
         return units  # values that are given are not computed
+    if (found := value_errors(kernel, rows)) is not None:
+        diagonal = float(to_numpy(kernel.diagonal(rows[:1, :]))[0])
+        size = found.typical if on_average else found.largest
+        return max(units, size / diagonal) if diagonal > 0 else units
     some = take_rows(rows, np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], MEASURED)).astype(int))
     values, diagonal = to_numpy(kernel(some, some)), to_numpy(kernel.diagonal(some))
     if itemsize(dtype) == 4:

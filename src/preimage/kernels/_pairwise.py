@@ -351,6 +351,15 @@ def distance_origin(Y: Array) -> Array | None:
     return None if lifted.widened else lifted.shift
 
 
+def distance_errors(Y: Array) -> np.ndarray:
+    """Rounding errors of the squared norms of points from which their distances are computed, shape (n,) in NumPy."""
+    if is_sparse(Y):
+        return epsilon(np.float64) * to_numpy(squared_row_norms(Y.astype(np.float64)))
+    lifted = _Lifted(Y)
+    norms = to_numpy(lifted.right[-1, :]).astype(np.float64)
+    return epsilon(lifted.right.dtype) * norms
+
+
 def distance_rounding(n_features: int, dtype: Any) -> float:
     """Squared distances up to this multiple of the squared norm about that point count as zero."""
     return _rounding(n_features + 2, dtype)

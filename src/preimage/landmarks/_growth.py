@@ -24,7 +24,7 @@ GROWTH_CANDIDATES = 2000
 MUCH_LEFT = 0.05
 TIMES_AS_MUCH_LEFT = 5
 # Rows per landmark that a stream keeps until its landmarks are settled: as many as selectors choose among. With a tenth
-# they would be gone before the first landmarks are chosen; ten times as many would take more memory than the moments.
+# they would be gone before the first landmarks are chosen; ten times as many would be most of the memory of the model.
 KEPT_PER_LANDMARK = 10
 # Why the selection of landmarks that joined during a stream stopped.
 GROWN = "grown with the data"
@@ -95,13 +95,24 @@ def with_batch(landmarks: Landmarks, trace: float, inside: float) -> Landmarks:
     )
 
 
-def warn_if_unseen(before: Landmarks, n_after: int, allowed: float) -> None:
-    """Warn where landmarks join after rows that are gone, of which the ones before left more than a fraction."""
-    if before.residual_fraction > allowed:
+def warn_if_unseen(before: Landmarks, n_after: int, allowed: np.ndarray) -> None:
+    """Warn where landmarks join after rows that are gone, and components may be other ones for it.
+
+    Parameters
+    ----------
+    before : Landmarks
+    n_after : int
+        How many there are now.
+    allowed : array of shape (k,)
+        For each component, how much of the trace of the kernel may be missing without changing it.
+    """
+    n_wrong = int(np.sum(allowed < before.residual_trace))
+    if n_after > len(before) and n_wrong:
         warn_user(
             f"There are {n_after} landmarks now, and {len(before)} when earlier rows came, of which they left "
             f"{before.residual_fraction:.1g} of the kernel. What the new ones would show of that is unknown and counts "
-            "as zero, so variances need not be those of all rows. Begin with a larger batch, or fit all rows at once.",
+            f"as zero, so variances of the last {n_wrong} of {allowed.size} components need not be those of all rows. "
+            "Begin with a larger batch, or fit all rows at once.",
             UserWarning,
         )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from preimage._arrays import in_precision, itemsize, take_rows, to_numpy
-from preimage._scale import QUERIES, largest_entry, refuse_far_queries
+from preimage._scale import largest_entry, largest_query, refuse_far_queries
 from preimage._typing import Array, Rows
 from preimage.feature_space import Expansion
 from preimage.kernels import Precomputed
@@ -54,7 +54,8 @@ def in_final_precision(machine: KernelMachine, dtype: str | None, rows: Rows | N
 
 def _overflows(machine: KernelMachine) -> bool:
     parts = (machine.expansion.coefficients, machine.intercept)
-    has_squares = largest_entry(machine.expansion.points) <= QUERIES[4]
+    points = machine.expansion.points
+    has_squares = largest_entry(points) <= (np.inf if points.ndim == 1 else largest_query(points.shape[1], np.float32))
     return not has_squares or not all(np.all(np.isfinite(to_numpy(part))) for part in parts)
 
 
