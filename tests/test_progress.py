@@ -1,7 +1,9 @@
 """One hook for progress: who is told, of what, and how often."""
 
 import re
+from contextlib import ExitStack
 from threading import Thread
+from unittest import TestCase
 
 import numpy as np
 import pytest
@@ -33,6 +35,7 @@ from preimage._progress import (
     MOST_SUBTASKS,
     ProgressBar,
     ReportsProgress,
+    _listeners,
     progress_bar,
     reports_progress,
     stage,
@@ -275,3 +278,58 @@ def test_models_with_callbacks_can_be_saved(tmp_path):
     model = KernelPCA(2, gamma=1.0).set_callbacks(Recorder()).fit(X)
     model.save(tmp_path / "model.safetensors")
     assert (load(tmp_path / "model.safetensors").transform(X) == model.transform(X)).all()
+
+
+def test_stacks_and_test_cases_enter_it_as_a_with_statement_does():
+    calls = []
+    with ExitStack() as stack:
+        stack.enter_context(report_progress(lambda *call: calls.append(call)))
+        Walker(1).fit()
+    Walker(1).fit()
+    assert calls == [(0, 1, "Walking"), (1, 1, "Walking")]
+
+    class Case(TestCase):
+        def runTest(self):
+            self.enterContext(report_progress(lambda *call: calls.append(call)))
+            Walker(1).fit()
+
+    result = Case().run()
+    assert result.wasSuccessful()
+    assert len(calls) == 4
+    assert _listeners.get() is None
+
+
+def test_it_decorates_functions_which_may_call_themselves():
+    calls = []
+
+    @report_progress(lambda *call: calls.append(call))
+    def countdown(n):
+        """Counts."""
+        if n:
+            countdown(n - 1)
+        Walker(1).fit()
+        return n
+
+    assert countdown(1) == 1
+    assert countdown.__doc__ == "Counts."
+    assert len(calls) == 2 * 2 + 2  # both calls listen to the inner walk
+    assert _listeners.get() is None
+
+
+def test_listeners_join_those_that_are_there_when_they_are_entered():
+    first, second = [], []
+    one, two = report_progress(lambda *call: first.append(call)), report_progress(lambda *call: second.append(call))
+    with one, two:
+        Walker(1).fit()
+    assert first == second == [(0, 1, "Walking"), (1, 1, "Walking")]
+    assert _listeners.get() is None
+
+
+def test_one_that_is_entered_twice_leaves_nothing_behind():
+    listener = report_progress(lambda *call: None)
+    with listener, listener:
+        pass
+    assert _listeners.get() is None
+    with pytest.raises(ZeroDivisionError), listener:
+        raise ZeroDivisionError
+    assert _listeners.get() is None

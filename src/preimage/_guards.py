@@ -13,6 +13,22 @@ T = TypeVar("T")
 SILENCE: Any = {"divide": "ignore", "over": "ignore", "under": "ignore", "invalid": "ignore"}
 
 
+class _Exit:
+    """`__exit__` of a guard: a function of its own for each `with` statement, and one for all on the class.
+
+    `with` asks the guard for it. `contextlib.ExitStack` and `unittest` ask its class and pass the guard, as if
+    `__exit__` were a method; for them it is one.
+    """
+
+    def __get__(self, guard: "Guard | None", owner: type | None = None) -> Callable[..., None]:
+        if guard is None:
+            return _end
+        # Python asks for it before it calls `__enter__`. A partial function leaves no frame of its own in tracebacks.
+        ending = partial(_end, guard)
+        guard._ending = weakref.ref(ending, guard._leave_again)
+        return ending
+
+
 class Guard:
     """A context manager of which `leave` runs to its end once, even if Ctrl-C comes at any call in it or before it.
 
@@ -44,12 +60,7 @@ class Guard:
     def __enter__(self) -> None:
         self.enter()
 
-    @property
-    def __exit__(self) -> Callable[..., None]:
-        # Python asks for it before it calls `__enter__`. A partial function leaves no frame of its own in tracebacks.
-        ending = partial(_end, self)
-        self._ending = weakref.ref(ending, self._leave_again)
-        return ending
+    __exit__ = _Exit()
 
     def _leave_again(self, ending: Any) -> None:
         self.leave()

@@ -4,7 +4,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from threading import Lock
@@ -42,7 +42,7 @@ BAR_WIDTH = 24
 MOST_SUBTASKS = 100
 
 
-def report_progress(callback: Callback) -> AbstractContextManager[None]:
+def report_progress(callback: Callback) -> "Reporting":
     """Report the progress of long computations to a function.
 
     The parameter `verbose` of estimators and functions shows a bar; this is for bars and logs of your own.
@@ -59,7 +59,7 @@ def report_progress(callback: Callback) -> AbstractContextManager[None]:
     Returns
     -------
     context manager
-        Progress is reported while it is open.
+        Progress is reported while it is open. As a decorator, it reports what a function does.
 
     See Also
     --------
@@ -80,7 +80,30 @@ def report_progress(callback: Callback) -> AbstractContextManager[None]:
     Split halves: 2 of 3
     Split halves: 3 of 3
     """
-    return _told((*(_listeners.get() or ()), callback))
+    return Reporting(callback)
+
+
+class Reporting(ContextDecorator, Guard):
+    """Tells a function of progress, besides those who are told already when it is entered."""
+
+    def __init__(self, callback: Callback) -> None:
+        self.callback = callback
+        self.before: tuple[tuple[Callback, ...] | None, ...] = ()
+
+    def enter(self) -> None:
+        listeners = _listeners.get()
+        # Entered twice, it restores what was there before the first time.
+        self.before = self.before or (listeners,)
+        _listeners.set((*(listeners or ()), self.callback))
+
+    def leave(self) -> None:
+        for listeners in self.before:
+            _listeners.set(listeners)
+        self.before = ()
+
+    def _recreate_cm(self) -> "Reporting":
+        # `ContextDecorator` asks for one per call: a function may call itself, or run in several threads.
+        return Reporting(self.callback)
 
 
 @contextmanager

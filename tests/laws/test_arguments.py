@@ -3,10 +3,12 @@
 The calls are those of the fuzzer's tables. One of the arrays that they take is replaced at a time.
 """
 
+import json
 import sys
 import traceback
 import warnings
 from functools import cache
+from json import JSONDecodeError
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,9 @@ from hostile_problem import Case
 from test_every_callable import problem
 
 import preimage
-from preimage.kernels import Gaussian
+from preimage import KernelImputer, KernelPCA, report_progress
+from preimage._arguments import refuse_arguments
+from preimage.kernels import CallableKernel, Gaussian
 
 LIBRARY = str(Path(preimage.__file__).parent)
 # What users pass by mistake, or as other libraries would take it, made from rows of numbers.
@@ -156,3 +160,88 @@ def test_inverse_transform_and_devices_say_what_is_wrong(name):
     for device in ("no such device", 3, ["cpu"]):
         if "device" in model.get_params():
             assert not fault_of("device", model.set_params(device=device).fit, case.X, case.y)
+
+
+ROWS_OF_USERS = np.random.default_rng(0).normal(size=(40, 3))
+WITH_HOLES = np.where(np.arange(120).reshape(40, 3) == 4, np.nan, ROWS_OF_USERS)
+# Arguments with nothing to blame: pipelines pass None for y.
+RIGHT = {
+    "y is None": lambda **own: KernelPCA(2, **own).fit(ROWS_OF_USERS, None),
+    "missing entries": lambda **own: KernelImputer(**own).fit(WITH_HOLES),
+    "sparse": lambda **own: KernelPCA(2, **own).fit(sp.csr_array(ROWS_OF_USERS)),
+    "truth values": lambda **own: KernelPCA(2, **own).fit(ROWS_OF_USERS > 0),
+    "a list": lambda **own: KernelPCA(2, **own).fit(ROWS_OF_USERS.tolist()),
+}
+
+
+def buggy(*arguments):
+    """A function of the user with a bug of its own."""
+    raise KeyError("my own bug")
+
+
+def buggy_in_the_standard_library(A, B):
+    return json.loads("no JSON")
+
+
+@pytest.mark.parametrize("kind", RIGHT)
+def test_errors_of_callbacks_reach_the_user(kind):
+    with pytest.raises(KeyError, match="my own bug"), report_progress(buggy):
+        RIGHT[kind]()
+
+
+@pytest.mark.parametrize("kind", ["y is None", "truth values", "a list"])
+def test_errors_of_kernels_reach_the_user(kind):
+    with pytest.raises(KeyError, match="my own bug"):
+        RIGHT[kind](kernel=CallableKernel(buggy, takes="matrices"))
+    with pytest.raises(JSONDecodeError):
+        RIGHT[kind](kernel=CallableKernel(buggy_in_the_standard_library, takes="matrices"))
+
+
+def error_of_numpy():
+    """An error that a file of NumPy's raised, with no frame of this test in its traceback."""
+    try:
+        np.stack([np.ones(2), np.ones(3)])
+    except ValueError as error:
+        return error.with_traceback(error.__traceback__.tb_next)
+
+
+METHODS = {
+    "y is None": (KernelPCA(), "fit", ROWS_OF_USERS, None),
+    "y is ignored": (KernelImputer(), "fit", ROWS_OF_USERS, "nothing"),
+    "missing entries": (KernelImputer(), "fit", WITH_HOLES),
+    "sparse": (KernelPCA(), "fit", sp.csr_array(ROWS_OF_USERS)),
+    "truth values": (KernelPCA(), "transform", ROWS_OF_USERS > 0),
+    "a list": (KernelPCA(), "transform", ROWS_OF_USERS.tolist()),
+}
+
+
+@pytest.mark.parametrize("kind", METHODS)
+def test_arguments_that_are_right_are_not_blamed(kind):
+    model, name, *arguments = METHODS[kind]
+    for error in (error_of_numpy(), TypeError("an integer is required")):
+        refuse_arguments(error, getattr(type(model), name), f"KernelPCA.{name}", (model, *arguments), {})
+
+
+def documented(A, B, C, given=None):
+    """Count entries, of which some may be missing.
+
+    Parameters
+    ----------
+    A : array or sparse matrix of shape (n, d)
+    B : array of shape (n, d)
+        Also a sparse matrix.
+    C : array of shape (n, d)
+    given : array of shape (n,)
+    """
+
+
+def test_words_of_a_docstring_say_what_is_not_to_blame():
+    refuse = lambda *arguments: refuse_arguments(error_of_numpy(), documented, "documented", arguments, {})
+    rows, sparse = np.ones((3, 2)), sp.csr_array(np.ones((3, 2)))
+    refuse(sparse, sparse, np.full((3, 2), np.nan), None)
+    with pytest.raises(ValueError, match=r"needs `C`.* got a sparse matrix"):
+        refuse(rows, rows, sparse)
+    with pytest.raises(TypeError, match=r"needs `C`.* got None"):
+        refuse(rows, rows, None)
+    with pytest.raises(ValueError, match=r"needs `given`.* got an array of shape"):
+        refuse(rows, rows, rows, rows)

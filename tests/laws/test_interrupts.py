@@ -146,6 +146,7 @@ def settings():
         _warnings.ignored(UserWarning),
         _warnings.raised(RuntimeWarning),
         _progress.unreported(),
+        _progress.report_progress(print),
     ):
         pass
 
@@ -169,7 +170,12 @@ def errors():
         raise ZeroDivisionError
 
 
-WORKS = [limits, settings, work_in_threads, decorated, errors]
+@_progress.report_progress(print)
+def told():
+    return 1.0
+
+
+WORKS = [limits, settings, work_in_threads, decorated, told, errors]
 
 
 @pytest.mark.parametrize("work", WORKS)
