@@ -5,7 +5,8 @@ import pytest
 from scipy.special import expit
 
 from preimage.calibration import Threshold
-from preimage.calibration._threshold import Probabilities, fit_logistic
+from preimage.calibration._comparison import predicted_codes
+from preimage.calibration._threshold import Probabilities, fit_logistic, most_probable
 
 RNG = np.random.default_rng(0)
 
@@ -93,3 +94,39 @@ def test_probabilities_of_several_classes_sum_to_one():
     codes = np.arange(30) % 3
     chances = Probabilities.learned(RNG.normal(size=(30, 3)) + 2 * np.eye(3)[codes], codes)(RNG.normal(size=(9, 3)))
     np.testing.assert_allclose(chances.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e100])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_flat_probabilities_keep_the_order_of_the_decisions(n_classes, scale):
+    codes = np.arange(60) % n_classes
+    wrong = -(np.eye(n_classes)[codes][:, 1:] if n_classes == 2 else np.eye(n_classes)[codes])
+    learned = Probabilities.learned(scale * (wrong + 0.1 * RNG.normal(size=wrong.shape)), codes)
+    new = scale * RNG.normal(size=(50, wrong.shape[1]))
+    chances = learned(new)
+    np.testing.assert_allclose(chances, 1 / n_classes, rtol=1e-6)
+    np.testing.assert_array_equal(chances.argmax(axis=1), predicted_codes(new))
+    if n_classes == 2:
+        np.testing.assert_array_equal(np.argsort(chances[:, 1]), np.argsort(new[:, 0]))
+
+
+def test_decisions_that_are_all_zero_say_nothing_of_new_ones():
+    learned = Probabilities.learned(np.zeros((20, 1)), np.arange(20) % 2)
+    np.testing.assert_allclose(learned(np.c_[[-3.0, 3.0]]), 0.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_largest_decision_is_the_most_probable_where_probabilities_round_to_the_same(dtype):
+    decisions = np.array([[50.0, 90.0, -3.0], [0.0, 1e-18, 0.0], [40.0, 39.0, 41.0]], dtype=dtype)
+    for values in (decisions, decisions[:, 1:2]):
+        chances = Probabilities(1.0, 0.5 if values.shape[1] > 1 else 0.0)(values)
+        np.testing.assert_array_equal(chances.argmax(axis=1), predicted_codes(values))
+        np.testing.assert_allclose(chances.sum(axis=1), 1, rtol=8 * np.finfo(dtype).eps)
+
+
+def test_only_ties_are_broken():
+    P = np.array([[0.4, 0.6], [0.5, 0.5], [0.5, 0.5]])
+    named = most_probable(P, np.array([0, 0, 1]))
+    np.testing.assert_array_equal(named[:2], P[:2])
+    assert named[2, 1] == np.nextafter(0.5, 1) and named[2, 0] == 0.5
+    assert (P == [[0.4, 0.6], [0.5, 0.5], [0.5, 0.5]]).all()

@@ -4,6 +4,8 @@ Exports: `compress` with as many points as the model has, graphs in onnxruntime,
 can be exported joins by one line of `CLASSIFIERS` or `OTHERS`; a public classifier with probabilities has to.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from all_estimators import public_estimators
@@ -73,12 +75,16 @@ CLASSIFIERS = {
     "KernelFisherDiscriminant": KernelFisherDiscriminant(gamma=0.3),
     "Fisher with landmarks": KernelFisherDiscriminant(gamma=0.3, landmarks=20, random_state=0),
     "Fisher against the rest": KernelFisherDiscriminant(gamma=0.3, multiclass="one_vs_rest", threshold="empirical"),
+    "Fisher, all against the rest": KernelFisherDiscriminant(gamma=0.3, multiclass="one_vs_rest"),
     "Fisher with equal classes": KernelFisherDiscriminant(gamma=0.3, threshold="midpoint"),
     "KernelFisherDiscriminantCV": KernelFisherDiscriminantCV(),
     "SparseGreedyClassifier": SparseGreedyClassifier(15, gamma=0.3),
     "LinearProgrammingClassifier": LinearProgrammingClassifier(15, gamma=0.3),
     "CompressedClassifier of a pipeline": CompressedClassifier(make_pipeline(*SCALED, LogisticRegression()), 8),
     "CompressedClassifier of Fisher": CompressedClassifier(KernelFisherDiscriminant(gamma=0.3), 8),
+    "CompressedClassifier of Huber": CompressedClassifier(
+        make_pipeline(*SCALED, SGDClassifier(loss="modified_huber", random_state=0)), 8
+    ),
 }
 WITHOUT_PROBABILITIES = {"SVC without probabilities", "SparseGreedyClassifier", "LinearProgrammingClassifier"}
 # Classifiers that are no kernel machines, and have files only.
@@ -201,11 +207,28 @@ def test_the_predicted_class_is_the_most_probable(name, names, dtype):
     if getattr(model, "threshold", None) == "empirical" and len(LABELS[names]) > 2:
         pytest.skip("that threshold is for two classes")
     model = fitted(model, names, dtype)
-    for rows in (X.astype(dtype), NEW.astype(dtype)):
+    is_ours = type(model).__module__.startswith("preimage.")
+    for rows in (X.astype(dtype), NEW.astype(dtype), 3 * NEW.astype(dtype)):
         P, predicted = np.asarray(model.predict_proba(rows)), np.searchsorted(model.classes_, model.predict(rows))
         np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-6)
-        # The largest, or one of several that are equal up to rounding.
+        # The first of the largest; in scikit-learn, one of several that are equal up to rounding.
+        assert not is_ours or (P.argmax(axis=1) == predicted).all()
         assert (P[np.arange(len(P)), predicted] >= P.max(axis=1) - 4 * np.finfo(dtype).eps).all()
+
+
+def test_graphs_of_saturated_links_have_the_label_of_predict_as_the_most_probable():
+    pytest.importorskip("onnx", reason="export needs onnx")
+    runtime = pytest.importorskip("onnxruntime", reason="graphs run in onnxruntime")
+    for name in ("Fisher, all against the rest", "CompressedClassifier of Huber", "logistic regression"):
+        model = fitted(CLASSIFIERS[name], "five texts")
+        output = replace(machine_of(model).output, temperature=50.0)  # probabilities of several classes are one
+        machine = replace(machine_of(model), output=output)
+        for dtype in ("float64", "float32"):
+            session = runtime.InferenceSession(to_onnx(machine, dtype=dtype).SerializeToString())
+            labels, P = session.run(["label", "probabilities"], {"X": NEW.astype(dtype)})
+            np.testing.assert_array_equal(output.classes[P.argmax(axis=1)], labels)
+            np.testing.assert_array_equal(labels, output.predict(machine(NEW.astype(dtype).astype(float))))
+            np.testing.assert_allclose(P.sum(axis=1), 1, rtol=8 * np.finfo(dtype).eps)
 
 
 def test_every_classifier_with_probabilities_is_here():

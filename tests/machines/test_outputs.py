@@ -14,6 +14,7 @@ from preimage.machines.outputs import (
     Binary,
     Coordinates,
     Detection,
+    Logistic,
     OneVsOne,
     OneVsRest,
     Output,
@@ -249,3 +250,20 @@ def test_constants_keep_decisions_and_means():
         if output.has_probabilities:
             # They move with the thresholds, so that they name the classes that they named before.
             assert_allclose(moved.probabilities(after + shift), output.probabilities(after + shift))
+
+
+# Decisions that links cannot tell apart: σ is one to the last digit, both ends are clipped, or F is below rounding.
+SATURATED = np.array(
+    [[40.0, -40.0, -90.0, 80.0], [-9.0, -5.0, -3.0, -4.0], [2.0, 5.0, 3.0, 5.0], [0.0, 1e-18, 0.0, 0.0], [0.0] * 4]
+)
+
+
+@pytest.mark.parametrize("link", ["softmax", "one_vs_rest", "clipped"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=label)
+def test_the_class_that_wins_is_the_most_probable_where_links_saturate(link, dtype):
+    for n_classes, F in ((4, SATURATED), (2, SATURATED.reshape(-1, 1))):
+        output = Logistic(np.arange(n_classes), link, temperature=1.5)
+        P = output.probabilities(F.astype(dtype))
+        assert_array_equal(np.argmax(P, axis=1), output.predict(F.astype(dtype)))
+        assert_allclose(P.sum(axis=1), 1, rtol=8 * np.finfo(dtype).eps)
+        assert np.all((P >= 0) & (P <= 1))

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import expit, log_expit, softmax
 
 from preimage._typing import Array, Rows
+from preimage.calibration._comparison import predicted_codes
 from preimage.calibration._samples import deviation, mean, quantiles
 
 # Newton's method for two parameters ends after about six steps; separable classes, kept finite by the targets below,
@@ -12,6 +13,11 @@ from preimage.calibration._samples import deviation, mean, quantiles
 MOST_STEPS = 50
 LONGEST_STEP = 3.0
 STEP_TOLERANCE = 1e-10
+# Log-odds of the largest left-out decision where decisions say nothing, or the contrary, of the classes: seven digits
+# above rounding, so that larger decisions still have larger probabilities, which are equal in all digits that matter.
+SMALLEST_LOG_ODDS = 1e-9
+# Probabilities that differ by less, in units of rounding errors, are equal: logarithms, exponentials and a division.
+EQUAL_UNITS = 8
 
 
 def fit_logistic(values: Array, is_second: Array, weights: Array) -> tuple[float, float]:
@@ -140,7 +146,7 @@ class Probabilities:
     Parameters
     ----------
     slopes, offsets : floats
-        a ≥ 0, since larger decisions never mean smaller probabilities, and b. Files of version 0.2.0 have one of each
+        a > 0, since larger decisions never mean smaller probabilities, and b. Files of version 0.2.0 have one of each
         per decision.
     """
 
@@ -166,12 +172,42 @@ class Probabilities:
             # Every decision twice, with both signs and classes: then the best offset is zero.
             mirrored, is_second = np.concatenate([left_out[:, 0], -left_out[:, 0]]), np.concatenate([codes, 1 - codes])
             slope, offset = fit_logistic(mirrored, is_second == 1, np.tile(weights, 2) / 2)[0], 0.0
-        return cls(slope, offset) if slope > 0 else cls(0.0, 0.0)
+        size = float(np.abs(left_out).max(initial=0.0))
+        smallest = SMALLEST_LOG_ODDS / (size if size > np.finfo(float).tiny else 1.0)
+        return cls(max(slope, smallest), offset if slope > 0 else 0.0)
 
     def __call__(self, values: Array) -> Array:
         """Shape (m, 2) for one column of decisions, else one column per class."""
         logits = self.slopes * values + self.offsets
         if values.shape[1] == 1:
             chances = expit(logits)
-            return np.concatenate([1 - chances, chances], axis=1)
-        return softmax(log_expit(logits), axis=1)
+            P = np.concatenate([1 - chances, chances], axis=1)
+        else:
+            P = against_rest(logits)
+        return most_probable(P, predicted_codes(values))
+
+
+def against_rest(logits: Array) -> Array:
+    r"""Probabilities :math:`\sigma(F_c) / \sum_j \sigma(F_j)`, also where all σ(F) are below any number."""
+    return softmax(log_expit(logits), axis=1)
+
+
+def most_probable(P: Array, codes: Array) -> Array:
+    """Probabilities of which that of the class given for each row is the first of the largest.
+
+    Decisions decide between classes, and links round: σ(40) and σ(80) are both one. Where the class has the largest
+    probability to rounding, and `argmax` would find another one, it gets one rounding unit more than the others.
+
+    Parameters
+    ----------
+    P : array of shape (m, n_classes)
+    codes : array of shape (m,)
+        Positions of the classes that have won.
+    """
+    eps, largest = np.finfo(P.dtype).eps, P.max(axis=1)
+    own = P[np.arange(len(P)), codes]
+    rows = np.flatnonzero((P.argmax(axis=1) != codes) & (own >= (1 - EQUAL_UNITS * eps) * largest))
+    if rows.size:
+        P = P.copy()
+        P[rows, codes[rows]] = (1 + eps) * largest[rows]
+    return P

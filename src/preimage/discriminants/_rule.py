@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_expit, softmax
+from scipy.special import softmax
 
 from preimage._typing import Array
 from preimage._warnings import ignored, warn_user
+from preimage.calibration._threshold import against_rest, most_probable
 from preimage.exceptions import RankWarning
 from preimage.feature_space import ClassMoments
 
@@ -75,11 +76,12 @@ class LinearRule:
         return F @ self.weights + self.intercept
 
     def probabilities(self, decisions: Array) -> Array:
-        """Shape (n, n_classes)."""
+        """Shape (n, n_classes); the class that is chosen has the largest."""
         logits = self.temperature * np.asarray(decisions, dtype=np.float64)
         if logits.shape[1] == 1:
             logits = np.column_stack([np.zeros(len(logits)), logits])
-        return softmax(log_expit(logits) if self.against_rest else logits, axis=1)
+        P = against_rest(logits) if self.against_rest else softmax(logits, axis=1)
+        return most_probable(P, self.chosen(decisions))
 
     def chosen(self, decisions: Array) -> Array:
         """Codes of the classes, shape (n,)."""

@@ -179,7 +179,7 @@ def _graph_of(parts: _Parts, dtype: str, inner: str, tolerance: float, of_steps:
     if isinstance(parts.model, Expansion):
         tensors: dict[str, Described] = {"values": (F, graph.dtype, len(parts.model))}
     else:
-        tensors = output_tensors(graph, parts.machine.output, F, probabilities)
+        tensors = output_tensors(graph, parts.machine.output, F, dtype, probabilities)
     return _model(onnx(), graph, tensors, parts.d, np.dtype(dtype))
 
 

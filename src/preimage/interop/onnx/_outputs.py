@@ -5,7 +5,9 @@ from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from preimage.calibration._threshold import EQUAL_UNITS
 from preimage.interop.onnx._graph import OnnxGraph, element_type, onnx
 from preimage.interop.tracing import Tensor
 from preimage.machines.outputs import (
@@ -25,11 +27,16 @@ from preimage.machines.outputs._classes import MARGIN, MOST_SWEEPS, NOT_CONSTANT
 Described: TypeAlias = tuple[Tensor, Any, int | None]
 
 
-def output_tensors(graph: OnnxGraph, output: Output, F: Tensor, probabilities: bool = True) -> dict[str, Described]:
-    """The outputs of a graph by name."""
+def output_tensors(
+    graph: OnnxGraph, output: Output, F: Tensor, dtype: DTypeLike, probabilities: bool = True
+) -> dict[str, Described]:
+    """The outputs of a graph by name, of which floating numbers will be cast to `dtype`."""
     tensors = _OUTPUTS[type(output)](graph, output, F)
     if probabilities and output.has_probabilities:
-        tensors["probabilities"] = _PROBABILITIES[type(output)](graph, output, F)
+        P, kind, n = _PROBABILITIES[type(output)](graph, output, F)
+        if isinstance(output, Logistic):
+            P = _most_probable(graph, P, _winners(graph, output, F), output.classes.size, np.dtype(dtype))
+        tensors["probabilities"] = P, kind, n
     return tensors
 
 
@@ -62,11 +69,16 @@ def _one_vs_rest(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Describe
 
 
 def _logistic(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
+    k = output.n_functions
+    decision: Described = (F, graph.dtype, k) if k > 1 else (_column(graph, F), graph.dtype, None)
+    return {"label": _labels(graph, output.classes, _winners(graph, output, F)), "decision": decision}
+
+
+def _winners(graph: OnnxGraph, output: Any, F: Tensor) -> Tensor:
+    """Positions of the classes with the largest values; of two, whether there is one above zero."""
     if output.n_functions > 1:
-        decision = (F, graph.dtype, output.n_functions)
-        return {"label": _labels(graph, output.classes, _first_largest(graph, F)), "decision": decision}
-    second = graph.cast(graph.add("Greater", _column(graph, F), 0.0), "int64")
-    return {"label": _labels(graph, output.classes, second), "decision": (_column(graph, F), graph.dtype, None)}
+        return _first_largest(graph, F)
+    return graph.cast(graph.add("Greater", _column(graph, F), 0.0), "int64")
 
 
 def _calibrated(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
@@ -88,6 +100,22 @@ def _logistic_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Describ
     else:
         P = graph.add("Sigmoid", F)
     return sum_to_one(graph, P, n), graph.dtype, n
+
+
+def _most_probable(graph: OnnxGraph, P: Tensor, winners: Tensor, n: int, dtype: np.dtype) -> Tensor:
+    """`most_probable` of `preimage.calibration`: ties of probabilities are broken in favour of the winners."""
+    eps = float(max(np.finfo(graph.dtype).eps, np.finfo(dtype).eps))
+    if dtype != graph.dtype:  # numbers that differ here may be equal in the output
+        P = graph.cast(graph.cast(P, dtype), graph.dtype)
+    largest = graph.add("ReduceMax", P, np.array([1]), keepdims=1)
+    # Runtimes take factors near one for one, and leave them out; so a fraction is added.
+    shifted = lambda units: graph.add("Add", largest, graph.add("Mul", largest, units * eps))
+    is_equal = graph.add("GreaterOrEqual", P, shifted(-EQUAL_UNITS))
+    lost = graph.add("Not", graph.add("Equal", _first_largest(graph, P), winners))
+    row = lambda vector: graph.add("Unsqueeze", vector, np.array([1]))
+    is_own = graph.add("Equal", row(winners), np.arange(n)[None, :])
+    raised = graph.add("And", graph.add("And", is_own, row(lost)), is_equal)
+    return graph.add("Where", raised, shifted(1), P)
 
 
 def _calibrated_probabilities(graph: OnnxGraph, output: Any, F: Tensor) -> Described:

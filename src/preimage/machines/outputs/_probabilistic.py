@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, softmax
+from scipy.special import expit, softmax
 
 from preimage._typing import Array, Targets
+from preimage.calibration._threshold import against_rest, most_probable
 from preimage.machines.outputs._output import Output, check_choice, check_classes, check_number, check_vector
 
 LINKS = ("softmax", "one_vs_rest", "clipped")
@@ -26,7 +27,8 @@ class Logistic(Output):
     - "one_vs_rest": :math:`P_c = \sigma(\beta F_c) / \sum_j \sigma(\beta F_j)`, as one logistic regression per class.
 
     With "clipped", (1 + F)/2 between zero and one stands for σ(F): the loss "modified_huber" of `SGDClassifier`. Where
-    all classes have probability zero they get equal ones, as in scikit-learn.
+    all classes have probability zero they get equal ones, as in scikit-learn. Where links round values that differ to
+    equal probabilities, the class that wins has one rounding unit more: it is always the most probable.
 
     Parameters
     ----------
@@ -60,8 +62,7 @@ class Logistic(Output):
         return F[:, 0] if self.n_functions == 1 else F
 
     def predict(self, F: Array) -> Array:
-        F = self._numpy(F)
-        return self.classes[(F[:, 0] > 0).astype(np.intp) if self.n_functions == 1 else np.argmax(F, axis=1)]
+        return self.classes[self._winners(self._numpy(F))]
 
     def signs(self, y: Targets) -> np.ndarray | None:
         if self.link == "softmax" and self.n_functions > 1:
@@ -70,11 +71,18 @@ class Logistic(Output):
         return np.where(members, 1, -1)
 
     def probabilities(self, F: Array) -> np.ndarray:
-        F = self.temperature * self._numpy(F)
+        F = self._numpy(F)
+        return most_probable(self._linked(self.temperature * F), self._winners(F))
+
+    def _winners(self, F: np.ndarray) -> np.ndarray:
+        """Positions of the classes with the largest values."""
+        return (F[:, 0] > 0).astype(np.intp) if self.n_functions == 1 else np.argmax(F, axis=1)
+
+    def _linked(self, F: np.ndarray) -> np.ndarray:
         if self.link == "softmax" and self.n_functions > 1:
             return softmax(F, axis=1)
         if self.link == "one_vs_rest" and self.n_functions > 1:
-            return softmax(log_expit(F), axis=1)  # σ(F) over its sum, also where all of them are below any number
+            return against_rest(F)
         if self.link != "clipped":
             return np.concatenate([expit(-F), expit(F)], axis=1)  # not 1 − σ(F), which has no small numbers
         P = np.clip((F + 1) / 2, 0, 1)
