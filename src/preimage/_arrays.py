@@ -338,7 +338,20 @@ def own_copy(array: Array, original: Any) -> Array:
         return array.copy() if shared or not isinstance(original, (np.ndarray, list)) else array
     if is_sparse(array):
         return array.copy()
-    return array_namespace(array).asarray(array, copy=True) if array is original else array
+    return array_namespace(array).asarray(array, copy=True) if _has_memory_of(original, array) else array
+
+
+def _has_memory_of(other: Any, array: Array) -> bool:
+    """Whether an array of another library has memory in common with something; a tensor and a view of it do."""
+    if other is array:
+        return True
+    if type(other) is not type(array):
+        return False
+    if array_api_compat.is_torch_array(array):
+        return array.device == other.device and array.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    if array_api_compat.is_cupy_array(array):
+        return bool(array_namespace(array).may_share_memory(array, other))
+    return False  # of libraries that give no addresses
 
 
 def unshared(result: Any, given: Iterable[Any]) -> Any:
@@ -348,9 +361,7 @@ def unshared(result: Any, given: Iterable[Any]) -> Any:
     changing what was given leaves the result as it is.
     """
     if isinstance(result, np.ndarray):
-        is_view = result.base is not None  # an array with memory of its own is shared only where it is the same array
-        is_shared = any(other is result or (is_view and _may_be_seen_by(other, result)) for other in given)
-        return result.copy() if is_shared else result
+        return result.copy() if any(_may_be_seen_by(other, result) for other in given) else result
     if type(result) in (tuple, list):
         return type(result)(unshared(part, given) for part in result)
     if type(result) is dict:
@@ -361,15 +372,15 @@ def unshared(result: Any, given: Iterable[Any]) -> Any:
         changed = {name: part for name, part in changed.items() if part is not parts[name]}
         return replace(result, **changed) if changed else result
     if is_sparse(result) or is_foreign(result):
-        return own_copy(result, result) if any(other is result for other in given) else result
+        return own_copy(result, result) if any(_has_memory_of(other, result) for other in given) else result
     return result
 
 
-def _may_be_seen_by(other: Any, view: np.ndarray) -> bool:
-    """Whether a view may be one of the memory of `other`; of data frames and the like nobody can tell."""
+def _may_be_seen_by(other: Any, array: np.ndarray) -> bool:
+    """Whether an array may have memory of `other`; of views of data frames and the like nobody can tell."""
     if isinstance(other, np.ndarray):
-        return np.may_share_memory(view, other)
-    return hasattr(other, "__array__") and not isinstance(other, np.generic)
+        return np.may_share_memory(array, other)
+    return array.base is not None and hasattr(other, "__array__") and not isinstance(other, np.generic)
 
 
 def on_device(array: Array, device: str) -> Array:

@@ -271,3 +271,23 @@ def test_every_row_needs_a_partner(n_partners, weights):
     partners = rings(seed=2, n=n_partners)
     with pytest.raises(ValueError, match=f"a partner for each row; got 40 and {n_partners} rows"):
         OrientedKernelPCA(2, kernel=KERNEL).fit(X, sample_weight=weights, pairs=partners)
+
+
+def test_landmarks_that_are_overwritten_after_the_fit_change_nothing():
+    points = X[:12].copy()
+    model = OrientedKernelPCA(2, kernel=KERNEL, invariances=rotate, landmarks=points).fit(X)
+    features, images = model.transform(NEW), model.inverse_transform(model.transform(NEW))
+    assert not np.shares_memory(model.expansion_.points, points)
+    points[:] = 7.0
+    assert_allclose(model.transform(NEW), features, rtol=0)
+    assert_allclose(model.inverse_transform(features), images, rtol=0)
+    np.testing.assert_array_equal(model.expansion_.points, X[:12])
+    assert model.landmarks is points
+
+
+def test_landmarks_of_a_lazy_fit_that_are_overwritten_change_nothing():
+    dask = pytest.importorskip("dask.array")
+    points = X[:12].copy()
+    model = OrientedKernelPCA(2, kernel=KERNEL, invariances=rotate, landmarks=points).fit(dask.from_array(X, chunks=9))
+    points[:] = 7.0
+    np.testing.assert_array_equal(model.expansion_.points, X[:12])

@@ -87,6 +87,25 @@ def test_no_tensor_is_converted_in_silence(case, n):
         assert np.isfinite(model.score(queries, y[:17]))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@parametrized
+def test_models_and_answers_have_memory_of_their_own(case, dtype):
+    if "torch" in case.without:
+        pytest.skip("takes no tensors")
+    X, y, queries = (rows.to(dtype) if isinstance(rows, torch.Tensor) else rows for rows in problem(60))
+    model = clone(case.estimator).fit(X, y)
+    methods = [name for name in OF_ROWS if hasattr(model, name)]
+    given, before = queries.clone(), {name: getattr(model, name)(queries) for name in methods}
+    expected = {name: answer.clone() for name, answer in before.items()}
+    X[:] = 9.0
+    queries[:] = 7.0
+    for name in methods:
+        assert torch.equal(before[name], expected[name]), f"{name} answers with memory of its argument"
+        before[name][...] = 5
+        again = getattr(model, name)(given)
+        assert torch.equal(again, expected[name]), f"{name} of the model has changed with what the caller owns"
+
+
 @pytest.mark.parametrize(
     "options",
     [{"kernel": kernel} for kernel in KERNELS]

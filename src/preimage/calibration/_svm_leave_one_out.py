@@ -96,9 +96,10 @@ def svm_leave_one_out(
     end, where they are looked at for each machine: margins :math:`y_i f(x_i)` are at least one where
     :math:`\alpha_i = 0`, one where :math:`0 < \alpha_i < C_i` and at most one where :math:`\alpha_i = C_i`, up to
     1e-6 of the largest decision (at least one). This is a thousandth of the tolerance with which `SVC` stops by
-    default. Machines that fail, such as those of indefinite kernels, are fitted by libsvm with the same tolerance;
-    `refitted` says which. libsvm keeps kernel values in single precision: where they are large, and C is, its own
-    machines are less accurate.
+    default. Decisions are large where kernel values or C are, and tolerances with them. Machines that fail, such as
+    those of indefinite kernels, are fitted by libsvm with the same tolerance, and made exact where its rows at bounds
+    are the right ones; `refitted` says which. libsvm keeps kernel values in single precision: where they are large, and
+    C is, its own machines are less accurate.
 
     Parameters
     ----------
@@ -210,7 +211,7 @@ def _left_out(
 
         for rows in (rows for block in run_parallel(leave_out, blocks) for rows in block):
             failed.extend(rows)
-            others = _refitted(K, signs, costs, rows)
+            others = _refitted(K, signs, costs, rows, counts)
             values[rows], levels[rows] = others[rows], fractions @ others
             advance()
     return SVMLeaveOneOut(values, levels, np.array(sorted(failed), dtype=int))
@@ -332,12 +333,17 @@ def _by_path(problem: SVMProblem, states: Array, alpha: Array, margins: Array) -
     return None
 
 
-def _refitted(K: Array, signs: Array, costs: Array, rows: Array) -> Array:
-    """Decisions for all rows by libsvm's machine without some of them."""
+def _refitted(K: Array, signs: Array, costs: Array, rows: Array, counts: Array) -> Array:
+    """Decisions for all rows by libsvm's machine without some of them, made exact where that succeeds."""
     # Rows are removed rather than given weight zero: scikit-learn's `support_` skips rows of weight zero, which makes
     # indices of precomputed kernels wrong.
     others = np.setdiff1d(np.flatnonzero(costs > 0), rows)
     most = max(REFIT_ITERATIONS, ITERATIONS_PER_ROW * len(others))
-    machine = SVC(kernel="precomputed", C=1.0, tol=REFIT_TOLERANCE, cache_size=500, max_iter=most)
-    machine.fit(K[np.ix_(others, others)], signs[others], sample_weight=costs[others])
-    return machine.decision_function(K[:, others])
+    svm = SVC(kernel="precomputed", C=1.0, tol=REFIT_TOLERANCE, cache_size=500, max_iter=most)
+    svm.fit(K[np.ix_(others, others)], signs[others], sample_weight=costs[others])
+    decisions, coefficients = svm.decision_function(K[:, others]), np.zeros(len(K))
+    coefficients[others[svm.support_]] = svm.dual_coef_[0]
+    without = np.zeros(len(K))
+    without[others] = costs[others]
+    exact = _exact_machine(K, signs, coefficients, without, decisions, counts)
+    return decisions if exact is None or exact.residual > RESIDUAL else signs * exact.margins

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from preimage._arrays import array_namespace, in_precision, is_lazy, take_rows
+from preimage._arrays import array_namespace, in_precision, is_lazy, own_copy, take_rows
 from preimage._memory import require_square_matrices
 from preimage._progress import ReportsProgress, reports_progress
 from preimage._typing import Array, Rows, Seed, Targets
@@ -294,7 +294,7 @@ class OrientedKernelPCA(
     def _few_points(self, X: Rows, weights: np.ndarray | None, noise: Noise) -> Array:
         """The points z, chosen among some of the rows and what their noise is made of."""
         if self._gives_points:
-            return check_points(self, self.landmarks, reset=False)
+            return own_copy(check_points(self, self.landmarks, reset=False), self.landmarks)
         rng = np.random.default_rng(int(generator(self.random_state).integers(2**32)))
         numbers = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights)
         if numbers.size > CANDIDATE_ROWS:
@@ -305,7 +305,7 @@ class OrientedKernelPCA(
     def _expansion_points(self, X: Array, noise: Noise) -> Array:
         """The points z; on all rows `kernel_` may then be evaluated about their mean."""
         if self._gives_points:
-            return self._checked(self.landmarks, X)
+            return own_copy(self._checked(self.landmarks, X), self.landmarks)
         candidates = noise.points_with(X)
         if not uses_landmarks("Oriented kernel PCA of all rows", self.landmarks, candidates):
             # Features with signal are combinations of differences of images, which lie in the span of the images of
