@@ -144,6 +144,10 @@ class TestThreads:
             def against(self, points):
                 return lambda rows: self(rows, points)
 
+            def diagonal(self, rows):
+                seen.extend(blas_threads())
+                return super().diagonal(rows)
+
         model = KernelPCA(2, kernel=Spy(0.5), n_jobs=1, landmarks=landmarks, preimage="fixed_point").fit(X)
         seen.clear()
         with warnings.catch_warnings():

@@ -260,16 +260,33 @@ def test_queries_without_squares_are_refused_with_their_place(dtype, far, name, 
     model = KernelPCA(2, gamma="median").fit(make(X.astype(dtype)))
     queries = X[:5].copy()
     queries[3, 2] = -far
-    with pytest.raises(ValueError, match=rf"KernelPCA squares.*row 3, column 2.*{name}.*StandardScaler"):
+    with pytest.raises(ValueError, match=rf"KernelPCA needs.*row 3, column 2.*{name}.*StandardScaler"):
         model.transform(make(queries))
     queries[3, 2] = far / 1e3
     assert np.isfinite(model.transform(make(queries))).all()
 
 
+@pytest.mark.parametrize("n_columns", [1, 3, 300, 3000])
+@pytest.mark.parametrize("landmarks", [None, 10])
+def test_far_rows_of_many_columns_are_far_or_refused(n_columns, landmarks):
+    """Squares of entries are numbers, and sums of many of them are not: such distances counted as zero."""
+    rows = np.random.default_rng(0).normal(size=(40, n_columns)).astype(np.float32)
+    model = KernelPCA(2, gamma="median", landmarks=landmarks).fit(rows)
+    far = model.reconstruction_error(np.full((1, n_columns), 1e9, np.float32))
+    assert far > 0.5
+    for size in 10.0 ** np.arange(14, 19.5, 0.25):
+        try:
+            found = model.reconstruction_error(np.full((1, n_columns), size, np.float32))
+        except ValueError as error:
+            assert "single precision" in str(error) and size * n_columns**0.5 > 1e18
+        else:
+            np.testing.assert_allclose(found, far, rtol=1e-5)
+
+
 def test_missing_entries_have_no_size():
     rows = np.where(HOLES, np.nan, 1e200 * CENTERED)
     row, column = np.unravel_index(np.nanargmax(np.abs(rows)), X.shape)
-    with pytest.raises(ValueError, match=rf"KernelImputer squares.*row {row}, column {column},.*range of numbers"):
+    with pytest.raises(ValueError, match=rf"KernelImputer needs.*row {row}, column {column},.*range of numbers"):
         KernelImputer().fit(rows)
 
 
@@ -279,3 +296,17 @@ def test_rows_on_disk_that_are_too_large_for_single_precision_are_refused(tmp_pa
         stored[:] = factor * CENTERED
         with pytest.raises(ValueError, match=match):
             KernelPCA(2, kernel="linear", landmarks=10).fit(stored)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("landmarks", [None, 20])
+def test_one_large_row_counts_wherever_it_is(dtype, landmarks):
+    """Some rows are looked at, and the longest and the shortest always."""
+    messages = set()
+    for place in (0, 7, 250):
+        rows = np.random.default_rng(0).normal(size=(400, 3)).astype(dtype)
+        rows[place] = 1e35
+        with pytest.raises(ValueError, match=r"k\(x, x\) of Polynomial.* squares leave the range") as error:
+            KernelPCA(2, kernel="poly", gamma=1.0, landmarks=landmarks).fit(rows)
+        messages.add(str(error.value))
+    assert len(messages) == 1

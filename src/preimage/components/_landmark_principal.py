@@ -27,7 +27,6 @@ from preimage.landmarks import Landmarks, LandmarkSelector
 from preimage.landmarks._growth import SeenRows, are_kept, grown, has_room, warn_if_left_out, warn_if_unseen
 
 
-
 @dataclass(frozen=True)
 class LandmarkModel:
     """Landmarks, the moments of all data seen so far in terms of them, and the principal subspace.

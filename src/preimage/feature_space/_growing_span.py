@@ -459,9 +459,9 @@ def value_rounding(kernel: Kernel, rows: Array, *, on_average: bool = False) -> 
     if kernel.points_are_row_numbers or not rows.shape[0]:
         return units  # values that are given are not computed
     if (found := value_errors(kernel, rows)) is not None:
-        diagonal = float(to_numpy(kernel.diagonal(rows[:1, :]))[0])
+        largest = float(to_numpy(kernel.diagonal(rows[:1, :]))[0])
         size = found.typical if on_average else found.largest
-        return max(units, size / diagonal) if diagonal > 0 else units
+        return max(units, size / largest) if largest > 0 else units
     some = take_rows(rows, np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], MEASURED)).astype(int))
     values, diagonal = to_numpy(kernel(some, some)), to_numpy(kernel.diagonal(some))
     if itemsize(dtype) == 4:

@@ -297,7 +297,7 @@ class KernelMoments:
                 "data. Scale the data, for instance with StandardScaler, or choose another kernel or gamma."
             )
         # Where points are far from all rows values vanish next to k(x, x), and nothing is lost.
-        is_tiny = float(sums.trace) ** 2 < SMALLEST_SQUARES * sums.values.count**2
+        is_tiny = float(sums.trace) < SMALLEST_SQUARES**0.5 * sums.values.count
         if is_tiny and 0 < float(xp.max(xp.linalg.diagonal(sums.values.scatter))) < SMALLEST_SQUARES:
             raise ValueError(
                 f"Values of the kernel {kernel!r} are so small that their squares are beyond the range of numbers. "

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from preimage._arrays import as_points, in_double, is_lazy, itemsize, take_rows
+from preimage._arrays import as_points, in_double, is_lazy, itemsize, squared_row_norms, take_rows, to_numpy
 from preimage._scale import are_moderate_values, largest_entry, training_inputs
 from preimage._typing import Array, Rows
 from preimage._warnings import unwarned
 from preimage.kernels._kernel import Kernel
 
-# Rows whose kernel values are looked at for their size. What a few larger ones make of sums overflows, and is noticed.
+# Rows whose kernel values are looked at for their size, next to the longest and the shortest. What a few larger values
+# make of sums overflows, and is noticed.
 SAMPLE = 64
 
 
@@ -40,15 +41,24 @@ def moderate_inputs(who: str, kernel: Kernel, X: Rows) -> Rows:
     if not is_single and not largest < np.inf:  # refused where they are used, with more to say
         return X
     precision, instead = ("single", ", or pass float64 data") if is_single else ("double", "")
+    why = f"{who} squares kernel values, and k(x, x) of {kernel!r} is up to {largest:.3g} on these rows: such squares"
+    if are_moderate_values(largest, rows.dtype):
+        why = f"{who} has the kernel {kernel!r}: products of its parameters with squares of inputs"
     raise ValueError(
-        f"{who} squares kernel values, and k(x, x) of {kernel!r} is up to {largest:.3g} on these rows: such squares, "
-        f"or parameters of the kernel, leave the range of numbers of {precision} precision. Scale the data, for "
-        f"instance with StandardScaler, or choose another kernel, degree or gamma{instead}."
+        f"{why} leave the range of numbers of {precision} precision. Scale the data, for instance with StandardScaler, "
+        f"or choose another kernel, degree or gamma{instead}."
     )
 
 
 def _sample(kernel: Kernel, X: Rows) -> Array:
-    """Some rows, on which k(x, x) is looked at. That of radial kernels is known, and chunks are not read for it."""
-    if is_lazy(X) and getattr(kernel, "is_radial", False):
-        return as_points(np.zeros((1, X.shape[1]), dtype=X.dtype))
-    return as_points(take_rows(X, np.arange(0, X.shape[0], max(1, X.shape[0] // SAMPLE))))
+    """Some rows, the longest and the shortest among them, on which k(x, x) is looked at.
+
+    That of radial kernels is the same everywhere, and chunks are not read for it.
+    """
+    if getattr(kernel, "is_radial", False):
+        return as_points(np.zeros((1, X.shape[1]), dtype=X.dtype)) if is_lazy(X) else X[:1, :]
+    numbers = np.arange(0, X.shape[0], max(1, X.shape[0] // SAMPLE))
+    if not is_lazy(X):
+        lengths = to_numpy(squared_row_norms(X))
+        numbers = np.append(numbers, [lengths.argmax(), lengths.argmin()])
+    return as_points(take_rows(X, numbers))

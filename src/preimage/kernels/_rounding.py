@@ -54,5 +54,5 @@ def value_errors(kernel: Kernel, X: Array) -> ValueErrors | None:
     some = slice(None, None, max(1, points.shape[0] // ROWS))
     squared, rounding = cdist(points[some], points, "sqeuclidean"), errors[some, None] + errors
     found = np.where(squared > 0, slope(np.maximum(squared, rounding)) * rounding, 0.0)
-    found = np.nan_to_num(found, nan=0.0, posinf=np.finfo(float).max**0.25)
+    found = np.nan_to_num(found, nan=0.0, posinf=np.finfo(float).max ** 0.25)
     return ValueErrors(float(np.sqrt(np.mean(found**2, axis=1).max())), float(found.max()))
