@@ -23,8 +23,8 @@ TRUSTED_PIVOT = 1e-3
 # Eigenvalues of a Gram matrix below this fraction of the largest are not whitened, by bytes per number of the data.
 # Coordinates along them are kernel values divided by √λ, so rounding errors ε become ε/√λ: about 7e-11 in double and
 # 1e-3 in single precision. Ten times larger drops directions of smooth kernels that hold structure; a hundred times
-# smaller, eigenvalues on all rows are nearer to those without landmarks (4e-5 instead of 1e-3 of the weakest), and fewer
-# components are determined, since their coefficients are larger.
+# smaller, eigenvalues on all rows are nearer to those without landmarks (4e-5 instead of 1e-3 of the weakest), and
+# fewer components are determined, since their coefficients are larger.
 WHITENING = {8: 1e-11, 4: 1e-8}
 # Largest error of a coordinate, relative to the standard deviation of the coordinate, with which a component counts as
 # determined by the data, by bytes per number. Ten times larger keeps components of which one digit less is right.

@@ -40,12 +40,12 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
 
 from all_estimators import MODELS, X, Y
-from guarded_memory import guarded, guarded_empty, limited
+from guarded_memory import guarded, guarded_empty, lacked_memory, limited
 from mutilations import MOST_MEMORY, MOST_SECONDS, edited, measured, watched
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import NMF, LatentDirichletAllocation, MiniBatchDictionaryLearning
 from sklearn.impute import KNNImputer
-from sklearn.kernel_approximation import PolynomialCountSketch
+from sklearn.kernel_approximation import AdditiveChi2Sampler, PolynomialCountSketch
 from sklearn.linear_model import Lasso, LogisticRegression, SGDClassifier, SGDOneClassSVM, SGDRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import CategoricalNB
@@ -92,6 +92,12 @@ FOREIGN = {
     "topics": lambda: LatentDirichletAllocation(2, max_iter=2).fit(X),
     "dictionary": lambda: MiniBatchDictionaryLearning(3, max_iter=2).fit(X),
     "OneHotEncoder": lambda: OneHotEncoder(min_frequency=14, drop="first", sparse_output=False).fit(np.round(X)),
+    "OneHotEncoder with NaN": lambda: OneHotEncoder(sparse_output=False).fit(
+        np.where(np.round(X) == 0, np.nan, np.round(X))
+    ),
+    "wide rows, then KernelPCA": lambda: make_pipeline(
+        AdditiveChi2Sampler(sample_interval=0.5), OneHotEncoder(sparse_output=False), KernelPCA(2)
+    ).fit(np.round(np.abs(X))),
     "OrdinalEncoder": lambda: OrdinalEncoder(min_frequency=14).fit(np.round(X)),
     "TargetEncoder": lambda: TargetEncoder().fit(np.round(X), Y > 0),
     "KBinsDiscretizer": lambda: KBinsDiscretizer(3, encode="onehot-dense").fit(X),
@@ -385,18 +391,20 @@ def judged(seed):
                 model, memory = measured(load, len(data)) if seed % MEASURED == 0 else (load(), 0)
         except ValueError as error:
             memory = error.__dict__.get("memory", 0)
-            return (
-                name,
-                "refused" if "\n" not in str(error) else "AGAINST: an error of several lines",
-                str(error),
-                memory,
-            )
+            return name, kind_of_refusal(error), str(error), memory
         except BaseException as error:
             return name, f"AGAINST: loading raised {type(error).__name__}", str(error), memory
     if executed := [event for event, _ in executed if not event.startswith("ctypes.")]:  # ours, of guarded memory
         return name, "AGAINST: executed", str(executed), memory
     slow = rng.integers(3)
     return name, *asked(model, at_end, [each for i, each in enumerate(METHODS) if i < 5 or i % 3 == slow]), memory
+
+
+def kind_of_refusal(error):
+    """What a ValueError of `load` counts as; one that only the limit on memory brought about is against the law."""
+    if lacked_memory(error):
+        return "AGAINST: refused for want of memory"
+    return "refused" if "\n" not in str(error) else "AGAINST: an error of several lines"
 
 
 def asked(model, at_end, methods):
@@ -447,7 +455,8 @@ def inputs_of(model, method, at_end):
         return [(guarded(np.ones((2, k)), at_end),)] if type(k) is int and 0 < k < 100 else []
     if method == "denoise":
         return [(rows[:3],)]
-    return [(gram,)] if wide else [(rows,), (rounded,), (sparse.csr_array(rounded),)]
+    with_gaps = guarded(np.where(rounded == 0, np.nan, rounded), at_end)
+    return [(gram,)] if wide else [(rows,), (rounded,), (with_gaps,), (sparse.csr_array(rounded),)]
 
 
 # Processes.

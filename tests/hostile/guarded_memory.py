@@ -33,12 +33,23 @@ def guarded(array, at_end=True):
     return copied
 
 
+def lacked_memory(error):
+    """Whether an error is a MemoryError, or was raised because of one: a refusal for want of memory is none."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 @contextlib.contextmanager
 def limited(more):
     """Let this process have so many bytes of memory more than it has at present."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (min(used + more, before[1]), before[1]))
+    # "No limit" is −1, which the smaller of two numbers would be.
+    limits = [used + more, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_AS, (min(limits), before[1]))
     try:
         yield
     finally:

@@ -20,7 +20,7 @@ def run(*arguments, script=None):
 
 
 def test_forged_files_obey_the_law():
-    """About three for each of 68 models; `forgeries.py` itself tries 20,000 in `make fuzz`."""
+    """About three for each of 71 models; `forgeries.py` itself tries 20,000 in `make fuzz`."""
     done = run(200, 10**6)
     assert done.returncode == 0 and "0 against the law" in done.stdout, done.stdout[-3000:] + done.stderr[-2000:]
 
@@ -64,3 +64,41 @@ print("outside", flush=True)
 """
     done = run(script=script)
     assert done.stdout.split() == ["refused"] and done.returncode < 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("hard", ["resource.RLIM_INFINITY", "10**12"])
+def test_the_limit_on_memory_holds_whatever_the_limit_was(hard):
+    """The instrument itself: "no limit" is −1, and was once the smaller of two limits."""
+    script = f"""
+import resource, numpy as np
+from guarded_memory import limited
+if resource.getrlimit(resource.RLIMIT_AS)[1] == resource.RLIM_INFINITY:
+    resource.setrlimit(resource.RLIMIT_AS, ({hard}, {hard}))
+before = resource.getrlimit(resource.RLIMIT_AS)
+with limited(10**8):
+    np.zeros(10**6)
+    try:
+        np.zeros(10**8)
+    except MemoryError:
+        print("limited")
+assert resource.getrlimit(resource.RLIMIT_AS) == before
+"""
+    done = run(script=script)
+    assert done.stdout.split() == ["limited"], done.stderr
+
+
+def test_a_refusal_for_want_of_memory_is_against_the_law():
+    script = """
+from forgeries import kind_of_refusal
+def refused(error):
+    try:
+        try:
+            raise error
+        except Exception as first:
+            raise ValueError("does not fit") from first
+    except ValueError as second:
+        return kind_of_refusal(second)
+print(refused(KeyError("a")), refused(MemoryError()), sep="; ")
+"""
+    done = run(script=script)
+    assert done.stdout.strip() == "refused; AGAINST: refused for want of memory", done.stderr

@@ -27,6 +27,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from preimage import KernelPCA
+
 skops = pytest.importorskip("skops.io", reason="models are skops files")
 pytest.importorskip("typer", reason="the command line needs typer")
 errors = pytest.importorskip("preimage.cli._errors")
@@ -113,6 +115,19 @@ def test_many_values_are_refused(tmp_path):
     assert "values" in refusal(with_members(FILES[0], json=text.encode()), tmp_path / "wide.skops")
 
 
+@pytest.mark.parametrize("kind", [np.random.Philox, np.random.SFC64, np.random.PCG64DXSM])
+def test_random_generators_that_nobody_checks_are_refused(kind, tmp_path):
+    """A Philox generator reads at any place of its buffer that a file gives; a wrong one ends the process."""
+    model = KernelPCA(2, random_state=np.random.Generator(kind(0))).fit(X)
+    assert kind.__name__ in refusal(dumped(model), tmp_path / "generator.skops")
+
+
+def test_names_in_a_file_do_not_reach_the_terminal_as_they_are(tmp_path):
+    odd = lambda text: text.replace(b"sklearn.pipeline", b"other.\\u001b[31mX")
+    message = refusal(with_members(FILES[0], json=odd), tmp_path / "odd.skops")
+    assert message.isprintable() and r"\x1b[31mX" in message
+
+
 def test_what_is_no_file_is_refused_at_once(tmp_path):
     (tmp_path / "folder.skops").mkdir()
     os.mkfifo(tmp_path / "pipe.skops")
@@ -165,3 +180,10 @@ def test_right_models_pass(model, tmp_path):
     (tmp_path / "model.skops").write_bytes(dumped(model))
     rows = np.abs(X)
     np.testing.assert_array_equal(read_model(tmp_path / "model.skops").predict(rows), model.predict(rows))
+
+
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937])
+def test_right_generators_pass(kind, tmp_path):
+    model = KernelPCA(2, random_state=np.random.Generator(kind(0))).fit(X)
+    (tmp_path / "model.skops").write_bytes(dumped(model))
+    assert read_model(tmp_path / "model.skops").random_state.random() == model.random_state.random()

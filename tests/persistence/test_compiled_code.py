@@ -48,6 +48,7 @@ OTHERS = {
     "Lasso": lambda: Lasso(0.01, warm_start=True).fit(X, Y),
     "MultiTaskLasso": lambda: MultiTaskLasso(0.01, warm_start=True).fit(X, X),
     "OneHotEncoder": lambda: OneHotEncoder(sparse_output=False).fit(ROUNDED),
+    "encoder with NaN": lambda: OneHotEncoder(sparse_output=False, handle_unknown="ignore").fit([[1], [2], [np.nan]]),
     "encoder of rare ones": lambda: OneHotEncoder(min_frequency=14, drop="first", sparse_output=False).fit(ROUNDED),
     "encoder of words": lambda: OneHotEncoder(categories=[["b", "a"]]).fit(np.array([["a"], ["b"]], dtype=object)),
     "MultiLabelBinarizer": lambda: _binarizer(),
@@ -68,6 +69,7 @@ def test_right_files_are_loaded_without_a_warning(name):
     model = (MACHINES | OTHERS)[name]()
     again = from_bytes(to_bytes(model))
     rows = {"SVC of a precomputed kernel": GRAM, "MultiLabelBinarizer": LABELS}.get(name, ROUNDED)
+    rows = np.array([[np.nan], [2.0], [7.0]]) if name == "encoder with NaN" else rows
     if name != "encoder of words":
         method = "predict" if hasattr(model, "predict") else "transform"
         np.testing.assert_array_equal(getattr(again, method)(rows), getattr(model, method)(rows))
@@ -150,6 +152,9 @@ def test_a_machine_of_one_class_is_refused():
         ("MultiTaskLasso", "coef_", lambda a: a[:, :1]),
         ("OneHotEncoder", "categories_", lambda a: [each[::-1].copy() for each in a]),
         ("OneHotEncoder", "categories_", lambda a: a[:-1]),
+        ("encoder with NaN", "categories_", lambda a: [np.array([np.nan, 1.0, 2.0])]),
+        ("encoder with NaN", "categories_", lambda a: [np.array([1.0, np.nan, 2.0])]),
+        ("encoder with NaN", "categories_", lambda a: [np.array([1.0, np.nan, np.nan])]),
         ("OneHotEncoder", "_n_features_outs", lambda a: [1, 1, 1]),
         ("OneHotEncoder", "_n_features_outs", lambda a: [10**12, 1, 1]),
         ("encoder of rare ones", "_default_to_infrequent_mappings", lambda a: [each + 10**8 for each in a]),

@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -13,12 +14,14 @@ from hypothesis import strategies as st
 from model_files import arrays_of, document_of, with_arrays, with_document, without_checksum
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.kernel_approximation import AdditiveChi2Sampler
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import preimage
@@ -54,7 +57,7 @@ from preimage.machines import (
     Regression,
 )
 from preimage.persistence._file import from_bytes, to_bytes
-from preimage.persistence._safetensors import MOST_VALUES
+from preimage.persistence._safetensors import MOST_VALUES, parts_of_file
 
 safetensors = pytest.importorskip("safetensors.numpy", reason="files are compared with those of the library")
 
@@ -407,7 +410,7 @@ CHANGES = {
     "format": (("format",), "other", "no model of preimage"),
     "format of before": (("format",), "preimage.kernel_machine", "format of an earlier preimage.*Compress"),
     "later version": (("version",), 99, "version 99 of the format.*newer preimage"),
-    "unknown entry": (("extra",), 1, "unknown ones: extra"),
+    "unknown entry": (("extra",), 1, "unknown ones: 'extra'"),
     "version of scikit-learn": (("scikit-learn",), 1, "is text"),
     "no intercept": (("value", "state", "intercept"), None, "floating numbers as `intercept`; got NoneType"),
     "no kernel": (KERNEL, 3, "numbers as parameters; got 3"),
@@ -653,6 +656,67 @@ def test_a_small_file_cannot_ask_for_all_the_memory():
     kernel = {"class": "kernels.Patches", "state": state | {"window_width": None, "smoothing": 1.0}}
     with pytest.raises(ValueError, match="at most 16384 pixels"):
         from_bytes(changed(data, KERNEL, kernel))
+
+
+def _wide_sampler(state, arrays):
+    """Rows of 10,000 columns for each of 20,000: 1.6 GB."""
+    state |= {"sample_steps": 5000, "n_features_in_": 20_000}
+
+
+def _wide_encoder(state, arrays):
+    """An array of 200,000 categories for each of 300 columns: 480 MB."""
+    for name in [name for name in arrays if "categories_" in name]:
+        del arrays[name]
+    arrays["many"] = np.arange(200_000.0)
+    state |= {"categories_": [{"array": "many"}] * 300, "n_features_in_": 300, "_n_features_outs": [200_000] * 300}
+
+
+def _wide_union(state, arrays):
+    """A million columns, 300 times: 2.4 GB."""
+    scaler = state["transformer_list"][0]["tuple"][1]["state"]
+    scaler |= {"n_features_in_": 10**6, "with_mean": False, "with_std": False}
+    scaler |= dict.fromkeys(("mean_", "scale_", "var_"))
+    state["transformer_list"] += [{"tuple": ["more", "passthrough"]}] * 300
+
+
+@pytest.mark.parametrize(
+    ("first", "forge"),
+    [
+        (AdditiveChi2Sampler(sample_steps=2, sample_interval=0.5), _wide_sampler),
+        (OneHotEncoder(sparse_output=False), _wide_encoder),
+        (FeatureUnion([("scaled", StandardScaler())]), _wide_union),
+    ],
+    ids=["sampler", "encoder", "union"],
+)
+def test_steps_of_a_pipeline_that_make_rows_wide_are_not_tried(first, forge):
+    data = to_bytes(make_pipeline(first, KernelPCA(2, gamma=0.5)).fit(np.abs(np.round(POINTS))))
+    document, arrays = document_of(data), arrays_of(data)
+    forge(document["value"]["state"]["steps"][0]["tuple"][1]["state"], arrays)
+    forged = b"".join(parts_of_file(json.dumps(document), arrays))
+    tracemalloc.start()
+    from_bytes(forged)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100_000_000 + len(forged)
+
+
+@pytest.mark.parametrize("first", [StandardScaler(), PCA(2)], ids=str)
+def test_the_last_step_of_a_pipeline_is_tried(first):
+    pipeline = make_pipeline(first, KernelFisherDiscriminant(gamma=0.5)).fit(POINTS, [0, 1, 2, 0, 1, 2])
+    pipeline.steps[-1][1].expansion_ = 3
+    with pytest.raises(ValueError, match="Pipeline of the file has parts that do not fit"):
+        from_bytes(to_bytes(pipeline))
+
+
+def test_texts_of_a_file_do_not_reach_the_terminal_as_they_are():
+    document = document_of(FITTED)
+    with pytest.raises(ValueError, match="unknown ones") as caught:
+        from_bytes(with_document(FITTED, document | {"\x1b[31mX": 1}))
+    assert str(caught.value).isprintable() and "x1b[31mX" in str(caught.value)
+    (name, *_) = arrays_of(FITTED)
+    with pytest.raises(ValueError, match="has no array") as caught:
+        from_bytes(with_arrays(FITTED, {f"{name}\x1b[31m": np.zeros(1)}))
+    assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("start", [b"\x80\x04", b"\x80\x05", b"PK"])

@@ -41,6 +41,14 @@ def test_a_later_version_is_named(library):
     assert library in str(caught[0].message) and preimage.__version__ in str(caught[0].message)
 
 
+@pytest.mark.parametrize("field", ["library", "scikit-learn"])
+def test_versions_do_not_reach_the_terminal_as_they_are(field):
+    data = to_bytes(StandardScaler().fit(X))
+    with pytest.warns((FileVersionWarning, InconsistentVersionWarning)) as caught:
+        from_bytes(with_document(data, document_of(data) | {field: "99.1 \x1b[31mX"}))
+    assert r"99.1 \x1b[31mX" in str(caught[0].message) and "\x1b" not in str(caught[0].message)
+
+
 @pytest.mark.parametrize("library", [preimage.__version__, "0.1.0", "0.0.1.dev3", "unknown", "v"])
 def test_the_same_and_earlier_versions_pass_in_silence(library):
     with warnings.catch_warnings():

@@ -10,6 +10,15 @@ import numpy as np
 from joblib import parallel_config
 from sklearn.kernel_approximation import PolynomialCountSketch
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from preimage._arrays import is_sparse
 from preimage._typing import Array
@@ -75,13 +84,18 @@ def check_graph(value: Any) -> None:
             waiting += part.ravel().tolist() if part.dtype == object else []
         elif is_sparse(part):
             _check_foreign_sparse(part)
-        elif isinstance(part, np.random.RandomState | np.random.Generator):
-            bits = part.get_state(legacy=False) if isinstance(part, np.random.RandomState) else part.bit_generator.state
-            if bits["bit_generator"] in ("MT19937", "PCG64"):
-                check_generator(bits["bit_generator"], bits["state"])
+        elif isinstance(part, np.random.RandomState | np.random.Generator | np.random.BitGenerator):
+            bits = _state_of_generator(part)
+            check_generator(bits["bit_generator"], bits["state"])
         elif hasattr(part, "__dict__"):
             check_loaded(part)
             waiting += vars(part).values()
+
+
+def _state_of_generator(generator: Any) -> Any:
+    if isinstance(generator, np.random.RandomState):
+        return generator.get_state(legacy=False)
+    return generator.state if isinstance(generator, np.random.BitGenerator) else generator.bit_generator.state
 
 
 def _check_foreign_sparse(array: Any) -> None:
@@ -91,7 +105,7 @@ def _check_foreign_sparse(array: Any) -> None:
 
 
 def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
-    """Ask an estimator of ours, or a pipeline that ends in one, about a row of zeros: ValueError if it cannot answer.
+    """Ask an estimator of ours, or the end of a pipeline, about a row of zeros: ValueError if it cannot answer.
 
     Arrays that fit together cannot all be compared one by one; a model whose parts do not fit fails here.
 
@@ -103,28 +117,48 @@ def check_answers(model: Any, parts: list[Any], tensors: Tensors) -> None:
     tensors : Tensors
         The arrays of the file.
     """
-    d = getattr(model, "n_features_in_", None)
-    if _is_ours(model) and not isinstance(model, Pipeline):
-        is_fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(model))
-        require(d is not None or not is_fitted, "the number of features that it was fitted on")
-    if not _is_ours(model) or d is None or any(_takes_memory(part) or _takes_time(part) for part in parts):
+    if not _is_ours(model):
         return
-    methods = [name for name in ("predict", "decision_function", "predict_proba", "transform") if hasattr(model, name)]
+    tried = _part_to_try(model)
+    d = getattr(tried, "n_features_in_", None)
+    if not isinstance(tried, Pipeline):
+        is_fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(tried))
+        require(d is not None or not is_fitted, "the number of features that it was fitted on")
+    if d is None or any(_takes_memory(part) or _takes_time(part) for part in parts):
+        return
+    methods = [name for name in ("predict", "decision_function", "predict_proba", "transform") if hasattr(tried, name)]
     if d > MOST_COLUMNS_TRIED:
         require(not methods or tensors.has_size(d), f"an array of {d} columns, as many as it takes; the file has none")
         return
     try:
-        quiet = np.errstate(all="ignore"), catch_warnings(action="ignore"), ignored(Warning)
-        # Sequential, whatever `n_jobs` of the file says: loading starts no processes.
-        with filters_in_use, quiet[0], quiet[1], quiet[2], parallel_config(backend="sequential"):
-            for name in methods:
-                answer = None
-                with suppress(ValueError, UnsupportedKernelError):  # rows of zeros are not for every kernel
-                    answer = getattr(model, name)(np.zeros((1, d)))
-                if answer is not None and name in ("decision_function", "predict_proba"):
-                    _check_columns(model, answer)
+        _ask(tried, methods, d)
     except (TypeError, AttributeError, LookupError, ArithmeticError, MemoryError) as error:
         raise ValueError(f"{type(model).__name__} of the file has parts that do not fit: {error}") from error
+
+
+def _part_to_try(model: Any) -> Any:
+    """A model as a whole, or only the last step of a pipeline.
+
+    Steps of scikit-learn may make rows of any width from a few numbers of a file (encoders, samplers, unions), so
+    pipelines are tried as a whole only where all steps before the last keep the width of their rows.
+    """
+    if not isinstance(model, Pipeline):
+        return model
+    keep_width = all(step in (None, "passthrough") or type(step) in _KEEP_WIDTH for _, step in model.steps[:-1])
+    return model if keep_width else model.steps[-1][1]
+
+
+def _ask(model: Any, methods: list[str], d: int) -> None:
+    """Call these methods with a row of zeros; errors other than those about such rows escape."""
+    quiet = np.errstate(all="ignore"), catch_warnings(action="ignore"), ignored(Warning)
+    # Sequential, whatever `n_jobs` of the file says: loading starts no processes.
+    with filters_in_use, quiet[0], quiet[1], quiet[2], parallel_config(backend="sequential"):
+        for name in methods:
+            answer = None
+            with suppress(ValueError, UnsupportedKernelError):  # rows of zeros are not for every kernel
+                answer = getattr(model, name)(np.zeros((1, d)))
+            if answer is not None and name in ("decision_function", "predict_proba"):
+                _check_columns(model, answer)
 
 
 def _check_columns(model: Any, answer: Any) -> None:
@@ -318,6 +352,16 @@ def _describe(array: Any) -> str:
     return f"{array.dtype} of shape {tuple(array.shape)}" if hasattr(array, "dtype") else type(array).__name__
 
 
+# Steps whose rows have as many columns afterwards as before, whatever a file says of them.
+_KEEP_WIDTH = (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 # Learned attributes that are of one kind wherever they occur, and are not used before somebody asks for a pre-image.
 _LEARNED = {"preimage_": Preimage, "kernel_": Kernel}
 _CHECKS: dict[type, Any] = {

@@ -67,6 +67,8 @@ def check_generator(name: str, state: dict[str, Any]) -> None:
     if name == "MT19937":
         check_twister(state)
     else:
+        # Others have indices too (Philox a place in a buffer, which may be any number), and `save` writes none of them.
+        require(name == "PCG64", "a random generator of the kind PCG64 or MT19937; got {!r:.30}", name)
         increment = state.get("inc")
         require(isinstance(increment, Integral) and int(increment) % 2 == 1, "a random generator with an odd increment")
 
@@ -171,9 +173,7 @@ def _check_categories(encoder: Any) -> None:
         is_list and all(np.ndim(each) == 1 for each in categories), f"categories of {encoder.n_features_in_} columns"
     )
     for each in categories:
-        # Codes of numbers are places in a sorted array, where NaN comes last.
-        numbers = each[~np.isnan(each)] if each.dtype.kind == "f" else each
-        require(each.dtype.kind in "OUS" or np.all(numbers[:-1] <= numbers[1:]), "numeric categories in sorted order")
+        require(_are_in_order(each), "numeric categories in sorted order, with NaN only at the end")
     sizes = [len(each) for each in categories]
     if learned.get("_infrequent_enabled", True):
         groups, mappings = encoder._infrequent_indices, encoder._default_to_infrequent_mappings
@@ -197,6 +197,19 @@ def _check_categories(encoder: Any) -> None:
                 )
                 sizes[column] -= 1
     require(encoder._n_features_outs == sizes, f"{sum(sizes)} columns of codes")
+
+
+def _are_in_order(categories: np.ndarray) -> bool:
+    """Whether a binary search finds each of these numbers at a place inside of the array.
+
+    It takes NaN for larger than all numbers: anywhere but at the end, the search for NaN arrives behind the array.
+    Words and objects are looked up in a dict, in any order; scikit-learn looks up no numbers among them.
+    """
+    if categories.dtype.kind in "OUS":
+        return True
+    has_nan = categories.dtype.kind == "f" and categories.size > 0 and bool(np.isnan(categories[-1]))
+    numbers = categories[:-1] if has_nan else categories
+    return not np.any(numbers != numbers) and bool(np.all(numbers[:-1] <= numbers[1:]))
 
 
 def _check_labels(binarizer: Any) -> None:

@@ -176,6 +176,11 @@ def check_is_file(path: str | os.PathLike) -> None:
         raise ValueError(f"It is {'a folder' if stat.S_ISDIR(mode) else 'a pipe or a device'}, not a file.")
 
 
+def printable(text: str) -> str:
+    """Text from a file as it may go to a terminal: colours, cursor movements and the like become escapes."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 def to_bytes(value: Any) -> bytes:
     """The bytes of a file."""
     return b"".join(_parts(value))
@@ -221,7 +226,7 @@ def _value_of(file: BinaryIO, size: int) -> Any:
         check_answers(value, decoder.made, decoder.tensors)
     # Errors may quote the file, of any length. Those of other types than ours come from what a forger made up.
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RuntimeError) as error:
-        raise ValueError(shorten(str(error), LONGEST_MESSAGE)) from error
+        raise ValueError(printable(shorten(str(error), LONGEST_MESSAGE))) from error
     _warn_of_versions(document, value, decoder.unknown)
     return value
 
@@ -230,9 +235,9 @@ def _warn_of_versions(document: dict[str, Any], value: Any, unknown: list[str]) 
     """Say which versions wrote the file and read it, where the model may mean something else for the other."""
     import preimage
 
-    versions = f"written by preimage {document['library']}; installed is preimage {preimage.__version__}"
+    versions = f"written by preimage {printable(document['library'])}; installed is preimage {preimage.__version__}"
     if unknown:
-        shown = ", ".join(sorted(set(unknown)))[:200]
+        shown = printable(", ".join(sorted(set(unknown)))[:200])
         warnings.warn(
             f"The file has fields that this version does not know, and does not use: {shown}. It was {versions}. "
             "Answers may differ from those of the version that wrote it.",
@@ -251,7 +256,7 @@ def _warn_of_versions(document: dict[str, Any], value: Any, unknown: list[str]) 
             InconsistentVersionWarning(
                 estimator_name=type(value).__name__,
                 current_sklearn_version=sklearn.__version__,
-                original_sklearn_version=written,
+                original_sklearn_version=printable(written),
             ),
             stacklevel=_OF_CALLER,
         )
@@ -278,7 +283,7 @@ def _check_document(document: Any) -> None:
             f"{document.get('library')!r:.30}; this library reads version {VERSION}. A newer preimage may read it."
         )
     if set(document) != _ENTRIES:
-        odd = ", ".join(sorted(_ENTRIES.symmetric_difference(document)))[:200]
+        odd = ", ".join(repr(name) for name in sorted(_ENTRIES.symmetric_difference(document)))[:200]
         raise ValueError(f"The description in the file lacks entries or has unknown ones: {odd}.")
     library, theirs = document["library"], document["scikit-learn"]
     if not isinstance(library, str) or not isinstance(theirs, (str, type(None))) or len(library + (theirs or "")) > 100:

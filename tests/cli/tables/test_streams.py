@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -95,6 +96,24 @@ def test_the_command_says_that_nothing_comes(tmp_path):
     assert done.returncode == 3 and b"nothing is piped into it" in done.stderr
 
 
+def test_the_command_says_that_standard_input_is_closed(tmp_path):
+    done = command("embed", "-", "out.csv", folder=tmp_path, preexec_fn=lambda: os.close(0))
+    assert done.returncode == 3 and b"standard input, which is closed" in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs names of open files")
+@pytest.mark.parametrize("name", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_file_is_read_by_the_name_of_its_descriptor(name, is_deleted, tmp_path):
+    (tmp_path / "table.csv").write_text(TABLE)
+    with open(tmp_path / "table.csv", "rb") as file:
+        if is_deleted:
+            (tmp_path / "table.csv").unlink()
+        done = command("embed", name, "out.csv", "--components", "1", folder=tmp_path, stdin=file)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.csv").read_text().split()) == 31
+
+
 def test_a_line_at_the_limit_is_refused_and_one_below_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(_lines, "LONGEST_LINE", 2**18)
     path = tmp_path / "wide.csv"
@@ -139,6 +158,11 @@ def bombs(folder):
         np.lib.format.write_array_header_1_0(file, about)
         for _ in range(1200):
             file.write(bytes(10**6))
+    numbers = zipfile.ZipFile(folder / "bytes.npz", "w", zipfile.ZIP_DEFLATED)
+    with numbers as archive, archive.open("X.npy", "w", force_zip64=True) as file:
+        np.lib.format.write_array_header_1_0(file, about | {"descr": "|u1", "shape": (200, 10**6)})
+        for _ in range(200):
+            file.write(bytes(10**6))
     return sorted(folder.iterdir())
 
 
@@ -179,6 +203,60 @@ def test_sheets_that_declare_all_cells_of_excel_are_as_large_as_they_are(tmp_pat
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     np.testing.assert_array_equal(read(tmp_path / "large.xlsx").values, [[1, 2], [3, 4], [5, 7]])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
+
+
+def forged_book(path, part, old, new):
+    """A small book in whose `part` every text `old` is another one."""
+    openpyxl = pytest.importorskip("openpyxl", reason="Excel files")
+    book = openpyxl.Workbook()
+    for row in [["a", "b"], [1, 2], [3, 4], [5, 7]]:
+        book.active.append(row)
+    book.save(path.with_name("right.xlsx"))
+    with zipfile.ZipFile(path.with_name("right.xlsx")) as right, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as to:
+        for name in right.namelist():
+            content = right.read(name)
+            assert name != part or old in content
+            to.writestr(name, content.replace(old, new) if name == part else content)
+    path.with_name("right.xlsx").unlink()
+
+
+SHEET, STYLES, END = "xl/worksheets/sheet1.xml", "xl/styles.xml", b"</sheetData>"
+LONG_TEXT = b'<row><c t="inlineStr"><is><t>'
+FAR_CELL = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+
+
+@pytest.mark.parametrize(
+    ("part", "end", "beginning", "repeated", "times", "reason"),
+    [
+        pytest.param(SHEET, END, LONG_TEXT, b"a", 250_000_000, "unpacks to", id="a long text"),
+        pytest.param(SHEET, END, b"", b"<row/>", 20_000_000, "XML tags", id="empty rows"),
+        pytest.param(SHEET, END, b"<row>", b"<c/>", 5_000_000, "XML tags", id="a long row"),
+        pytest.param(SHEET, END, FAR_CELL, b"", 0, "more than 16,777,216 cells", id="a cell far away"),
+        pytest.param(SHEET, END, b'<row r="2000000"/>', b"", 0, "1,048,576 rows", id="a row far away"),
+        pytest.param(STYLES, b"</cellXfs>", b"", b"<xf/>", 500_000, "formats", id="formats"),
+    ],
+)
+def test_small_books_that_would_fill_the_memory_are_refused(part, end, beginning, repeated, times, reason, tmp_path):
+    # Tags stay open: none of these is read to its end.
+    forged_book(tmp_path / "bomb.xlsx", part, end, beginning + repeated * times + end)
+    tracemalloc.start()
+    with pytest.raises(FileError, match=rf"bomb\.xlsx cannot be read: it.*{reason}"):
+        read(tmp_path / "bomb.xlsx")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # A million empty rows, which Excel allows, are lists of 64 bytes; others are refused before they are opened.
+    assert peak < 150_000_000
+
+
+def test_sheets_of_zeros_are_no_bombs(tmp_path):
+    """Of all tables they become smallest in an archive."""
+    openpyxl = pytest.importorskip("openpyxl", reason="Excel files")
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for _ in range(3000):
+        sheet.append([0] * 100)
+    book.save(tmp_path / "zeros.xlsx")
+    assert read(tmp_path / "zeros.xlsx").values.shape[1] == 100
 
 
 def test_sheets_of_too_many_cells_are_refused(tmp_path, monkeypatch):

@@ -7,23 +7,25 @@ from typing import Any, BinaryIO
 
 from preimage.cli._console import one_line
 from preimage.cli._errors import FileError
+from preimage.cli.tables._archives import check_unpacked
 from preimage.cli.tables._declared import check_declared
 from preimage.estimators.compressed._models import standalone
 from preimage.interop import SKOPS_TYPES, to_onnx
 from preimage.persistence import load, save
 from preimage.persistence._checks import check_graph
-from preimage.persistence._file import check_is_file
+from preimage.persistence._file import check_is_file, printable
 from preimage.persistence._safetensors import MOST_VALUES, count_values
 
 MODEL_FORMATS = (".skops", ".safetensors")
 OUTPUT_FORMATS = (".skops", ".safetensors", ".onnx")
 # joblib reads all of them, compressed or not.
 PICKLES, COMPRESSED = (".joblib", ".pkl", ".pickle"), (".gz", ".bz2", ".xz", ".lzma", ".z")
-# Archives of models unpack to so many bytes, and so many times their size: arrays of pixels become 20 times smaller.
-# An archive that is made to fill the memory unpacks to 1000 times its size.
-MOST_UNPACKED, MOST_TIMES = 32_000_000, 20
+# Bytes that any archive of a model may unpack to, however small it is: loading takes up to three times as many, and
+# should take less than 100 MB beyond the file.
+MOST_UNPACKED = 32_000_000
 # skops describes a model by one JSON document, and sparse arrays are archives inside of an archive.
 _DESCRIPTION = "schema.json"
+_ADVICE = "If it is a model of yours, write it again without compression: skops.io.dump(model, path)."
 
 
 def read_model(path: Path) -> Any:
@@ -105,9 +107,10 @@ def _read_skops(path: Path) -> Any:
                 check_graph(model)
                 return model
         except Exception as error:
-            raise FileError(f"{path} is damaged or not a skops file: {one_line(error)[:400]}") from error
+            raise FileError(f"{path} is damaged or not a skops file: {printable(one_line(error)[:400])}") from error
+    names = printable(", ".join(untrusted)[:400])
     raise FileError(
-        f"{path} holds types that are not trusted, and was not loaded: {', '.join(untrusted)[:400]}. Load it in "
+        f"{path} holds types that are not trusted, and was not loaded: {names}. Load it in "
         "Python with skops.io.load(path, trusted=[...]) if you know them, and use preimage.compress there."
     )
 
@@ -115,14 +118,8 @@ def _read_skops(path: Path) -> Any:
 def _check_archive(file: BinaryIO, size: int) -> None:
     """Refuse an archive that would fill the memory: it is small, and what it unpacks to is not."""
     with zipfile.ZipFile(file) as archive:
-        members = archive.infolist()
-        unpacked = sum(member.file_size for member in members)
-        if unpacked > MOST_UNPACKED + MOST_TIMES * size:
-            raise ValueError(
-                f"it has {size} bytes and unpacks to {unpacked}. If it is a model of yours, write it again without "
-                "compression: skops.io.dump(model, path)."
-            )
-        for member in members:
+        check_unpacked(archive, size, MOST_UNPACKED, _ADVICE)
+        for member in archive.infolist():
             if member.filename == _DESCRIPTION and count_values(archive.read(member)) > MOST_VALUES:
                 raise ValueError(f"its description has more than {MOST_VALUES} values.")
             if member.filename.endswith(".npz"):

@@ -9,6 +9,7 @@ import numpy as np
 
 from preimage._typing import Array
 from preimage.cli._errors import DataError, FileError
+from preimage.cli.tables._archives import check_unpacked
 from preimage.cli.tables._declared import check_declared
 from preimage.cli.tables._formats import format_of
 from preimage.cli.tables._frames import Frame, write_frame
@@ -19,9 +20,9 @@ from preimage.cli.tables._streams import check_regular
 from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 from preimage.neuro import MaskedScans
 
-# Archives unpack to so many bytes, and so many times their size: measurements become 20 times smaller at most, while an
-# archive that is made to fill the memory unpacks to 1000 times its size.
-MOST_UNPACKED, MOST_TIMES = 2**30, 20
+# Bytes that any archive may unpack to, however small it is. Its arrays become float64, of bytes 8 times as much: 1 GiB.
+# At 2**30 an archive of 1 MB would take more than 8 GB.
+MOST_UNPACKED = 2**27
 
 
 @dataclass(frozen=True)
@@ -201,14 +202,8 @@ def _read_npz(path: Path, array: str | None, labels: str | None) -> Dataset:
 
 def _check_archive(path: Path) -> None:
     """Refuse an archive that would fill the memory: it is small, and what it unpacks to, or declares, is not."""
-    size = path.stat().st_size
     with zipfile.ZipFile(path) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > MOST_UNPACKED + MOST_TIMES * size:
-            raise FileError(
-                f"{path} has {size} bytes and unpacks to {unpacked}; at most {MOST_UNPACKED // 2**20:,} MiB and "
-                f"{MOST_TIMES} times its size are unpacked. If it is yours, write it with numpy.savez."
-            )
+        check_unpacked(archive, path.stat().st_size, MOST_UNPACKED, "If it is yours, write it with numpy.savez.")
         for member in archive.infolist():
             with archive.open(member) as file:
                 check_declared(file, member.file_size)

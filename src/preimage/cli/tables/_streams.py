@@ -13,6 +13,8 @@ from preimage.cli._errors import FileError
 
 # How standard input is written on the command line.
 STANDARD_INPUT = "-"
+# Folders of open files, by number.
+_DESCRIPTORS = (Path("/dev/fd"), Path("/proc/self/fd"))
 # Bytes that a pipe may deliver: tables are read several times, so that all of it is kept in a file, and a program that
 # writes without end must not fill the disk. Larger tables are given as files.
 MOST_STREAMED = 2**32
@@ -39,6 +41,8 @@ def check_regular(path: Path) -> None:
 def with_end(path: Path) -> Path:
     """`path`, or a copy of what comes through it if it is a pipe or "-"; devices and sockets are refused.
 
+    /dev/stdin and /dev/fd/N become the name of the file that they stand for, whose suffix says how to read it.
+
     The copy is removed when the program ends.
 
     Raises
@@ -47,6 +51,8 @@ def with_end(path: Path) -> Path:
         If it is a device or a socket, or delivers more than `MOST_STREAMED` bytes.
     """
     if str(path) == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise FileError(f"{path} is standard input, which is closed. Give the name of a file.")
         mode = os.fstat(sys.stdin.fileno()).st_mode
         if stat.S_ISCHR(mode):
             raise FileError(f"{path} is standard input, and nothing is piped into it. Give the name of a file.")
@@ -58,7 +64,21 @@ def with_end(path: Path) -> Path:
         with open(path, "rb") as pipe:
             return _copied(pipe, path.name)
     check_regular(path)
-    return path
+    return _named(path) if _is_descriptor(path) and stat.S_ISREG(mode) else path
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Whether a path stands for an open file, whose name and suffix it does not tell."""
+    return path == Path("/dev/stdin") or path.parent in _DESCRIPTORS
+
+
+def _named(path: Path) -> Path:
+    """The file that a descriptor stands for, by its own name, or a copy if it has none any more."""
+    named = path.resolve()
+    if named.is_file() and named.samefile(path) and not _is_descriptor(named):
+        return named
+    with open(path, "rb") as file:
+        return _copied(file, path.name)
 
 
 def _copied(pipe: Any, name: str) -> Path:
