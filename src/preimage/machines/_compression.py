@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
 
-from preimage._arrays import array_namespace, from_numpy, to_numpy
+from preimage._arrays import array_namespace, from_numpy, in_double, itemsize, to_numpy
 from preimage._linalg import rank_tolerance
 from preimage._progress import stage
 from preimage._threads import on_own_threads
@@ -213,6 +213,14 @@ def _candidate(machine: KernelMachine, reduction: Reduction, X: Array | None, y:
     return _Candidate(small.with_shift(from_numpy(constants, small.intercept), output), reduction)
 
 
+def _in_double(functions: Expansion) -> Expansion:
+    """The same functions, with kernel values in double precision."""
+    if itemsize(functions.coefficients.dtype) == itemsize(functions.kernel.value_type(functions.points)) == 8:
+        return functions
+    points = functions.points if functions.kernel.points_are_row_numbers else in_double(functions.points)
+    return Expansion(functions.kernel, points, in_double(functions.coefficients))
+
+
 def _weighted(machine: KernelMachine) -> Expansion:
     """The functions of a machine, each times the weight of its errors."""
     expansion = machine.expansion
@@ -241,7 +249,7 @@ class _Judge:
         return Compression(
             machine=small,
             n_original_points=n_original_points,
-            error=self.error(small),
+            error=self.error(small, in_double_precision=True),
             scores=None if self.X is None else (self.original, self._score(small(self.X))),
             is_scored_by_original=self.X is not None and not self.has_labels,
             converged=reduction.converged,
@@ -249,11 +257,15 @@ class _Judge:
             work_ratio=self.machine.multiplications / small.multiplications,
         )
 
-    def error(self, small: KernelMachine) -> float:
-        """The relative squared error of all functions in feature space; NaN without a norm."""
+    def error(self, small: KernelMachine, *, in_double_precision: bool = False) -> float:
+        """The relative squared error of all functions in feature space; NaN without a norm.
+
+        It is a difference of squared norms, of which single precision leaves two digits where the kernel is narrow.
+        """
         if not self.machine.expansion.kernel.is_positive_semidefinite:
             return float("nan")
-        return relative_error(_weighted(self.machine), _weighted(small))
+        both = _weighted(self.machine), _weighted(small)
+        return relative_error(*(map(_in_double, both) if in_double_precision else both))
 
     def is_exact(self, small: KernelMachine) -> bool:
         """Whether the functions are those of the original up to rounding errors; never known without a norm."""

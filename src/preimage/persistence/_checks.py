@@ -216,6 +216,9 @@ def _check_kernel(kernel: Kernel, points: Array) -> None:
     for part in _parts(kernel):
         if isinstance(part, Patches):
             require(d <= MOST_PIXELS, f"images of at most {MOST_PIXELS} pixels for Patches; the file has {d}")
+            pixels = int(np.prod(part.image_shape, dtype=float))
+            fits = pixels == d if part is kernel else pixels <= MOST_PIXELS  # inside of others it may see fewer columns
+            require(fits, f"images of {d} pixels for Patches; the file has {pixels}")
         if isinstance(part, Warped):
             is_graph = np.ndim(part.points) == 2 and np.shape(part.points)[0] <= MOST_GRAPH_POINTS
             require(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from preimage._arrays import array_namespace, as_points, from_numpy, is_host, take_rows, to_numpy
+from preimage._arrays import array_namespace, as_points, from_numpy, in_double, is_host, take_rows, to_numpy
 from preimage._finite import gives_finite_numbers, is_finite
 from preimage._progress import stage
 from preimage._rows import HOST_COLUMNS, HOST_ROWS, block_shape, cut, for_blocks
@@ -26,6 +26,9 @@ from preimage.kernels._radial import Gaussian, Laplacian
 # so that results do not depend on threads. Fewer leave threads waiting for the slowest block; each holds a few
 # megabytes of sums for a thousand classes.
 BLOCKS_PER_THREAD = 4
+# Points up to which rows are in double precision, whatever they came in: of so few nobody waits for the sums, and
+# rounding errors of single precision do not average out. Ten times as many would take a second more.
+FEW_POINTS = 1000
 # Panels of pairs on the host: 4 MiB of kernel values stay between the cache of a core and the shared cache. At least so
 # many panels, so that threads end at about the same time: the first is twice as long as panels are on average. Fewer
 # rows than `FEWEST_ROWS` use BLAS badly; more columns than `MOST_COLUMNS` take memory and save no calls.
@@ -183,6 +186,8 @@ class ClassPairs:
         self.classes, codes, self.counts = np.unique(np.asarray(y), return_inverse=True, return_counts=True)
         if codes.size != X.shape[0]:
             raise ValueError(f"There are {X.shape[0]} points but {codes.size} labels; each point needs one.")
+        if X.shape[0] <= FEW_POINTS:
+            X = in_double(X)
         # Sorted by class, so that sums over pairs of classes are sums over rectangles of the kernel matrix.
         self.X = take_rows(X, np.argsort(codes, kind="stable"))
         self.codes = np.sort(codes)
