@@ -41,7 +41,7 @@ def value_errors(kernel: Kernel, X: Array) -> ValueErrors | None:
     :math:`\varepsilon (\|x\|^2 + \|y\|^2)`, and values f(s) have errors :math:`|f'(s)|` times as large. These are many
     digits where points are far from each other and the kernel is narrow.
     """
-    if not getattr(kernel, "is_radial", False) or not X.shape[0]:
+    if not getattr(kernel, "is_radial", False) or not kernel.has_gradient or not X.shape[0]:
         return None
     others = take_rows(X, np.linspace(0, X.shape[0] - 1, min(X.shape[0], OTHERS)).astype(int))
     errors = distance_errors(others)  # of ‖x‖², for each point
