@@ -7,7 +7,6 @@ import numpy as np
 
 from preimage._arrays import array_namespace, in_double, is_sparse, itemsize, to_numpy
 from preimage._typing import Array
-from preimage._warnings import unwarned
 
 # Limits by bytes per number: the largest modulus, of which the reciprocal is the lower limit. Squares of inputs, sums
 # of squares, and derivatives of kernels, which have the reciprocal of a square as a factor, must be numbers with room
@@ -20,8 +19,6 @@ VALUES = {8: 1e120, 4: 1e12}
 QUERIES = {8: 1e150, 4: 1e18}
 # Half of the largest distance of which the square is a number; that of two rows of d entries up to a is 2a√d at most.
 FARTHEST = {8: 5e153, 4: 4e18}
-# Entries up to which the largest one is looked for: below it a product and the setting of NumPy's warnings cost more.
-FEW_ENTRIES = 10_000
 # Parameters of kernels in single precision, such as γ, which is multiplied by squares of inputs.
 PARAMETERS = 1e30
 
@@ -29,20 +26,16 @@ PARAMETERS = 1e30
 def is_moderate(X: Array, dtype: Any = None, *, may_be_tiny: bool = False) -> bool:
     """Whether all entries of X are finite, and the largest modulus is within the limits of inputs of a precision.
 
-    One pass over X. Of many entries the norm is looked at, which is at least the largest modulus and at most that times
-    the root of their number; so False may also mean that a closer look is needed. The precision is that of X unless it
-    is given.
+    On a device the norm is looked at, which is at least the largest modulus and at most that times the root of their
+    number; so False may also mean that a closer look is needed. The precision is that of X unless it is given.
     """
     limit, values = INPUTS[itemsize(X.dtype if dtype is None else dtype)], X.data if is_sparse(X) else X
-    size = values.size if type(values) is np.ndarray else math.prod(values.shape)
-    if type(values) is not np.ndarray:
-        norm = float(array_namespace(values).linalg.vector_norm(values)) if size else 0.0
-    elif size < FEW_ENTRIES:
-        norm, size = float(np.abs(values).max()) if size else 0.0, 1
+    if isinstance(values, np.ndarray):
+        # Not the norm by BLAS, whose threads would go on to wait where ours begin to work.
+        norm, size = largest_entry(values), 1
     else:
-        entries = values.ravel(order="K")
-        with unwarned():
-            norm = math.sqrt(np.dot(entries, entries))
+        size = math.prod(values.shape)
+        norm = float(array_namespace(values).linalg.vector_norm(values)) if size else 0.0
     return norm <= limit and (may_be_tiny or size**0.5 / limit <= norm)
 
 

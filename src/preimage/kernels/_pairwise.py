@@ -355,9 +355,11 @@ def distance_errors(Y: Array) -> np.ndarray:
     """Rounding errors of the squared norms of points from which their distances are computed, shape (n,) in NumPy."""
     if is_sparse(Y):
         return epsilon(np.float64) * to_numpy(squared_row_norms(Y.astype(np.float64)))
-    lifted = _Lifted(Y)
-    norms = to_numpy(lifted.right[-1, :]).astype(np.float64)
-    return epsilon(lifted.right.dtype) * norms
+    sample = Y[:: max(1, Y.shape[0] // SHORT_SAMPLE), :]  # of which medians are near enough to those of all
+    shift = _medians(sample)
+    norms = squared_row_norms(Y - shift)
+    is_widened = itemsize(Y.dtype) == 4 and _rounding_shows(sample - shift, norms)
+    return epsilon(np.float64 if is_widened else Y.dtype) * to_numpy(norms).astype(np.float64)
 
 
 def distance_rounding(n_features: int, dtype: Any) -> float:
