@@ -61,10 +61,10 @@ def _is_dask_frame(X: Any) -> bool:
 def is_foreign(array: Any) -> bool:
     """Whether `array` belongs to an array API library other than NumPy that holds its values (torch, CuPy, ...)."""
     return (
-        not is_sparse(array)
+        not isinstance(array, (np.ndarray, np.generic))
+        and not is_sparse(array)
         and not is_dask(array)
         and array_api_compat.is_array_api_obj(array)
-        and not isinstance(array, (np.ndarray, np.generic))
     )
 
 

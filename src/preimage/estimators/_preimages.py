@@ -207,7 +207,8 @@ class PreimageMixin:
 
     def _check_inputs(self, X: Rows) -> Rows:
         """Inputs for the fitted model: validated, of its library, device and precision."""
-        check_is_fitted(self)
+        if "n_features_in_" not in vars(self):  # tags take an eighth of the time of one row
+            check_is_fitted(self)
         return check_queries(self, X, self.subspace_.frame.coefficients)
 
     def _map(self, function: Callable[[Array], Array], X: Rows) -> Array:
