@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.datasets import load_iris, load_wine, make_moons
 
 from preimage import report_progress
@@ -238,3 +239,10 @@ def test_landmarks_without_data_of_their_own_change_no_variance(gamma):
     found, after = landmark_subspace(before, ALL), landmark_subspace(before.extended(X[20:30]), ALL)
     assert_allclose(after.eigenvalues, found.eigenvalues, rtol=1e-9)
     assert_allclose(before.extended(X[20:30]).mean_values()[:20], before.mean_values(), rtol=1e-9)
+
+
+def test_sparse_rows_whose_distances_are_all_rounding_are_refused():
+    t = np.linspace(0, 1, 120)[:, None]
+    X = sparse.csr_array(1e7 + np.hstack([np.cos(6 * t), np.sin(6 * t), t]))
+    with pytest.warns(RankWarning, match="larger than the width"), pytest.raises(ValueError, match="subtract the mean"):
+        fit(X, kernel=Gaussian(400.0))

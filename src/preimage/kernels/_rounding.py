@@ -39,20 +39,27 @@ def value_errors(kernel: Kernel, X: Array) -> ValueErrors | None:
 
     Squared distances are :math:`\|x\|^2 - 2 x \cdot y + \|y\|^2` about a common origin, with errors of
     :math:`\varepsilon (\|x\|^2 + \|y\|^2)`, and values f(s) have errors :math:`|f'(s)|` times as large. These are many
-    digits where points are far from each other and the kernel is narrow.
+    digits where points are far from each other and the kernel is narrow. Where errors of distances are larger than the
+    width of the kernel, its slope tells nothing, and the change of f over them is what they do.
     """
     if not getattr(kernel, "is_radial", False) or not kernel.has_gradient or not X.shape[0]:
         return None
     others = take_rows(X, np.linspace(0, X.shape[0] - 1, min(X.shape[0], OTHERS)).astype(int))
     errors = distance_errors(others)  # of ‖x‖², for each point
-    slope = lambda s: np.abs(to_numpy(kernel.profile_derivative(s)))
     farthest = 2 * np.max(errors, keepdims=True)
     enough = FEW_UNITS * epsilon(kernel.value_type(X)) * float(to_numpy(kernel.profile(np.zeros(1)))[0])
-    if float((slope(farthest) * farthest)[0]) <= enough:
+    if float(_changes(kernel, farthest, farthest)[0]) <= enough:
         return ValueErrors()
     points = np.asarray((others.toarray() if is_sparse(others) else to_numpy(others)), dtype=np.float64)
     some = slice(None, None, max(1, points.shape[0] // ROWS))
     squared, rounding = cdist(points[some], points, "sqeuclidean"), errors[some, None] + errors
-    found = np.where(squared > 0, slope(np.maximum(squared, rounding)) * rounding, 0.0)
+    found = np.where(squared > 0, _changes(kernel, np.maximum(squared, rounding), rounding), 0.0)
     found = np.nan_to_num(found, nan=0.0, posinf=np.finfo(float).max ** 0.25)
     return ValueErrors(float(np.sqrt(np.mean(found**2, axis=1).max())), float(found.max()))
+
+
+def _changes(kernel: Kernel, squared: Array, rounding: Array) -> Array:
+    """How far values change when squared distances, which are at least as large, do by their rounding errors."""
+    profile = lambda s: to_numpy(kernel.profile(s))
+    slopes = np.abs(to_numpy(kernel.profile_derivative(squared)))
+    return np.maximum(slopes * rounding, np.abs(profile(squared - rounding) - profile(squared + rounding)) / 2)

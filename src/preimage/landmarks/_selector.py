@@ -96,7 +96,14 @@ class Landmarks:
         return self.points.shape[0]
 
     def required(self) -> Landmarks:
-        """These landmarks; ValueError where there are none, as for a kernel that vanishes on all rows."""
+        """These landmarks; ValueError where there are none: the kernel vanishes on all rows, or is all rounding."""
+        if len(self) == 0 and self.trace > 0:
+            raise ValueError(
+                "There is no landmark: rounding errors of squared distances are larger than the width of the kernel, "
+                "so that its values say nothing of these rows. They lie far from the origin, or from each other, for "
+                "so narrow a kernel: subtract the mean of the columns (sparse rows have to be made dense for it), pass "
+                "float64 data, or choose a wider kernel."
+            )
         if len(self) == 0:
             raise ValueError(
                 "There is no landmark: the kernel vanishes on these data, k(x, x) = 0 for all rows. Are the rows "
@@ -375,6 +382,9 @@ class LandmarkSelector(BaseEstimator, ABC):
             asked += "" if self.tol is None else f"at most {self.tol:.2g} of the trace left"
             why = "Rounding errors of kernel values hide whether other rows depend on these. A narrower kernel, or "
             why += "values in double precision, allow more landmarks."
+            if len(span) == 0:
+                why = "Rounding errors of squared distances are larger than the width of the kernel: a wider one, or "
+                why += "rows nearer to the origin, allow landmarks."
             if span.weights.max() > 1 and _is_exhausted(span):
                 why = f"The {span.n_candidates} rows among which they were chosen depend on them, other rows do not; a "
                 why += f"larger sample_size than {self.sample_size} has more."
