@@ -229,11 +229,7 @@ class Kernel(BaseEstimator, ABC):
         """The matrix of values k(xᵢ, yⱼ), shape (n, m); Y is X when left out."""
         X = as_points(X)
         Y = X if Y is None else as_points(Y)
-        if X.ndim != 2 or Y.ndim != 2 or not X.shape[1] or abs(X.shape[1] - Y.shape[1]) > self.own_columns:
-            raise ValueError(
-                "A kernel compares rows of two 2D arrays with as many columns, at least one; got shapes "
-                f"{tuple(X.shape)} and {tuple(Y.shape)}."
-            )
+        self.require_columns(X, Y)
         if not self.is_resolved:
             names = " and ".join(sorted({name for name, _, _ in self.open_parameters()}))
             raise ValueError(
@@ -243,6 +239,14 @@ class Kernel(BaseEstimator, ABC):
             X, Y = compared_inputs(self, X, Y)
         with unwarned():
             return self.blocks(X, Y)(EVERYTHING, EVERYTHING)
+
+    def require_columns(self, X: Array, Y: Array) -> None:
+        """Refuse rows that cannot be compared: of other than two dimensions, or of different numbers of columns."""
+        if X.ndim != 2 or Y.ndim != 2 or not X.shape[1] or abs(X.shape[1] - Y.shape[1]) > self.own_columns:
+            raise ValueError(
+                "A kernel compares rows of two 2D arrays with as many columns, at least one; got shapes "
+                f"{tuple(X.shape)} and {tuple(Y.shape)}."
+            )
 
     # Parameters that data decide: `data_parameters` names them, and everything below follows from that.
 

@@ -142,6 +142,7 @@ class ProfileKernel(Kernel):
         return self.profile(self.pairwise.diagonal(X))
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
+        self.require_columns(Z, X)
         s = self.pairwise.blocks(Z, X)(EVERYTHING, EVERYTHING)
         return self.pairwise.gradient(Z, X, weights * self.profile_derivative(s))
 
