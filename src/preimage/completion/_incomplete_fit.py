@@ -99,10 +99,12 @@ def fit_incomplete(
     with stage("Filling and fitting", max_iter) as advance:
         for _ in range(max_iter):
             found = fill(model.energy, known, take_rows(rows, incomplete), box=box)
-            rows = with_rows(rows, incomplete, found.points)
-            model = same.on(landmarks, rows)
-            path.append(model.objective())
+            filled = with_rows(rows, incomplete, found.points)
+            refitted = same.on(landmarks, filled)
             advance()
+            if refitted.objective() <= path[-1]:  # not so by rounding errors, where the kernel hardly tells rows apart
+                rows, model = filled, refitted
+            path.append(model.objective())
             if path[-2] - path[-1] <= tol * _unit(model, path[-1]):
                 return IncompleteFit(model, rows, path, len(path) - 1, True)
     return IncompleteFit(model, rows, path, len(path) - 1, False)
