@@ -5,12 +5,14 @@ are orthogonal to 3e-4 only, where rounding errors are 1e-6. Singular vectors ar
 is right, and for eigenvectors of a few hundred rows it is faster as well.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from array_api_compat import is_torch_array
 
 from preimage._arrays import array_namespace, in_double, in_precision, itemsize
+from preimage._finite import NOBODY, REMEDY, current_method, is_finite
 from preimage._threads import large_decomposition
 from preimage._typing import Array
 
@@ -24,7 +26,7 @@ def eigh(A: Array) -> tuple[Array, Array]:
     # Not SciPy's: it brings a BLAS of its own, whose idle threads spin for a while and halve the speed of NumPy's.
     in_namespace = array_namespace(A).linalg.eigh
     decompose = in_double_precision(in_namespace) if is_iterated(A) and A.shape[-1] <= ITERATED_ROWS else in_namespace
-    with large_decomposition(A.shape[-1]):
+    with large_decomposition(A.shape[-1]), _explained(A):
         values, vectors = decompose(A)
     return values, vectors
 
@@ -32,7 +34,7 @@ def eigh(A: Array) -> tuple[Array, Array]:
 def eigvalsh(A: Array) -> Array:
     """The eigenvalues alone, smallest first."""
     careful = is_iterated(A) and A.shape[-1] <= ITERATED_ROWS
-    with large_decomposition(A.shape[-1]):
+    with large_decomposition(A.shape[-1]), _explained(A):
         return in_precision(array_namespace(A).linalg.eigvalsh(in_double(A) if careful else A), A.dtype)
 
 
@@ -40,7 +42,7 @@ def svd(A: Array) -> tuple[Array, Array, Array]:
     """U, the singular values, largest first, and Vᵀ; as many of each as A has rows or columns, whichever are fewer."""
     in_namespace = array_namespace(A).linalg.svd
     decompose = in_double_precision(in_namespace) if is_iterated(A) else in_namespace
-    with large_decomposition(min(A.shape)):
+    with large_decomposition(min(A.shape)), _explained(A):
         U, values, Vt = decompose(A, full_matrices=False)
     return U, values, Vt
 
@@ -53,6 +55,20 @@ def cholesky(A: Array) -> Array | None:
     except (np.linalg.LinAlgError, RuntimeError):  # NumPy's, and that of torch
         return None
     return factor if bool(xp.all(xp.isfinite(factor))) else None
+
+
+@contextmanager
+def _explained(A: Array) -> Iterator[None]:
+    """Say why NumPy gives a matrix up, in calls below the public ones, which say it of themselves."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        if current_method() == NOBODY and not is_finite(A):
+            raise ValueError(
+                "A matrix has entries that are not finite and cannot be decomposed: points have NaN or infinity, or "
+                f"kernel values overflow. {REMEDY}."
+            ) from error
+        raise
 
 
 def is_iterated(A: Array) -> bool:

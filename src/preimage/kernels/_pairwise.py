@@ -219,6 +219,7 @@ class SquaredDistance(PairwiseQuantity):
         return write
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
+        _require_columns(Z, X)
         xp = array_namespace(weights)
         return 2 * (xp.sum(weights, axis=1)[:, None] * to_dense(Z) - weights @ X)  # (K0d)
 
@@ -245,6 +246,7 @@ class ManhattanDistance(PairwiseQuantity):
         return lambda rows, columns: _manhattan(X[rows, :], Y[columns, :])
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
+        _require_columns(Z, X)
         xp = array_namespace(weights)
         Z, X = to_dense(Z), to_dense(X)
         # One feature at a time: never a (q, n, d) array.
@@ -288,6 +290,7 @@ class ChiSquaredDistance(PairwiseQuantity):
         return distances
 
     def gradient(self, Z: Array, X: Array, weights: Array) -> Array:
+        _require_columns(Z, X)
         xp = array_namespace(weights)
         Z, X = to_dense(Z), to_dense(X)
         # d/dx (x − y)²/(x + y) = 1 − (2y/(x + y))², one feature at a time; zero at the corner x = y = 0, which has a
@@ -511,6 +514,12 @@ def _chi_squared(X: Array, Y: Array) -> Array:
         part = difference * difference / xp.where(total > 0, total, xp.ones_like(total))
         parts = part if parts is None else parts + part
     return parts
+
+
+def _require_columns(Z: Array, X: Array) -> None:
+    """Refuse rows of different lengths, of which some formulas would compare the first columns."""
+    if Z.ndim != 2 or X.ndim != 2 or Z.shape[1] != X.shape[1]:
+        raise ValueError(f"Rows need as many columns to be compared; got shapes {tuple(Z.shape)} and {tuple(X.shape)}.")
 
 
 def _require_non_negative(X: Array) -> None:

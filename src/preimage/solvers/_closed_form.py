@@ -6,7 +6,6 @@ import numpy as np
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, squared_row_norms, take_rows, to_dense, to_numpy
 from preimage._decompositions import eigh, svd
-from preimage._finite import working_method
 from preimage._linalg import eigh_descending, numerical_rank
 from preimage._rows import map_rows
 from preimage._typing import Array
@@ -261,7 +260,6 @@ class DistanceConstraint(TargetSolver):
         self.rtol = rtol
         self.form = form
 
-    @working_method("DistanceConstraint.solve")  # LAPACK gives up where squares overflow
     @about_origin
     def solve(self, target: Expansion, start: Array | None = None, anchor: Array | None = None) -> PreimageResult:
         check_parameters(self)

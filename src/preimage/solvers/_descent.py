@@ -282,6 +282,9 @@ class Box:
 
     def clip(self, Z: Array) -> Array:
         """The nearest points of the box; Z itself where it has no bounds."""
+        for bound in (self.lower, self.upper):
+            if bound is not None and bound.shape and Z.shape[-1] not in (1, bound.shape[-1]):
+                raise ValueError(f"The box has {bound.shape[-1]} coordinates; got points of shape {tuple(Z.shape)}.")
         xp = array_namespace(Z)
         Z = Z if self.lower is None else xp.where(self.lower > Z, self.lower, Z)
         return Z if self.upper is None else xp.where(self.upper < Z, self.upper, Z)
