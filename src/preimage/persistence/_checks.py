@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
+from sklearn.utils import get_tags
 
 from preimage._arrays import is_sparse
 from preimage._typing import Array
@@ -149,14 +150,17 @@ def _part_to_try(model: Any) -> Any:
 
 
 def _ask(model: Any, methods: list[str], d: int) -> None:
-    """Call these methods with a row of zeros; errors other than those about such rows escape."""
+    """Call these methods with a row of zeros, in which imputers find a gap; errors not about such rows escape."""
     quiet = np.errstate(all="ignore"), catch_warnings(action="ignore"), ignored(Warning)
     # Sequential, whatever `n_jobs` of the file says: loading starts no processes.
     with filters_in_use, quiet[0], quiet[1], quiet[2], parallel_config(backend="sequential"):
+        row = np.zeros((1, d))
+        if get_tags(model).input_tags.allow_nan:
+            row[0, 0] = np.nan
         for name in methods:
             answer = None
             with suppress(ValueError, UnsupportedKernelError):  # rows of zeros are not for every kernel
-                answer = getattr(model, name)(np.zeros((1, d)))
+                answer = getattr(model, name)(row)
             if answer is not None and name in ("decision_function", "predict_proba"):
                 _check_columns(model, answer)
 
