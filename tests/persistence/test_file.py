@@ -25,7 +25,14 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import SVC
 
 import preimage
-from preimage import EmpiricalKernelMap, KernelFisherDiscriminant, KernelFisherDiscriminantCV, KernelPCA, Renormalized
+from preimage import (
+    EmpiricalKernelMap,
+    KernelFisherDiscriminant,
+    KernelFisherDiscriminantCV,
+    KernelImputer,
+    KernelPCA,
+    Renormalized,
+)
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Expansion
 from preimage.invariances import FunctionTransformation
@@ -760,3 +767,11 @@ def test_arrays_of_text_that_could_not_be_read_are_not_written():
     with pytest.raises(ValueError, match=r"4097 texts.*dtype=object"):
         to_bytes({"texts": texts})
     assert from_bytes(to_bytes({"texts": texts.astype(object)}))["texts"][1] == "b"
+
+
+def test_imputers_are_tried_on_a_gap():
+    """A row of zeros has none, and asks nothing of the parts that fill."""
+    model = KernelImputer(random_state=0).fit(np.where(np.eye(*POINTS.shape, dtype=bool), np.nan, POINTS))
+    del model.scale_
+    with pytest.raises(ValueError, match="KernelImputer of the file has parts that do not fit"):
+        from_bytes(to_bytes(model))
