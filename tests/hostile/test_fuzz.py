@@ -34,6 +34,12 @@ def test_what_was_found_once_stays_mended(example):
     assert not findings, "\n\n".join(f"{finding.cause}\n{finding.message}" for finding in findings)
 
 
+@pytest.mark.parametrize("queries", ["narrow", "NaN"])
+def test_every_method_of_every_class_takes_rows_of_other_lengths_and_nan(queries):
+    found = [each for name in METHODS for each in run(Problem(name=name, n=6, d=3, queries=queries))]
+    assert not found, "\n\n".join(f"{finding.call}: {finding.cause}\n{finding.message}" for finding in found)
+
+
 def test_every_public_function_is_called_or_left_out_for_a_reason():
     for name, module in MODULES.items():
         functions = [each for each in module.__all__ if inspect.isfunction(getattr(module, each))]

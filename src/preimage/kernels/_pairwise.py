@@ -327,6 +327,8 @@ class _Lifted:
         """(−2x, ‖x‖², 1), whose inner products with the prepared points are squared distances."""
         xp = array_namespace(X)
         wide = lambda array: xp.astype(array, xp.float64) if self.widened else array
+        if X.shape[-1] != self.shift.shape[0]:  # one column would be compared with all
+            raise _different_lengths(X.shape[-1], self.shift.shape[0])
         centered = wide(X) - wide(self.shift)
         return xp.concat([-2 * centered, squared_row_norms(centered)[:, None], _ones(centered)], axis=1)
 
@@ -518,8 +520,12 @@ def _chi_squared(X: Array, Y: Array) -> Array:
 
 def _require_columns(Z: Array, X: Array) -> None:
     """Refuse rows of different lengths, of which some formulas would compare the first columns."""
-    if Z.ndim != 2 or X.ndim != 2 or Z.shape[1] != X.shape[1]:
-        raise ValueError(f"Rows need as many columns to be compared; got shapes {tuple(Z.shape)} and {tuple(X.shape)}.")
+    if Z.shape[-1] != X.shape[-1]:
+        raise _different_lengths(Z.shape[-1], X.shape[-1])
+
+
+def _different_lengths(n_columns: int, n_others: int) -> ValueError:
+    return ValueError(f"Rows need as many columns to be compared; got {n_columns} against {n_others}.")
 
 
 def _require_non_negative(X: Array) -> None:

@@ -282,15 +282,14 @@ class Box:
 
     def clip(self, Z: Array) -> Array:
         """The nearest points of the box; Z itself where it has no bounds."""
-        for bound in (self.lower, self.upper):
-            if bound is not None and bound.shape and Z.shape[-1] not in (1, bound.shape[-1]):
-                raise ValueError(f"The box has {bound.shape[-1]} coordinates; got points of shape {tuple(Z.shape)}.")
+        self._require_coordinates(Z)
         xp = array_namespace(Z)
         Z = Z if self.lower is None else xp.where(self.lower > Z, self.lower, Z)
         return Z if self.upper is None else xp.where(self.upper < Z, self.upper, Z)
 
     def free(self, Z: Array, gradient: Array) -> Array:
         """One where a coordinate may follow −gradient, zero where it would leave the box; broadcasts to (q, d)."""
+        self._require_coordinates(Z)
         xp = array_namespace(Z)
         free = xp.ones_like(Z[:, :1])
         if self.lower is not None:
@@ -298,6 +297,11 @@ class Box:
         if self.upper is not None:
             free = free * xp.astype((self.upper > Z) | ~(gradient < 0), Z.dtype)
         return free
+
+    def _require_coordinates(self, Z: Array) -> None:
+        for bound in (self.lower, self.upper):
+            if bound is not None and bound.shape and Z.shape[-1] not in (1, bound.shape[-1]):
+                raise ValueError(f"The box has {bound.shape[-1]} coordinates; got points of shape {tuple(Z.shape)}.")
 
 
 class Verdict(NamedTuple):
