@@ -40,7 +40,7 @@ def value_errors(kernel: Kernel, X: Array) -> ValueErrors | None:
     Squared distances are :math:`\|x\|^2 - 2 x \cdot y + \|y\|^2` about a common origin, with errors of
     :math:`\varepsilon (\|x\|^2 + \|y\|^2)`, and values f(s) have errors :math:`|f'(s)|` times as large. These are many
     digits where points are far from each other and the kernel is narrow. Where errors of distances are larger than the
-    width of the kernel, its slope tells nothing, and the change of f over them is what they do.
+    width of the kernel, its derivative tells nothing, and the change of f over them is what they do.
     """
     if not getattr(kernel, "is_radial", False) or not kernel.has_gradient or not X.shape[0]:
         return None
@@ -61,5 +61,5 @@ def value_errors(kernel: Kernel, X: Array) -> ValueErrors | None:
 def _changes(kernel: Kernel, squared: Array, rounding: Array) -> Array:
     """How far values change when squared distances, which are at least as large, do by their rounding errors."""
     profile = lambda s: to_numpy(kernel.profile(s))
-    slopes = np.abs(to_numpy(kernel.profile_derivative(squared)))
-    return np.maximum(slopes * rounding, np.abs(profile(squared - rounding) - profile(squared + rounding)) / 2)
+    derivatives = np.abs(to_numpy(kernel.profile_derivative(squared)))
+    return np.maximum(derivatives * rounding, np.abs(profile(squared - rounding) - profile(squared + rounding)) / 2)
