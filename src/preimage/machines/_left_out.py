@@ -11,8 +11,8 @@ from preimage.machines._judge import Judge, mean_over_classes
 from preimage.machines._machine import KernelMachine
 from preimage.machines.outputs import Output
 
-# Rows whose errors a row borrows, itself included. Seventeen reduce the variance of the estimated fraction of changed
-# decisions several times. With ten times as many, rows near a boundary would borrow errors from rows far from it.
+# Rows whose errors a row borrows, itself included. Seventeen show fractions of changed decisions that are less than one
+# row of a few hundred. With ten times as many, rows near a boundary would borrow errors from rows far from it.
 N_BORROWED = 17
 # Fraction of the examples of a class, averaged over classes, whose decision may change at a size within the tolerance.
 # The score alone is not enough: with a tolerance of half a percent, a class of that frequency could disappear.

@@ -384,8 +384,8 @@ class CompressedClassifier(AnyDeviceClassifierMixin, Compressed):
     estimator : estimator or None, default=None
         The original, unfitted; None is ``SVC()``.
     n_points : int, float or None, default=None
-        Points to keep: a number, or a fraction in (0, 1] of those that the original has; None finds the smallest number
-        whose score drops by at most `tolerance`.
+        Points to keep: a number, or a fraction in (0, 1] of those that the original has; None finds a small number
+        whose score on rows that are left out drops by at most `tolerance`, as in `compress`.
     method : str or Reducer, default="auto"
         "distill", "refine", "construct", "select", "select_l1", or a reducer of `preimage.reduced_sets`.
     tolerance : float or None, default=None
@@ -413,6 +413,14 @@ class CompressedClassifier(AnyDeviceClassifierMixin, Compressed):
         otherwise agreement with the original (`is_scored_by_original_`), which itself has 1.
     is_scored_by_original_ : bool
         Whether predictions of the original took the place of labels in `scores_`.
+    left_out_scores_ : tuple of two floats, or None
+        The same on rows that machines of this size were not compressed with: the mean over all rows that were left out
+        to find the size. None where a size was given, where nothing smaller will do, and for fewer than twenty rows.
+    left_out_standard_error_ : float or None
+        Of the difference of `left_out_scores_`.
+    is_retrained_ : bool
+        Whether `left_out_scores_` are of machines that were trained without these rows. Otherwise they were left out of
+        the compression alone: the original has not seen them either where X is no training set.
     work_ratio_ : float
         Multiplications of a prediction before, over those now, all steps of a pipeline counted.
     converged_, reason_
@@ -495,6 +503,8 @@ class CompressedRegressor(RegressorMixin, Compressed):
     ----------
     n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
         As in `CompressedClassifier`.
+    left_out_scores_, left_out_standard_error_, is_retrained_
+        As in `CompressedClassifier`.
     n_features_in_, feature_names_in_, points_, expansion_, intercept_, machine_, compression_, gammas_
         As in `CompressedClassifier`.
 
@@ -540,6 +550,8 @@ class CompressedDetector(OutlierMixin, Compressed):
     offset_ : float
         The threshold of decisions: ``decision_function(X)`` is ``score_samples(X) - offset_``.
     n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
+        As in `CompressedClassifier`.
+    left_out_scores_, left_out_standard_error_, is_retrained_
         As in `CompressedClassifier`.
     n_features_in_, feature_names_in_, points_, expansion_, intercept_, machine_, compression_, gammas_
         As in `CompressedClassifier`.
@@ -609,6 +621,8 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     Attributes
     ----------
     n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
+        As in `CompressedClassifier`.
+    left_out_scores_, left_out_standard_error_, is_retrained_
         As in `CompressedClassifier`.
     n_features_in_, feature_names_in_, points_, expansion_, intercept_, machine_, compression_, gammas_
         As in `CompressedClassifier`.
