@@ -7,6 +7,7 @@ import numpy as np
 
 from preimage._arrays import to_numpy
 from preimage._typing import Array, Targets
+from preimage._warnings import unwarned
 from preimage.machines._judge import Judge, mean_over_classes
 from preimage.machines._machine import KernelMachine
 from preimage.machines.outputs import Output
@@ -101,8 +102,9 @@ class LeftOutRows:
         if self.counts_decisions:
             self._borrow()
 
+    @unwarned()
     def compared(self, small: Sequence[KernelMachine]) -> LeftOut:
-        """What the rows say about small machines, one for each trial."""
+        """What the rows say about small machines, one for each trial; infinite losses are beyond any tolerance."""
         values = [to_numpy(machine(judge.X)) for machine, judge in zip(small, self.judges, strict=True)]
         scores = [judge.score(each) for judge, each in zip(self.judges, values, strict=True)]
         drops = np.concatenate([_drops(*each) for each in zip(self.judges, values, strict=True)])
@@ -155,27 +157,29 @@ def _drops(judge: Judge, values: np.ndarray) -> np.ndarray:
     if judge.counts_decisions:
         before, after = (_equal_rows(judge.truth, each).astype(float) for each in (judge.decided, predicted))
         return before - after
-    squares = lambda each: (_columns(judge.truth) - _columns(each)) ** 2
-    return _in_units_of_variance(squares(predicted) - squares(judge.decided), judge)
+    truth, before, after = _in_one_unit(judge.truth, judge.decided, predicted)
+    return _in_units_of_variance((truth - after) ** 2 - (truth - before) ** 2, truth, judge)
 
 
 def _squared_errors(judge: Judge, values: np.ndarray) -> np.ndarray:
     """Squared differences of predictions, in the unit of the score."""
-    predicted = to_numpy(judge.output.predict(values))
-    return _in_units_of_variance((_columns(predicted) - _columns(judge.decided)) ** 2, judge)
+    truth, before, after = _in_one_unit(judge.truth, judge.decided, to_numpy(judge.output.predict(values)))
+    return _in_units_of_variance((after - before) ** 2, truth, judge)
 
 
-def _in_units_of_variance(squares: np.ndarray, judge: Judge) -> np.ndarray:
+def _in_units_of_variance(squares: np.ndarray, truth: np.ndarray, judge: Judge) -> np.ndarray:
     """Sums over outputs of squares divided by the variances of truth, as R² averages them; shape (n,)."""
-    variances = np.var(_columns(judge.truth), axis=0)
+    variances = np.var(truth, axis=0)
     if judge.output.kind == "regressor":
         return np.mean(squares / np.where(variances > 0, variances, 1.0), axis=1)
     return np.sum(squares, axis=1) / (np.sum(variances) or 1.0)
 
 
-def _columns(values: np.ndarray) -> np.ndarray:
-    values = np.asarray(values, dtype=np.float64)
-    return values[:, None] if values.ndim == 1 else values
+def _in_one_unit(truth: np.ndarray, *predicted: np.ndarray) -> list[np.ndarray]:
+    """Columns of all, relative to the largest entry of truth: squares of numbers beyond 1e154 are none."""
+    unit = float(np.max(np.abs(truth))) or 1.0
+    columns = (np.asarray(each, dtype=np.float64) / unit for each in (truth, *predicted))
+    return [each[:, None] if each.ndim == 1 else each for each in columns]
 
 
 def _equal_rows(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -199,3 +199,22 @@ def test_inputs_are_not_changed():
     rows, labels = X.copy(), Y.copy()
     compress(SVC(gamma=1).fit(rows, labels), X=rows, y=labels)
     assert np.array_equal(rows, X) and np.array_equal(labels, Y)
+
+
+def test_labels_of_another_number_of_rows_are_refused():
+    svc = SVC(gamma=1).fit(X, Y)
+    for size in (None, 5):
+        with pytest.raises(ValueError, match="y has 230 labels for 240 rows of X"):
+            compress(svc, size, X=X, y=Y[:230])
+
+
+@pytest.mark.parametrize("unit", [1e-160, 1e160])
+def test_targets_of_any_size(unit):
+    y = np.sin(2 * X[:, 0])
+    one, other = (
+        compress(KernelRidge(kernel="rbf", gamma=0.5, alpha=0.01).fit(X, scale * y), X=X, y=scale * y, method="select")
+        for scale in (1.0, unit)
+    )
+    assert other.n_points_ == one.n_points_
+    assert other.left_out_scores_ == pytest.approx(one.left_out_scores_, abs=1e-4)
+    assert other.left_out_standard_error_ == pytest.approx(one.left_out_standard_error_, rel=0.01)

@@ -284,6 +284,8 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         # cost.
         X = None if X is None else in_precision(X, machine.expansion.coefficients.dtype)
         labels = _labels(y, machine.output)
+        if X is not None and labels is not None and len(labels) != X.shape[0]:
+            raise ValueError(f"y has {len(labels)} labels for {X.shape[0]} rows of X; each row needs one.")
         if X is None and self.n_points is None and self.tolerance is None:
             raise ValueError(
                 f"{type(self).__name__} needs a size: give n_points=, or data X (and y) on which to find the smallest "
