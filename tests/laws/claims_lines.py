@@ -331,7 +331,10 @@ LINES = (
     Line(
         "CompressedClassifier",
         lambda p: CompressedClassifier(
-            SVC(**svm_width(p)), chosen(p, 3, 6, 0.5), method=chosen(p, "auto", "select", "refine"), random_state=0
+            SVC(**svm_width(p)),
+            chosen(p, 3, 6, 0.5, None),
+            method=chosen(p, "auto", "select", "refine"),
+            random_state=0,
         ),
         ("exact",),
         (searches.compression_is_as_reported, predictions.scores_are_recomputed),

@@ -43,6 +43,7 @@ def compression_is_as_reported(fit):
         rounding *= 1e8
     fit.equal("error_ is that of the functions", model.error_, squared / length, tolerance=1e-3, floor=rounding + 1e-10)
     _scores_of_compression(fit, original)
+    _left_out_scores_of_compression(fit)
     d = fit.X.shape[1]
     work = lambda expansion: (
         len(np.unique(array(expansion.points), axis=0)) * d
@@ -71,6 +72,31 @@ def _scores_of_compression(fit, original):
     floor = 1.01 / len(fit.X) if kind in ("classifier", "detector") else 1e-5
     floor = floor if fit.problem.dtype == "float64" or kind in ("classifier", "detector") else 1e-2
     fit.equal("scores_ are those of original and result", said, true, tolerance=1e-5, floor=floor)
+
+
+def _left_out_scores_of_compression(fit):
+    """Where a size was searched for: originals and machines of this size, made again without each fifth of the rows."""
+    from preimage.estimators.compressed._trials import FOLDS, _folds
+
+    model, X = fit.model, fit.rows()
+    if model.left_out_scores_ is None:
+        said = (model.left_out_standard_error_ is None, model.is_retrained_)
+        fit.equal("nothing is said of rows that were not left out", said, (True, False))
+    if not model.is_retrained_:
+        return
+    y = np.asarray(fit.y)
+    folds = _folds(len(y), y, np.random.default_rng(model.random_state))
+    before, after = np.empty_like(y), np.empty_like(y)
+    for number in range(FOLDS):
+        kept, left = folds != number, folds == number
+        original = _silently(clone(model.estimator).fit, X[kept], y[kept])
+        small = _silently(clone(model).set_params(n_points=model.n_points_).fit, X[kept], y[kept])
+        before[left], after[left] = array(original.predict(X[left])), array(small.predict(X[left]))
+    right = np.array([before == y, after == y], dtype=float)
+    floor = 1.01 / len(y)
+    fit.equal("left_out_scores_ are those of refits", model.left_out_scores_, tuple(right.mean(axis=1)), floor=floor)
+    error = np.std(right[0] - right[1], ddof=1) / np.sqrt(len(y))
+    fit.equal("left_out_standard_error_ is that of the drop", model.left_out_standard_error_, error, floor=floor)
 
 
 # Searches -------------------------------------------------------------------------------------------------------------

@@ -290,7 +290,12 @@ def _check_compression(compression: Compression) -> None:
     are_scores = isinstance(scores, tuple) and len(scores) == 2 and all(map(is_number, scores))
     require(scores is None or are_scores, "two numbers or None as scores; got {!r:.60}", scores)
     require(is_number(ratio) and ratio > 0, "a positive work_ratio; got {!r:.60}", ratio)
-    for name in ("converged", "is_scored_by_original"):
+    left_out, error = compression.left_out_scores, compression.left_out_standard_error
+    are_scores = isinstance(left_out, tuple) and len(left_out) == 2 and all(map(is_number, left_out))
+    require(left_out is None or are_scores, "two numbers or None as left_out_scores; got {!r:.60}", left_out)
+    is_error = error is None if left_out is None else error is not None and is_number(error) and error >= 0
+    require(is_error, "a standard error with left_out_scores, and None without; got {!r:.60}", error)
+    for name in ("converged", "is_scored_by_original", "is_retrained"):
         value = getattr(compression, name)
         require(isinstance(value, bool), "true or false as {}; got {!r:.60}", name, value)
     require(isinstance(compression.reason, str), "text as reason; got {!r:.60}", compression.reason)

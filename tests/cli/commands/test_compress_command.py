@@ -62,6 +62,9 @@ def test_the_command_of_the_manual(folder):
     assert result.exit_code == 0, result.output
     small = preimage.load(folder / "small.safetensors")
     assert small.scores_[1] >= small.scores_[0] - 0.02 and small.n_points_ < 30
+    before, after = small.left_out_scores_
+    assert "accuracy, rows left out" in result.output and f"{before:.4f}" in result.output
+    assert f"{after:.4f}" in result.output and f"± {small.left_out_standard_error_:.4f}" in result.output
 
 
 def test_labels_may_be_words_and_archives_hold_them(folder):

@@ -522,7 +522,7 @@ def test_bad_input(moons):
         compress(svc, 5, X=np.full((3, 2), np.nan))
     with pytest.raises(ValueError, match="features"):
         compress(svc, 5, X=np.zeros((3, 5)))
-    with pytest.raises(ValueError, match="inconsistent numbers"):
+    with pytest.raises(ValueError, match="labels for"):
         compress(svc, 5, X=X, y=y[:5])
     with pytest.raises(ValueError, match="labels of X"):
         compress(svc, 5, y=y)

@@ -64,6 +64,10 @@ def summarize(model: Any, small: Any, X: Array | None, y: Array | None) -> list[
         rows.append(("relative error", "", f"{last.error_:.3g}", ""))
     if last.scores_ is not None:
         rows.append((last._score_name(), f"{last.scores_[0]:.4f}", f"{last.scores_[1]:.4f}", ""))
+    if last.left_out_scores_ is not None:
+        before, after = last.left_out_scores_
+        error = f"± {last.left_out_standard_error_:.4f}"
+        rows.append((f"{last._score_name()}, rows left out", f"{before:.4f}", f"{after:.4f}", error))
     if X is not None:
         slow, fast = seconds_to_predict(model, X), seconds_to_predict(small, X)
         rows.append(

@@ -48,6 +48,7 @@ from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._preimages import points_of
 from preimage.estimators.compressed._precision import in_final_precision
+from preimage.estimators.compressed._trials import trials_of
 from preimage.feature_space import Expansion
 from preimage.interop import Folded, fold, machine_of, to_onnx
 from preimage.kernels import Precomputed, gammas_of
@@ -136,7 +137,7 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         for _, scaler in folded.front:
             scaled = scaler.transform(scaled)
         # Points are found on scaled inputs; scalers become part of the kernel once the machine is small.
-        self._compress(folded, scaled, y, unscaled=X)
+        self._compress(folded, scaled, y, unscaled=X, fit_params=self._routed_to_fit(fit_params))
         return self
 
     @property
@@ -193,6 +194,18 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         return self._fitted().is_scored_by_original
 
     @property
+    def left_out_scores_(self) -> tuple[float, float] | None:
+        return self._fitted().left_out_scores
+
+    @property
+    def left_out_standard_error_(self) -> float | None:
+        return self._fitted().left_out_standard_error
+
+    @property
+    def is_retrained_(self) -> bool:
+        return self._fitted().is_retrained
+
+    @property
     def work_ratio_(self) -> float:
         return self._fitted().work_ratio
 
@@ -214,10 +227,16 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         if np.isfinite(self.error_):
             text += f"; relative error in feature space {self.error_:.2g}"
         if self.scores_ is not None:
-            # The agreement of the original with itself says nothing.
-            before = "" if self.is_scored_by_original_ else f"{self.scores_[0]:.4f} → "
-            text += f"; {self._score_name()} {before}{self.scores_[1]:.4f}"
+            text += f"; {self._score_name()} {self._before_and_after(self.scores_)}"
+        if self.left_out_scores_ is not None:
+            scores = self._before_and_after(self.left_out_scores_)
+            # Scores of the rows that it was fitted to come first, and are too good.
+            text += f" on the rows it was fitted to, {scores} ± {self.left_out_standard_error_:.4f} on rows left out"
         return text
+
+    def _before_and_after(self, scores: tuple[float, float]) -> str:
+        # The agreement of the original with itself says nothing.
+        return f"{scores[1]:.4f}" if self.is_scored_by_original_ else f"{scores[0]:.4f} → {scores[1]:.4f}"
 
     def to_onnx(self, path: str | os.PathLike | None = None, **options: Any) -> Any:
         """The fitted model as an ONNX graph, written to `path` where one is given.
@@ -238,10 +257,18 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         """The original, unfitted; not a copy, because every prediction asks for its tags."""
         return type(self)._default() if self.estimator is None else self.estimator
 
-    def _compress(self, folded: Folded, X: Rows | None, y: Targets | None, unscaled: Rows | None = None) -> None:
+    def _compress(
+        self,
+        folded: Folded,
+        X: Rows | None,
+        y: Targets | None,
+        unscaled: Rows | None = None,
+        fit_params: dict[str, Any] | None = None,
+    ) -> None:
         """Make the machine of a fitted original small on the data X, y (which may be None), and adopt it.
 
-        With `unscaled`, X before the scalers of the original, these become part of the machine.
+        With `unscaled`, X before the scalers of the original, these become part of the machine. `fit_params` are those
+        that the original was fitted with, where they are known.
         """
         check_parameters(self)
         machine = folded.machine
@@ -256,21 +283,26 @@ class Compressed(ReportsProgress, FiniteResults, Saved, BaseEstimator):
         # Data and points in one precision: a product of two types would be computed in the wider one, at twice the
         # cost.
         X = None if X is None else in_precision(X, machine.expansion.coefficients.dtype)
-        y = _labels(y, machine.output)
+        labels = _labels(y, machine.output)
+        if X is not None and labels is not None and len(labels) != X.shape[0]:
+            raise ValueError(f"y has {len(labels)} labels for {X.shape[0]} rows of X; each row needs one.")
         if X is None and self.n_points is None and self.tolerance is None:
             raise ValueError(
                 f"{type(self).__name__} needs a size: give n_points=, or data X (and y) on which to find the smallest "
                 "size whose score drops by at most `tolerance`."
             )
+        rng = generator(self.random_state)
+        is_searched = X is not None and self.n_points is None
         result = compress_machine(
             machine,
             as_reducer(self.method, machine.expansion.kernel, has_data=X is not None),
             self.n_points,
             X=X,
-            y=y,
+            y=labels,
             tolerance=DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance,
             shared=self.shared,
-            rng=generator(self.random_state),
+            rng=rng,
+            trials=trials_of(folded, machine, X, y, labels, fit_params or {}, rng) if is_searched else (),
         )
         small = result.machine if unscaled is None else folded.taken_in(result.machine)
         small = in_final_precision(small, self.dtype, self._usual_rows(small, machine, X, unscaled))
@@ -354,8 +386,8 @@ class CompressedClassifier(AnyDeviceClassifierMixin, Compressed):
     estimator : estimator or None, default=None
         The original, unfitted; None is ``SVC()``.
     n_points : int, float or None, default=None
-        Points to keep: a number, or a fraction in (0, 1] of those that the original has; None finds the smallest number
-        whose score drops by at most `tolerance`.
+        Points to keep: a number, or a fraction in (0, 1] of those that the original has; None finds a small number
+        whose score on rows that are left out drops by at most `tolerance`, as in `compress`.
     method : str or Reducer, default="auto"
         "distill", "refine", "construct", "select", "select_l1", or a reducer of `preimage.reduced_sets`.
     tolerance : float or None, default=None
@@ -383,6 +415,14 @@ class CompressedClassifier(AnyDeviceClassifierMixin, Compressed):
         otherwise agreement with the original (`is_scored_by_original_`), which itself has 1.
     is_scored_by_original_ : bool
         Whether predictions of the original took the place of labels in `scores_`.
+    left_out_scores_ : tuple of two floats, or None
+        The same on rows that machines of this size were not compressed with: the mean over all rows that were left out
+        to find the size. None where a size was given, where nothing smaller will do, and for fewer than twenty rows.
+    left_out_standard_error_ : float or None
+        Of the difference of `left_out_scores_`.
+    is_retrained_ : bool
+        Whether `left_out_scores_` are of machines that were trained without these rows. Otherwise they were left out of
+        the compression alone: the original has not seen them either where X is no training set.
     work_ratio_ : float
         Multiplications of a prediction before, over those now, all steps of a pipeline counted.
     converged_, reason_
@@ -465,6 +505,8 @@ class CompressedRegressor(RegressorMixin, Compressed):
     ----------
     n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
         As in `CompressedClassifier`.
+    left_out_scores_, left_out_standard_error_, is_retrained_
+        As in `CompressedClassifier`.
     n_features_in_, feature_names_in_, points_, expansion_, intercept_, machine_, compression_, gammas_
         As in `CompressedClassifier`.
 
@@ -510,6 +552,8 @@ class CompressedDetector(OutlierMixin, Compressed):
     offset_ : float
         The threshold of decisions: ``decision_function(X)`` is ``score_samples(X) - offset_``.
     n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
+        As in `CompressedClassifier`.
+    left_out_scores_, left_out_standard_error_, is_retrained_
         As in `CompressedClassifier`.
     n_features_in_, feature_names_in_, points_, expansion_, intercept_, machine_, compression_, gammas_
         As in `CompressedClassifier`.
@@ -579,6 +623,8 @@ class CompressedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     Attributes
     ----------
     n_points_, n_original_points_, error_, scores_, is_scored_by_original_, work_ratio_, converged_, reason_
+        As in `CompressedClassifier`.
+    left_out_scores_, left_out_standard_error_, is_retrained_
         As in `CompressedClassifier`.
     n_features_in_, feature_names_in_, points_, expansion_, intercept_, machine_, compression_, gammas_
         As in `CompressedClassifier`.
