@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from preimage import KernelPCA, inflation_report
@@ -115,3 +116,13 @@ def test_the_same_seed_gives_the_same_signal():
     X, y = rows(0.5)
     first, second = (balanced_signal(SVC(), X, y, rng=np.random.default_rng(3)) for _ in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_kernel_values_of_a_fitted_machine_serve_all_folds(kernel):
+    X, y = rows(0.7)
+    machine = SVC(kernel=kernel, gamma=0.01, C=10, tol=1e-8)
+    once, again = balanced_signal(clone(machine).fit(X, y), X, y), balanced_signal(machine, X, y)
+    assert once.auc == pytest.approx(again.auc, abs=0.003)  # ties aside
+    scaled = make_pipeline(StandardScaler(), machine).fit(X, y)
+    assert balanced_signal(scaled, X, y).auc == pytest.approx(once.auc, abs=0.1)

@@ -4,16 +4,20 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
 
 from preimage._arrays import from_device
 from preimage._typing import Array, Folds, Rows, Targets
+from preimage._validation import count_rows
 from preimage.calibration._guard import decisions_on_scores
 from preimage.calibration._signal import Signal, balanced_folds, signal_of
 from preimage.estimators._training_rows import same_rows
-from preimage.renormalization._inputs import as_decisions, as_scores
-from preimage.renormalization._left_out import fitted_without, for_splits
+from preimage.renormalization._exact import kernel_matrix
+from preimage.renormalization._inputs import as_decisions, as_scores, last_step
+from preimage.renormalization._left_out import MOST_POINTS, SCALERS, fitted_without, for_splits
 
 # Models of nine tenths of the rows resemble the model of all, and the folds of 30 rows have rows of both classes.
 N_FOLDS = 10
@@ -44,6 +48,7 @@ def balanced_signal(
     Parameters
     ----------
     estimator : classifier with decision_function, or transformer
+        Kernel values and scalers of an `SVC` that is fitted already stay as they are.
     X, y : training data
     judge : classifier or None
         For transformers: it is fitted to the scores of each fold.
@@ -61,6 +66,7 @@ def balanced_signal(
     classes, codes = np.unique(np.asarray(from_device(y)), return_inverse=True)
     units = same_rows(X) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     rng = np.random.default_rng(0) if rng is None else rng
+    estimator, X = _on_kernel_values(estimator, X)
     decide = _decisions_of_classifier if is_classifier(estimator) else _decisions_of_scores(judge, codes, len(classes))
     values, numbers, signal = [], [], None
     for folds in _repeats(codes, units, cv, groups, rng):
@@ -80,6 +86,21 @@ def balanced_signal(
         if signal.p_value < CLEAR_BEYOND_DOUBT:
             break
     return signal
+
+
+def _on_kernel_values(estimator: Any, X: Rows) -> tuple[Any, Rows]:
+    """A fitted SVC, also after scalers, as one of kernel values, which are computed once; others as they are.
+
+    On wide tables most of the time of refits goes into kernel values.
+    """
+    inner = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    is_fitted_svc = type(inner) is SVC and isinstance(inner.kernel, str) and hasattr(inner, "support_")
+    if not is_fitted_svc or count_rows(X) > MOST_POINTS:
+        return estimator, X
+    last, inputs, steps = last_step(estimator, X)
+    if not all(isinstance(step, SCALERS) for step in steps):
+        return estimator, X
+    return clone(last).set_params(kernel="precomputed"), kernel_matrix(last, inputs)
 
 
 def _repeats(codes: Array, units: Array, cv: Any, groups: Targets, rng: np.random.Generator) -> Iterator[Array]:
