@@ -10,11 +10,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 from preimage._arrays import to_dense
 from preimage._typing import Array, Rows, Targets
 from preimage._warnings import warn_user
-from preimage.calibration import Threshold, compare_decisions, inflation, renormalize
+from preimage.calibration import Threshold, compare_decisions, inflation, renormalize, signal_of
 from preimage.calibration._comparison import decision_score, margins_of, predicted_codes
 from preimage.calibration._guard import guard_correction
 from preimage.calibration._inflation import is_inflated, is_resolved, steady_left_out
 from preimage.calibration._orthogonal import gaussian_gamma
+from preimage.calibration._signal import LEAST_EVIDENCE
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.exceptions import UnsupportedKernelError
 from preimage.interop import machine_of
@@ -167,8 +168,9 @@ def learn_decision_calibration(
     (those of `SVC` are votes of pairs with their confidence). Columns are corrected one by one. For two classes every
     increasing correction is a threshold, and "auto" is that of (V6), which is applied where the smoothed measure
     (`scoring`, see `compare_decisions`) of the left-out decisions may gain 0.002 or more by it: where that is within
-    one standard error (for several classes, and for accuracy: where it was measured), or left-out decisions name one
-    class only, so that nothing can be lost by a measure that counts all classes alike.
+    one standard error, or left-out decisions name one class only, so that nothing can be lost by a measure that counts
+    both classes alike. For several classes, and for accuracy, the gain must have been measured, and left-out decisions
+    must order the classes better than chance (p < 0.2, see `signal_of`).
 
     Where left-out decisions differ by rounding errors, or name wrong classes whatever the threshold, nothing is
     corrected, and a warning says so.
@@ -229,6 +231,9 @@ class Verdict:
     allowance : float
         By how much the gain may miss 0.002: its standard error for two classes that count alike. Others have to be
         better as measured: thresholds of several classes change their common unit too.
+    has_evidence : bool
+        Whether left-out decisions order the classes better than chance does once in five times. Two classes that count
+        alike need none: without signal their balanced accuracy is that of chance, whatever the threshold.
     has_nothing_to_lose : bool
         Whether the measure is that of decisions which know nothing. Others that are worse on rows left out are so by
         chance, or because models decide against the class of the row that they lack.
@@ -239,11 +244,12 @@ class Verdict:
     gain: float | None = None
     error: float | None = None
     allowance: float = 0.0
+    has_evidence: bool = True
     has_nothing_to_lose: bool = False
 
     @property
     def is_accepted(self) -> bool:
-        if self.gain is None:
+        if self.gain is None or not self.has_evidence:
             return False
         return self.has_nothing_to_lose or self.gain + self.allowance >= LEAST_GAIN
 
@@ -265,10 +271,11 @@ def _judge_threshold(values: LeftOutDecisions, scoring: str) -> Verdict:
     if is_worse_than_chance(predicted_codes(corrected), codes):
         return Verdict(size, "name wrong classes, whatever the threshold")
     gain, error = _gain(corrected, left_out, codes, weights, scoring)
-    counts_alike = scoring != "accuracy"
-    allowance = error if counts_alike and left_out.shape[1] == 1 else 0.0
+    if scoring == "accuracy" or left_out.shape[1] > 1:
+        has_evidence = signal_of(left_out, codes, weights).p_value < LEAST_EVIDENCE
+        return Verdict(size, None, gain, error, has_evidence=has_evidence)
     names_one_class = bool(np.ptp(predicted_codes(left_out)) == 0)
-    return Verdict(size, None, gain, error, allowance, counts_alike and names_one_class)
+    return Verdict(size, None, gain, error, allowance=error, has_nothing_to_lose=names_one_class)
 
 
 def _gain(candidate: Array, baseline: Array, codes: Array, weights: Array | None, scoring: str) -> tuple[float, float]:
