@@ -1,9 +1,9 @@
-"""Measures of smoothed recalls, whether their differences are more than noise, and whether there is signal at all."""
+"""Measures of smoothed recalls, and whether their differences are more than noise."""
 
 import numpy as np
 import pytest
 
-from preimage.calibration import compare_decisions, signal_of
+from preimage.calibration import compare_decisions
 from preimage.calibration._comparison import SCORINGS, decision_score, margins_of
 
 rng = np.random.default_rng(0)
@@ -86,22 +86,6 @@ def test_constant_margins_and_lost_classes_are_finite(scoring, gained):
     assert gain == pytest.approx(gained) and error == 0.0
     with pytest.raises(ValueError, match="scoring must be one of 'balanced_accuracy'"):
         compare_decisions({"right": right}, lost, codes, scoring="f1")
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_signal_is_found_and_noise_is_not(n_classes):
-    found = {0.0: [], 2.0: []}
-    for size, p_values in found.items():
-        for _ in range(100):
-            codes = np.repeat(np.arange(n_classes), [30, 10, 20, 15][:n_classes])
-            values = rng.normal(size=(len(codes), 1 if n_classes == 2 else n_classes))
-            values += size * (codes[:, None] == (np.ones(1) if n_classes == 2 else np.arange(n_classes)))
-            p_values.append(signal_of(values, codes).p_value)
-    assert np.mean(np.array(found[0.0]) < 0.05) <= 0.08 and np.mean(np.array(found[2.0]) < 0.05) > 0.9
-
-
-def test_one_class_alone_has_no_signal():
-    assert signal_of(np.ones((4, 1)), np.ones(4, dtype=int)).p_value == 1
 
 
 def test_large_margins_do_not_overflow():

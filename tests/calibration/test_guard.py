@@ -7,8 +7,9 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from preimage.calibration import linear_leave_one_out, renormalize
-from preimage.calibration._comparison import SCORINGS, Signal
+from preimage.calibration._comparison import SCORINGS
 from preimage.calibration._guard import Guard, guard_correction
+from preimage.calibration._signal import Signal
 
 
 def leave_one_out_folds(scores):

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from preimage import KernelFisherDiscriminant
-from preimage.calibration import TrainingSpan
+from preimage.calibration import TrainingSpan, signal_of
 from preimage.datasets import data_directory, load_gene_expression
 from preimage.exceptions import UnsupportedKernelError
-from preimage.renormalization._learn import learn_decision_calibration
+from preimage.renormalization._learn import Verdict, learn_decision_calibration
 from preimage.renormalization._left_out import LeftOutDecisions, left_out_decisions
 
 METHODS = ["threshold", "transfer", "isotonic", "affine", "orthogonal", "histogram", "none", "auto"]
@@ -169,7 +169,7 @@ def test_thresholds_are_for_the_measure_that_is_asked_for():
 def test_auto_says_what_it_compared():
     (X, y), _ = high_dimensional()
     choice = learn_decision_calibration(SVC(gamma=2e-3).fit(X, y), X, y).choice
-    assert choice["chosen"] == "threshold" and choice["inflation"] > 2 and choice["signal"] < 0.05
+    assert choice["chosen"] == "threshold" and choice["inflation"] > 2
     assert choice["gain"] > choice["standard error"] > 0 and choice["scoring"] == "balanced_accuracy"
 
 
@@ -301,3 +301,36 @@ def test_extreme_inflation_of_several_classes_is_undone(model):
     values = model.decision_function(X_new)
     assert np.mean(values.argmax(axis=1) == y_new) < 0.6
     assert np.mean(calibration.apply(values, X_new).argmax(axis=1) == y_new) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("verdict", "accepted"),
+    [
+        (Verdict(2.0), False),
+        (Verdict(2.0, "name wrong classes"), False),
+        (Verdict(2.0, None, 0.01, 0.02, 0.02), True),
+        (Verdict(2.0, None, -0.01, 0.02, 0.02), True),  # a gain is possible
+        (Verdict(2.0, None, -0.03, 0.02, 0.02), False),
+        (Verdict(2.0, None, 0.0, 0.0, 0.0), False),  # there is nothing to correct
+        (Verdict(2.0, None, -0.01, 0.02), False),  # several classes
+        (Verdict(2.0, None, 0.01, 0.02, has_evidence=False), False),
+        (Verdict(2.0, None, -0.1, 0.02, 0.02, has_nothing_to_lose=True), True),
+    ],
+    ids=str,
+)
+def test_auto_moves_thresholds_unless_that_is_worse(verdict, accepted):
+    assert verdict.is_accepted == accepted
+
+
+def test_decisions_that_name_one_class_have_nothing_to_lose_in_balanced_accuracy():
+    (X, y), _ = high_dimensional()
+    X = np.random.default_rng(5).normal(size=X.shape)  # noise
+    model = SVC(gamma=2e-3).fit(X, y)
+    values = left_out_decisions(model, X, y)
+    assert (values.leveled < 0).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        collapsed = learn_decision_calibration(model, X, y, values=values).choice.get("gain") is None
+        assert learn_decision_calibration(model, X, y, values=values).method == ("none" if collapsed else "threshold")
+        accuracy = learn_decision_calibration(model, X, y, values=values, scoring="accuracy")
+    assert signal_of(values.leveled, y).p_value > 0.2 and accuracy.method == "none"

@@ -33,7 +33,7 @@ def expected_failures(estimator):
     found = {}
     if not takes_weights(estimator.estimator):
         found |= dict.fromkeys(WEIGHTS, "the fit of the estimator inside takes no weights")
-    elif isinstance(estimator.estimator, (SVC, KernelFisherDiscriminant, Pipeline)):
+    elif isinstance(estimator.estimator, (SVC, Pipeline)):
         reason = "weights of the estimator inside are repetitions up to its own tolerance, or steps before it take none"
         found |= dict.fromkeys(WEIGHTS[-3:-1], reason)
     return found

@@ -1,10 +1,7 @@
 """Which decisions are better? Smoothed recalls of every class, a measure of them, and the error of its differences."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import norm, rankdata
 
 from preimage._finite import gives_finite_numbers
 from preimage._typing import Array
@@ -15,10 +12,6 @@ from preimage.calibration._samples import check_masses, check_sample, deviation,
 BANDWIDTH = 1.06
 # Measures of decisions, functions of the recalls of the classes (and, for "accuracy", of their proportions).
 SCORINGS = ("balanced_accuracy", "geometric_mean", "accuracy")
-# Left-out decisions depend on each other: each model has seen all other rows. On data without signal (10 shapes, SVMs
-# of several kernels and costs, 60 draws each) areas under the curve vary 1.2 to 1.4 times as much as those of
-# independent decisions; the variance of two correlated halves is at most doubled.
-DEPENDENCE = np.sqrt(2.0)
 # The distance of the quartiles of a normal distribution, in standard deviations.
 NORMAL_QUARTILES = 1.349
 
@@ -158,74 +151,6 @@ def compare_decisions(
             variance += fraction @ (difference - fraction @ difference) ** 2 / count
         out[name] = (float(score - base), float(np.sqrt(variance)))
     return out
-
-
-@dataclass(frozen=True)
-class Signal:
-    """Whether left-out decisions order samples by their classes.
-
-    Attributes
-    ----------
-    auc : float
-        The probability that a sample of a class has a larger decision for it than a sample of another class; on average
-        over classes. Decisions that know nothing have 0.5.
-    standard_error : float
-        Of `auc`, if there were no signal.
-    p_value : float
-        The probability of an `auc` that large without signal.
-    """
-
-    auc: float
-    standard_error: float
-    p_value: float
-
-
-def signal_of(values: Array, codes: Array, weights: Array | None = None) -> Signal:
-    r"""Test whether left-out decisions know anything of the classes (Wilcoxon, Mann and Whitney).
-
-    The area under the curve does not depend on thresholds, which inflation makes useless. Without signal and
-    with independent decisions its variance is :math:`(n + 1) / (12\, n_0 n_1)`; this is doubled, because left-out
-    decisions depend on each other.
-
-    Parameters
-    ----------
-    values : array of shape (n, k)
-        As in `margins_of`.
-    codes : integer array of shape (n,)
-    weights : array of shape (n,), optional
-        Only whether they are positive counts: ranks of repeated samples are no new evidence.
-
-    Returns
-    -------
-    Signal
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from preimage.calibration import signal_of
-    >>> codes = np.repeat([0, 1], 20)
-    >>> noise = np.random.default_rng(0).normal(size=(40, 1))
-    >>> signal_of(noise, codes).p_value > 0.05 > signal_of(noise + 3 * codes[:, None], codes).p_value
-    True
-    """
-    if weights is not None:
-        values, codes = values[weights > 0], codes[weights > 0]
-    classes = [1] if values.shape[1] == 1 else np.unique(codes)
-    areas, variances = [], []
-    for code in classes:
-        column = values[:, 0] if values.shape[1] == 1 else values[:, code]
-        inside = codes == code
-        n1, n0 = int(inside.sum()), int((~inside).sum())
-        if not n1 or not n0:
-            continue
-        ranks = rankdata(column)
-        areas.append((ranks[inside].sum() - n1 * (n1 + 1) / 2) / (n1 * n0))
-        variances.append((n1 + n0 + 1) / (12 * n1 * n0))
-    if not areas:
-        return Signal(0.5, 0.5, 1.0)
-    # Areas of several classes come from the same rows: their mean is taken to vary as much as one of them.
-    auc, error = float(np.mean(areas)), float(DEPENDENCE * np.sqrt(np.mean(variances)))
-    return Signal(auc, error, float(norm.sf((auc - 0.5) / error)))
 
 
 def _smoothed_score(margins: Array, codes: Array, present: Array, weights: Array, scoring: str) -> tuple[float, Array]:

@@ -10,19 +10,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import label_binarize
 
 from preimage._typing import Array, Targets
-from preimage.calibration._comparison import (
-    Signal,
-    compare_decisions,
-    decision_score,
-    margins_of,
-    predicted_codes,
-    signal_of,
-)
-
-# Decisions for corrected scores must order the classes better than chance does once in five times: without that,
-# correction of pure noise, which no measure of both classes notices, is accepted half of the time. (Asking for a gain
-# beyond its standard error lost more, on gene expression, than it saved.)
-LEAST_EVIDENCE = 0.2
+from preimage.calibration._comparison import compare_decisions, decision_score, margins_of, predicted_codes
+from preimage.calibration._signal import LEAST_EVIDENCE, Signal, signal_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +27,7 @@ class Guard:
     gain, standard_error : float
         Difference of the smoothed measures, corrected less plain; see `compare_decisions`.
     signal : Signal
-        Of the decisions for corrected scores.
+        Of decisions for rows left out.
     scoring : str
     accepted : bool
         Whether there is a gain, and a sign of signal (p < 0.2).
@@ -61,6 +50,9 @@ class Guard:
 
     @property
     def accepted(self) -> bool:
+        # Without a sign of signal, correction of pure noise, which no measure of both classes notices, would be
+        # accepted half of the time. (Asking for a gain beyond its standard error lost more, on gene expression, than it
+        # saved.)
         return bool(self.gain > 0 and self.signal.p_value < LEAST_EVIDENCE)
 
     def as_dict(self) -> dict[str, Any]:
@@ -84,6 +76,7 @@ def guard_correction(
     y: Targets,
     weights: Array | None = None,
     scoring: str = "balanced_accuracy",
+    signal: Signal | None = None,
 ) -> Guard:
     r"""Compare classification of left-out scores with that of corrected ones.
 
@@ -103,6 +96,8 @@ def guard_correction(
         Classes.
     weights : array of shape (n,), optional
     scoring : {"balanced_accuracy", "geometric_mean", "accuracy"}, default="balanced_accuracy"
+    signal : Signal, optional
+        Whether there is any; None ranks the decisions for corrected scores, of all folds together.
 
     Returns
     -------
@@ -120,7 +115,8 @@ def guard_correction(
         mass = None if weights is None else weights[train]
         # One fit per fold evaluates both versions of its test points.
         both = np.concatenate([left_out[test], corrected[test]])
-        plain[test], changed[test] = np.split(_decisions(classifier, scores, codes[train], mass, both, len(classes)), 2)
+        decisions = decisions_on_scores(classifier, scores, codes[train], mass, both, len(classes))
+        plain[test], changed[test] = np.split(decisions, 2)
     seen = ~np.isnan(plain[:, 0])
     plain, changed, codes, mass = plain[seen], changed[seen], codes[seen], None if weights is None else weights[seen]
     pair = [margins_of(each, codes) for each in (changed, plain)]
@@ -134,7 +130,7 @@ def guard_correction(
         score(np.full(len(codes), largest)),
         gain,
         error,
-        signal_of(changed, codes, mass),
+        signal_of(changed, codes, mass) if signal is None else signal,
         scoring,
         plain,
         changed,
@@ -142,7 +138,7 @@ def guard_correction(
     )
 
 
-def _decisions(
+def decisions_on_scores(
     classifier: Any, scores: Array, codes: Array, weights: Array | None, queries: Array, n_classes: int
 ) -> Array:
     """One column for two classes, else one per class; classes that the fold does not have get the lowest value."""

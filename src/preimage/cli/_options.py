@@ -143,6 +143,14 @@ Components = Annotated[
         help="Components: how many, or the fraction of the variance that they explain.",
     ),
 ]
+ComponentsOfTransformer = Annotated[
+    Any,
+    typer.Option(
+        parser=components_number,
+        metavar="N|FRACTION",
+        help="Components: how many (5, unless said otherwise), or the fraction of the variance that they explain.",
+    ),
+]
 ComponentsOrAuto = Annotated[
     Any,
     typer.Option(

@@ -137,7 +137,7 @@ def _(model: SVC, rows: TrainingSet) -> ExactDecisions | None:
     costs = model.C * model.class_weight_[codes] * (1.0 if rows.weights is None else rows.weights)
     if not costs.all() or model.fit_status_:
         return None  # `support_` does not count rows of weight zero, and machines that did not converge are others
-    K = _kernel_matrix(model, rows.inputs)
+    K = kernel_matrix(model, rows.inputs)
     if len(model.classes_) == 2:
         columns = _two_class_machine(model, K, codes, costs, rows)
         return ExactDecisions(*(each[:, None] for each in columns))
@@ -186,7 +186,7 @@ def _(model: OneVsRestClassifier, rows: TrainingSet) -> ExactDecisions | None:
     # libsvm drops rows of cost zero, so the coefficients would not be aligned with the rows of K.
     if not all(each.all() for each in costs):
         return None
-    K = _kernel_matrix(machines[0], rows.inputs)
+    K = kernel_matrix(machines[0], rows.inputs)
     with at_most(MOST_THREADS):
         columns = run_parallel(
             lambda k: _two_class_machine(machines[k], K, members[k], costs[k], rows), range(len(machines))
@@ -233,7 +233,8 @@ def has_free_intercepts(model: Any) -> bool:
     return isinstance(model, (SVC, NuSVC)) and len(model.classes_) == 2
 
 
-def _kernel_matrix(svm: SVC, inputs: Rows) -> Array:
+def kernel_matrix(svm: SVC, inputs: Rows) -> Array:
+    """Kernel values of a fitted machine for its training rows, shape (n, n)."""
     inputs = as_inputs(inputs)
     if isinstance(svm.kernel, str) and svm.kernel == "precomputed":
         return to_dense(inputs)

@@ -254,7 +254,7 @@ def _whitening_sizes(scores: LeaveOneOut) -> tuple[Array, Array]:
 def _refitted_scores(
     estimator: Any, X: Rows, y: Targets, train: Array, weights: Array | None, splits: Folds, n_jobs: int | None
 ) -> LeftOutScores:
-    results = _for_splits(_scores_of_fold, splits, n_jobs, estimator, X, y, train, weights)
+    results = for_splits(_scores_of_fold, splits, n_jobs, estimator, X, y, train, weights)
     left_out = np.zeros_like(train)
     for (_, test), (_, scores) in zip(splits, results, strict=True):
         left_out[test] = scores
@@ -268,7 +268,7 @@ def _refitted_scores(
     return LeftOutScores(train, left_out, REFITS, folds, weights)
 
 
-def _for_splits(work: Callable[..., Any], splits: Folds, n_jobs: int | None, *data: Any) -> list[Any]:
+def for_splits(work: Callable[..., Any], splits: Folds, n_jobs: int | None, *data: Any) -> list[Any]:
     """`work(*data, *split)` for each split, `n_jobs` at a time; without a number, in threads of this process."""
     with stage("Leaving out samples", len(splits)) as advance:
         if n_jobs is None and effective_n_jobs(None) == 1:
@@ -294,7 +294,7 @@ def _scores_of_fold(
     estimator: Any, X: Rows, y: Targets, train: Array, weights: Array | None, others: Array, test: Array
 ) -> tuple[Array, Array]:
     """Scores of the points of a fold and of those left out, in a model of the fold, aligned with the model of all."""
-    model, inside, outside = _fitted_without(estimator, X, y, weights, others, test)
+    model, inside, outside = fitted_without(estimator, X, y, weights, others, test)
     fold, left = as_scores(model.transform(inside)), as_scores(model.transform(outside))
     order, signs = match(_correlations(fold, train[others]))
     return matched(fold, order, signs), matched(left, order, signs)
@@ -311,7 +311,7 @@ def _refitted_decisions(
     n_jobs: int | None,
 ) -> LeftOutDecisions:
     """Decisions of models without each row, their mean over the folds that leave it out."""
-    results = _for_splits(_decisions_of_fold, splits, n_jobs, estimator, X, y, weights)
+    results = for_splits(_decisions_of_fold, splits, n_jobs, estimator, X, y, weights)
     level = mean(train, weights)
     decisions, levels, counts = np.zeros(train.shape), np.zeros(train.shape), np.zeros((len(train), 1))
     for (_, left), (values, of_model) in zip(splits, results, strict=True):
@@ -327,14 +327,14 @@ def _decisions_of_fold(
     estimator: Any, X: Rows, y: Targets, weights: Array | None, fitted: Array, left: Array
 ) -> tuple[Array, Array | None]:
     """Decisions for the rows left out by a model of the others, and its mean decisions where intercepts are free."""
-    model, _, outside = _fitted_without(estimator, X, y, weights, fitted, left)
+    model, _, outside = fitted_without(estimator, X, y, weights, fitted, left)
     levels = None
     if has_free_intercepts(model):
         levels = mean(as_decisions(model.decision_function(_columns(estimator, X, fitted)), model), weights)
     return as_decisions(model.decision_function(outside), model), levels
 
 
-def _fitted_without(
+def fitted_without(
     estimator: Any, X: Rows, y: Targets, weights: Array | None, fitted: Array, left: Array
 ) -> tuple[Any, Rows, Rows]:
     """A model of the `fitted` rows, and these rows and those left out as it takes them."""

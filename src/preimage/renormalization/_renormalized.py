@@ -98,7 +98,8 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
     method : str, default="auto"
         - "auto": for transformers, a line for each component with inflation beyond its standard error, as "affine" but
           with deviations smoothed over neighbouring components, and no change of the others; for classifiers,
-          "threshold" where that is better on left-out decisions, else "none".
+          "threshold" unless left-out decisions are worse by that, beyond a standard error (with several classes, and
+          for accuracy: where they are better), else "none".
         - "threshold": for classifiers, decisions relative to a new threshold, at which both classes have equal weight
           (V6).
         - "transfer": an increasing function for each component or decision, learned from left-out values; works for one
@@ -110,10 +111,11 @@ class Renormalized(ReportsProgress, MetaEstimatorMixin, FiniteResults, Saved, Ba
         - "none": nothing.
     guard : "auto", classifier or None, default="auto"
         For transformers, when `fit` is given classes y: a classifier that judges left-out scores, plain and corrected.
-        Nothing is corrected unless that is better by `scoring`, and the scores tell the classes apart at all. "auto" is
-        ``LinearDiscriminantAnalysis()``; None corrects whatever is inflated.
+        Nothing is corrected unless that is better by `scoring`, and the scores tell the classes apart at all: in
+        balanced folds, 10 to 40 refits. "auto" is ``LinearDiscriminantAnalysis()``; None corrects whatever is inflated.
     scoring : {"balanced_accuracy", "geometric_mean", "accuracy"}, default="balanced_accuracy"
-        What thresholds are for, and what guard and "auto" judge by. The first two count all classes alike.
+        What thresholds are for, and what guard and "auto" judge by. The first two count all classes alike, which may
+        cost accuracy where classes are unequal.
     cv : int, splitter, iterable or None, default=None
         Folds for left-out values; None leaves out every point in turn where that is cheap, and makes 20 folds else.
         Splitters such as ``GroupKFold(5)`` get the `groups` that `fit` is given.

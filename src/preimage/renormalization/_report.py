@@ -14,11 +14,14 @@ from preimage._progress import progress_bar
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import count_rows, generator, require_on_host
 from preimage.calibration import compare_decisions, dependence_test, signal_of
-from preimage.calibration._comparison import SCORINGS, check_scoring, decision_score, margins_of, predicted_codes
+from preimage.calibration._comparison import check_scoring, decision_score, margins_of, predicted_codes
 from preimage.calibration._dependence import DependenceTest
-from preimage.calibration._inflation import SMALLEST_INFLATION, inflation_interval, is_inflated, is_resolved
+from preimage.calibration._inflation import inflation_interval, is_inflated, is_resolved
+from preimage.calibration._signal import Signal
 from preimage.calibration._transfer import histogram_overlap
+from preimage.renormalization._balanced import balanced_signal
 from preimage.renormalization._corrections import Calibration
+from preimage.renormalization._findings import MEASURES, Findings, Gain
 from preimage.renormalization._inputs import fitted_on
 from preimage.renormalization._learn import learn_score_calibration
 from preimage.renormalization._renormalized import (
@@ -29,11 +32,6 @@ from preimage.renormalization._renormalized import (
     classifier_calibration,
 )
 
-# Signal is clear when chance would show as much in one of 200 data sets, and a gain when it is beyond two standard
-# errors. A correction is recommended when both are clear: on pure noise that should happen in less than one of 200.
-CLEAR_SIGNAL = 0.005
-POSSIBLE_SIGNAL = 0.05
-STANDARD_ERRORS = 2.0
 # Pairs among the leading components are tested; the number of pairs grows with the square.
 MOST_TESTED = 8
 # Rows of the table that a printed report shows.
@@ -43,7 +41,6 @@ QUESTIONS = {
     "inflation": "Is there inflation?",
     "correction": "Does correction help?",
 }
-MEASURES = dict(zip(SCORINGS, ("Balanced accuracy", "Geometric mean of recalls", "Accuracy"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,7 @@ class Judged:
     codes : integer array of shape (m,)
     weights : array of shape (m,) or None
     plain, corrected : arrays of shape (m, k)
+    signal : Signal
     training : array of shape (m, k) or None
         Decisions of a classifier for the same samples when it was fitted on them.
     """
@@ -63,6 +61,7 @@ class Judged:
     weights: Array | None
     plain: Array
     corrected: Array
+    signal: Signal
     training: Array | None = None
 
 
@@ -89,8 +88,8 @@ class InflationReport:
     ratios_low, ratios_high : arrays of shape (q,)
         Two standard errors below and above `ratios`.
     signal : Signal or None
-        With classes: whether decisions for samples left out order the classes better than chance (`auc`, its standard
-        error without signal, `p_value`).
+        With classes: whether decisions for samples of balanced folds order the classes better than chance (`auc`, its
+        `standard_error` without signal, `p_value`, `verdict`).
     gain, gain_error : float or None
         With classes: the gain in the measure `scoring` by correction on samples left out, smoothed, and its standard
         error.
@@ -105,7 +104,8 @@ class InflationReport:
     recommends_correction : bool
         Whether signal and gain are clear; without classes, whether there is inflation that can be corrected.
     answers : dict of str to str
-        Sentences on "signal", "inflation" and "correction".
+        On "signal", "inflation" and "correction": a verdict, and a sentence with its number. The verdicts on signal are
+        "Yes", "No sign of signal" and "Cannot tell".
     recommendation : str
     y : array of shape (n,) or None
     """
@@ -142,15 +142,19 @@ class InflationReport:
         if judged is not None:
             self._judge(judged)
         self.names = _names(kind, model, self.train.shape[1])
-        self.recommends_correction = _recommends(self)
-        self.answers = {"signal": _signal_answer(self), "inflation": _inflation_answer(self)}
-        self.answers["correction"] = _correction_answer(self)
-        self.recommendation = _recommendation(self)
+        findings = self._findings()
+        self.recommends_correction = findings.recommends_correction
+        self.answers = {
+            "signal": findings.on_signal(),
+            "inflation": findings.on_inflation(),
+            "correction": findings.on_correction(),
+        }
+        self.recommendation = findings.recommendation()
 
     def _judge(self, judged: "Judged") -> None:
         """Measure decisions for samples left out, as they are and corrected."""
         codes, weights = judged.codes, judged.weights
-        self.signal = signal_of(judged.plain, codes, weights)
+        self.signal = judged.signal
         margins = margins_of(judged.corrected, codes)
         gains = compare_decisions({"": margins}, margins_of(judged.plain, codes), codes, weights, self.scoring)
         self.gain, self.gain_error = gains[""]
@@ -161,6 +165,31 @@ class InflationReport:
         if judged.training is not None:
             named["training"] = predicted_codes(judged.training)
         self.scores = {name: decision_score(codes, each, weights, self.scoring) for name, each in named.items()}
+
+    def _findings(self) -> Findings:
+        ratio, extent = None, ""
+        if self.inflated.any():
+            ratios = self.ratios[self.inflated]
+            middle = np.flatnonzero(self.inflated)[int(np.argsort(ratios)[len(ratios) // 2])]
+            ratio = float(self.ratios[middle]), float(self.ratios_low[middle]), float(self.ratios_high[middle])
+            if self.kind == "transformer":
+                extent = f" of {len(ratios)} of {len(self.inflated)} components"
+        gain = None
+        if self.scores is not None:
+            before, after = self.scores["as they are"], self.scores["corrected"]
+            accuracies = 1 - self.errors["as they are"], 1 - self.errors["corrected"]
+            gain = Gain(self.gain, self.gain_error, before, after, *accuracies)
+        return Findings(
+            _name(self.model),
+            "scores" if self.kind == "transformer" else "decision values",
+            self.signal,
+            ratio,
+            bool(is_resolved(self.train, self.left_out)[self.inflated].any()),
+            self.method,
+            gain,
+            self.scoring,
+            extent,
+        )
 
     @property
     def train_std(self) -> Array:
@@ -242,7 +271,7 @@ class InflationReport:
         notes = []
         if self.scores is not None:
             each = ", ".join(f"{value:.3f} {name}" for name, value in self.scores.items())
-            notes.append(f"{MEASURES[self.scoring]} on samples left out: {each}.")
+            notes.append(f"{MEASURES[self.scoring].capitalize()} on samples left out: {each}.")
             each = ", ".join(f"{error:.1%} {name}" for name, error in self.errors.items())
             notes.append(f"Left-out samples classified wrong: {each}.")
         if self.dependence is not None and self.dependence.n_pairs:
@@ -275,15 +304,19 @@ def inflation_report(
     A copy of `estimator` is fitted on X, and training samples are left out, as in `Renormalized`. Nothing but X and y
     is needed: no test set.
 
-    - Signal: the area under the curve of decisions for samples left out, against 0.5. It
-      does not depend on thresholds, which inflation makes useless.
+    - Signal: the area under the curve of decisions for samples of balanced folds, against 0.5. It does not depend on
+      thresholds, which inflation makes useless. Samples are compared within their fold, because models without a single
+      sample decide against its class. "Yes" means that chance shows as much in one of 50 tables, "No sign of signal"
+      that areas of 0.75 or more are unlikely (level 0.05), and "Cannot tell" that samples are too few for either.
     - Inflation: the ratio of the standard deviations of training values and of values of samples left out, with two
       standard errors to either side.
     - Correction: the gain in `scoring` by what `Renormalized` does, with its standard error; see
       `preimage.calibration.compare_decisions`.
 
-    A correction is recommended where signal (p < 0.005) and gain (two standard errors) are clear. It costs what
-    ``Renormalized(estimator).fit(X, y)`` costs, and a test of dependence for transformers.
+    A correction is recommended where signal (p < 0.02) and gain (two standard errors) are clear. What is optimised is
+    balanced accuracy, unless `scoring` says otherwise; where classes are unequal it may cost accuracy, which is
+    reported as well. A report costs what ``Renormalized(estimator).fit(X, y)`` costs, 10 to 40 fits of `estimator` for
+    the signal, and a test of dependence for transformers.
 
     Parameters
     ----------
@@ -350,7 +383,10 @@ def _report_on_classifier(model: Any, X: Rows, y: Targets, options: dict[str, An
     about = {"shape": _shape(model, X), "y": np.asarray(y), "scoring": options["scoring"]}
     model, calibration = classifier_calibration(model, X, y, **options)
     codes = np.searchsorted(model.classes_, about["y"])
-    judged = Judged(codes, options["sample_weight"], calibration.left_out, calibration.corrected, calibration.train)
+    folds = {name: options[name] for name in ("cv", "n_jobs", "rng", "sample_weight", "groups")}
+    weights, left_out = options["sample_weight"], calibration.left_out
+    signal = balanced_signal(model, X, y, **folds) or signal_of(left_out, codes, weights)
+    judged = Judged(codes, weights, left_out, calibration.corrected, signal, calibration.train)
     return InflationReport("classifier", model, calibration, judged, dependence=None, **about)
 
 
@@ -361,7 +397,7 @@ def _report_on_transformer(
     guard = classifier if guard is not None and classifier is not None else guard
     calibration = learn_score_calibration(model, X, y, guard=guard, always_judge=True, **options)
     verdict = calibration.choice.get("verdict")
-    judged = None if verdict is None else Judged(verdict.codes, None, verdict.plain, verdict.corrected)
+    judged = None if verdict is None else Judged(verdict.codes, None, verdict.plain, verdict.corrected, verdict.signal)
     dependence = None
     if n_permutations and calibration.train.shape[1] > 1:
         dependence = dependence_test(calibration.train[:, :MOST_TESTED], n_permutations, rng=options["rng"])
@@ -389,91 +425,3 @@ def _name(model: Any) -> str:
     if not isinstance(model, Pipeline):
         return type(model).__name__
     return f"a pipeline with {type(model.steps[-1][1]).__name__}"
-
-
-def _is_clear(report: InflationReport) -> bool:
-    return report.signal.p_value < CLEAR_SIGNAL and report.gain > STANDARD_ERRORS * report.gain_error
-
-
-def _recommends(report: InflationReport) -> bool:
-    if report.method == "none":
-        return False
-    return _is_clear(report) if report.signal is not None else bool(report.inflated.any())
-
-
-def _signal_answer(report: InflationReport) -> str:
-    if report.signal is None:
-        return "Unknown without classes; give y."
-    auc, error, p = report.signal.auc, report.signal.standard_error, report.signal.p_value
-    numbers = f"area under the curve {auc:.2f} on samples left out; 0.50 ± {error:.2f} without signal, p = {p:.2g}"
-    if p < CLEAR_SIGNAL:
-        return f"Yes ({numbers})."
-    if p < POSSIBLE_SIGNAL:
-        return f"Possibly ({numbers}): more samples would tell."
-    return f"No sign of signal ({numbers})."
-
-
-def _inflation_answer(report: InflationReport) -> str:
-    what = "scores" if report.kind == "transformer" else "decision values"
-    if not report.inflated.any():
-        return (
-            f"No: {what} of samples left out vary as much as those of training samples, within "
-            f"{SMALLEST_INFLATION - 1:.0%} or within their uncertainty."
-        )
-    if not is_resolved(report.train, report.left_out)[report.inflated].any():
-        return (
-            f"Yes, beyond measure: {what} of samples left out differ by rounding errors only. New samples are like "
-            "none of these. A wider kernel (smaller gamma) or fewer variables may help."
-        )
-    ratios = report.ratios[report.inflated]
-    middle = int(np.argsort(ratios)[len(ratios) // 2])
-    low, high = report.ratios_low[report.inflated][middle], report.ratios_high[report.inflated][middle]
-    size = f"{ratios[middle]:.3g} times ({low:.3g} to {high:.3g})"
-    which = ""
-    if report.kind == "transformer":
-        which = f" of {len(ratios)} of {len(report.inflated)} components"
-        size += f" as much at the median component, {ratios.max():.3g} times at most,"
-    else:
-        size += " as much"
-    return f"Yes: training {what}{which} vary {size} as those of samples left out."
-
-
-def _correction_answer(report: InflationReport) -> str:
-    if report.signal is None:
-        return "Unknown without classes; give y."
-    if report.method == "none":
-        if report.gain == 0:
-            return "Not needed, or nothing was found that helps: Renormalized does nothing here."
-        return (
-            f"No: {MEASURES[report.scoring].lower()} would change by {report.gain:+.3f} ± {report.gain_error:.3f} on "
-            "samples left out; Renormalized does nothing here."
-        )
-    numbers = f"{MEASURES[report.scoring].lower()} {report.gain:+.3f} ± {report.gain_error:.3f} on samples left out"
-    if _is_clear(report):
-        return f"Yes ({numbers})."
-    return f"Not clearly ({numbers})."
-
-
-def _recommendation(report: InflationReport) -> str:
-    name = _name(report.model)
-    if report.recommends_correction:
-        advice = (
-            f"Use Renormalized around {name}: it learns the correction ({report.method!r}) when it is fitted, and "
-            "works for single new samples."
-        )
-        if report.signal is None:
-            advice += " Give y as well to see whether there is anything to find, and whether correction helps."
-        return advice
-    if report.signal is not None and report.signal.p_value >= POSSIBLE_SIGNAL:
-        return (
-            f"There is no sign that {name} tells the classes of new samples apart, so that no correction can help. "
-            "More samples, or fewer variables chosen beforehand, would."
-        )
-    if report.inflated.any() and not is_resolved(report.train, report.left_out)[report.inflated].any():
-        return "No correction can be learned. Use a wider kernel (smaller gamma) or fewer variables."
-    if report.method == "none":
-        return f"Use {name} as it is."
-    return (
-        f"Use {name} as it is, or Renormalized around it ({report.method!r}), which may help: with so few samples the "
-        "difference is uncertain."
-    )

@@ -44,7 +44,7 @@ def test_the_numbers_are_those_of_the_library(table, tmp_path, name, grouped):
     # Without --group the column of runs is one more variable of the table.
     rows = np.column_stack([RUNS, X]) if name.endswith("csv") and not grouped else X
     groups = RUNS if grouped else None
-    expected = inflation_report(KernelPCA(5, gamma="median", random_state=0), rows, Y, groups=groups)
+    expected = inflation_report(SVC(), rows, Y, groups=groups)
     record = json.loads((tmp_path / "report.json").read_text())
     np.testing.assert_allclose([value["ratio"] for value in record["values"]], expected.ratios, rtol=1e-6)
     assert record["recommends_correction"] == expected.recommends_correction and record["method"] == expected.method
@@ -52,13 +52,28 @@ def test_the_numbers_are_those_of_the_library(table, tmp_path, name, grouped):
         assert question in result.stdout
 
 
-def test_a_support_vector_machine_and_a_table(table, tmp_path):
-    options = ["--label", "diagnosis", "--group", "run", "--estimator", "svc", "--output", tmp_path / "report.csv"]
-    assert run(table, *options).exit_code == 0
+@pytest.mark.parametrize(
+    ("options", "model"),
+    [
+        (["--label", "diagnosis"], SVC()),  # as in the guide
+        (["--label", "diagnosis", "--estimator", "svc", "--components", "3"], SVC()),
+        (["--label", "diagnosis", "--components", "3"], KernelPCA(3, gamma="median")),
+        (["--label", "diagnosis", "--landmarks", "30"], KernelPCA(5, gamma="median", landmarks=30, random_state=0)),
+        ([], KernelPCA(5, gamma="median")),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_classes_are_judged_by_a_support_vector_machine_unless_components_are_asked_for(
+    table, tmp_path, options, model
+):
+    result = run(table, "--group", "run", *options, "--output", tmp_path / "report.csv")
+    assert result.exit_code == 0, result.output
     with open(tmp_path / "report.csv") as file:
-        (row,) = csv.DictReader(file)
-    expected = inflation_report(SVC(), X, Y, groups=RUNS)
-    assert float(row["ratio"]) == pytest.approx(expected.ratios[0]) and row["inflated"] == "True"
+        rows = list(csv.DictReader(file))
+    values = X if "--label" in options else np.column_stack([Y, X])
+    expected = inflation_report(model, values, Y if "--label" in options else None, groups=RUNS)
+    np.testing.assert_allclose([float(row["ratio"]) for row in rows], expected.ratios, rtol=1e-5)
+    assert all(row["inflated"] == "True" for row in rows)
 
 
 def test_without_classes_it_speaks_of_inflation_alone(table):
@@ -91,7 +106,7 @@ def test_columns_are_prepared_as_in_other_commands(tmp_path):
     scaled = (values - values.mean(axis=0)) / np.where(
         np.arange(20) == 7, np.delete(values[:, 7], 5).std(), values.std(axis=0)
     )
-    expected = inflation_report(KernelPCA(5, gamma="median", random_state=0), scaled, Y)
+    expected = inflation_report(SVC(), scaled, np.where(Y, "ill", "well"))
     found = [value["ratio"] for value in json.loads((tmp_path / "report.json").read_text())["values"]]
     np.testing.assert_allclose(found, expected.ratios, rtol=1e-6)
 

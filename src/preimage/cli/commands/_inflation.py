@@ -27,8 +27,8 @@ from preimage.cli.tables._table_options import DEFAULTS, TableOptions
 
 EXAMPLES = (
     "preimage inflation patients.csv --label diagnosis",
-    "preimage inflation patients.csv --label diagnosis --estimator svc --output report.json --plot report.png",
-    "preimage inflation scans.npz --array X --label y --group run --components 10",
+    "preimage inflation patients.csv --label diagnosis --output report.json --plot report.png",
+    "preimage inflation scans.npz --array X --label y --group run --estimator kernel_pca --components 10",
 )
 
 
@@ -45,10 +45,13 @@ def inflation_command(
         ),
     ] = None,
     estimator: Annotated[
-        Literal["kernel_pca", "pca", "svc"],
-        typer.Option(help="Whose values are looked at: components, or decisions of a support vector machine."),
-    ] = "kernel_pca",
-    components: _options.Components = "5",
+        Literal["auto", "svc", "kernel_pca", "pca"],
+        typer.Option(
+            help="Whose values are looked at: decisions of a support vector machine, or components. auto: the former "
+            "with --label, the latter without it, or with --components or --landmarks."
+        ),
+    ] = "auto",
+    components: _options.ComponentsOfTransformer = None,
     gamma: _options.Gamma = AUTO,
     landmarks: _options.Landmarks = None,
     array: _options.ArrayName = None,
@@ -62,7 +65,7 @@ def inflation_command(
     force: _options.Force = False,
     table: TableOptions = DEFAULTS,
 ) -> None:
-    """Say whether a model of few samples with many variables holds for new ones, and whether correction helps.
+    """Say whether few samples with many variables tell classes apart, and whether a correction helps with new ones.
 
     A model fits the rows that it knows better than new ones: their values vary too much (variance inflation). Every row
     is left out in turn to see by how much. --gamma auto is the median rule, for svc scikit-learn's "scale".
@@ -76,7 +79,11 @@ def inflation_command(
         check_figure(plot)
         outputs = check_outputs({"--output": output, "--plot": plot}, (input,), force)
         samples = read_samples(input, array, label, group, table, speaker(quiet))
-        question = Question(estimator, components, gamma, None if landmarks == "none" else landmarks, seed)
+        landmarks = None if landmarks == "none" else landmarks
+        if estimator == "auto":
+            speaks_of_components = components is not None or landmarks is not None
+            estimator = "kernel_pca" if label is None or speaks_of_components else "svc"
+        question = Question(estimator, 5 if components is None else components, gamma, landmarks, seed)
         report = report_on(samples, question)
         if output is not None and kind is not None:
             with replacing(output) as aside:

@@ -141,7 +141,12 @@ def as_record(report: InflationReport, samples: Samples, question: Question) -> 
         ],
         "signal": None
         if report.signal is None
-        else {"area_under_the_curve": float(report.signal.auc), "p_value": float(report.signal.p_value)},
+        else {
+            "verdict": report.signal.verdict,
+            "area_under_the_curve": float(report.signal.auc),
+            "error": float(report.signal.standard_error),
+            "p_value": float(report.signal.p_value),
+        },
         "gain": None if report.gain is None else {"value": float(report.gain), "error": float(report.gain_error)},
         "scores": report.scores,
         "errors": report.errors,
@@ -247,12 +252,11 @@ def _advice(report: InflationReport, samples: Samples) -> str:
 
 
 def _meaning(report: InflationReport) -> str:
-    worst = float(np.max(report.ratios))
     what = "new rows get values as large as those of rows that the model was fitted to"
     if not report.inflated.any():
-        return f"at a ratio of 1 {what}. That is so here, within its error; thresholds learned on these rows will hold."
+        return f"at a ratio of 1 {what}. That is so here, within its error."
+    worst = float(np.max(report.ratios))
     return (
-        f"at a ratio of 1 {what}. Here they are up to {worst:.3g} times smaller, because a model of few rows with many "
-        "columns also fits their noise. A threshold or classifier that was learned on the values of these rows may "
-        "therefore misjudge new ones, often in favour of the larger class, unless these are corrected."
+        f"at a ratio of 1 {what}. Here those are up to {worst:.3g} times smaller, because a model of few rows with "
+        "many columns also fits their noise."
     )
