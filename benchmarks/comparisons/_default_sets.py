@@ -176,13 +176,13 @@ BLOBS = drawn(make_blobs, n_features=6, centers=4, cluster_std=1.5)
 
 
 def eight_bits(make, deviation):
-    """Clean pictures with values from 0 to 255, and noisy ones as files have them."""
+    """Clean pictures with values from 0 to 255, noisy ones as files have them, and the deviation before clipping."""
 
     def draw(seed):
         rng = np.random.default_rng(seed)
         clean = 255 * make(rng)[0]
         noisy = np.rint(clean + 255 * deviation * rng.normal(size=clean.shape))
-        return clean, np.clip(noisy, 0, 255).astype(np.uint8)
+        return clean, np.clip(noisy, 0, 255).astype(np.uint8), 255 * deviation
 
     return draw
 
@@ -191,7 +191,7 @@ def with_noise(make):
     def draw(seed):
         rng = np.random.default_rng(seed)
         clean, deviation = make(rng)
-        return clean, clean + deviation * rng.normal(size=clean.shape)
+        return clean, clean + deviation * rng.normal(size=clean.shape), deviation
 
     return draw
 

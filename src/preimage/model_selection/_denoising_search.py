@@ -51,7 +51,7 @@ MOST_COMPONENTS = 512
 # With fewer columns every direction may carry signal, and there is no floor of the spectrum that shows the noise.
 FEWEST_COLUMNS = 16
 # With so many columns fewer rows show that floor as well, 1.5 per column in place of two: on pictures with 64 to 256
-# columns "masked" made up to 1.7 times the error. Tables of 20 columns go both ways.
+# columns "masked" made up to 1.9 times the error. Tables of 20 columns go both ways.
 MANY_COLUMNS = 64
 # Tolerance and steps of pre-images in the search: errors are means over a few hundred rows and random by some per cent,
 # so pre-images need no more digits than this.
