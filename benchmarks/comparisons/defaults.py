@@ -358,8 +358,9 @@ def measured(question):
     return values
 
 
-def recorded(name):
-    path = RECORDS / f"defaults_{name}.json"
+def recorded():
+    """What all runs so far have measured: {"width | report | wine | scale": error, ...}."""
+    path = RECORDS / "defaults.json"
     return json.loads(path.read_text(encoding="utf-8"))["values"] if path.exists() else {}
 
 
@@ -402,7 +403,10 @@ def summary_row(question, values):
 
 def page():
     header = ["parameter", "default before", "tried", "sets", "development", "report"]
-    found = {name: recorded(name) for name in QUESTIONS}
+    found = {name: {} for name in QUESTIONS}
+    for key, value in recorded().items():
+        name, rest = key.split(" | ", 1)
+        found[name][rest] = value
     found = {name: values for name, values in found.items() if values}
     yield from ["# Defaults by measurement", "", origin()]
     yield from [
@@ -435,7 +439,9 @@ def main():
     for name in options.questions:
         values = measured(QUESTIONS[name])
         if options.record:
-            record(f"defaults_{name}", values, {"draws": QUESTIONS[name].draws})
+            before = {key: value for key, value in recorded().items() if not key.startswith(f"{name} | ")}
+            draws = {each: question.draws for each, question in QUESTIONS.items()}
+            record("defaults", before | {f"{name} | {key}": value for key, value in values.items()}, draws)
     if not options.questions or options.output:
         publish(list(page()), options.output)
 
