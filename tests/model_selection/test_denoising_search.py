@@ -80,6 +80,13 @@ def test_auto_masks_columns_when_rows_are_few(rng):
     assert search.best_params_["penalty"] == 0
 
 
+@pytest.mark.parametrize(("shape", "criterion"), [((100, 64), "sure"), ((90, 64), "masked"), ((60, 32), "masked")])
+def test_auto_sees_the_noise_of_pictures_in_one_and_a_half_rows_per_column(shape, criterion, rng):
+    X = rng.normal(size=(shape[0], 3)) @ rng.normal(size=(3, shape[1])) + 0.1 * rng.normal(size=shape)
+    search = DenoisingSearch(gammas=of_median(X, 1.0), n_components=(2, 8)).fit(X)
+    assert search.criterion_ == criterion
+
+
 def test_noise_may_be_a_function(digits):
     train, *_ = digits
 

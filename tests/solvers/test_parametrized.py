@@ -16,6 +16,7 @@ from preimage.solvers import (
     Mixtures,
     Parametrized,
     ParametrizedResult,
+    Reason,
     Transformed,
     free_length_preimages,
     objective_at,
@@ -139,13 +140,86 @@ def test_translations_of_digits_are_found():
     assert (result.objective < 1e-6).all() and result.converged.all()
 
 
-def test_the_member_nearest_to_a_given_start_is_one_of_the_starts():
+LINE = FunctionFamily(lambda T: np.column_stack([T[:, 0], T[:, 0] ** 2]), 1)
+
+
+def test_members_nearest_to_the_nearest_row_and_to_a_given_start_are_tried():
     # From zero, where searches without bounds begin, nothing is to be seen of a bump that far away.
-    line = FunctionFamily(lambda T: np.column_stack([T[:, 0], T[:, 0] ** 2]), 1)
-    target = Expansion(Gaussian(2.0), np.array([[7.0, 49.0]]), np.array([[1.0]]))
-    assert Parametrized(line).solve(target).objective[0] > 0.9
-    found = Parametrized(line).solve(target, np.array([[6.0, 49.3]]))
+    one = Expansion(Gaussian(2.0), np.array([[7.0, 49.0]]), np.array([[1.0]]))
+    assert_allclose(Parametrized(LINE).solve(one).parameters, 7.0, atol=1e-4)
+    # The nearest of these rows is far from all members; a start leads to the other one.
+    two = Expansion(Gaussian(2.0), np.array([[7.0, 49.0], [-30.0, 20.0]]), np.array([[0.4], [0.6]]))
+    assert not Parametrized(LINE).solve(two).converged.any()
+    found = Parametrized(LINE).solve(two, np.array([[6.0, 49.3]]))
     assert_allclose(found.parameters, 7.0, atol=1e-4)
+    assert found.converged.all()
+
+
+def test_searches_where_kernel_values_vanish_have_not_converged():
+    target = Expansion(Gaussian(2.0), np.array([[-30.0, 20.0]]), np.array([[1.0]]))
+    without = CallableKernel(Gaussian(2.0).__call__, takes="matrices", positive_semidefinite=True)
+    for kernel in (target.kernel, without):
+        result = Parametrized(LINE).solve(Expansion(kernel, target.points, target.coefficients))
+        assert set(result.reason) == {Reason.VANISHING} and not result.converged.any()
+
+
+def test_a_search_that_was_cut_short_is_not_convergence():
+    result = Parametrized(WAVES, max_iter=1).solve(target_of_members(WAVES))
+    assert not result.converged.any() and set(result.reason) == {Reason.ITERATION_LIMIT}
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 5, 6, 9])
+def test_a_box_is_filled_with_256_starts(p):
+    low, high = -np.arange(1.0, p + 1), np.arange(1.0, p + 1)
+    T = FunctionFamily(lambda T: T, p, lower=low, upper=high).starts()
+    assert T.shape == (256, p) and len(np.unique(T.round(9), axis=0)) == 256
+    assert (low <= T).all() and (high >= T).all()
+    assert (T == 0).all(axis=1).any()
+    # No orthant is left out where they are fewer than a tenth of the starts.
+    if 2**p < 25:
+        assert len(np.unique(np.sign(T[(T != 0).all(axis=1)]), axis=0)) == 2**p
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 300])
+def test_starts_of_mixtures_fill_the_hull(m):
+    T = Mixtures(np.eye(m)).starts()
+    assert T.shape == (max(256, m + 1), m)
+    assert (T >= 0).all()
+    assert_allclose(T.sum(axis=1), 1)
+
+
+def waves(T):
+    return np.sin(2 * np.pi * (T[:, :1] * np.linspace(0, 1, 40) + T[:, 1:2]))
+
+
+def torus(T):
+    width = 2 + np.cos(T[:, 1])
+    return np.column_stack([np.cos(T[:, 0]) * width, np.sin(T[:, 0]) * width, np.sin(T[:, 1])])
+
+
+WAVES = FunctionFamily(waves, 2, lower=[1.0, 0.0], upper=[9.0, 1.0])
+TORUS = FunctionFamily(torus, 2, lower=0.0, upper=2 * np.pi)
+
+
+def target_of_members(family, seed=0, k=15):
+    """Sparse combinations of the images of noisy members: several minima each."""
+    rng = np.random.default_rng(seed)
+    low, high = family.bounds()
+    points = family(low + rng.random((40, len(low))) * (high - low))
+    points = points + 0.1 * points.std() * rng.normal(size=points.shape)
+    W = (rng.random((40, k)) < 0.1) * rng.random((40, k)) + 1e-3
+    squared = ((points[:, None] - points[None]) ** 2).sum(axis=2)
+    return Expansion(Gaussian(1 / np.percentile(squared[squared > 0], 5)), points, W / W.sum(axis=0))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("family", [WAVES, TORUS], ids=["waves", "torus"])
+def test_two_parameters_are_never_worse_than_a_grid(family, seed):
+    target = target_of_members(family, seed)
+    ticks = [np.linspace(a, b, 81) for a, b in zip(*family.bounds(), strict=True)]
+    grid = np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 2)
+    result = Parametrized(family).solve(target)
+    assert (result.objective <= target.squared_distances(family(grid)).min(axis=0) + 1e-9).all()
 
 
 def test_parameters_of_denoised_rows():

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preimage._arrays import to_numpy
+from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Expansion
 from preimage.kernels import Gaussian, Multiquadric
 from preimage.solvers import FixedPoint, Reason, SparsePath, objective_at
@@ -45,10 +46,85 @@ def test_zero_penalty_is_the_dense_solution(target):
     assert_allclose(sparse.points, dense.points, atol=1e-4)
 
 
-def test_count_is_kept(target):
-    for count in (1, 3, 5):
-        Z = SparsePath(n_nonzero=count, n_penalties=60).solve(target).points
-        assert (np.count_nonzero(Z, axis=1) <= count).all()
+@pytest.mark.parametrize("method", ["proximal", "path_seeking"])
+def test_a_number_of_coordinates_is_that_number(method, target):
+    for count in (0, 1, 3, 5, 12, 30):
+        result = SparsePath(n_nonzero=count, method=method).solve(target)
+        assert (np.count_nonzero(result.points, axis=1) == count).all()
+        assert result.converged.all()
+
+
+def test_numbers_that_the_path_jumps_over_are_walked_to(rng):
+    # Equal columns leave the background together, and from far outside narrow kernels draw all columns at once.
+    halves = rng.normal(size=(40, 4))
+    twins = Expansion(Gaussian(0.1), np.hstack([halves, halves]), (rng.random((40, 5)) < 0.2) / 8.0)
+    X = 3 + 0.3 * rng.normal(size=(40, 8))
+    far = Expansion(Gaussian(0.2), X, np.full((40, 2), 1 / 40))
+    for target in (twins, far):
+        path = SparsePath().path(target)
+        for count in (1, 3):
+            assert not (path.n_nonzero == count).all(axis=1).any()
+            result = SparsePath(n_nonzero=count).solve(target)
+            assert (np.count_nonzero(result.points, axis=1) == count).all()
+            assert (objective_at(target, result.points) < objective_at(target, 0 * result.points)).all()
+
+
+def test_bisected_solutions_are_stationary_and_hardly_shrunk(target):
+    count = 3
+    result = SparsePath(n_nonzero=count, tol=1e-10, max_iter=20000).solve(target)
+    penalties = (result.objective - objective_at(target, result.points)) / np.abs(result.points).sum(axis=1)
+    gradient, active = target.distance_gradient(result.points), result.points != 0
+    scale = penalties[:, None] * np.ones_like(gradient)
+    assert_allclose(gradient[active], -(scale * np.sign(result.points))[active], atol=1e-5)
+    assert (np.abs(gradient)[~active] <= scale[~active] * (1 + 1e-6)).all()
+    for j in range(len(target)):
+        after = SparsePath(penalty=penalties[j] / 1.02, n_penalties=60).solve(target[j]).points
+        assert np.count_nonzero(after) > count
+
+
+def test_a_path_ends_before_its_number_where_the_nearest_image_has_fewer_or_the_penalty_is_reached(rng):
+    X = np.zeros((20, 6))
+    X[:, :2] = rng.normal(loc=1.0, size=(20, 2))
+    target = Expansion(Gaussian(0.1), X, np.full((20, 1), 0.05))
+    assert np.count_nonzero(SparsePath(n_nonzero=5).solve(target).points) == 2
+    largest = float(SparsePath().path(target).penalties[0, 0])
+    for method in ("proximal", "path_seeking"):
+        solver = SparsePath(n_nonzero=2, penalty=0.99 * largest, method=method, step=1e-4)
+        result = solver.solve(target)
+        assert np.count_nonzero(result.points) == 1 and result.converged.all()
+
+
+def test_a_path_stops_when_it_has_too_many_coordinates(target, monkeypatch):
+    from preimage.solvers._nearest_image import TargetObjective
+
+    def n_evaluations(**choice):
+        calls, evaluate = [], TargetObjective.at
+        with monkeypatch.context() as patch:
+            patch.setattr(TargetObjective, "at", lambda self, Z: calls.append(len(Z)) or evaluate(self, Z))
+            SparsePath(**choice).solve(target)
+        return sum(calls)
+
+    assert n_evaluations(n_nonzero=1) < n_evaluations() / 2
+    walks = [n_evaluations(method="path_seeking", n_nonzero=count) for count in (1, 3, 30)]
+    assert walks[0] < walks[1] < walks[2]
+
+
+def test_results_that_are_the_background_are_said(target):
+    with pytest.warns(ConvergenceWarning, match=r"background for 4 of 4 targets: penalty=10 .*Lower the penalty"):
+        SparsePath(penalty=10.0).solve(target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        assert (SparsePath(n_nonzero=0).solve(target).points == 0).all()
+        SparsePath(n_nonzero=1).solve(target)
+    flat = Expansion(Gaussian(1.0), np.array([[4.7, 0.0]]), np.ones((1, 1)))
+    with pytest.warns(ConvergenceWarning, match=r"background for 1 of 1 targets: no step .*wider kernel"):
+        SparsePath(method="path_seeking", n_nonzero=1).solve(flat)
+
+
+def test_a_number_does_not_depend_on_the_others_of_a_batch(target):
+    together = SparsePath(n_nonzero=4).solve(target).points
+    for j in range(len(target)):
+        assert_allclose(SparsePath(n_nonzero=4).solve(target[j]).points[0], together[j], atol=1e-9)
 
 
 def test_background_is_a_shift(target):
@@ -95,6 +171,9 @@ def test_array_libraries_agree(target, xp):
     assert_allclose(
         to_numpy(SparsePath(penalty=0.01).solve(there).points), SparsePath(penalty=0.01).solve(target).points, atol=1e-6
     )
+    for method in ("proximal", "path_seeking"):
+        solver = SparsePath(n_nonzero=3, method=method)
+        assert_allclose(to_numpy(solver.solve(there).points), solver.solve(target).points, atol=1e-6)
 
 
 def test_vectors_with_coefficients_of_both_signs_take_few_steps(rng):

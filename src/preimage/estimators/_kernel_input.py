@@ -215,8 +215,10 @@ def without_origin(kernel: Kernel) -> Kernel:
 
 def named_kernel(estimator: Any, *, symmetric: bool = True) -> Kernel:
     """The kernel that the parameters of `estimator` describe; if it must be symmetric, one that is not is refused."""
-    names = ("gamma", "degree", "coef0", "kernel_params")
-    kernel = as_kernel(estimator.kernel, **{name: getattr(estimator, name) for name in names})
+    parameters = {name: getattr(estimator, name) for name in ("gamma", "degree", "coef0", "kernel_params")}
+    if parameters["gamma"] is None and isinstance(estimator.kernel, str) and estimator.kernel == "rbf":
+        parameters["gamma"] = getattr(estimator, "_default_rbf_gamma", None)  # of estimators with another default
+    kernel = as_kernel(estimator.kernel, **parameters)
     check_parameters(kernel)  # before anyone asks its parts for a promise
     kernel = own_parameters(kernel)
     if symmetric:

@@ -85,7 +85,9 @@ class KernelProjectionPursuit(
     order : int from 3 to 8, default=4
         Order p of the moment.
     extreme : {"both", "largest", "smallest"}, default="both"
-        Which moments are searched: the farthest from a Gaussian's to either side, the largest, or the smallest.
+        Which moments are searched: the farthest from a Gaussian's to either side, the largest, or the smallest. "both"
+        is for independent components. For two or three features that separate classes or large groups take "smallest":
+        the largest kurtosis is that of a few rows far out.
     algorithm : {"parallel", "deflation"}, default="parallel"
         "deflation" finds one direction after the other, each the most extreme one that is uncorrelated with those
         before. "parallel" starts there and turns pairs of directions as long as the sum over all directions grows.

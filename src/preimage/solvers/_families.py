@@ -11,10 +11,13 @@ from sklearn.base import BaseEstimator
 from preimage._typing import Array
 from preimage._validation import Interval, check_parameters
 
-# Values of each amount among the starts, from one end of its range to the other, with zero in the middle.
-AMOUNTS_TRIED = 5
-# Most starts that combine the values of several amounts, or fill a box; more are drawn at random from a fixed seed.
+# Starts that fill a box: their members are computed at once, and are few beside the rows of most models. With a tenth
+# of them, searches of two parameters end above a grid for every fifth target.
 MOST_STARTS = 256
+# More starts for one or two parameters, for which so many are a fine grid: 63 values of each.
+FINE_GRID = 4096
+# Most sides of a box for which starts have an order of neighbours; in more dimensions 256 points are all far apart.
+MOST_SIDES = 5
 
 
 class Family(BaseEstimator, ABC):
@@ -64,6 +67,12 @@ class Family(BaseEstimator, ABC):
     def starts(self) -> np.ndarray:
         """Parameters from which searches may begin, shape (m, p)."""
         return spread_over(*self.bounds())
+
+    def _fine_grid(self) -> np.ndarray:
+        """More starts for families of one or two parameters, shape (m, p): all minima that a plot would show."""
+        low, high = self.bounds()
+        n_sides = int(np.sum(np.isfinite(low) & np.isfinite(high)))
+        return spread_over(low, high, FINE_GRID) if n_sides in (1, 2) else np.empty((0, self.n_parameters))
 
     def contracted(self, T: np.ndarray, gradients: np.ndarray) -> np.ndarray:
         """(∂g/∂t)ᵀ times each row of `gradients`: gradients with respect to the parameters, shape (q, p)."""
@@ -208,17 +217,33 @@ def members(family: Family, T: np.ndarray, d: int | None) -> np.ndarray:
     return Z
 
 
-def spread_over(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Parameters all over a box: a grid where that is small, else random ones; zero along sides without ends."""
+def spread_over(low: np.ndarray, high: np.ndarray, most: int = MOST_STARTS) -> np.ndarray:
+    """`most` parameters all over a box: a grid with a middle, and points in between; zero along open sides."""
     bounded = np.isfinite(low) & np.isfinite(high)
     nearest = np.clip(0.0, low, high)
     p = int(bounded.sum())
     if p == 0:
         return nearest[None, :]
-    if AMOUNTS_TRIED**p <= MOST_STARTS:
-        fractions = np.array(list(product(np.linspace(0, 1, AMOUNTS_TRIED), repeat=p)))
-    else:
-        fractions = np.random.default_rng(0).random((MOST_STARTS, p))
+    # The largest odd number, so that the middle is one of them: the root is rounded, 1e-9 is more than its error.
+    side = int(most ** (1 / p) + 1e-9)
+    side -= 1 - side % 2
+    ticks = np.linspace(0, 1, side) if side > 1 else np.array([0.5])
+    grid = np.array(list(product(ticks, repeat=p))) if side > 1 else np.full((1, p), 0.5)
+    fractions = np.concatenate([grid, filling(most - len(grid), p)])
     T = np.tile(nearest, (len(fractions), 1))
     T[:, bounded] = low[bounded] + fractions * (high - low)[bounded]
     return T
+
+
+def filling(count: int, p: int) -> np.ndarray:
+    """Points that fill the unit cube of p dimensions evenly, in every number; random ones from a fixed seed for many p.
+
+    The sequence i·α mod 1 with α = (1/g, 1/g², …), where g is the root of g^(p+1) = g + 1: of all such sequences the
+    one whose points stay farthest apart in one dimension, and nearly so in a few.
+    """
+    if p > MOST_SIDES:
+        return np.random.default_rng(0).random((count, p))
+    root = 2.0
+    for _ in range(64):  # a contraction by less than one half
+        root = (1 + root) ** (1 / (p + 1))
+    return (0.5 + np.arange(1, count + 1)[:, None] * root ** -np.arange(1.0, p + 1)) % 1.0

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from preimage._arrays import array_namespace, epsilon, from_numpy, to_dense, to_numpy, transposed
 from preimage._typing import Array
@@ -13,10 +15,11 @@ from preimage._warnings import unwarned
 from preimage.feature_space import Expansion, Subspace
 from preimage.solvers._blocks import tiles
 from preimage.solvers._descent import Box, Evaluation, Objective, minimize_rows, spread
-from preimage.solvers._families import Family, check_family, members
+from preimage.solvers._families import MOST_SIDES, Family, check_family, members
 from preimage.solvers._gradient import QuasiNewton
 from preimage.solvers._nearest_image import TargetObjective, distance_model
-from preimage.solvers._preimage import PreimageResult, TargetSolver, objective_at
+from preimage.solvers._preimage import PreimageResult, Reason, TargetSolver, objective_at
+from preimage.solvers._starts import nearest_points
 
 # Starts whose inputs are computed together: a few MiB of images of a thousand pixels.
 BLOCK = 1024
@@ -61,14 +64,18 @@ class Parametrized(TargetSolver):
     Minimises :math:`\rho(g(t)) = \|\varphi(g(t)) - \Psi\|^2` over the parameters t: how far a picture is moved, weights
     of a mixture, or the arguments of any function [1]_. What is found can be named, and is always a member. The descent
     is L-BFGS in the parameters, with the chain rule of (P14) where the kernel has a gradient and differences where it
-    has none; it begins at the members with the nearest images among `Family.starts`, and never ends above any of these.
+    has none. It begins at the members of `Family.starts` that have nearer images than those around them, and at the
+    member nearest to the training row with the nearest image. No result is farther than any of the starts, nor, for one
+    or two parameters with bounds, than any member of a fine grid.
+
+    A result has converged if all searches of its target have ended, the best of them by the stopping rule.
 
     Parameters
     ----------
     family : Family
         `Mixtures`, `Transformed`, or `FunctionFamily`.
     n_starts : int, default=3
-        Searches for each target, from the best of the starts of the family.
+        Searches for each target from the starts of the family, and one from the nearest training row.
     tol : float, default=1e-6
         Stop when a step moves the member by less than `tol` times the spread of the training points.
     max_iter : int, default=200
@@ -128,14 +135,20 @@ class Parametrized(TargetSolver):
         check_family(self.family)
         search = _Search(self, target)
         begins = search.best_starts(self.n_starts)
-        if start is not None:
-            begins.append(search.nearest_members(to_numpy(to_dense(start)).astype(float)))
-        best = None
-        for begin in begins:
-            found = search.descend(begin)
-            best = found if best is None else best.better_of(found)
-        assert best is not None
-        return best
+        nearest = to_numpy(nearest_points(target)).astype(float)
+        begins.append(search.nearest_members(nearest))
+        given = nearest if start is None else to_numpy(to_dense(start)).astype(float)
+        if not np.array_equal(given, nearest):
+            begins.append(search.nearest_members(given))
+        return _best_of([search.descend(begin) for begin in begins])
+
+
+def _best_of(found: list[ParametrizedResult]) -> ParametrizedResult:
+    """The nearest of several results for each target, which has converged only if no search was cut short."""
+    best = reduce(lambda one, other: one.better_of(other), found)
+    unfinished = np.any([each.reason == Reason.ITERATION_LIMIT for each in found], axis=0)
+    reason = np.where(unfinished, Reason.array(len(unfinished), Reason.ITERATION_LIMIT), best.reason)
+    return replace(best, converged=best.converged & ~unfinished, reason=reason)
 
 
 class _Search:
@@ -145,22 +158,50 @@ class _Search:
         self.solver, self.family, self.target = solver, solver.family, target
         self.d = target.inputs.shape[1]
         self.low, self.high = self.family.bounds()
-        self.candidates = self.family.starts()
-        self.scale = self._scales()
+        self.candidates = np.concatenate([self.family.starts(), self.family._fine_grid()])
+        lengths = self._derivative_lengths()
+        self.moves = (lengths > 0) & np.isfinite(lengths)
+        self.scale = np.where(self.moves, lengths, 1.0)
         finite = lambda bound: None if np.all(np.isinf(bound)) else bound * self.scale
         self.box = Box(finite(self.low), finite(self.high))
         self.rule = QuasiNewton(spread(target.inputs), solver.tol)
 
     def best_starts(self, count: int) -> list[np.ndarray]:
-        """For each target the starts whose members have the nearest images, best first: arrays of shape (q, p)."""
-        target = self.target
-        values = []
-        for first in range(0, len(self.candidates), BLOCK):
-            Z = self._like(members(self.family, self.candidates[first : first + BLOCK], self.d))
-            values.append(to_numpy(target.kernel.diagonal(Z)[:, None] - 2 * target(Z)))
-        distances = np.concatenate(values)
-        order = np.argsort(distances, axis=0, kind="stable")[:count]
+        """For each target the starts with the nearest images, best first: arrays of shape (q, p).
+
+        Those that are no worse than their neighbours come before all others: the best few starts of all would often
+        lead to one and the same minimum.
+        """
+        distances = self._distances(self.candidates)
+        is_lowest = np.ones(distances.shape, bool)
+        for neighbors in self._neighbors():
+            is_lowest &= distances <= distances[neighbors]
+        order = np.lexsort((distances, ~is_lowest), axis=0)[:count]
         return [self.candidates[numbers] for numbers in order]
+
+    def _distances(self, T: np.ndarray) -> np.ndarray:
+        """k(z, z) − 2ψ(z) of the members with parameters T for all targets, (m, q); infinity where there is none."""
+        target, values = self.target, []
+        for first in range(0, len(T), BLOCK):
+            Z = self.family(T[first : first + BLOCK])
+            exists = np.isfinite(Z).all(axis=1, keepdims=True)
+            rows = self._like(np.where(exists, Z, 0.0))
+            here = to_numpy(target.kernel.diagonal(rows)[:, None] - 2 * target(rows))
+            values.append(np.where(exists, here, np.inf))
+        return np.concatenate(values)
+
+    def _neighbors(self) -> np.ndarray:
+        """Numbers of the starts next to each start, (4p + 1, m) with itself; no numbers in many dimensions."""
+        varies = np.ptp(self.candidates, axis=0) > 0
+        continuous = varies & self.moves
+        p = int(continuous.sum())
+        if not 0 < p <= MOST_SIDES:
+            return np.empty((0, len(self.candidates)), int)
+        places = self.candidates * self.scale
+        # Numbers of templates are no distances: starts with another number are farther than all of the same.
+        places[:, varies & ~self.moves] *= 1 + 10 * np.ptp(places[:, continuous], axis=0).sum()
+        count = min(4 * p + 1, len(places))
+        return cKDTree(places[:, varies]).query(places[:, varies], count)[1].reshape(len(places), count).T
 
     def nearest_members(self, X: np.ndarray) -> np.ndarray:
         """Parameters of the members nearest to the rows of X in input space, shape (q, p)."""
@@ -193,14 +234,18 @@ class _Search:
         found = minimize_rows(objective, begin * self.scale, self.box, self.rule, self.solver.max_iter)
         T = self.family.canonical(found.points / self.scale)
         points = self._like(members(self.family, T, self.d))
-        return ParametrizedResult(points, objective_at(target, points), found.n_iter, found.converged, found.reason, T)
+        # Where all kernel values vanish every step is too short to matter, and nothing was found.
+        lost = to_numpy(inner.at(members(self.family, T, self.d)).vanishes())
+        reason = np.where(lost, Reason.array(len(lost), Reason.VANISHING), found.reason)
+        converged = found.converged & ~lost
+        return ParametrizedResult(points, objective_at(target, points), found.n_iter, converged, reason, T)
 
     def _like(self, values: np.ndarray) -> Array:
         """NumPy values in the library, precision and device of the target."""
         return from_numpy(values, self.target.coefficients)
 
-    def _scales(self) -> np.ndarray:
-        """How far members move per unit of each parameter, the root mean square over some starts; one where nowhere."""
+    def _derivative_lengths(self) -> np.ndarray:
+        """How far members move per unit of each parameter, the root mean square over some starts."""
         some = self.candidates[:: max(1, len(self.candidates) // 16)]
         members(self.family, some, self.d)  # whose shape and values are checked here
         derivatives = self.family.derivatives(some)
@@ -212,8 +257,7 @@ class _Search:
                     f"{'' if np.all(np.isfinite(each)) else ', with NaN or infinity'}. Correct `jacobian`, leave it "
                     "out, or give bounds within which the family is smooth."
                 )
-        lengths = np.array([np.mean(np.sum(each**2, axis=1)) ** 0.5 for each in derivatives])
-        return np.where((lengths > 0) & np.isfinite(lengths), lengths, 1.0)
+        return np.array([np.mean(np.sum(each**2, axis=1)) ** 0.5 for each in derivatives])
 
 
 @dataclass(frozen=True)
@@ -291,7 +335,8 @@ class _OnDevice(Objective):
 
     def at(self, Z: Array) -> Evaluation:
         here = self.inner.at(self.like(Z))
-        return Evaluation(*(to_numpy(part).astype(float) for part in (here.value, here.gradient, here.noise)))
+        parts = (here.value, here.gradient, here.noise, None, here.safe_curvature)
+        return Evaluation(*(None if part is None else to_numpy(part).astype(float) for part in parts))
 
     def take(self, rows: np.ndarray) -> "_OnDevice":
         return replace(self, inner=self.inner.take(rows))
@@ -314,7 +359,8 @@ class _ValuesAlone(Objective):
             size.append(xp.sum(xp.abs(terms), axis=1))
         psi, sizes = xp.concat(value), xp.concat(size)
         noise = 4 * epsilon(psi.dtype) * (xp.abs(diagonal) + 2 * sizes)
-        return Evaluation(to_numpy(diagonal - 2 * psi).astype(float), None, to_numpy(noise).astype(float))
+        parts = [to_numpy(part).astype(float) for part in (diagonal - 2 * psi, noise, sizes)]
+        return Evaluation(parts[0], None, parts[1], None, parts[2])
 
     def take(self, rows: np.ndarray) -> "_ValuesAlone":
         return _ValuesAlone(self.target.take(rows), self.like)

@@ -52,6 +52,13 @@ class Batched:
 
         return _map_arrays(pick, self, other)
 
+    def replaced(self, rows: np.ndarray, other: Self) -> Self:
+        """This value with the problems `rows` taken from `other`."""
+        size = next(iter(vars(self).values())).shape[0]  # of the first field, which is an array
+        order = np.arange(size)
+        order[rows] = size + np.arange(len(rows))
+        return self.join([self, other]).take(order)
+
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
         """One value from those of consecutive blocks of problems."""
@@ -155,13 +162,6 @@ class PreimageResult(Batched):
     n_iter: np.ndarray
     converged: np.ndarray
     reason: np.ndarray
-
-    def replaced(self, rows: np.ndarray, other: Self) -> Self:
-        """This result with the problems `rows` taken from `other`."""
-        size = len(self.reason)
-        order = np.arange(size)
-        order[rows] = size + np.arange(len(rows))
-        return self.join([self, other]).take(order)
 
     def within_range(self) -> Self:
         """This result with finite objectives: the largest number where they are beyond it, or were not found.

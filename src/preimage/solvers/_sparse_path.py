@@ -2,33 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 
-from preimage._arrays import array_namespace, epsilon, from_numpy, to_dense, to_numpy
+from preimage._arrays import array_namespace, from_numpy, to_dense, to_numpy
 from preimage._typing import Array
 from preimage._validation import Interval, StrOptions, check_parameters
+from preimage._warnings import warn_user
+from preimage.exceptions import ConvergenceWarning
 from preimage.feature_space import Expansion
 from preimage.solvers._blocks import for_query_blocks
-from preimage.solvers._descent import Evaluation, Objective, spread
+from preimage.solvers._descent import spread
 from preimage.solvers._nearest_image import TargetModel, TargetObjective, distance_model
 from preimage.solvers._preimage import DescentSolver, PreimageResult, Reason
+from preimage.solvers._sparse_count import Found, last_within
+from preimage.solvers._sparse_steps import Begin, Scales, Step, counts_off, descended, walk
 from preimage.solvers._targets import GivenTargets, Targets
-
-# A walk of path seeking rests where no derivative is larger than this: values of kernels are of the order of one, and
-# smaller derivatives are rounding errors of their sums. With ten times more, walks end visibly before the minimum.
-FLAT = 1e-8
-# Steps of path seeking per unit of `max_iter`: single coordinates move by 1 % of the range at a time, so a path of ten
-# coordinates has a thousand steps.
-SEEKING_STEPS = 100
-# A curvature bound that was quadrupled fifteen times in vain: the step is then below rounding, and the problem is done.
-STEEPEST = 2.0**30
-# The least factor of a curvature bound, which adds up moduli: vectors with coefficients of both signs, such as
-# principal axes, have a tenth or less of it, and take ten times as many steps at 1. Less is of no use to any.
-LONGEST = 2.0**-6
 
 
 @dataclass(frozen=True)
@@ -64,12 +54,17 @@ class SparsePath(DescentSolver):
       with the largest derivative; coordinates whose derivative points back to the background come first. Every iterate
       is an estimate for some λ.
 
+    For `n_nonzero` a path is followed until it has more coordinates, and λ is bisected from there. Where solutions jump
+    over the number, because a minimum vanishes or columns are equal, path seeking goes on from before the jump. A
+    `ConvergenceWarning` says if results are the background itself.
+
     Parameters
     ----------
     penalty : float or None, default=None
         λ of the solution to return; None lets `n_nonzero` choose, or returns the end of the path.
     n_nonzero : int or None, default=None
-        Largest number of coordinates off the background; the last solution of the path within it is returned.
+        Number k of coordinates off the background: the last solution of the path that has k of them. It has fewer only
+        where the path ends before: the nearest image itself has fewer, or `penalty` is reached, if that is given too.
     background : float or array of shape (d,), default=0.0
         b.
     method : {"proximal", "path_seeking"}, default="proximal"
@@ -146,16 +141,20 @@ class SparsePath(DescentSolver):
         model, norms = distance_model(targets.kernel, targets.points), targets.squared_norms()
         scales = self._scales(targets.inputs, norms)
 
-        def solve(rows: slice) -> PreimageResult:
+        def solve(rows: slice) -> tuple[PreimageResult, float]:
             begin = self._begin(model, targets.coefficients(rows), scales)
-            found = self._last_candidates(begin)
+            found, n_iter = self._chosen(begin)
             xp = array_namespace(found.points)
             size = xp.sum(xp.abs(found.points - scales.background), axis=1)
             objective = begin.objective.at(found.points).value + norms[rows] + found.penalties * size
             reason = Reason.choose(found.settled, Reason.CONVERGED, Reason.ITERATION_LIMIT)
-            return PreimageResult(found.points, objective, found.numbers + 1, found.settled, reason)
+            result = PreimageResult(found.points, objective, n_iter, found.settled, reason)
+            return result, float(xp.max(begin.steepest))
 
-        return PreimageResult.join(for_query_blocks(solve, norms.shape[0], targets.points, norms))
+        blocks = for_query_blocks(solve, norms.shape[0], targets.points, norms)
+        result = PreimageResult.join([block for block, _ in blocks])
+        self._warn_of_background(counts_off(result.points, scales.background), max(most for _, most in blocks))
+        return result
 
     def path(self, target: Expansion) -> SparsePathResult:
         """All pre-images along the path.
@@ -169,18 +168,24 @@ class SparsePath(DescentSolver):
         scales = self._scales(target.inputs, target.coefficients)
         model = distance_model(target.kernel, target.points)
         begin = self._begin(model, targets.coefficients(slice(0, len(target))), scales)
-        penalties, points, settled = map(list, zip(*self._steps(begin), strict=True))
+        steps = list(self._steps(begin))
         # A walk is one search: it has come to rest at its end or not at all.
-        settled = settled if self.method == "proximal" else [settled[-1]] * len(settled)
-        return _as_path(penalties, points, scales.background, settled)
+        settled = [(step if self.method == "proximal" else steps[-1]).settled for step in steps]
+        xp = array_namespace(begin.Z)
+        return SparsePathResult(
+            xp.stack([step.penalties for step in steps], axis=0),
+            xp.stack([step.points for step in steps], axis=0),
+            np.stack([counts_off(step.points, scales.background) for step in steps]),
+            np.stack(settled),
+        )
 
-    def _scales(self, points: Array, like: Array) -> "_Scales":
+    def _scales(self, points: Array, like: Array) -> Scales:
         xp = array_namespace(like)
         d = points.shape[1]
         background = from_numpy(np.broadcast_to(np.asarray(self.background, dtype=float), (d,)), like)
-        return _Scales(background, spread(points), float(xp.max(xp.abs(to_dense(points) - background))))
+        return Scales(background, spread(points), float(xp.max(xp.abs(to_dense(points) - background))))
 
-    def _begin(self, model: TargetModel, W: Array, scales: "_Scales") -> "_Begin":
+    def _begin(self, model: TargetModel, W: Array, scales: Scales) -> Begin:
         xp = array_namespace(W)
         background = scales.background
         Z = xp.broadcast_to(background, (W.shape[0], background.shape[0])) + xp.zeros_like(W[:, :1])
@@ -191,168 +196,61 @@ class SparsePath(DescentSolver):
                 "SparsePath cannot leave the background: all kernel values of training points vanish there. Subtract "
                 "the background (the mean, for instance), or use a wider kernel."
             )
-        return _Begin(objective, Z, scales, steepest)
+        return Begin(objective, Z, scales, steepest)
 
-    def _steps(self, begin: "_Begin") -> Iterator["_Step"]:
+    def _steps(self, begin: Begin) -> Iterator[Step]:
         """The steps of the path, one after the other."""
-        return self._proximal_steps(begin) if self.method == "proximal" else self._seek(begin)
+        if self.method == "path_seeking":
+            yield from walk(begin, begin.Z, self.step, self.max_iter)
+            return
+        Z = begin.Z
+        for weights in self._penalties(begin):
+            step = descended(begin, Z, weights, self.tol, self.max_iter)
+            yield step
+            Z = step.points
 
-    def _last_candidates(self, begin: "_Begin") -> "_Found":
-        """For each target the last step that it may end at; the steps before are not kept, there may be thousands."""
-        xp = array_namespace(begin.Z)
-        points, penalties = begin.Z, begin.steepest
-        numbers, settled = np.zeros(begin.Z.shape[0], int), np.zeros(begin.Z.shape[0], bool)
-        for number, (weights, Z, done) in enumerate(self._steps(begin)):
-            allowed = self._is_candidate(weights, Z, begin.scales.background)
-            mask = from_numpy(allowed, Z, dtype=xp.bool)
-            points, penalties = xp.where(mask[:, None], Z, points), xp.where(mask, weights, penalties)
-            numbers = np.where(allowed, number, numbers)
-            settled = np.where(allowed, done, settled) if self.method == "proximal" else done
-        return _Found(points, penalties, numbers, settled)
+    def _penalties(self, begin: Begin) -> list[Array]:
+        """λ of each step of a proximal path, falling, not below `penalty`."""
+        xp, least = array_namespace(begin.Z), self.penalty
+        weights = [begin.steepest * float(ratio) for ratio in np.geomspace(1, self.smallest, self.n_penalties)]
+        if least is None:
+            return weights
+        return [*(xp.clip(each, min=float(least)) for each in weights), xp.full_like(begin.steepest, float(least))]
 
-    def _is_candidate(self, penalties: Array, Z: Array, background: Array) -> np.ndarray:
-        """Whether each target may end at this step; the last such step is the answer."""
+    def _chosen(self, begin: Begin) -> Found:
+        """For each target the step that it ends at; the steps before are not kept, there may be thousands."""
         if self.n_nonzero is not None:
-            return _counts(Z, background) <= self.n_nonzero
-        if self.penalty is not None:
-            return to_numpy(penalties) >= self.penalty
-        return np.ones(Z.shape[0], bool)
+            penalties = None if self.method == "path_seeking" else self._penalties(begin)
+            return last_within(
+                begin,
+                int(self.n_nonzero),
+                penalties,
+                self.penalty,
+                step=self.step,
+                tol=self.tol,
+                max_iter=self.max_iter,
+            )
+        xp, q = array_namespace(begin.Z), begin.Z.shape[0]
+        chosen, numbers = Step(begin.steepest, begin.Z, np.zeros(q, bool)), np.zeros(q, int)
+        for number, step in enumerate(self._steps(begin)):
+            allowed = np.ones(q, bool) if self.penalty is None else to_numpy(step.penalties) >= self.penalty
+            chosen = step.where(from_numpy(allowed, step.points, dtype=xp.bool), chosen)
+            numbers = np.where(allowed, number, numbers)
+        # A walk is one search, see `path`.
+        settled = chosen.settled if self.method == "proximal" else step.settled
+        return Found(Step(chosen.penalties, chosen.points, settled), numbers + 1)
 
-    def _proximal_steps(self, begin: "_Begin") -> Iterator["_Step"]:
-        """The solutions for penalties from λ_max downwards, each the start of the next."""
-        xp = array_namespace(begin.Z)
-        all_weights = [begin.steepest * float(ratio) for ratio in np.geomspace(1, self.smallest, self.n_penalties)]
-        if self.penalty is not None:
-            all_weights = [xp.clip(weights, min=float(self.penalty)) for weights in all_weights]
-            all_weights.append(xp.full_like(begin.steepest, float(self.penalty)))
-        tolerance = max(self.tol, 4 * epsilon(begin.Z.dtype)) * begin.scales.spread
-        Z, background = begin.Z, begin.scales.background
-        for weights in all_weights:
-            Z, done = _proximal_descent(begin.objective, Z, background, weights, tolerance, self.max_iter)
-            yield _Step(weights, Z, done)
-
-    def _seek(self, begin: "_Begin") -> Iterator["_Step"]:
-        """The steps of the walk.
-
-        Invariant: point j is the background plus `size · counts[j]`, so a walk is on a grid, and a target that comes
-        to a point of the grid for the second time circles from there on.
-        """
-        Z, background = begin.Z, begin.scales.background
-        size = self.step * begin.scales.largest
-        counts = np.zeros(Z.shape, dtype=np.int64)
-        rows, resting = np.arange(len(counts)), np.zeros(len(counts), bool)
-        visited: list[set[bytes]] = [set() for _ in counts]
-        for _ in range(SEEKING_STEPS * self.max_iter):
-            Z = background + size * from_numpy(counts, Z)
-            downhill = -to_numpy(begin.objective.at(Z).gradient)
-            steepest = np.abs(downhill).max(axis=1)
-            resting = resting | (steepest < FLAT)
-            yield _Step(from_numpy(steepest, Z), Z, resting)
-            if resting.all():
-                return
-            # Where coordinates would move back to the background, the steepest of these moves, else of all.
-            returning = downhill * counts < 0
-            priority = np.where(returning.any(axis=1, keepdims=True) & ~returning, -1.0, np.abs(downhill))
-            chosen = np.argmax(priority, axis=1)
-            moved = counts.copy()
-            moved[rows, chosen] += np.sign(downhill[rows, chosen]).astype(np.int64)
-            for j in np.flatnonzero(~resting):
-                key = blake2b(
-                    moved[j].tobytes(), digest_size=16
-                ).digest()  # the counts themselves are as large as images
-                resting[j] = key in visited[j]
-                visited[j].add(key)
-            counts = np.where(resting[:, None], counts, moved)
-
-
-class _Scales(NamedTuple):
-    """The background, the spread of the points, and their largest modulus around the background."""
-
-    background: Array
-    spread: float
-    largest: float
-
-
-class _Begin(NamedTuple):
-    """The start of a path: the distances, the background in every row, scales, and λ_max of each target."""
-
-    objective: Objective
-    Z: Array
-    scales: _Scales
-    steepest: Array
-
-
-class _Step(NamedTuple):
-    """A step of a path: λ (q,), points (q, d), and which targets have met their stopping rule."""
-
-    penalties: Array
-    points: Array
-    settled: np.ndarray
-
-
-class _Found(NamedTuple):
-    """Steps that were chosen, one per target, with their numbers."""
-
-    points: Array
-    penalties: Array
-    numbers: np.ndarray
-    settled: np.ndarray
-
-
-def _proximal_descent(
-    objective: Objective, Z: Array, background: Array, weights: Array, tolerance: float, max_iter: int
-) -> tuple[Array, np.ndarray]:
-    """Minimise ρ(z) + λ‖z − b‖₁ by steps z ← shrink(z − g/D, λ/D), D raised until the objective falls.
-
-    D is lowered again while it does. Returns the points, and which of them met the tolerance.
-    """
-    xp = array_namespace(Z)
-    penalty = lambda Z: weights * xp.sum(xp.abs(Z - background), axis=1)
-    here = objective.at(Z)
-    value = here.value + penalty(Z)
-    raised = xp.ones_like(value)
-    settled = xp.zeros_like(value, dtype=xp.bool)
-    # Invariant: `here` and `value` belong to Z, `value` never rises, and rows that are settled stay where they are: so
-    # a result does not depend on the others of its block.
-    for _ in range(max_iter):
-        bound = _curvature_bound(here) * raised
-        moved = Z - here.gradient / bound[:, None] - background
-        threshold = (weights / bound)[:, None]
-        new_Z = background + xp.sign(moved) * xp.clip(xp.abs(moved) - threshold, min=0.0)
-        there = objective.at(new_Z)
-        new_value = there.value + penalty(new_Z)
-        better = (new_value <= value) & ~settled
-        # Coordinates are cut where they are too long alone: squares of runaways of unbounded kernels would overflow.
-        step = xp.sqrt(xp.sum(xp.clip(new_Z - Z, min=-2 * tolerance, max=2 * tolerance) ** 2, axis=1))
-        settled = settled | (step <= tolerance) | (~better & (raised > STEEPEST))
-        Z = xp.where(better[:, None], new_Z, Z)
-        value = xp.where(better, new_value, value)
-        here = there.where(better, here)
-        # Twice as long steps after a success, four times shorter ones after a failure.
-        raised = xp.clip(xp.where(better, raised / 2, raised * 4), min=LONGEST, max=4 * STEEPEST)
-        if bool(xp.all(settled)):
-            break
-    return Z, to_numpy(settled)
-
-
-def _curvature_bound(here: Evaluation) -> Array:
-    """A first guess of the largest second derivative: that of the kernel values, or the gradient over a unit step."""
-    xp = array_namespace(here.value)
-    if here.safe_curvature is None:
-        lengths = xp.sqrt(xp.sum(here.gradient**2, axis=1))
-        return xp.clip(lengths, min=epsilon(lengths.dtype))
-    return xp.where(here.safe_curvature > 0, here.safe_curvature, xp.ones_like(here.value))
-
-
-def _as_path(
-    penalties: list[Array], points: list[Array], background: Array, settled: list[np.ndarray]
-) -> SparsePathResult:
-    xp = array_namespace(points[0])
-    counts = [_counts(Z, background) for Z in points]
-    return SparsePathResult(xp.stack(penalties, axis=0), xp.stack(points, axis=0), np.stack(counts), np.stack(settled))
-
-
-def _counts(Z: Array, background: Array) -> np.ndarray:
-    """How many coordinates of each row differ from the background, in NumPy."""
-    xp = array_namespace(Z)
-    return to_numpy(xp.sum(xp.astype(background != Z, xp.int64), axis=1))
+    def _warn_of_background(self, counts: np.ndarray, steepest: float) -> None:
+        """Say how many results are the background itself, unless that was asked for."""
+        n_left = int(np.sum(counts == 0))
+        if not n_left or self.n_nonzero == 0:
+            return
+        why = (
+            "no step from there lowers the distance. Give another `background`, or a wider kernel."
+            if self.penalty is None
+            else f"penalty={self.penalty:g} leaves them there (from {steepest:.3g} on it does so for all of these "
+            "targets). Lower the penalty, or give n_nonzero instead."
+        )
+        warn_user(
+            f"SparsePath returned the background for {n_left} of {len(counts)} targets: {why}", ConvergenceWarning
+        )

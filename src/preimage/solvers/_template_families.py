@@ -10,7 +10,10 @@ from sklearn.base import BaseEstimator
 from preimage._arrays import to_dense, to_numpy
 from preimage._typing import Array, Rows
 from preimage._validation import Interval, StrOptions
-from preimage.solvers._families import Family, spread_over
+from preimage.solvers._families import FINE_GRID, MOST_STARTS, Family, filling, spread_over
+
+# Values of each amount that are tried with every template, however many there are: both ends, zero, and between.
+AMOUNTS_TRIED = 5
 
 
 class Mixtures(Family):
@@ -60,7 +63,10 @@ class Mixtures(Family):
 
     def starts(self) -> np.ndarray:
         m = self.n_parameters
-        return np.concatenate([np.full((1, m), 1 / m), np.eye(m)])
+        # Differences of sorted numbers are weights all over the simplex.
+        cuts = np.sort(filling(max(0, MOST_STARTS - m - 1), m - 1), axis=1)
+        inside = np.diff(cuts, axis=1, prepend=0.0, append=1.0)
+        return np.concatenate([np.full((1, m), 1 / m), np.eye(m), inside])
 
     def contracted(self, T: np.ndarray, gradients: np.ndarray) -> np.ndarray:
         along = gradients @ _templates(self).T
@@ -144,9 +150,17 @@ class Transformed(Family):
         return np.concatenate([[0.0], -reach]), np.concatenate([[len(_templates(self)) - 1.0], reach])
 
     def starts(self) -> np.ndarray:
-        reach = self._reach()
-        low, high = -reach, reach
-        amounts = spread_over(low, high)
+        few = min(AMOUNTS_TRIED ** len(self._maps()), MOST_STARTS)
+        return self._with_every_template(max(few, MOST_STARTS // len(_templates(self))))
+
+    def _fine_grid(self) -> np.ndarray:
+        each = FINE_GRID // len(_templates(self))
+        if len(self._maps()) > 2 or each <= AMOUNTS_TRIED ** len(self._maps()):
+            return np.empty((0, self.n_parameters))
+        return self._with_every_template(each)
+
+    def _with_every_template(self, n_amounts: int) -> np.ndarray:
+        amounts = spread_over(-self._reach(), self._reach(), n_amounts)
         numbers = np.arange(float(len(_templates(self))))
         return np.concatenate([np.column_stack([np.full(len(amounts), number), amounts]) for number in numbers])
 
