@@ -1,5 +1,6 @@
 """Kernel principal component analysis."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -55,7 +56,13 @@ from preimage.estimators._landmark_fit import (
     uses_landmarks,
 )
 from preimage.estimators._preimages import ComponentPictures, PreimageMixin, axes_machine, points_of
-from preimage.estimators._robust_denoise import RobustOptions, robustly_denoised
+from preimage.estimators._robust_denoise import (
+    DenoisedRows,
+    RobustOptions,
+    denoised,
+    incomplete_rows,
+    robustly_denoised,
+)
 from preimage.feature_space import Gram
 from preimage.feature_space._worker_product import worker_product
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -524,20 +531,31 @@ class KernelPCA(
         (np.True_, array([[False, False,  True, False]]))
         """
         options = RobustOptions(loss, scale, connectivity, return_outliers)
-        if options.check(cross_fit):
-            check_is_fitted(self)
-            self._require_inputs()
-            with self._working():
-                return robustly_denoised(self, X, self._leading_subspace(n_components), options)
-        X = self._check_inputs(X)
-        count = self._leading(n_components, self.n_components_)
+        is_robust = options.check()
+        check_is_fitted(self)
+        X = incomplete_rows(self, X) if is_robust else self._check_inputs(X)
+        self._require_inputs()
+        with self._working():
+            solve = self._denoiser(X, n_components, cross_fit, options)
+            if is_robust:
+                return robustly_denoised(self, X, solve, return_outliers)
+            return (
+                self._map(lambda rows: solve(rows).preimages.points, X) if is_lazy(X) else points_of(solve(X).preimages)
+            )
+
+    def _denoiser(
+        self, X: Rows, n_components: int | None, cross_fit: Any, options: RobustOptions
+    ) -> Callable[[Array], DenoisedRows]:
+        """The function from blocks of validated rows X to what `denoise` makes of them."""
+        count, subspace = self._leading(n_components, self.n_components_), self._leading_subspace(n_components)
         if isinstance(cross_fit, str) and cross_fit == "auto":
             cross_fit = FOLDS if needs_folds(count, self.n_samples_seen_) else None
-        if cross_fit is None:
-            return self._denoised(X, n_components)
-        self._require_inputs()
-        solve = cross_fitted(self, X, cross_fit, None if n_components is None else count, is_parallel=is_lazy(X))
-        return self._map(lambda rows: solve(rows).points, X) if is_lazy(X) else points_of(solve(X))
+        repair = options.repair(subspace)
+        if cross_fit is not None:
+            chosen = None if n_components is None else count
+            return cross_fitted(self, X, cross_fit, chosen, repair=repair, is_parallel=is_lazy(X))
+        solver = self.preimage_.ready(subspace, with_start=True) if is_lazy(X) else self.preimage_
+        return lambda rows: denoised(solver, subspace, rows, repair)
 
     def reconstruction_error(self, X: Rows, diagonal: Array | None = None, *, n_components: int | None = None) -> Array:
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.
