@@ -473,12 +473,16 @@ class KernelPCA(
 
         Projections assume that all entries of a row have noise of the same size. A few that are plainly wrong (an
         occluded part of an image, salt and pepper, a sensor that failed) move the projection of the whole row. With a
-        `loss` the result is instead the row near the subspace that agrees with most entries,
+        `loss` such entries are replaced before, and missing ones (NaN) filled, by those of the row near the subspace
+        that agrees with most entries,
 
-        .. math:: \min_z \|\varphi(z) - P\varphi(z)\|^2 + \lambda s^2 \sum_j \rho\big((z_j - x_j)/s\big),
+        .. math:: \min_z \|\varphi(z) - P\varphi(z)\|^2 + \lambda \sum_j s_j^2 \rho\big((z_j - x_j)/s_j\big),
 
-        in which entries far beyond the scale s count little or nothing, and missing ones (NaN) nothing at all.
-        :math:`\lambda` is the variance of the points of the model in feature space over that in input space.
+        in which entries far beyond the scale s count little or nothing. :math:`\lambda` is the variance of the points
+        of the model in feature space over that in input space. The row is then denoised like any other.
+
+        Which rows have gross errors is measured: points of the model are left out in turn and repaired by models of
+        the others. A row whose residuals are no larger than theirs is denoised as without a loss.
 
         Parameters
         ----------
@@ -498,10 +502,12 @@ class KernelPCA(
             None projects. Otherwise ρ, from convex to entirely ignorant of gross errors: "huber" and "l1" grow like
             :math:`|u|`, "cauchy" is :math:`\log(1 + u^2)`, "tukey" is constant from three scales on. "cauchy" is best
             where wrong entries are scattered, "tukey" where they are many. Needs a positive semidefinite kernel with
-            a gradient; `preimage` is not used, nor `cross_fit`.
+            a gradient. With `cross_fit`, rows of the training set are repaired by the model of the other folds.
         scale : float or None, default=None
-            s, in units of the inputs. None finds one per row: the root mean square of the smaller three quarters of
-            its differences from the training rows that are most like it.
+            s, in units of the inputs, for all entries: entries that the loss trusts less than one that is three scales
+            from the result are replaced. None measures scales per column, and which rows have gross errors, on points
+            left out of the model, twenty at least: with fewer, no entry is distrusted. That takes as long as to denoise
+            some thousand rows; for the last few models it is remembered.
         connectivity : array or sparse matrix of shape (d, d) or None, default=None
             Columns that tend to be wrong together, such as neighbouring pixels of an occluded image: the loss is then
             that of the mean square over each column and its neighbours. As in
@@ -514,8 +520,7 @@ class KernelPCA(
         array of shape (q, d)
             Lazy for a Dask array, without a warning where solvers do not converge.
         outliers : boolean array of shape (q, d)
-            Only with `return_outliers`. True for entries that the loss trusts less than one that is three scales from
-            the result, and for missing ones.
+            Only with `return_outliers`. True for entries that were replaced: gross errors and missing ones.
 
         Examples
         --------
