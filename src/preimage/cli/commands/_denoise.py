@@ -49,7 +49,7 @@ EXAMPLES = (
     "preimage denoise noisy.npy clean.npy --components 20 --gamma median --penalty 0 --no-plot",
     "preimage denoise new.npy clean.npy --fit clean_examples.npy --noise 0.25",
     "preimage denoise noisy_pictures clean_pictures",
-    "preimage denoise spoiled.npy clean.npy --fit clean_examples.npy --loss cauchy",
+    "preimage denoise new.npy clean.npy --fit clean_examples.npy --loss cauchy --components 20 --gamma p5 --penalty 0",
 )
 
 
