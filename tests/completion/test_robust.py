@@ -46,7 +46,7 @@ def everything(X):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("connectivity", [None, CHAIN, np.eye(D)[[0] * D]], ids=["alone", "chain", "star"])
 def test_entries_without_residuals_are_trusted_everywhere(name, connectivity):
-    scales, neighborhoods = np.full(len(QUERIES), 0.5), Neighborhoods.of(connectivity, QUERIES)
+    scales, neighborhoods = np.full((len(QUERIES), 1), 0.5), Neighborhoods.of(connectivity, QUERIES)
     known = np.ones(QUERIES.shape)
     objective = RobustObjective(energy_of(count=5), as_loss(name), neighborhoods, 1.0, QUERIES, known, scales)
     assert_allclose(objective.trust(QUERIES), 1.0)
@@ -60,7 +60,7 @@ def test_gradients_are_those_of_differences(name, connectivity):
     X, energy, step = spoiled(), energy_of(count=5), 1e-6
     known = np.where(RNG.random(X.shape) < 0.8, 1.0, 0.0)
     neighborhoods = Neighborhoods.of(connectivity, X)
-    objective = RobustObjective(energy, as_loss(name), neighborhoods, 0.7, X, known, np.full(len(X), 0.4))
+    objective = RobustObjective(energy, as_loss(name), neighborhoods, 0.7, X, known, np.full((len(X), 1), 0.4))
     Z = QUERIES + 0.1 * RNG.normal(size=X.shape)
     found = objective.at(Z).gradient
     for column in range(X.shape[1]):
@@ -160,7 +160,7 @@ def test_single_precision_is_kept_and_agrees():
     single = repair(energy_of(CURVE.astype(np.float32)), X.astype(np.float32), everything(X), loss="tukey")
     double = repair(energy_of(), X, everything(X), loss="tukey")
     assert single.preimages.points.dtype == np.float32
-    assert_allclose(single.preimages.points, double.preimages.points, atol=5e-3)
+    assert_allclose(single.preimages.points, double.preimages.points, atol=1e-2)
 
 
 def test_scales_are_those_of_the_entries_that_agree():
@@ -182,7 +182,7 @@ def test_rows_of_many_columns_are_compared_with_fewer_points():
 
 def test_a_row_that_repeats_a_point_has_a_scale_above_zero():
     points = np.tile(CURVE[:2], (10, 1))
-    assert RobustStart.of(points, Neighborhoods()).at(points[:1], np.ones((1, D)), None)[1][0] > 0
+    assert RobustStart.of(points, Neighborhoods()).at(points[:1], np.ones((1, D)), None)[1].min() > 0
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.coo_array, lambda A: A.tolist()])
@@ -202,7 +202,7 @@ def test_neighbourhoods_are_means_over_linked_columns(form, xp):
 def test_a_graph_without_links_is_no_graph():
     X, energy = spoiled(), energy_of()
     objective = lambda graph: RobustObjective(
-        energy, as_loss("cauchy"), Neighborhoods.of(graph, X), 1.0, X, np.ones(X.shape), np.full(len(X), 0.3)
+        energy, as_loss("cauchy"), Neighborhoods.of(graph, X), 1.0, X, np.ones(X.shape), np.full((len(X), 1), 0.3)
     ).at(QUERIES)
     assert_allclose(objective(np.zeros((D, D))).value, objective(None).value)
     assert_allclose(objective(np.eye(D)).gradient, objective(None).gradient)

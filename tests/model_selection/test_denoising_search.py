@@ -371,3 +371,18 @@ def test_a_given_deviation_is_that_of_the_noise_before_clipping(monkeypatch):
 def nothing_clipped(X):
     nowhere = np.zeros(X.shape[1], dtype=bool)
     return Clipping(X.min(axis=0), X.max(axis=0), nowhere, nowhere, 0.0)
+
+
+def test_a_loss_takes_part_in_the_search():
+    """Candidates are judged with the loss, and rows with gross errors are denoised with it."""
+    angle = np.random.default_rng(0).uniform(0, np.pi, size=120)
+    X = np.column_stack([f(k * angle) for k in (1, 1, 2) for f in (np.cos, np.sin)])
+
+    def spoil(rows, rng):
+        return np.where(rng.random(rows.shape) < 0.1, 6.0, rows)
+
+    search = DenoisingSearch(spoil, loss="tukey", n_components=[4, 16], penalties=[0.0], gammas=[0.1]).fit(X)
+    rows = spoil(X[:20] + 1e-3, np.random.default_rng(1))
+    np.testing.assert_allclose(search.denoise(rows), search.best_estimator_.denoise(rows, loss="tukey"), atol=1e-9)
+    with pytest.raises(ValueError, match="without jumps"):
+        DenoisingSearch(criterion="sure", loss="tukey").fit(X)

@@ -37,8 +37,8 @@ class RobustResult(Batched):
         Weights of the entries in [0, 1]: zero where an entry is missing.
     outliers : boolean array of shape (q, d)
         The entries that were distrusted: those with less trust than a residual of three scales has, and missing ones.
-    scale : array of shape (q,)
-        The residual, in units of the inputs, beyond which an entry counts less.
+    scale : array of shape (q, d)
+        The residuals, in units of the inputs, beyond which entries count less.
     """
 
     preimages: PreimageResult
@@ -49,11 +49,12 @@ class RobustResult(Batched):
 
 @dataclass(frozen=True)
 class RobustObjective(Objective):
-    r"""The energy plus the loss, :math:`E(z) + \lambda s^2 \sum_j \rho(u_j)`, of rows x with scales s.
+    r"""The energy plus the loss, :math:`E(z) + \lambda \sum_j s_j^2 \rho(u_j)`, of rows x with scales s.
 
-    :math:`u_j^2 = \sum_k N_{jk} (z_k - x_k)^2 / s^2` is the mean over the neighbourhood of column j, over known
-    entries; without neighbourhoods :math:`u_j = (z_j - x_j) / s`. The derivative of the loss is that of
-    :math:`\lambda \sum_k c_k (z_k - x_k)^2` with the weights :math:`c = N^T \rho'`, held fixed.
+    :math:`u_j^2 = \sum_k N_{jk} (z_k - x_k)^2 / s_k^2` is the mean over the neighbourhood of column j, over known
+    entries; without neighbourhoods :math:`u_j = (z_j - x_j) / s_j`. The derivative of the loss is that of
+    :math:`\lambda \sum_k c_k (z_k - x_k)^2` with the weights :math:`c_k = \sum_j N_{jk} s_j^2 \rho'_j / s_k^2`, held
+    fixed. Scales have the shape (q, d), or (q, 1) where those of a row are equal.
     """
 
     energy: SubspaceEnergy
@@ -67,8 +68,8 @@ class RobustObjective(Objective):
     def at(self, Z: Array) -> Evaluation:
         xp, here = array_namespace(Z), self.energy.at(Z)
         residuals, squares = self._residuals(Z)
-        added = self.penalty * self.scale**2 * xp.sum(self.loss.values(squares), axis=1)
-        weights = self.neighborhoods.returned(self.loss.weights(squares))
+        added = self.penalty * xp.sum(self.scale**2 * self.loss.values(squares), axis=1)
+        weights = self.neighborhoods.returned(self.scale**2 * self.loss.weights(squares)) / self.scale**2
         curvature = None if here.safe_curvature is None else here.safe_curvature + 2 * self.penalty
         return Evaluation(
             here.value + added,
@@ -94,7 +95,7 @@ class RobustObjective(Objective):
     def _residuals(self, Z: Array) -> tuple[Array, Array]:
         """Residuals of known entries, and mean squares of neighbourhoods in units of the scale."""
         residuals = self.known * (Z - self.X)
-        return residuals, self.neighborhoods.averages((residuals / self.scale[:, None]) ** 2)
+        return residuals, self.neighborhoods.averages((residuals / self.scale) ** 2)
 
 
 def default_penalty(energy: SubspaceEnergy) -> float:
@@ -116,7 +117,7 @@ def repair(
     known: Array,
     *,
     loss: str | Loss = "cauchy",
-    scale: float | None = None,
+    scale: float | Array | None = None,
     penalty: float | None = None,
     connectivity: Any = None,
     tol: float = TOLERANCE,
@@ -124,7 +125,7 @@ def repair(
 ) -> RobustResult:
     r"""Rows near the subspace that agree with most entries of X, whatever the others are.
 
-    .. math:: \min_z E(z) + \lambda s^2 \sum_j \rho\big((z_j - x_j)/s\big)
+    .. math:: \min_z E(z) + \lambda \sum_j s_j^2 \rho\big((z_j - x_j)/s_j\big)
 
     by L-BFGS on all rows together, over known entries. The objective never ends above that of the start, an average of
     points by a loss that gross errors do not move (`RobustStart`). Rows without any known entry get the pre-image of
@@ -137,8 +138,9 @@ def repair(
         Numbers also where entries are unknown.
     known : boolean array of shape (q, d)
     loss : {"huber", "l1", "cauchy", "tukey"} or Loss, default="cauchy"
-    scale : float or None, default=None
-        s; None finds one per row, the robust deviation of its entries from the start.
+    scale : float, array of shape (d,) or (q, d), or None, default=None
+        s, the same for all entries, or for each column, or for each entry; None finds one per row, the robust deviation
+        of its entries from the start.
     penalty : float or None, default=None
         λ; None is `default_penalty`.
     connectivity : array or sparse matrix of shape (d, d), optional
@@ -171,11 +173,11 @@ def repair(
     first, scales = RobustStart.of(energy.points, neighborhoods).at(X, weights, scale)
     box = Box.of_inputs(None, None, energy.kernel, X)
     rule = QuasiNewton(spread(energy.points), tol)
-    least = chosen.trust(xp.full_like(scales[:1], OUTLIER**2))
+    least = chosen.trust(xp.full_like(scales[:1, :1], OUTLIER**2))
     with stage("Removing gross errors", X.shape[0]) as advance:
 
         def work(rows: slice) -> RobustResult:
-            data = X[rows, :], weights[rows, :], scales[rows]
+            data = X[rows, :], weights[rows, :], scales[rows, :]
             objective = RobustObjective(energy, chosen, neighborhoods, penalty, *data)
             found = minimize_rows(objective, first[rows, :], box, rule, max_iter)
             itself = xp.where(known[rows, :], X[rows, :], first[rows, :])
@@ -187,7 +189,7 @@ def repair(
                 found = found.replaced(sound, again)
             advance(rows.stop - rows.start)
             trust = objective.trust(found.points)
-            return RobustResult(found, trust, ~(trust > least), scales[rows])
+            return RobustResult(found, trust, ~(trust > least), scales[rows, :])
 
         result = RobustResult.join(for_query_blocks(work, X.shape[0], energy.points, X))
     nothing = np.flatnonzero(~to_numpy(xp.any(known, axis=1)))

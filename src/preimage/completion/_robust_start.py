@@ -59,40 +59,48 @@ class RobustStart:
         points = to_dense(points)
         return cls(points, neighborhoods, SMALLEST_SCALE * spread(points) / points.shape[1] ** 0.5)
 
-    def at(self, X: Array, known: Array, scale: float | None) -> tuple[Array, Array]:
-        """Starts, shape (q, d), and scales, shape (q,), of rows X with `known` entries (1.0 or 0.0).
+    def at(self, X: Array, known: Array, scale: float | Array | None) -> tuple[Array, Array]:
+        """Starts and scales, both of shape (q, d), of rows X with `known` entries (1.0 or 0.0).
 
-        `scale` is that of all rows; None finds one per row.
+        `scale` is a number, one per column or one per entry; None finds one per row.
         """
+        xp, (n, d) = array_namespace(X), self.points.shape
+        size = TILE_BYTES if is_host(X) else DEVICE_BYTES
+        rows = max(1, size // (itemsize(X.dtype) * n * d))
+        if scale is None:
+            found = map_rows(lambda block, here: self._scales(block, here), X, known, rows=rows)
+        else:
+            found = xp.zeros_like(X) + scale
+        return map_rows(self._starts, X, known, found, rows=rows), found
+
+    def nearest_means(self, X: Array, known: Array) -> Array:
+        """Means of the points nearest to each row in the sum of absolute differences, shape (q, d)."""
         n, d = self.points.shape
         size = TILE_BYTES if is_host(X) else DEVICE_BYTES
-        both = map_rows(
-            lambda rows, here: self._of_block(rows, here, scale),
-            X,
-            known,
-            rows=max(1, size // (itemsize(X.dtype) * n * d)),
-        )
-        return both[:, :d], both[:, d]
+        return map_rows(self._nearest_means, X, known, rows=max(1, size // (itemsize(X.dtype) * n * d)))
 
-    def _of_block(self, X: Array, known: Array, scale: float | None) -> Array:
+    def _differences(self, X: Array, known: Array) -> Array:
+        return known[:, None, :] * (X[:, None, :] - self.points[None, :, :])
+
+    def _nearest_means(self, X: Array, known: Array) -> Array:
         xp = array_namespace(X)
-        differences = known[:, None, :] * (X[:, None, :] - self.points[None, :, :])
-        squares = self.neighborhoods.averages(differences**2)
-        if scale is None:
-            distances = xp.sum(xp.sqrt(squares), axis=2)
-            count = min(NEAREST, self.points.shape[0])
-            limit = xp.sort(distances, axis=1)[:, count - 1 : count]
-            nearest = xp.astype(distances <= limit, X.dtype)
-            mean = nearest @ self.points / xp.sum(nearest, axis=1, keepdims=True)
-            found = self._scale(known * (X - mean), known)
-        else:
-            found = xp.full_like(X[:, 0], float(scale))
-        width = found * (START_SCALE if self.neighborhoods.matrix is None else START_SCALE_OF_MEANS)
-        within = xp.exp(-squares / (2 * width[:, None, None] ** 2))
-        disagreeing = xp.sum(1 - within, axis=2)
+        distances = xp.sum(xp.sqrt(self.neighborhoods.averages(self._differences(X, known) ** 2)), axis=2)
+        count = min(NEAREST, self.points.shape[0])
+        limit = xp.sort(distances, axis=1)[:, count - 1 : count]
+        nearest = xp.astype(distances <= limit, X.dtype)
+        return nearest @ self.points / xp.sum(nearest, axis=1, keepdims=True)
+
+    def _scales(self, X: Array, known: Array) -> Array:
+        found = self._scale(known * (X - self._nearest_means(X, known)), known)
+        return array_namespace(X).zeros_like(X) + found[:, None]
+
+    def _starts(self, X: Array, known: Array, scale: Array) -> Array:
+        xp = array_namespace(X)
+        width = scale * (START_SCALE if self.neighborhoods.matrix is None else START_SCALE_OF_MEANS)
+        squares = self.neighborhoods.averages((self._differences(X, known) / width[:, None, :]) ** 2)
+        disagreeing = xp.sum(1 - xp.exp(-squares / 2), axis=2)
         weights = xp.exp(xp.min(disagreeing, axis=1, keepdims=True) - disagreeing)
-        start = weights @ self.points / xp.sum(weights, axis=1, keepdims=True)
-        return xp.concat([start, found[:, None]], axis=1)
+        return weights @ self.points / xp.sum(weights, axis=1, keepdims=True)
 
     def _scale(self, residuals: Array, known: Array) -> Array:
         """The robust deviation of the known residuals of each row."""

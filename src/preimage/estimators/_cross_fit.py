@@ -16,11 +16,12 @@ from preimage._typing import Array, Rows, Seed
 from preimage._validation import generator
 from preimage._warnings import ignored
 from preimage.components import LandmarkModel, Wanted, landmark_subspace
+from preimage.estimators._robust_denoise import DenoisedRows, Repair, denoised
 from preimage.estimators._training_rows import TrainingRows, row_numbers, same_rows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import KernelMoments, Subspace
 from preimage.landmarks._growth import GROWN
-from preimage.solvers import Preimage, PreimageResult
+from preimage.solvers import Preimage
 
 # Ten folds lower the error of digits by another 1 to 2 % for twice the time; three raise it by 3 %.
 FOLDS = 5
@@ -99,14 +100,14 @@ class RowModels:
         self.training_rows = TrainingRows(_plain(model.subspace_.frame.points))
         self.models = {NEW: model}
 
-    def solve(self, X: Array, n_components: int | None = None) -> PreimageResult:
-        """The `PreimageResult` of denoising X, validated inputs of the model.
+    def solve(self, X: Array, n_components: int | None = None, repair: Repair | None = None) -> DenoisedRows:
+        """Denoised X, validated inputs of the model, with gross errors repaired before if asked for.
 
         With a number of components, those of the leading ones that a model has.
         """
         found = self.training_rows.find(_plain(X))
         folds = np.where(found < 0, NEW, self.folds[found])
-        return _by_fold(lambda fold, rows: _denoised(self._model(fold), rows, n_components), folds, X)
+        return _by_fold(lambda fold, rows: _denoised(self._model(fold), rows, n_components, repair), folds, X)
 
     def prepared(self) -> "RowModels":
         """This, with the models of all folds at hand: for work in several threads or processes."""
@@ -121,9 +122,15 @@ class RowModels:
 
 
 def cross_fitted(
-    model: Any, X: Rows, cross_fit: Any, n_components: int | None, *, is_parallel: bool
-) -> Callable[[Array], PreimageResult]:
-    """A function from validated rows to their pre-images by models that have not seen them.
+    model: Any,
+    X: Rows,
+    cross_fit: Any,
+    n_components: int | None,
+    *,
+    repair: Repair | None = None,
+    is_parallel: bool,
+) -> Callable[[Array], DenoisedRows]:
+    """A function from validated rows to what models that have not seen them make of them.
 
     Parameters
     ----------
@@ -134,19 +141,21 @@ def cross_fitted(
         See `fold_of_rows`; on landmarks a number.
     n_components : int or None
         Leading components to project on; None is all.
+    repair : Repair or None
+        What is done to rows before.
     is_parallel : bool
         Whether the function is called in several threads or processes, so that all models must be at hand.
     """
     if model.route_ == "landmarks":
-        return _cross_fitted_on_landmarks(model, X, cross_fit, n_components)
+        return _cross_fitted_on_landmarks(model, X, cross_fit, n_components, repair)
     models = out_of_fold(model, cross_fit)
     models = models.prepared() if is_parallel else models
-    return lambda rows: models.solve(rows, n_components)
+    return lambda rows: models.solve(rows, n_components, repair)
 
 
 def _cross_fitted_on_landmarks(
-    model: Any, X: Rows, n_folds: Any, n_components: int | None
-) -> Callable[[Array], PreimageResult]:
+    model: Any, X: Rows, n_folds: Any, n_components: int | None, repair: Repair | None
+) -> Callable[[Array], DenoisedRows]:
     if not isinstance(n_folds, Integral) or n_folds < 2:
         raise ValueError(f"cross_fit must be a number of folds, at least 2, on landmarks; got {n_folds!r}.")
     n_folds, fitted = int(n_folds), model._landmark_model
@@ -162,7 +171,7 @@ def _cross_fitted_on_landmarks(
         fold: model._preimage_solver().fit(subspace, others[fold]).ready(subspace, with_start=True)
         for fold, subspace in subspaces.items()
     }
-    return lambda rows: denoised_by_folds(solvers, subspaces, n_folds, rows)
+    return lambda rows: denoised_by_folds(solvers, subspaces, n_folds, rows, repair)
 
 
 def out_of_fold(model: Any, cross_fit: Any) -> RowModels:
@@ -177,17 +186,17 @@ def with_own_model(model: Any, other: Any) -> RowModels:
     return RowModels(model, np.zeros(model.subspace_.frame.points.shape[0], dtype=int), lambda fold: other)
 
 
-def _by_fold(solve: Callable[[int, Array], PreimageResult], folds: np.ndarray, X: Array) -> PreimageResult:
+def _by_fold(solve: Callable[[int, Array], DenoisedRows], folds: np.ndarray, X: Array) -> DenoisedRows:
     """The results of ``solve(fold, rows of the fold)`` for all folds, in the order of the rows of X."""
     parts = {int(fold): np.flatnonzero(folds == fold) for fold in np.unique(folds)}
     results = [solve(fold, take_rows(X, rows)) for fold, rows in parts.items()]
-    return PreimageResult.join(results).take(np.argsort(np.concatenate(list(parts.values()))))
+    return DenoisedRows.join(results).take(np.argsort(np.concatenate(list(parts.values()))))
 
 
-def _denoised(model: Any, X: Array, n_components: int | None) -> PreimageResult:
+def _denoised(model: Any, X: Array, n_components: int | None, repair: Repair | None) -> DenoisedRows:
     count = model.n_components_ if n_components is None else min(n_components, model.n_components_)
     subspace = model.subspace_ if count == model.n_components_ else model.subspace_.leading(count)
-    return model.preimage_.inverse(subspace, subspace.coordinates(X), X)
+    return denoised(model.preimage_, subspace, X, repair)
 
 
 def _fitted_to(model: Any, rows: np.ndarray) -> Any:
@@ -271,9 +280,13 @@ def row_folds(rows: Rows, n_folds: int) -> np.ndarray:
 
 
 def denoised_by_folds(
-    solvers: dict[int, Preimage], subspaces: dict[int, Subspace], n_folds: int, rows: Array
-) -> PreimageResult:
-    """Pre-images of rows of the training set, each from the subspace that has not seen its fold.
+    solvers: dict[int, Preimage],
+    subspaces: dict[int, Subspace],
+    n_folds: int,
+    rows: Array,
+    repair: Repair | None = None,
+) -> DenoisedRows:
+    """Denoised rows of the training set, each by the subspace that has not seen its fold.
 
     Parameters
     ----------
@@ -283,12 +296,14 @@ def denoised_by_folds(
         Of `FoldMoments.subspaces`.
     n_folds : int
     rows : array of shape (q, d)
+    repair : Repair or None
+        What is done to rows before.
     """
 
-    def solve(fold: int, queries: Array) -> PreimageResult:
+    def solve(fold: int, queries: Array) -> DenoisedRows:
         # A fold that no training row fell in has no subspace of its own; any of the others has not seen the row.
         known = fold if fold in subspaces else next(iter(subspaces))
-        return solvers[known].inverse(subspaces[known], subspaces[known].coordinates(queries), queries)
+        return denoised(solvers[known], subspaces[known], queries, repair)
 
     return _by_fold(solve, row_folds(rows, n_folds), rows)
 

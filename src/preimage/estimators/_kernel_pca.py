@@ -1,5 +1,6 @@
 """Kernel principal component analysis."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -55,7 +56,13 @@ from preimage.estimators._landmark_fit import (
     uses_landmarks,
 )
 from preimage.estimators._preimages import ComponentPictures, PreimageMixin, axes_machine, points_of
-from preimage.estimators._robust_denoise import RobustOptions, robustly_denoised
+from preimage.estimators._robust_denoise import (
+    DenoisedRows,
+    RobustOptions,
+    denoised,
+    incomplete_rows,
+    robustly_denoised,
+)
 from preimage.feature_space import Gram
 from preimage.feature_space._worker_product import worker_product
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -466,12 +473,16 @@ class KernelPCA(
 
         Projections assume that all entries of a row have noise of the same size. A few that are plainly wrong (an
         occluded part of an image, salt and pepper, a sensor that failed) move the projection of the whole row. With a
-        `loss` the result is instead the row near the subspace that agrees with most entries,
+        `loss` such entries are replaced before, and missing ones (NaN) filled, by those of the row near the subspace
+        that agrees with most entries,
 
-        .. math:: \min_z \|\varphi(z) - P\varphi(z)\|^2 + \lambda s^2 \sum_j \rho\big((z_j - x_j)/s\big),
+        .. math:: \min_z \|\varphi(z) - P\varphi(z)\|^2 + \lambda \sum_j s_j^2 \rho\big((z_j - x_j)/s_j\big),
 
-        in which entries far beyond the scale s count little or nothing, and missing ones (NaN) nothing at all.
-        :math:`\lambda` is the variance of the points of the model in feature space over that in input space.
+        in which entries far beyond the scale s count little or nothing. :math:`\lambda` is the variance of the points
+        of the model in feature space over that in input space. The row is then denoised like any other.
+
+        Which rows have gross errors is measured: points of the model are left out in turn and repaired by models of
+        the others. A row whose residuals are no larger than theirs is denoised as without a loss.
 
         Parameters
         ----------
@@ -491,10 +502,12 @@ class KernelPCA(
             None projects. Otherwise ρ, from convex to entirely ignorant of gross errors: "huber" and "l1" grow like
             :math:`|u|`, "cauchy" is :math:`\log(1 + u^2)`, "tukey" is constant from three scales on. "cauchy" is best
             where wrong entries are scattered, "tukey" where they are many. Needs a positive semidefinite kernel with
-            a gradient; `preimage` is not used, nor `cross_fit`.
+            a gradient. With `cross_fit`, rows of the training set are repaired by the model of the other folds.
         scale : float or None, default=None
-            s, in units of the inputs. None finds one per row: the root mean square of the smaller three quarters of
-            its differences from the training rows that are most like it.
+            s, in units of the inputs, for all entries: entries that the loss trusts less than one that is three scales
+            from the result are replaced. None measures scales per column, and which rows have gross errors, on points
+            left out of the model, twenty at least: with fewer, no entry is distrusted. That takes as long as to denoise
+            some thousand rows; for the last few models it is remembered.
         connectivity : array or sparse matrix of shape (d, d) or None, default=None
             Columns that tend to be wrong together, such as neighbouring pixels of an occluded image: the loss is then
             that of the mean square over each column and its neighbours. As in
@@ -507,8 +520,7 @@ class KernelPCA(
         array of shape (q, d)
             Lazy for a Dask array, without a warning where solvers do not converge.
         outliers : boolean array of shape (q, d)
-            Only with `return_outliers`. True for entries that the loss trusts less than one that is three scales from
-            the result, and for missing ones.
+            Only with `return_outliers`. True for entries that were replaced: gross errors and missing ones.
 
         Examples
         --------
@@ -524,20 +536,31 @@ class KernelPCA(
         (np.True_, array([[False, False,  True, False]]))
         """
         options = RobustOptions(loss, scale, connectivity, return_outliers)
-        if options.check(cross_fit):
-            check_is_fitted(self)
-            self._require_inputs()
-            with self._working():
-                return robustly_denoised(self, X, self._leading_subspace(n_components), options)
-        X = self._check_inputs(X)
-        count = self._leading(n_components, self.n_components_)
+        is_robust = options.check()
+        check_is_fitted(self)
+        X = incomplete_rows(self, X) if is_robust else self._check_inputs(X)
+        self._require_inputs()
+        with self._working():
+            solve = self._denoiser(X, n_components, cross_fit, options)
+            if is_robust:
+                return robustly_denoised(self, X, solve, return_outliers)
+            return (
+                self._map(lambda rows: solve(rows).preimages.points, X) if is_lazy(X) else points_of(solve(X).preimages)
+            )
+
+    def _denoiser(
+        self, X: Rows, n_components: int | None, cross_fit: Any, options: RobustOptions
+    ) -> Callable[[Array], DenoisedRows]:
+        """The function from blocks of validated rows X to what `denoise` makes of them."""
+        count, subspace = self._leading(n_components, self.n_components_), self._leading_subspace(n_components)
         if isinstance(cross_fit, str) and cross_fit == "auto":
             cross_fit = FOLDS if needs_folds(count, self.n_samples_seen_) else None
-        if cross_fit is None:
-            return self._denoised(X, n_components)
-        self._require_inputs()
-        solve = cross_fitted(self, X, cross_fit, None if n_components is None else count, is_parallel=is_lazy(X))
-        return self._map(lambda rows: solve(rows).points, X) if is_lazy(X) else points_of(solve(X))
+        repair = options.repair(subspace)
+        if cross_fit is not None:
+            chosen = None if n_components is None else count
+            return cross_fitted(self, X, cross_fit, chosen, repair=repair, is_parallel=is_lazy(X))
+        solver = self.preimage_.ready(subspace, with_start=True) if is_lazy(X) else self.preimage_
+        return lambda rows: denoised(solver, subspace, rows, repair)
 
     def reconstruction_error(self, X: Rows, diagonal: Array | None = None, *, n_components: int | None = None) -> Array:
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.

@@ -1,23 +1,59 @@
 """Denoising rows with gross errors by a fitted model: losses that few wrong entries cannot dominate."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 
 from preimage._arrays import array_namespace, is_lazy
-from preimage._finite import finite_result
 from preimage._typing import Array, Rows
-from preimage.completion import SubspaceEnergy, repair
+from preimage.completion import GivenScale, MeasuredErrors, RepairedRows, SubspaceEnergy, measured_errors
 from preimage.completion._losses import as_loss
-from preimage.estimators._missing_entries import check_incomplete, map_incomplete
+from preimage.estimators._missing_entries import check_incomplete, known_entries, map_incomplete
 from preimage.estimators._preimages import points_of
 from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Subspace
+from preimage.solvers import Preimage, PreimageResult
+from preimage.solvers._preimage import Batched
 
 ADVICE = "a larger `scale` makes the loss smoother."
+
+
+@dataclass(frozen=True)
+class DenoisedRows(Batched):
+    """Denoised rows, and which of their entries were distrusted: None without a robust loss."""
+
+    preimages: PreimageResult
+    outliers: Array | None = None
+
+
+class Repair:
+    """Replaces gross errors and missing entries of rows, which are then denoised like any others.
+
+    Parameters
+    ----------
+    errors : GivenScale or MeasuredErrors
+    """
+
+    def __init__(self, errors: GivenScale | MeasuredErrors) -> None:
+        self.errors = errors
+        self.energies: list[SubspaceEnergy] = []
+
+    def __call__(self, subspace: Subspace, X: Array) -> RepairedRows:
+        """Rows X, in which NaN is a missing entry, repaired by a subspace: that of the model or of other folds."""
+        xp, known = array_namespace(X), known_entries(X, np.nan)
+        return self.errors.repaired(self._energy(subspace), xp.where(known, X, xp.zeros_like(X)), known)
+
+    def _energy(self, subspace: Subspace) -> SubspaceEnergy:
+        """The energy of a subspace; what it prepares for its points serves all blocks of rows."""
+        for energy in self.energies:
+            if energy.subspace is subspace:
+                return energy
+        self.energies.append(SubspaceEnergy(subspace))
+        return self.energies[-1]
 
 
 @dataclass(frozen=True)
@@ -37,8 +73,8 @@ class RobustOptions:
     connectivity: Any = None
     return_outliers: bool = False
 
-    def check(self, cross_fit: Any) -> bool:
-        """Whether a loss was asked for; refuses what belongs to one without it, and what does not go with it."""
+    def check(self) -> bool:
+        """Whether a loss was asked for; refuses what belongs to one without it, and scales that are none."""
         if self.loss is None:
             given = [name for name in ("scale", "connectivity") if getattr(self, name) is not None]
             given += ["return_outliers"] if self.return_outliers else []
@@ -46,35 +82,72 @@ class RobustOptions:
                 raise ValueError(f"`{given[0]}` is for a robust loss: denoise(X, loss='cauchy', {given[0]}=...).")
             return False
         as_loss(self.loss)
-        if cross_fit is not None:
-            raise ValueError(
-                "A robust loss does not go with `cross_fit`: what is trusted of a row is decided by the model itself. "
-                "Fit the model to other rows, or leave out one of the two."
-            )
         is_number = isinstance(self.scale, Real) and not isinstance(self.scale, bool)
         if self.scale is not None and not (is_number and np.isfinite(self.scale) and self.scale > 0):
             raise ValueError(f"`scale` is a residual in units of the inputs, a number above zero; got {self.scale!r}.")
         return True
 
+    def repair(self, subspace: Subspace) -> Repair | None:
+        """What is done to rows before a model with this subspace denoises them; None without a loss.
 
-def robustly_denoised(model: Any, X: Rows, subspace: Subspace, options: RobustOptions) -> Any:
-    """Rows without gross errors and, if asked for, which entries were distrusted; lazy for lazy rows."""
-    like = subspace.frame.coefficients
-    _check_subspace(subspace)
-    X = check_incomplete(model, X, reset=False, like=like)
-    width, energy = X.shape[1], SubspaceEnergy(subspace)
+        Without a scale it is measured on the points of the subspace, some of which are left out in turn.
+        """
+        if self.loss is None:
+            return None
+        _check_subspace(subspace)
+        if self.scale is not None:
+            return Repair(GivenScale(as_loss(self.loss), self.connectivity, float(self.scale)))
+        if self.connectivity is not None:
+            return Repair(measured_errors(SubspaceEnergy(subspace), self.loss, self.connectivity))
+        return Repair(_measured(subspace, self.loss))
 
-    def both(rows: Array, known: Array, say: Callable[[Any], Array]) -> Array:
-        xp = array_namespace(rows)
-        rows = xp.where(known, rows, xp.zeros_like(rows))
-        found = repair(energy, rows, known, loss=options.loss, scale=options.scale, connectivity=options.connectivity)
-        points = finite_result(say(found.preimages), rows)
+
+# What was measured last, for subspaces that are still in use: calls with a few rows each need not measure again.
+_MEASURED: list[tuple[ReferenceType, Any, MeasuredErrors]] = []
+MOST_MEASURED = 8
+
+
+def _measured(subspace: Subspace, loss: Any) -> MeasuredErrors:
+    for reference, other, errors in _MEASURED:
+        if reference() is subspace and other == loss:
+            return errors
+    errors = measured_errors(SubspaceEnergy(subspace), loss)
+    _MEASURED.append((ref(subspace), loss, errors))
+    del _MEASURED[:-MOST_MEASURED]
+    return errors
+
+
+def denoised(solver: Preimage, subspace: Subspace, X: Array, repair: Repair | None = None) -> DenoisedRows:
+    """Pre-images of the projections of validated rows on a subspace, of rows repaired before if asked for.
+
+    The one way in which rows are denoised: whole, by folds, in blocks of lazy rows and in chunks of a file.
+    """
+    if repair is None:
+        return DenoisedRows(solver.inverse(subspace, subspace.coordinates(X), X))
+    found = repair(subspace, X)
+    result = solver.inverse(subspace, subspace.coordinates(found.rows), found.rows)
+    # A row counts as done when both its repair and its pre-image are; the reason is that of the first that is not.
+    is_repaired, reason = found.converged, np.where(found.converged, result.reason, found.reason)
+    return DenoisedRows(replace(result, converged=result.converged & is_repaired, reason=reason), found.outliers)
+
+
+def incomplete_rows(model: Any, X: Rows) -> Rows:
+    """Validated rows for a robust loss, which may have missing entries."""
+    return check_incomplete(model, X, reset=False, like=model.subspace_.frame.coefficients)
+
+
+def robustly_denoised(model: Any, X: Rows, solve: Callable[[Array], DenoisedRows], return_outliers: bool) -> Any:
+    """Validated rows without gross errors and, if asked for, which entries were distrusted; lazy for lazy rows."""
+    width, is_silent = X.shape[1], is_lazy(X)
+
+    def both(rows: Array, known: Array) -> Array:
+        xp, found = array_namespace(rows), solve(rows)
+        points = found.preimages.points if is_silent else points_of(found.preimages, ADVICE)
         return xp.concat([points, xp.astype(found.outliers, rows.dtype)], axis=1)
 
-    say = (lambda result: result.points) if is_lazy(X) else lambda result: points_of(result, ADVICE)
-    found = map_incomplete(model, lambda rows, known: both(rows, known, say), X, like, np.nan)
+    found = map_incomplete(model, both, X, model.subspace_.frame.coefficients, np.nan)
     points = found[:, :width]
-    return (points, found[:, width:] > 0.5) if options.return_outliers else points
+    return (points, found[:, width:] > 0.5) if return_outliers else points
 
 
 def _check_subspace(subspace: Subspace) -> None:

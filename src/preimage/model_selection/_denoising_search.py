@@ -1,7 +1,7 @@
 """The width, number of components and penalty with which kernel PCA denoises best."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -18,11 +18,13 @@ from preimage._threads import at_most, run_several, within_n_jobs
 from preimage._typing import Array, Rows, Seed, Targets
 from preimage._validation import Interval, StrOptions, check_parameters, check_points, generator
 from preimage._warnings import ignored
+from preimage.completion._losses import LOSSES
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, needs_folds, with_own_model
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._kernel_input import check_queries
 from preimage.estimators._preimages import points_of
+from preimage.estimators._robust_denoise import RobustOptions
 from preimage.estimators._training_rows import TrainingRows
 from preimage.exceptions import RankWarning
 from preimage.feature_space import Expansion, Subspace
@@ -86,14 +88,22 @@ class _Denoiser:
     subspace: Subspace
     queries: Array
     coordinates: Array
+    loss: str | None = None
+    repaired: dict[int, Array] = field(default_factory=dict)
 
     @property
     def counts_at_once(self) -> int:
         """Numbers of components whose pre-images are sought together: many make few, large steps."""
-        return max(1, TARGET_ENTRIES // (self.queries.shape[0] * self.subspace.frame.points.shape[0]))
+        return (
+            1
+            if self.loss is not None
+            else max(1, TARGET_ENTRIES // (self.queries.shape[0] * self.subspace.frame.points.shape[0]))
+        )
 
     def outputs(self, counts: Sequence[int], solver: TargetSolver) -> list[Array]:
         """The rows denoised with each number of components."""
+        if self.loss is not None:
+            return [self._robust_output(count, solver) for count in counts]
         q, xp = self.queries.shape[0], array_namespace(self.queries)
         targets = [self.subspace.leading(count).embed(self.coordinates[:, :count]) for count in counts]
         together = Expansion(
@@ -104,6 +114,16 @@ class _Denoiser:
         )
         found = solver.solve(together, concat_rows(*[self.queries] * len(counts))).points
         return [found[number * q : (number + 1) * q, :] for number in range(len(counts))]
+
+    def _robust_output(self, count: int, solver: TargetSolver) -> Array:
+        """The rows denoised with a loss: their gross errors are the same whatever the penalty, and repaired once."""
+        subspace = self.subspace.leading(count)
+        if count not in self.repaired:
+            repair = RobustOptions(self.loss).repair(subspace)
+            assert repair is not None
+            self.repaired[count] = repair(subspace, self.queries).rows
+        rows = self.repaired[count]
+        return solver.inverse(subspace, subspace.coordinates(rows), rows).points
 
 
 @dataclass(frozen=True)
@@ -177,6 +197,11 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         Fraction of the rows that are held out and judge the candidates.
     max_queries : int, default=300
         Largest number of such rows.
+    loss : {"huber", "l1", "cauchy", "tukey"} or None, default=None
+        Robust loss of `KernelPCA.denoise`, for noise that is gross errors: candidates are judged, and rows denoised,
+        with it. `noise` is then best a function that makes such errors in clean rows; without it, candidates are judged
+        by masked columns. Takes some times as long, because each candidate is measured on rows left out of it; where
+        `n_components` is None, every second power of two is a candidate.
     cross_fit : "auto", int or None, default="auto"
         Folds in which noisy rows of the training set are denoised. "auto" with "sure" is what has the smaller estimated
         error: five folds, for which the parameters were chosen, or none and `training_params_`. "auto" with "masked",
@@ -255,6 +280,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         "bounds": [tuple, list, None],
         "held_out": [Interval(Real, 0, 1, closed="neither")],
         "max_queries": [Interval(Integral, 1, None, closed="left")],
+        "loss": [StrOptions(set(LOSSES)), None],
         "cross_fit": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -273,6 +299,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         bounds: tuple[float, float] | None = None,
         held_out: float = 0.2,
         max_queries: int = 300,
+        loss: str | None = None,
         cross_fit: int | str | None = "auto",
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -287,6 +314,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         self.bounds = bounds
         self.held_out = held_out
         self.max_queries = max_queries
+        self.loss = loss
         self.cross_fit = cross_fit
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -338,11 +366,15 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         model = self.best_estimator_
         X = check_queries(self, X, model.subspace_.frame.coefficients)
         if not is_lazy(X) and not self._training_rows.contain(to_numpy(X)).any():  # no folds to draw, nothing to fit
-            return model.denoise(X)
+            return model.denoise(X, loss=self.loss)
         if self.training_params_ == self.best_params_:
-            return model.denoise(X, cross_fit=self.cross_fit_)
+            return model.denoise(X, cross_fit=self.cross_fit_, loss=self.loss)
         models = with_own_model(model, self.training_estimator_)
-        return model._map(lambda rows: models.solve(rows).points, X) if is_lazy(X) else points_of(models.solve(X))
+        return (
+            model._map(lambda rows: models.solve(rows).preimages.points, X)
+            if is_lazy(X)
+            else points_of(models.solve(X).preimages)
+        )
 
     def check_fields(self) -> None:
         """Raise ValueError if the models, which may come from a file, are not those of a search."""
@@ -400,7 +432,7 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
             gamma, rows, count, queries = each
             # Rows to which noise was added may overflow in single precision.
             subspace = KernelPCA(count, gamma=gamma).fit(finite_result(rows)).subspace_
-            return _Denoiser(subspace, queries, subspace.coordinates(queries))
+            return _Denoiser(subspace, queries, subspace.coordinates(queries), self.loss)
 
         at_once = max(1, memory_budget(None, X) // (GRAM_COPIES * X.shape[0] ** 2 * itemsize(X.dtype)))
         models = run_several(fit, fits, at_once) if is_host(X) else [fit(each) for each in fits]
@@ -464,7 +496,8 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         most = X.shape[0] - 1
         if self.n_components is not None:
             return sorted({min(int(count), most) for count in self.n_components})
-        powers = [2**j for j in range(1, 10) if 2**j <= min(most, MOST_COMPONENTS)]
+        step = 1 if self.loss is None else 2
+        powers = [2**j for j in range(1, 10, step) if 2**j <= min(most, MOST_COMPONENTS)]
         return powers or [most]
 
     def _penalties(self, gamma: float) -> list[float]:
@@ -481,9 +514,14 @@ class DenoisingSearch(ReportsProgress, OneToOneFeatureMixin, TransformerMixin, F
         if self.noise is not None:
             self.criterion_ = "added noise"
             return AddedNoise(judging, add_noise(judging, self.noise, rng))
+        if self.loss is not None and self.criterion == "sure":
+            raise ValueError(
+                "DenoisingSearch: Stein's estimate needs a denoiser without jumps, and one with a loss has them; "
+                "criterion='masked' judges it, or give `noise`, a function that makes gross errors in clean rows."
+            )
         rows_per_column = 1.5 if X.shape[1] >= MANY_COLUMNS else 2.0
-        visible = X.shape[1] >= FEWEST_COLUMNS and X.shape[0] > rows_per_column * X.shape[1]
-        known = self.deviation is not None
+        visible = X.shape[1] >= FEWEST_COLUMNS and X.shape[0] > rows_per_column * X.shape[1] and self.loss is None
+        known = self.loss is None and self.deviation is not None
         self.criterion_ = ("sure" if known or visible else "masked") if self.criterion == "auto" else self.criterion
         if self.criterion_ == "masked":
             return MaskedColumns(judging, rest, rng)

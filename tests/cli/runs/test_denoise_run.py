@@ -97,9 +97,39 @@ def test_mistakes_are_named_and_leave_nothing(table, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("loss", ["none", "cauchy"])
+@pytest.mark.parametrize("folds", ["none", "4"])
+@pytest.mark.parametrize("landmarks", ["40", "auto"])
+def test_chunks_give_what_the_model_itself_gives(table, tmp_path, landmarks, folds, loss):
+    """One answer: of the model's own `denoise`, of rows in memory, and of chunks of any size."""
+    options = ["--components", "9", "--gamma", "median", "--penalty", "0", "--no-plot", "--force"]
+    options += ["--cross-fit", folds, "--loss", loss]
+    points = None if landmarks == "auto" else int(landmarks)
+    model = KernelPCA(9, gamma="median", preimage=FixedPoint(), random_state=0, landmarks=points).fit(X)
+    given = {"cross_fit": None if folds == "none" else int(folds), "loss": None if loss == "none" else loss}
+    expected = model.denoise(X, **given)
+    ways = [["--landmarks", landmarks, "--chunk-rows", "25"], ["--landmarks", landmarks, "--chunk-rows", "90"]]
+    for way in ways if points else [*ways, []]:
+        result = run(table, tmp_path / "clean.csv", *options, *way)
+        assert result.exit_code == 0, result.output
+        clean = np.loadtxt(tmp_path / "clean.csv", delimiter=",", skiprows=1)
+        np.testing.assert_allclose(clean, expected, atol=1e-8)
+
+
+def test_chunks_choose_what_rows_in_memory_choose(table, tmp_path):
+    words = ["--gamma", "median", "--no-plot"]
+    assert run(table, tmp_path / "memory.csv", *words).exit_code == 0
+    assert run(table, tmp_path / "chunks.csv", *words, "--landmarks", "auto", "--chunk-rows", "31").exit_code == 0
+    one, other = (np.loadtxt(tmp_path / f"{name}.csv", delimiter=",", skiprows=1) for name in ("memory", "chunks"))
+    np.testing.assert_allclose(one, other, atol=1e-8)
+    reports = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("memory", "chunks")]
+    for key in ("parameters", "training_row_parameters", "cross_fit", "loss"):
+        assert reports[0][key] == reports[1][key]
+
+
 @pytest.mark.parametrize("landmarks", ["90", "auto"])
 def test_training_rows_are_denoised_by_models_without_them(table, tmp_path, landmarks):
-    """Twelve components of 90 rows: folds by the values of rows, whatever the chunks."""
+    """Twelve components of 90 rows: the same folds whatever the chunks; by the values of rows on landmarks."""
     many = ["--components", "12", "--gamma", "median", "--penalty", "0", "--no-plot", "--landmarks", landmarks]
     for rows in (25, 90):
         result = run(table, tmp_path / f"{rows}.csv", *many, "--chunk-rows", rows)
@@ -107,7 +137,8 @@ def test_training_rows_are_denoised_by_models_without_them(table, tmp_path, land
         assert "fitted without them, in 5 folds" in result.output
         clean = np.loadtxt(tmp_path / f"{rows}.csv", delimiter=",", skiprows=1)
         model = KernelPCA(12, gamma="median", preimage=FixedPoint()).fit(X)
-        np.testing.assert_allclose(clean, model.denoise(X, cross_fit=row_folds(X, 5)), atol=1e-3)
+        folds = 5 if landmarks == "auto" else row_folds(X, 5)
+        np.testing.assert_allclose(clean, model.denoise(X, cross_fit=folds), atol=1e-3)
     assert json.loads((tmp_path / "25.json").read_text())["cross_fit"] == 5
     result = run(table, tmp_path / "off.csv", *many, "--cross-fit", "none")
     assert json.loads((tmp_path / "off.json").read_text())["cross_fit"] is None

@@ -49,6 +49,7 @@ EXAMPLES = (
     "preimage denoise noisy.npy clean.npy --components 20 --gamma median --penalty 0 --no-plot",
     "preimage denoise new.npy clean.npy --fit clean_examples.npy --noise 0.25",
     "preimage denoise noisy_pictures clean_pictures",
+    "preimage denoise new.npy clean.npy --fit clean_examples.npy --loss cauchy --components 20 --gamma p5 --penalty 0",
 )
 
 
@@ -91,6 +92,13 @@ def denoise_command(
             "many for the number of rows.",
         ),
     ] = AUTO,
+    loss: Annotated[
+        Literal["none", "huber", "l1", "cauchy", "tukey"],
+        typer.Option(
+            help="Expect entries that are plainly wrong (spikes, occlusions, failed sensors): replace them before "
+            "denoising. tukey ignores them entirely, cauchy nearly."
+        ),
+    ] = "none",
     landmarks: Annotated[
         Any,
         typer.Option(
@@ -134,7 +142,9 @@ def denoise_command(
         figure = None if no_plot else _figure_path(plot, output)
         outputs = Outputs(output, kind, figure, summary or _beside(output, ".json"))
         outputs.check((input, fit_to, mask), force)
-        request = Request(components, gamma, penalty, noise, criterion, seed, cross_fit)
+        request = Request(
+            components, gamma, penalty, noise, criterion, seed, cross_fit, None if loss == "none" else loss
+        )
         inputs = Inputs(input, fit_to, array, mask, table, outside)
 
         def conclude(outcome: Outcome, making: Making = replacing) -> None:

@@ -21,12 +21,16 @@ from preimage.cli.tables._pictures import PICTURES
 from preimage.cli.tables._sources import Source
 from preimage.estimators import KernelPCA
 from preimage.estimators._cross_fit import FOLDS, denoised_by_folds, needs_folds, out_of_fold, with_own_model
+from preimage.estimators._robust_denoise import RobustOptions, denoised
 from preimage.kernels import Gaussian, resolve_gamma
 from preimage.model_selection import DenoisingSearch
 from preimage.solvers import FixedPoint, PreimageResult
 
 # Rows that are denoised together: enough for products of matrices to be fast, few enough for bars to move.
 BLOCK = 256
+# Rows on which width, components and penalty are chosen, in memory as in chunks: the search fits exact models of all
+# widths to them, and takes about a minute. Its time grows with their square.
+CHOICE_ROWS = 2000
 # Fewer rows cannot be divided into some to fit to and some to judge by (`DenoisingSearch` asks for as many).
 FEWEST_ROWS_TO_CHOOSE = 8
 
@@ -52,6 +56,8 @@ class Request:
     seed : int
     cross_fit : "auto", int or None
         Folds in which rows of the training data are denoised; "auto" is `DenoisingSearch`'s.
+    loss : str or None
+        Robust loss for rows with gross errors, as in `KernelPCA.denoise`.
     """
 
     components: Any = AUTO
@@ -61,6 +67,7 @@ class Request:
     criterion: str = AUTO
     seed: int = 0
     cross_fit: Any = AUTO
+    loss: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -102,12 +109,16 @@ class FittedModels:
     criterion: str | None = None
     clipped: float | None = None
 
-    def solver(self) -> Solve:
-        own, dtype = self.of_training_rows, self.model.subspace_.frame.points.dtype
+    def solver(self, loss: str | None = None) -> Solve:
+        """The function from rows to their pre-images: what `denoise` of the model or of the search does."""
+        model, own, dtype = self.model, self.of_training_rows, self.model.subspace_.frame.points.dtype
+        repair = RobustOptions(loss).repair(model.subspace_)
         if own is None and self.folds is None:
-            return lambda rows: self.model.find_preimages(self.model.transform(rows), start=rows)
-        models = out_of_fold(self.model, self.folds) if own is None else with_own_model(self.model, own)
-        return lambda rows: models.solve(rows.astype(dtype, copy=False))
+            solve = lambda rows: denoised(model.preimage_, model.subspace_, rows, repair)
+        else:
+            models = out_of_fold(model, self.folds) if own is None else with_own_model(model, own)
+            solve = lambda rows: models.solve(rows, None, repair)
+        return lambda rows: solve(rows.astype(dtype, copy=False)).preimages
 
 
 def check_rows(X: Array, request: Request, what: Path) -> None:
@@ -127,15 +138,17 @@ def check_rows(X: Array, request: Request, what: Path) -> None:
 
 
 def choose(X: Array, request: Request) -> Choice:
-    """What the request leaves open, chosen on X; what it says stays."""
+    """What the request leaves open, chosen on X or, of many rows, on some at equal distances; what it says stays."""
     if not request.is_open:
         return Choice(resolve_gamma(request.gamma, X), request.components, request.penalty)
+    X = X[np.linspace(0, len(X) - 1, min(len(X), CHOICE_ROWS)).astype(int)]
     search = DenoisingSearch(
         request.noise,
         criterion=request.criterion,
         gammas=None if request.gamma == AUTO else [resolve_gamma(request.gamma, X)],
         n_components=[request.components] if isinstance(request.components, int) else None,
         penalties=None if request.penalty == AUTO else [request.penalty],
+        loss=request.loss,
         cross_fit=request.cross_fit,
         random_state=request.seed,
     ).fit(X)
@@ -150,10 +163,11 @@ def fit(X: Array, request: Request) -> FittedModels:
     choice = choose(X, request)
     search = choice.search
     found = {"gamma": choice.gamma, "n_components": choice.components, "penalty": choice.penalty}
-    if search is not None and search.best_params_ == found:
+    if search is not None and search.best_params_ == found and len(X) <= CHOICE_ROWS:
         own = search.training_estimator_ if search.training_params_ != search.best_params_ else None
         return FittedModels(search.best_estimator_, own, search.cross_fit_, search.criterion_, search.clipped_)
-    # A fraction of the variance, or a penalty that the criterion cannot judge: the search fitted another model.
+    # A fraction of the variance, a penalty that the criterion cannot judge, or rows that the search did not see: it
+    # fitted another model.
     model = choice.model(X, request.seed)
     folds = request.folds(model.n_components_, len(X))
     if search is None:
@@ -190,7 +204,7 @@ def denoise_rows(
     X = X_train if is_same else preparation(X)
     fitted = fit(X_train, request)
     with stage("Denoising rows", len(X)) as advance:
-        result = denoise(fitted.solver(), X, advance)
+        result = denoise(fitted.solver(request.loss), X, advance)
     model, own = fitted.model, fitted.of_training_rows
     summary = {
         "rows": len(X),
@@ -199,6 +213,7 @@ def denoise_rows(
         "training_row_parameters": None if own is None else parameters(own),
         "standardized": preparation.is_standardizing,
         "cross_fit": fitted.folds,
+        "loss": request.loss,
         "criterion": fitted.criterion,
         "clipped": fitted.clipped,
         "explained_variance": float(np.sum(model.explained_variance_ratio_)),
@@ -220,9 +235,6 @@ def parameters(model: KernelPCA) -> dict[str, float]:
     }
 
 
-# Rows on which width, components and penalty are chosen: the search fits exact models of all widths to them, and takes
-# about a minute. Its time grows with their square.
-CHOICE_ROWS = 2000
 # Most rows of a chunk: denoised rows take long, and what an interruption costs should be little.
 CHUNK_ROWS = 4096
 # Most rows, from the start of the file, that a figure shows.
@@ -285,7 +297,7 @@ def denoise_file(
         else:
             found = _begin(source, train, request, reading, partial, tell)
         prepared = found.preparation.applied(source)
-        solve = _solver(found)
+        solve = _solver(found, request.loss)
 
         def step(chunk: Array, totals: dict[str, Any], advance: Callable[[int], None]) -> tuple[Array, dict[str, Any]]:
             result = denoise(solve, chunk, advance)
@@ -295,7 +307,9 @@ def denoise_file(
         before = found.preparation.undone(next(prepared.chunks(min(reading.chunk_rows, FIGURE_ROWS))))
         after = partial.first(len(before)).reshape(len(before), -1)
         partial.finish(kind, Frame.of_whole(source))
-        conclude(_summary(found, partial), _dataset(source, before), _dataset(source, after), partial.making)
+        conclude(
+            _summary(found, partial, request.loss), _dataset(source, before), _dataset(source, after), partial.making
+        )
         partial.close()
 
 
@@ -311,11 +325,14 @@ def _begin(
     same = train.identity() == source.identity()
     folds_for = request.folds if same else lambda n_components, n_rows: None
     chosen = lambda sample: _chosen(sample, request, train.path)
-    n_rows, found = fit_file(train, reading, chosen, partial, folds_for, tell)
+    n_rows, found = fit_file(
+        train, reading, chosen, partial, folds_for, tell, lambda X: _exactly(X, request, train.path)
+    )
     n_rows = n_rows if train is source else count_rows(found.preparation.applied(source), reading.chunk_rows)
     shape = source.row_shape or (source.n_columns,)
     state = {
         "model": found.model,
+        "of_training_rows": found.of_training_rows,
         "n_folds": found.n_folds,
         "folds": found.folds,
         "preparation": found.preparation.state,
@@ -331,17 +348,27 @@ def _from_state(state: dict[str, Any]) -> FileModel:
 
 def _chosen(sample: Array, request: Request, path: Path) -> KernelPCA:
     check_rows(sample, request, path)
-    choice = choose(sample[np.linspace(0, len(sample) - 1, min(len(sample), CHOICE_ROWS)).astype(int)], request)
+    choice = choose(sample, request)
     solver = FixedPoint(penalty=float(choice.penalty))
     return KernelPCA(choice.components, kernel=Gaussian(choice.gamma), preimage=solver, random_state=request.seed)
 
 
-def _solver(found: FileModel) -> Solve:
+def _exactly(X: Array, request: Request, path: Path) -> FileModel:
+    """The models that rows in memory would have."""
+    check_rows(X, request, path)
+    fitted = fit(X, request)
+    return FileModel(fitted.model, fitted.folds, of_training_rows=fitted.of_training_rows)
+
+
+def _solver(found: FileModel, loss: str | None) -> Solve:
     """A function from rows to their pre-images, with subspaces that have not seen them if there are folds."""
+    if found.model.route_ == "exact":
+        return FittedModels(found.model, found.of_training_rows, found.n_folds).solver(loss)
     solver, space, folds, n_folds = found.model.preimage_, found.model.subspace_, found.folds, found.n_folds
+    repair = RobustOptions(loss).repair(space)
     if n_folds is None:
-        return lambda rows: solver.inverse(space, space.coordinates(rows), rows)
-    return lambda rows: denoised_by_folds(dict.fromkeys(folds, solver), folds, n_folds, rows)
+        return lambda rows: denoised(solver, space, rows, repair).preimages
+    return lambda rows: denoised_by_folds(dict.fromkeys(folds, solver), folds, n_folds, rows, repair).preimages
 
 
 def _updated(totals: dict[str, Any], result: PreimageResult) -> dict[str, Any]:
@@ -353,13 +380,15 @@ def _updated(totals: dict[str, Any], result: PreimageResult) -> dict[str, Any]:
     }
 
 
-def _summary(found: FileModel, partial: PartialOutput) -> dict[str, Any]:
+def _summary(found: FileModel, partial: PartialOutput, loss: str | None) -> dict[str, Any]:
     model, totals = found.model, partial.totals
     return {
         "rows": partial.n_rows,
         "training_rows": model.n_samples_seen_,
         "parameters": parameters(model),
+        "training_row_parameters": None if found.of_training_rows is None else parameters(found.of_training_rows),
         "cross_fit": found.n_folds,
+        "loss": loss,
         "standardized": found.preparation.is_standardizing,
         "landmarks": len(model.subspace_.frame.points),
         "residual_fraction": None if model.landmarks_ is None else float(model.landmarks_.residual_fraction),

@@ -1,5 +1,6 @@
 """Kernel PCA of a file that is read in chunks: once to draw a sample, and once more to learn from all rows."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from preimage.cli.runs._preparation import AS_THEY_ARE, ColumnMoments, Preparati
 from preimage.cli.tables._sources import Source
 from preimage.components import LandmarkModel, Wanted, select_landmarks
 from preimage.estimators import KernelImputer, KernelPCA
-from preimage.estimators._cross_fit import FoldMoments, out_of_fold, row_folds
+from preimage.estimators._cross_fit import FoldMoments
 from preimage.estimators._landmark_fit import DEFAULT_LANDMARKS, landmark_inputs, too_large_for_exact
 from preimage.feature_space import KernelMoments, Subspace
 from preimage.landmarks import LandmarkSelector, as_landmarks
@@ -84,12 +85,15 @@ class FileModel:
         For each fold the subspace of the rows of all others.
     preparation : Preparation
         What is done to rows before.
+    of_training_rows : KernelPCA or None
+        Another model of all rows, for rows of the training data.
     """
 
     model: KernelPCA
     n_folds: int | None = None
     folds: dict[int, Subspace] = field(default_factory=dict)
     preparation: Preparation = field(default_factory=Preparation)
+    of_training_rows: KernelPCA | None = None
 
 
 def fit_file(
@@ -99,6 +103,7 @@ def fit_file(
     partial: PartialOutput,
     folds_for: FoldsFor = lambda n_components, n_rows: None,
     tell: Callable[[str], None] = lambda text: None,
+    fit_rows: Callable[[Array], FileModel] | None = None,
 ) -> tuple[int, FileModel]:
     """The number of rows of a file, and kernel PCA of them.
 
@@ -114,6 +119,9 @@ def fit_file(
         From the number of components (or the largest possible one) and of rows to a number of folds; None for no folds.
     tell : callable
         Takes a message for the user.
+    fit_rows : callable or None
+        From all rows to exact models of them, where these are made as if the rows had been in memory from the start;
+        None fits the model of `choose`.
     """
     surveyed = _sample(source, reading)
     n_rows, sample = surveyed.n_rows, surveyed.sample
@@ -123,12 +131,13 @@ def fit_file(
     source, sample = preparation.applied(source), preparation(sample)
     number = reading.landmarks
     if number == AUTO:
-        number = DEFAULT_LANDMARKS if too_large_for_exact(n_rows, free_memory(sample) // 2) else None
+        # By the number of rows alone: how much memory is free must not change the answer.
+        number = DEFAULT_LANDMARKS if too_large_for_exact(n_rows, sys.maxsize) else None
     try:
-        model = choose(sample)
         if number is None:
-            found = _fit_exactly(model, source, n_rows, reading, folds_for)
+            found = _fit_exactly(choose, sample, source, n_rows, reading, fit_rows)
         else:
+            model = choose(sample)
             model.set_params(landmarks=reading.selector(number))
             found = _fit_landmarks(model, source, sample, n_rows, reading, partial, folds_for)
     except (ValueError, TypeError) as error:
@@ -256,12 +265,17 @@ def _are_of(moments: FoldMoments, kernel: Any, points: Array, n_folds: int) -> b
     return moments.n_folds == n_folds and repr(total.kernel) == repr(kernel) and np.array_equal(total.points, points)
 
 
-def _fit_exactly(model: KernelPCA, source: Source, n_rows: int, reading: Reading, folds_for: FoldsFor) -> FileModel:
+def _fit_exactly(
+    choose: Choose,
+    sample: Array,
+    source: Source,
+    n_rows: int,
+    reading: Reading,
+    fit_rows: Callable[[Array], FileModel] | None,
+) -> FileModel:
     X = _all_rows(source, n_rows, reading.chunk_rows)
     with stage("Learning"):
-        model.fit(X)
-        n_folds = folds_for(model.n_components_, n_rows)
-        return FileModel(model, n_folds, {} if n_folds is None else _exact_folds(model, X, n_folds))
+        return FileModel(choose(sample).fit(X)) if fit_rows is None else fit_rows(X)
 
 
 def _all_rows(source: Source, n_rows: int, chunk_rows: int) -> Array:
@@ -281,12 +295,3 @@ def _all_rows(source: Source, n_rows: int, chunk_rows: int) -> Array:
     for number, chunk in enumerate(source.chunks(chunk_rows)):
         X[number * chunk_rows : number * chunk_rows + len(chunk)] = chunk
     return X
-
-
-def _exact_folds(model: KernelPCA, X: Array, n_folds: int) -> dict[int, Subspace]:
-    """For each fold the subspace of the rows of others; folds by the values of rows, as on landmarks."""
-    labels = row_folds(X, n_folds)
-    if len(np.unique(labels)) < 2:
-        raise DataError("All rows fall in one fold: they are equal, or very few. Give --cross-fit none.")
-    others = out_of_fold(model, labels).prepared().models
-    return {int(fold): others[fold].subspace_ for fold in np.unique(labels)}
