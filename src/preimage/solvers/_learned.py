@@ -41,7 +41,7 @@ class LearnedMap(Preimage):
     Gaussians on what it leaves,
     :math:`r(\beta) = \bar x + A\beta + l(\beta, B) (L + \lambda I)^{-1} (X - \bar x - AB)`,
     which goes on linearly, like PCA, where there are no training rows. A map is chosen only if it is better than a
-    simpler one by two standard errors. The ridge of a given kernel is chosen by exact leave-one-out. Both judge
+    simpler one by 2.5 standard errors. The ridge of a given kernel is chosen by exact leave-one-out. Both judge
     reconstruction; for denoising a larger ridge is better, and `FixedPoint` better still.
 
     Answers of a chosen map stay within the range of the training rows and a margin for new rows, which is estimated
@@ -145,7 +145,11 @@ class LearnedMap(Preimage):
         if not self._chooses:
             return known
         lower, upper = range_with_margin(X)
-        return replace(known, linear=None if linear is None else move(linear), lower=move(lower), upper=move(upper))
+        bounded = replace(known, lower=move(lower), upper=move(upper))
+        if linear is None:
+            return bounded
+        left = X - constant - Y @ linear
+        return replace(bounded, linear=move(linear), least=move(left.min(axis=0)), most=move(left.max(axis=0)))
 
     @property
     def _chooses(self) -> bool:
@@ -186,7 +190,8 @@ def _regressed(
 class CoordinateMap:
     """A function from coordinates to inputs: mean + Y @ linear + kernel(Y, coordinates) @ weights, within bounds.
 
-    Without `linear` the product with it is left out; without `lower` and `upper` there are no bounds.
+    Without `linear` the product with it is left out; with it, the rest is kept between `least` and `most`, the range of
+    what it has to add for training rows. Without `lower` and `upper` there are no bounds.
     """
 
     kernel: Kernel
@@ -195,15 +200,18 @@ class CoordinateMap:
     mean: Array
     ridge: float
     linear: Array | None = None
+    least: Array | None = None
+    most: Array | None = None
     lower: Array | None = None
     upper: Array | None = None
 
     def __call__(self, Y: Array) -> Array:
         """Inputs for the rows of Y, in its precision."""
         wide = in_double(Y)
-        values = self.mean + Gram(self.kernel, wide, self.coordinates) @ self.weights
+        values = Gram(self.kernel, wide, self.coordinates) @ self.weights
         if self.linear is not None:
-            values = values + wide @ self.linear
+            values = Box(self.least, self.most).clip(values) + wide @ self.linear
+        values = self.mean + values
         xp = array_namespace(values)
         if self.lower is not None and self.upper is not None:
             values = Box(self.lower, self.upper).clip(values)
@@ -248,9 +256,9 @@ class FittedMap(Preimage):
 
     def _is_for(self, known: CoordinateMap, subspace: Subspace) -> bool:
         """Whether a map was learned in these coordinates, not in those of another model of some of the rows."""
-        few = self.rows[:PROBES, :]
-        if few.shape[0] == 0:  # a copy that travels with the one subspace it serves
+        if self.rows.shape[0] == 0:  # a copy that travels with the one subspace it serves
             return True
+        few = self.rows[: min(PROBES, self.rows.shape[0]), :]
         Y = _plain(known.coordinates[: few.shape[0], :])
         return bool(np.allclose(_plain(subspace.coordinates(few)), Y, rtol=0, atol=SAME * np.abs(Y).max()))
 

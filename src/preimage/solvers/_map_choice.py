@@ -37,9 +37,10 @@ WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0)
 # One of so many folds is judged with all widths, and the others with the best of them. Of three or all five, the choice
 # was no better.
 SCREENED, KEPT_WIDTHS = 5, 2
-# Standard errors of a difference by which a map has to be better than a simpler one on held-out rows. With one, heavy
-# tails choose maps that lose to PCA on new rows; with three, maps that are twice as good as PCA are missed.
-SURE = 2.0
+# Standard errors of a difference by which a map has to be better than a simpler one on held-out rows. Of 100 tables of 40
+# to 150 rows with heavy tails or curved, two were then reconstructed worse than by PCA, by 5 % at most; with two
+# standard errors three, by 17 %; with three one, but errors are 2 % larger on average.
+SURE = 2.5
 # Below this fraction of the variance of the inputs an error is one of interpolation: it falls steeply with the number
 # of rows, and the best width with it. The choice is then made again, by leave-one-out on as many rows as a second
 # allows; that coordinates of training rows are slightly too long does not matter where a map is so close. Below the
@@ -145,12 +146,12 @@ class JudgedMaps:
         return chosen
 
 
-def surely_better(errors: np.ndarray, others: np.ndarray) -> bool:
-    """Whether errors of the same rows are smaller by `SURE` standard errors of their mean difference."""
+def surely_better(errors: np.ndarray, others: np.ndarray, sure: float = SURE) -> bool:
+    """Whether errors of the same rows are smaller by so many standard errors of their mean difference."""
     if not np.isfinite(others).all():
         return bool(np.isfinite(errors).all())
     gain = others - errors
-    return bool(np.mean(gain) > SURE * np.std(gain) / np.sqrt(gain.size))
+    return bool(np.mean(gain) > sure * np.std(gain) / np.sqrt(gain.size))
 
 
 def judge_maps(split: Split, inputs: np.ndarray, center: bool, sound: np.ndarray) -> JudgedMaps | None:
