@@ -26,6 +26,10 @@ MAX_ROWS = 3000
 MOST_WEIGHTS = 2**25
 # Rows to learn from however scarce memory is: from fewer, no map is worth having.
 FEWEST_ROWS = 100
+# How far answers may go beyond what training rows need beside a linear map, as a fraction of its range, on either side.
+# New rows at the edge of a curved sheet need some of it; with half the range, of 60 tables with heavy tails or curved,
+# the worst had 1.35 times the error of PCA, with nothing 1.02 times.
+MORE_CORRECTION = 0.1
 # Rows whose coordinates tell one subspace from another, and the largest difference, relative to the largest coordinate,
 # that counts as rounding in single precision. Other subspaces differ by far more.
 PROBES, SAME = 3, 1e-4
@@ -149,7 +153,9 @@ class LearnedMap(Preimage):
         if linear is None:
             return bounded
         left = X - constant - Y @ linear
-        return replace(bounded, linear=move(linear), least=move(left.min(axis=0)), most=move(left.max(axis=0)))
+        least, most = left.min(axis=0), left.max(axis=0)
+        room = MORE_CORRECTION * (most - least)
+        return replace(bounded, linear=move(linear), least=move(least - room), most=move(most + room))
 
     @property
     def _chooses(self) -> bool:
@@ -190,8 +196,8 @@ def _regressed(
 class CoordinateMap:
     """A function from coordinates to inputs: mean + Y @ linear + kernel(Y, coordinates) @ weights, within bounds.
 
-    Without `linear` the product with it is left out; with it, the rest is kept between `least` and `most`, the range of
-    what it has to add for training rows. Without `lower` and `upper` there are no bounds.
+    Without `linear` the product with it is left out; with it, the rest is kept between `least` and `most`, nearly the
+    range of what it has to add for training rows. Without `lower` and `upper` there are no bounds.
     """
 
     kernel: Kernel

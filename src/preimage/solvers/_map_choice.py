@@ -37,8 +37,8 @@ WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0)
 # One of so many folds is judged with all widths, and the others with the best of them. Of three or all five, the choice
 # was no better.
 SCREENED, KEPT_WIDTHS = 5, 2
-# Standard errors of a difference by which a map has to be better than a simpler one on held-out rows. Of 100 tables of 40
-# to 150 rows with heavy tails or curved, two were then reconstructed worse than by PCA, by 5 % at most; with two
+# Standard errors of a difference by which a map has to be better than a simpler one on held-out rows. Of 100 tables of
+# 40 to 150 rows with heavy tails or curved, two were then reconstructed worse than by PCA, by 5 % at most; with two
 # standard errors three, by 17 %; with three one, but errors are 2 % larger on average.
 SURE = 2.5
 # Below this fraction of the variance of the inputs an error is one of interpolation: it falls steeply with the number

@@ -23,8 +23,8 @@ MULTIPLES = (0.1, 0.3, 1.0)
 # rows some thirty times as far out. The first with which rounding errors leave all components is taken.
 WIDEST = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 # The same where more components are wanted than any of these leaves, more than there are columns: all linear ones and
-# some others. Ten times narrower kernels leave two or three times as many, and ten times the error or more.
-MANY_COMPONENTS = 1e-3
+# many others. Ten times wider kernels leave half as many or fewer, and the error is below 1e-5 of the variance here.
+MANY_COMPONENTS = 1e-2
 # By how much eigenvalues must exceed rounding errors to be surely kept: three times what kernel PCA asks for.
 AMPLIFICATION = 100
 # Standard errors by which a narrower kernel has to be better. Its coordinates hardly distinguish rows that lie far out,
@@ -117,7 +117,7 @@ def _widest(
 ) -> float | None:
     """The smallest γ of `WIDEST` with which rounding errors leave all components.
 
-    Where more are wanted than any of them leaves, all linear ones and some others; None where that fails as well.
+    Where more are wanted than any of them leaves, all linear ones and many others; None where that fails as well.
     """
     largest, n = resolve_gamma("p100", rows, metric), rows.shape[0]
     for fraction, is_last in (*((each, False) for each in WIDEST), (MANY_COMPONENTS, True)):
