@@ -108,6 +108,13 @@ def test_a_map_must_be_surely_better_than_a_simpler_one(rng):
     assert errors_of_maps(plain, plain - 0.1, plain - 0.05).settled() == (0, 1)
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_of_the_inputs_does_not_matter(unit, rng):
+    plain = 1 + rng.random(400)
+    assert errors_of_maps(unit * plain, unit * plain, unit * (plain - 0.1)).settled() == (1, 1)
+    assert errors_of_maps(unit * plain, unit * plain, unit * (plain + 0.1)).settled() == (0, 0)
+
+
 def test_one_outlier_does_not_decide(rng):
     plain = 1 + rng.random(200)
     outlier = plain + 0.01

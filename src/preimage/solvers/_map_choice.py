@@ -150,7 +150,8 @@ def surely_better(errors: np.ndarray, others: np.ndarray, sure: float = SURE) ->
     """Whether errors of the same rows are smaller by so many standard errors of their mean difference."""
     if not np.isfinite(others).all():
         return bool(np.isfinite(errors).all())
-    gain = others - errors
+    # In units of the largest: squares of squared errors leave the range of numbers before inputs do.
+    gain = (others - errors) / max(float(np.max(others)), np.finfo(float).tiny)
     return bool(np.mean(gain) > sure * np.std(gain) / np.sqrt(gain.size))
 
 
