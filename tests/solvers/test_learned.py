@@ -91,3 +91,39 @@ def test_very_few_rows(rows, rng):
     X = rng.normal(size=(rows, 4))
     model = KernelPCA(gamma=0.1).fit(X)
     assert np.isfinite(model.inverse_transform(model.transform(X))).all()
+
+
+class TestBounds:
+    """Answers stay within the range of the training rows and a margin."""
+
+    @pytest.mark.parametrize("options", [{}, {"landmarks": 40}, {"kernel": "poly", "gamma": 0.2}], ids=str)
+    def test_answers_stay_within_bounds_wherever_coordinates_are(self, options, rng):
+        X = np.column_stack([rng.standard_t(2, size=(80, 3)), rng.integers(0, 2, size=80)])
+        model = KernelPCA(3, **{"gamma": 0.1} | options).fit(X)
+        Y = np.concatenate([1e3 * rng.normal(size=(50, 3)), model.transform(X)])
+        Z = model.inverse_transform(Y)
+        bounds = model.preimage_.reconstruction
+        assert (bounds.lower <= X.min(axis=0)).all() and (bounds.upper >= X.max(axis=0)).all()
+        assert (bounds.lower <= Z).all() and (bounds.upper >= Z).all()
+        assert Z[:, 3].min() >= 0 and Z[:, 3].max() <= 1
+
+    def test_maps_of_a_given_kernel_have_none(self, rng):
+        X = rng.normal(size=(40, 3))
+        model = KernelPCA(2, gamma=0.1, preimage=LearnedMap("rbf")).fit(X)
+        assert model.preimage_.lower is None and model.preimage_.upper is None
+
+    def test_chunks_and_other_libraries_have_the_same(self, xp, rng):
+        X = rng.normal(size=(60, 3))
+        expected, model = (KernelPCA(2, gamma=0.1).fit(rows) for rows in (X, xp.asarray(X)))
+        for each in (expected, model):
+            each.inverse_transform(each.transform(xp.asarray(X) if each is model else X))
+        assert_allclose(to_numpy(model.preimage_.reconstruction.upper), expected.preimage_.reconstruction.upper)
+
+
+def test_maps_go_on_linearly_where_there_are_no_training_rows(rng):
+    u = rng.uniform(-1, 1, size=200)
+    X = np.column_stack([u + 0.2 * np.sin(6 * u), u - 0.2 * np.sin(6 * u)]) + 0.01 * rng.normal(size=(200, 2))
+    model = KernelPCA(1, gamma=1e-6).fit(X)
+    far = model.inverse_transform(model.transform(np.array([[1.2, 1.2], [-1.3, -1.3]])))
+    assert model.preimage_.reconstruction.linear is not None
+    assert_allclose(far, [[1.2, 1.2], [-1.3, -1.3]], atol=0.3)

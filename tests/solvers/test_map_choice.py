@@ -8,10 +8,15 @@ from sklearn.decomposition import PCA
 
 from preimage import KernelPCA
 from preimage.kernels import Constant, Gaussian, Linear, Polynomial
+from preimage.solvers._held_out_maps import RIDGES
 from preimage.solvers._map_choice import (
+    KEPT_WIDTHS,
+    SURE,
+    JudgedMaps,
     candidate_kernels,
     choose_map,
     held_out_errors,
+    judge_maps,
     leave_one_out_errors,
     ridge_weights,
 )
@@ -30,9 +35,7 @@ def test_the_choice_is_nearly_the_best_for_new_rows(kernel, count, digits):
     X, T = digits
     model = KernelPCA(count, kernel=kernel).fit(X)
     Y, Z = model.transform(X), model.transform(T)
-    best = min(
-        held_out_errors(each, Y, X, Z, T, True).sum(axis=1).min() for each in candidate_kernels(Y, model.kernel_)
-    )
+    best = min(held_out_errors(each, Y, X, Z, T, True).sum(axis=1).min() for each in candidate_kernels(Y))
     assert np.sum((model.inverse_transform(Z) - T) ** 2) < 1.1 * best
 
 
@@ -84,5 +87,72 @@ def test_errors_do_not_depend_on_how_many_ridges_are_tried_at_once(rng, monkeypa
         rng.normal(size=(7, 3)),
     )
     together = held_out_errors(Gaussian(0.5), Y, X, Z, truth, True)
-    monkeypatch.setattr("preimage.solvers._map_choice.MOST_ENTRIES", 200)
+    monkeypatch.setattr("preimage.solvers._held_out_maps.MOST_ENTRIES", 200)
     assert_allclose(held_out_errors(Gaussian(0.5), Y, X, Z, truth, True), together, rtol=1e-6)
+
+
+def errors_of_maps(plain, ridged, other):
+    """`JudgedMaps` of a linear map without and with a ridge, and of another one."""
+    by_row = np.full((3, 2, len(plain)), np.inf)
+    by_row[0], by_row[1, 1] = [plain, ridged], other
+    return JudgedMaps(by_row)
+
+
+def test_a_map_must_be_surely_better_than_a_simpler_one(rng):
+    plain = 1 + rng.random(400)
+    noise = rng.normal(scale=0.5, size=400)
+    noise -= noise.mean()
+    standard_error = noise.std() / 20
+    assert errors_of_maps(plain, plain + 1, plain + noise - (SURE - 0.1) * standard_error).settled() == (0, 0)
+    assert errors_of_maps(plain, plain + 1, plain + noise - (SURE + 0.1) * standard_error).settled() == (1, 1)
+    assert errors_of_maps(plain, plain - 0.1, plain - 0.05).settled() == (0, 1)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_of_the_inputs_does_not_matter(unit, rng):
+    plain = 1 + rng.random(400)
+    assert errors_of_maps(unit * plain, unit * plain, unit * (plain - 0.1)).settled() == (1, 1)
+    assert errors_of_maps(unit * plain, unit * plain, unit * (plain + 0.1)).settled() == (0, 0)
+
+
+def test_one_outlier_does_not_decide(rng):
+    plain = 1 + rng.random(200)
+    outlier = plain + 0.01
+    outlier[0] -= 100
+    assert outlier.mean() < plain.mean()
+    assert errors_of_maps(plain, plain, outlier).settled() == (0, 0)
+
+
+def test_linear_data_get_a_linear_map(rng):
+    X = rng.normal(size=(150, 6)) * [3, 2, 1, 0.5, 0.5, 0.5]
+    model = KernelPCA(3, gamma=1e-6).fit(X)
+    found = choose_map(model.subspace_, X, model.transform(X), X)
+    assert isinstance(found.kernel, Linear)
+
+
+def test_curved_data_get_gaussians_on_what_a_linear_map_leaves(rng):
+    u = rng.uniform(-2, 2, size=150)
+    X = np.column_stack([3 * u, u**2, np.sin(2 * u), 0.1 * rng.normal(size=150)])
+    model = KernelPCA(1, gamma=1e-6).fit(X)
+    Y = model.transform(X)
+    found = choose_map(model.subspace_, X, Y, X)
+    assert isinstance(found.kernel, Gaussian)
+    linear = PCA(1).fit(X)
+    assert found.error < 0.5 * np.mean((linear.inverse_transform(linear.transform(X)) - X) ** 2)
+
+
+def test_copies_of_a_row_do_not_judge_each_other(rng):
+    X = rng.normal(size=(60, 5))
+    copied = np.repeat(X, 3, axis=0)
+    split = lambda kept, held: (copied[kept, :2], copied[held, :2])
+    judged = judge_maps(split, copied, True, np.ones(RIDGES.size, dtype=bool))
+    assert judged.by_row.shape[2] == 60
+    assert np.mean(judged.by_row[judged.settled()]) > 0.5 * np.sum(np.var(X[:, 2:], axis=0))
+
+
+def test_widths_that_lose_on_the_first_rows_are_given_up(rng):
+    Y = rng.normal(size=(100, 2))
+    X = np.column_stack([Y, Y[:, 0] * Y[:, 1]])
+    judged = judge_maps(lambda kept, held: (Y[kept], Y[held]), X, True, np.ones(RIDGES.size, dtype=bool))
+    finished = np.isfinite(judged.by_row).all(axis=2).any(axis=1)
+    assert finished[0] and finished.sum() <= 1 + 2 * KEPT_WIDTHS

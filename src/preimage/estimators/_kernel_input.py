@@ -42,6 +42,7 @@ from preimage.feature_space import Subspace
 from preimage.kernels import Kernel, Scaled, ShiftedInputs, Sum, as_kernel
 from preimage.kernels._bandwidth import GAMMA
 from preimage.kernels._moderate import moderate_inputs
+from preimage.solvers._reconstruction_width import has_reconstruction_width
 from preimage.widths._class_gram import stratified_rows
 from preimage.widths._class_width import CLASS_POINTS, check_class_labels, needs_labels, with_class_widths
 
@@ -116,6 +117,7 @@ def kernel_and_inputs(
         known = take_rows(checked, rows)
     kernel = labelled_kernel(estimator, kernel, known, y)
     weights = check_weights(estimator, sample_weight, checked.shape[0])
+    kernel = _with_chosen_width(estimator, kernel, checked if weights is None else _weighted_rows(checked, weights))
     kernel = kernel.resolve(checked if weights is None or kernel.is_resolved else repeated(checked, weights))
     checked = moderate_inputs(type(estimator).__name__, kernel, checked)
     return _sharing(kernel, checked), checked
@@ -142,7 +144,7 @@ def _sharing(kernel: Kernel, X: Array) -> Kernel:
 
 def kernel_on_sample(estimator: Any, kernel: Kernel, X: Rows, y: Targets | None = None) -> Kernel:
     """`kernel` resolved on some rows of validated data X of any kind, with class labels y where a rule needs them."""
-    kernel = labelled_kernel(estimator, kernel, X, y)
+    kernel = _with_chosen_width(estimator, labelled_kernel(estimator, kernel, X, y), X)
     return kernel.resolve(_width_sample(kernel, X, generator(estimator.random_state)))
 
 
@@ -155,6 +157,17 @@ def labelled_kernel(estimator: Any, kernel: Kernel, X: Rows, y: Targets | None =
         rows = stratified_rows(y, CLASS_POINTS, generator(0))
         X, y = take_rows(X, rows), y[rows]
     return with_class_widths(kernel, as_points(X), y)
+
+
+def _with_chosen_width(estimator: Any, kernel: Kernel, X: Rows) -> Kernel:
+    """`kernel` with a width that the estimator chooses by reconstruction; as it is where that is not asked for."""
+    choose = getattr(estimator, "_with_reconstruction_width", None)
+    return choose(kernel, X) if choose is not None and has_reconstruction_width(kernel) else kernel
+
+
+def _weighted_rows(X: Array, weights: np.ndarray) -> Array:
+    """The rows whose weight is not zero."""
+    return X if weights.all() else take_rows(X, np.flatnonzero(weights))
 
 
 def repeated(X: Array, weights: np.ndarray) -> Array:

@@ -56,6 +56,7 @@ from preimage.estimators._landmark_fit import (
     uses_landmarks,
 )
 from preimage.estimators._preimages import ComponentPictures, PreimageMixin, axes_machine, points_of
+from preimage.estimators._reconstruction import ReconstructsRows
 from preimage.estimators._robust_denoise import (
     DenoisedRows,
     RobustOptions,
@@ -82,6 +83,7 @@ class KernelPCA(
     ComponentChoice,
     ComponentPictures,
     ImputesRows,
+    ReconstructsRows,
     ReportsProgress,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -122,10 +124,12 @@ class KernelPCA(
     kernel : str, callable or Kernel, default="rbf"
         A name ("linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed", ...), a function
         ``k(x, y)``, or a `Kernel` of `preimage.kernels`, which carries its own parameters.
-    gamma : float, None, "auto", "scale", "median", a percentile such as "p5" or a rule for labels, default=None
-        Width of named kernels; None is 1 / n_features. See `preimage.kernels.resolve_gamma`. With labels,
-        ``fit(X, y)``, also "enclosing_ball", "mean_distance", "alignment" and others of
-        `preimage.widths.class_width`, which place class means far apart.
+    gamma : float, None, "auto", "scale", "median", a percentile such as "p5" or another rule, default=None
+        Width of named kernels; None is 1 / n_features. See `preimage.kernels.resolve_gamma`. "reconstruction" chooses
+        the width with which `inverse_transform` reconstructs left-out rows best from `n_components`, of at most 300
+        rows (of a stream, from its first batch): a very wide kernel, with which the model is PCA with a nonlinear way
+        back, unless a narrower one is surely better. With labels, ``fit(X, y)``, also "enclosing_ball",
+        "mean_distance", "alignment" and others of `preimage.widths.class_width`, which place class means far apart.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1.0

@@ -34,7 +34,9 @@ class PreimageMixin:
     def inverse_transform(self, Y: Rows, *, n_components: int | None = None) -> Array:
         r"""Inputs with the coordinates Y: reconstruction.
 
-        With ``preimage="auto"`` a map from coordinates to inputs, learned from the training rows at the first call.
+        With ``preimage="auto"`` a map from coordinates to inputs, learned from the training rows at the first call. Its
+        answers stay within the range of these rows and a margin for new ones, judged by the tails of each column:
+        ``preimage_.reconstruction.lower`` and ``upper`` show the bounds.
         Other solvers minimise :math:`\|\varphi(z) - (\bar\varphi + \sum_j y_j V_j)\|^2` from the training point that is
         nearest in feature space. To denoise, use `denoise`, which starts at the noisy inputs.
 

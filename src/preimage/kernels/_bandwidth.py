@@ -29,6 +29,9 @@ GAMMA = [Interval(Real, 0, LARGEST_GAMMA, closed="right"), StrOptions({"auto", "
 #: Rules that find a width from labelled points: see `preimage.widths.class_width`.
 CLASS_RULES = ("enclosing_ball", "mean_distance", "median_distance", "min_distance", "max_distance", "alignment")
 
+#: The rule that chooses a width on left-out rows, in `KernelPCA.fit`.
+RECONSTRUCTION = "reconstruction"
+
 # Rows from which percentiles of distances are found: two thousand have two million pairs, whose percentiles are exact
 # to a few per mille whatever the size of the data. Ten times more would take a hundred times longer.
 MAX_POINTS = 2000
@@ -60,7 +63,8 @@ def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
     a number     itself
     ===========  =====================================================================================
 
-    Rules that need class labels, such as "enclosing_ball", are those of `class_width`.
+    Rules that need class labels, such as "enclosing_ball", are those of `class_width`. "reconstruction" is a rule of
+    `KernelPCA` alone.
 
     Parameters
     ----------
@@ -100,6 +104,12 @@ def resolve_gamma(gamma: Gamma, X: Array, metric: str = "sqeuclidean") -> float:
             f"gamma={gamma!r} finds a width from class means and needs labels: call fit(X, y), or "
             "preimage.widths.with_class_widths(kernel, X, y) for a kernel. Rules without labels are 'scale', 'median' "
             "and percentiles such as 'p5'."
+        )
+    if isinstance(gamma, str) and gamma == RECONSTRUCTION:
+        raise ValueError(
+            f"gamma={gamma!r} chooses the width with which kernel PCA reconstructs left-out rows best: only "
+            "KernelPCA.fit knows how. Rules that any estimator takes are 'scale', 'median' and percentiles such as "
+            "'p5'."
         )
     X = as_points(X)
     if X.ndim != 2 or 0 in X.shape:
