@@ -8,9 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from preimage import KernelNoveltyDetector, load
+from preimage import CompressedDetector, KernelNoveltyDetector, compress, load, to_onnx
 from preimage.exceptions import UnsupportedKernelError
+from preimage.interop import machine_of
 from preimage.kernels import Gaussian
 from preimage.landmarks import Uniform
 
@@ -204,6 +207,37 @@ def test_a_stream_goes_on_after_a_file(X, tmp_path):
     model.save(tmp_path / "detector.safetensors")
     again = load(tmp_path / "detector.safetensors").partial_fit(X[50:])
     assert_allclose(again.score_samples(X), model.partial_fit(X[50:]).score_samples(X))
+
+
+def test_the_kernel_machine_scores_new_rows(X):
+    model, new = KernelNoveltyDetector(0.1).fit(X), X + 0.1
+    machine = machine_of(model)
+    assert_allclose(machine.output.scores(machine(new)), model.score_samples(new), atol=1e-10)
+    assert_array_equal(machine.output.predict(machine(new)), model.predict(new))
+    with pytest.raises(UnsupportedKernelError, match="kernels of distances"):
+        machine_of(KernelNoveltyDetector(kernel="poly").fit(X))
+
+
+def test_few_points_decide_nearly_as_all(X, rng):
+    model = KernelNoveltyDetector(0.1, gamma=1.0).fit(X)
+    small = compress(model, 40, X=X)
+    assert isinstance(small, CompressedDetector) and small.n_points_ <= 40
+    new = rng.uniform(-2, 2, size=(300, 2))
+    assert np.mean(small.predict(new) == model.predict(new)) > 0.95
+    whole = compress(model, 1.0)
+    assert_allclose(whole.score_samples(new), model.score_samples(new), atol=1e-6)
+    assert_allclose(whole.offset_, model.offset_)
+
+
+def test_graphs_take_all_rows_for_new_ones(X):
+    onnx = pytest.importorskip("onnx.reference")
+    model = make_pipeline(StandardScaler(), KernelNoveltyDetector(0.1)).fit(X)
+    graph = onnx.ReferenceEvaluator(to_onnx(model, X=X, dtype="float64"))
+    new = X + 0.1
+    labels, decisions = graph.run(["label", "decision"], {"X": new})
+    assert_allclose(decisions, model.decision_function(new), atol=1e-6)
+    assert_array_equal(labels, model.predict(new))
+    assert (graph.run(["decision"], {"X": X})[0] >= model.decision_function(X) - 1e-9).all()
 
 
 def test_scores_do_not_depend_on_the_order_or_the_scale_of_rows(X):

@@ -54,8 +54,10 @@ from preimage.estimators._left_out_distances import (
 )
 from preimage.estimators._training_rows import TrainingRows, same_rows
 from preimage.exceptions import RankWarning, UnsupportedKernelError
+from preimage.feature_space import Expansion
 from preimage.kernels import as_kernel
 from preimage.landmarks import Landmarks, LandmarkSelector
+from preimage.machines import DistanceDetection, KernelMachine
 from preimage.persistence import Saved
 
 # Width of kernels of distances: of data sets that had no part in reports, a percentile at which the mean area under the
@@ -120,8 +122,7 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
     left_out_scores_ : array of shape (n,)
         Scores of the training rows, each measured by the others; of a stream, those of the latest 10,000 rows.
     kernel_pca_ : KernelPCA
-        All components through zero of the rows that the model is made of, with `reconstruction_error`, `denoise` and a
-        page in `explore`.
+        All components through zero of the rows that the model is made of; its `denoise` moves a row towards them.
     ridge_ : float
         λ.
     kernel_ : Kernel
@@ -422,6 +423,32 @@ class KernelNoveltyDetector(ReportsProgress, OutlierMixin, FiniteResults, Saved,
             return from_numpy(values, scores, dtype=scores.dtype)
 
         return score
+
+    def _for_new_rows(self) -> "KernelNoveltyDetector":
+        """A detector that takes all rows for new ones."""
+        other = copy(self)
+        other._training_rows = None
+        return other
+
+    def _kernel_machine(self) -> KernelMachine:
+        """Axes scaled by the root of what counts of them, for new rows: d(x) = k(x, x) − Σⱼ Fⱼ(x)²."""
+        check_is_fitted(self)
+        frame, moments = self.kernel_pca_.subspace_.frame, self.kernel_pca_.eigenvalues_
+        if not getattr(frame.kernel, "is_radial", False):
+            raise UnsupportedKernelError(
+                "KernelNoveltyDetector is a kernel machine where k(x, x) is the same everywhere, as it is of Gaussian, "
+                f"Laplacian and other kernels of distances; {frame.kernel!r} is none."
+            )
+        xp = array_namespace(frame.coefficients)
+        scaled = frame.coefficients * xp.sqrt(moments / (moments + self.ridge_))
+        length = float(frame.kernel.diagonal(frame.points[:1, :])[0])
+        return KernelMachine(
+            Expansion(frame.kernel, frame.points, scaled),
+            xp.zeros_like(moments),
+            DistanceDetection(len(frame), length, self.offset_),
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+        )
 
     def _in_memory_scores(self, X: Rows) -> np.ndarray:
         return to_numpy(in_memory(self._map(self._score(), X)))

@@ -7,6 +7,7 @@ from preimage.machines.outputs import (
     Calibrated,
     Coordinates,
     Detection,
+    DistanceDetection,
     Logistic,
     OneVsOne,
     OneVsRest,
