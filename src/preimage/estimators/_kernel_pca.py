@@ -548,7 +548,7 @@ class KernelPCA(
         :math:`\|\varphi(x) - P\varphi(x)\|^2 = \tilde k(x, x) - \sum_j \beta_j(x)^2`; zero for training points when all
         components are kept, large for points unlike the training set.
 
-        The subspace bends towards each row that it was fitted to, towards an outlier most of all: a row far from all
+        The subspace follows each row that it was fitted to, an outlier most of all: a row far from all
         others has a component of its own, and the error zero. ``cross_fit=10`` measures training rows by ten models
         with the same kernel and parameters, each fitted to the other nine tenths of the rows, so that errors of
         training rows can be compared with each other and with those of new rows, which do not change.
