@@ -16,6 +16,7 @@ from preimage import (
     KernelFisherDiscriminant,
     KernelFisherDiscriminantCV,
     KernelKMeans,
+    KernelNoveltyDetector,
     KernelPCA,
     KernelProjectionPursuit,
     LinearProgrammingClassifier,
@@ -202,6 +203,10 @@ STAGES = {
     "KernelPCA on landmarks": (lambda: KernelPCA(3, gamma=1.0, landmarks=SparseGreedy(20)), "Selecting landmarks"),
     "KernelKMeans": (lambda: KernelKMeans(2, gamma=1.0), "Kernel k-means"),
     "KernelKMeans on landmarks": (lambda: KernelKMeans(2, gamma=1.0, landmarks=20), "k-means on landmarks"),
+    "KernelNoveltyDetector on landmarks": (
+        lambda: KernelNoveltyDetector(gamma=1.0, landmarks=SparseGreedy(20)),
+        "Selecting landmarks",
+    ),
     "KernelFisherDiscriminantCV": (lambda: KernelFisherDiscriminantCV(gammas=[1.0, 2.0]), "Choosing the width"),
     "KernelFisherDiscriminant": (KernelFisherDiscriminant, "Finding discriminants"),
     "sparse Fisher": (lambda: KernelFisherDiscriminant(sparsity=5), "Finding discriminants"),

@@ -6,7 +6,8 @@ SECTIONS = {
     "denoise": "denoise_digits denoise_spectra impute_digits repair_digits denoising_components denoise_clusters "
     "half_circle_and_square moved_templates",
     "components": "three_clusters toy_components oriented_kernel_pca projection_pursuit kernel_geometry",
-    "classes": "novelty kernel_fisher kernel_kmeans kernel_neighbors_and_svm width_selection semi_supervised_spirals",
+    "classes": "novelty outliers kernel_fisher kernel_kmeans kernel_neighbors_and_svm width_selection "
+    "semi_supervised_spirals",
     "small_machines": "compress_svm reduced_set_vectors virtual_support_vectors sparse_greedy_regression",
     "many_variables": "variance_inflation split_half haxby_navigation",
     "explore": "digits spectra wine brain",

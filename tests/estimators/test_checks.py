@@ -11,6 +11,7 @@ from preimage import (
     KernelImputer,
     KernelImputerCV,
     KernelKMeans,
+    KernelNoveltyDetector,
     KernelPCA,
     KernelProjectionPursuit,
     LinearProgrammingClassifier,
@@ -65,6 +66,9 @@ ESTIMATORS = [
     KernelKMeans(2, landmarks=200),
     # Nor algorithm="online": the check of weights shuffles rows, and the pass goes by their order.
     KernelKMeans(2, landmarks="auto", kernel="poly", degree=2),
+    KernelNoveltyDetector(),
+    KernelNoveltyDetector(0.1, kernel="poly", degree=2, ridge=0.1),
+    KernelNoveltyDetector(gamma=0.5, landmarks=200),
     KernelFisherDiscriminant(),
     KernelFisherDiscriminant(kernel="linear"),
     KernelFisherDiscriminant(multiclass="one_vs_rest"),

@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 
 from preimage import KernelPCA
 from preimage.estimators._cross_fit import fold_of_rows, row_folds
+from preimage.exceptions import UnsupportedKernelError
 from preimage.solvers import FixedPoint, Gradient
 
 SOLVER = FixedPoint(tol=1e-10, max_iter=2000)
@@ -156,6 +157,63 @@ def test_lazy_rows_are_denoised_as_in_memory(X, tmp_path):
     assert_allclose(exact.denoise(lazy, cross_fit=5).compute(), exact.denoise(X, cross_fit=5), atol=1e-8)
     stream = KernelPCA(6, gamma=1.0, landmarks=30, preimage=SOLVER).fit(iter([X[:40], X[40:]]))
     assert np.isfinite(stream.denoise(X, cross_fit=5)).all()
+
+
+def errors_by_hand(model, X, folds):
+    """Each fold measured by a model of the others."""
+    out = np.empty(len(X))
+    for fold in np.unique(folds):
+        other = clone(model).set_params(kernel=model.kernel_, gamma=None).fit(X[folds != fold])
+        out[folds == fold] = other.reconstruction_error(X[folds == fold])
+    return out
+
+
+def test_errors_of_training_rows_are_a_loop_over_folds(X, rng):
+    model, runs = clone(MODEL).fit(X), np.arange(60) % 7
+    assert_allclose(model.reconstruction_error(X, cross_fit=runs), errors_by_hand(model, X, runs), atol=1e-10)
+    folds = fold_of_rows(X, 4, model.random_state)
+    assert_allclose(model.reconstruction_error(X, cross_fit=4), errors_by_hand(model, X, folds), atol=1e-10)
+    new = X[:7] + 0.05 * rng.normal(size=(7, 3))
+    mixed = model.reconstruction_error(np.vstack([X[9:4:-1], new]), cross_fit=4)
+    expected = np.r_[model.reconstruction_error(X, cross_fit=4)[9:4:-1], model.reconstruction_error(new)]
+    assert_allclose(mixed, expected, atol=1e-10)
+    few = KernelPCA(3, kernel=model.kernel_).fit(X)
+    leading = model.reconstruction_error(X, cross_fit=4, n_components=3)
+    assert_allclose(leading, few.reconstruction_error(X, cross_fit=4), atol=1e-8)
+
+
+def test_errors_of_training_rows_on_landmarks_lazily_and_as_tensors(X):
+    exact = clone(MODEL).fit(X)
+    model = KernelPCA(6, gamma="median", landmarks=60, preimage=SOLVER).fit(X)
+    expected = errors_by_hand(exact, X, row_folds(X, 5))
+    assert_allclose(model.reconstruction_error(X, cross_fit=5), expected, atol=1e-6)
+    with pytest.raises(ValueError, match=r"keeps no rows to recognise.*60 rows; got"):
+        model.reconstruction_error(X[:-1], cross_fit=5)
+    array, torch = pytest.importorskip("dask.array"), pytest.importorskip("torch")
+    lazy = array.from_array(X, chunks=(17, 3))
+    for each in (exact, model):
+        result = each.reconstruction_error(lazy, cross_fit=5)
+        assert isinstance(result, array.Array)
+        assert_allclose(result.compute(), each.reconstruction_error(X, cross_fit=5), atol=1e-8)
+    tensor = clone(MODEL).fit(torch.asarray(X)).reconstruction_error(torch.asarray(X), cross_fit=5)
+    assert_allclose(tensor.numpy(), exact.reconstruction_error(X, cross_fit=5), atol=1e-8)
+
+
+def test_an_outlier_hides_in_its_own_component_unless_left_out(X):
+    X = np.vstack([X, [[9.0, 9.0, 9.0]]])
+    model = KernelPCA(0.99, gamma="p10").fit(X)
+    assert model.reconstruction_error(X)[-1] < 0.05
+    errors = model.reconstruction_error(X, cross_fit=10)
+    assert errors[-1] == errors.max() and errors[-1] > 0.9
+
+
+def test_errors_without_rows_to_leave_out_are_refused(X):
+    K = X @ X.T
+    model = KernelPCA(2, kernel="precomputed").fit(K)
+    with pytest.raises(UnsupportedKernelError, match="precomputed"):
+        model.reconstruction_error(K, np.diag(K), cross_fit=5)
+    with pytest.raises(ValueError, match="`diagonal` is for precomputed"):
+        clone(MODEL).fit(X).reconstruction_error(X, np.ones(60), cross_fit=5)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ from preimage.machines import (
     Calibrated,
     Coordinates,
     Detection,
+    DistanceDetection,
     KernelMachine,
     Logistic,
     OneVsOne,
@@ -98,6 +99,7 @@ OUTPUTS = {
     "regression": Regression(),
     "regressions": Regression(3),
     "detection": Detection(0.5),
+    "distances": DistanceDetection(3, 1.0, -0.75),
     "coordinates": Coordinates(3),
 }
 CURVES = (np.linspace(-0.4, 0.4, 8), np.array([0, 0.3, 0, 0.2, 0.6, 0.1, 0.5, 1]), np.array([2.0, 3.0, 1.0, 2.0]))

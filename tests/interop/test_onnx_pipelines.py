@@ -36,6 +36,7 @@ import preimage
 from preimage import (
     EmpiricalKernelMap,
     KernelFisherDiscriminant,
+    KernelNoveltyDetector,
     KernelPCA,
     KernelProjectionPursuit,
     LinearProgrammingClassifier,
@@ -111,6 +112,7 @@ MACHINES = {
     "map and ridge": (make_pipeline(EmpiricalKernelMap(gamma=0.3), Ridge()), Y),
     "KernelPCA": (KernelPCA(3, gamma=0.3), None),
     "OrientedKernelPCA": (OrientedKernelPCA(3, gamma=0.3), None),
+    "KernelNoveltyDetector": (KernelNoveltyDetector(0.2, gamma=0.3), None),
     "KernelProjectionPursuit": (KernelProjectionPursuit(2, gamma=0.3, n_principal=3), None),
     "SparseKernelFeatureAnalysis": (SparseKernelFeatureAnalysis(9, gamma=0.3), None),
     "linear programming": (LinearProgrammingClassifier(gamma=0.3), NAMES),

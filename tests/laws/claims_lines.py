@@ -22,6 +22,7 @@ from preimage import (
     KernelImputer,
     KernelImputerCV,
     KernelKMeans,
+    KernelNoveltyDetector,
     KernelPCA,
     KernelProjectionPursuit,
     LinearProgrammingClassifier,
@@ -223,6 +224,12 @@ LINES = (
             predictions.centers_are_means_of_their_rows,
             features.iterations_within_limit,
         ),
+    ),
+    Line(
+        "KernelNoveltyDetector",
+        lambda p: KernelNoveltyDetector(ridge=chosen(p, 1e-2, 0.3), **p.parameters),
+        FEW_ROUTES,
+        (predictions.left_out_scores_are_refits, predictions.thresholds_have_their_fraction_below),
     ),
     Line(
         "SparseGreedyRegressor",

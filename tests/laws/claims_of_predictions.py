@@ -63,6 +63,41 @@ def centers_are_means_of_their_rows(fit):
     fit.at_most("no row is nearer to the mean of another cluster", slack[w > 0], rounding * np.abs(np.diag(K)).max())
 
 
+# Outliers -------------------------------------------------------------------------------------------------------------
+
+
+def left_out_scores_are_refits(fit):
+    """Each row measured by a model of the others, on the same landmarks where there are some."""
+    model, w, lengths = fit.model, fit.weights, np.diag(fit.values(fit.X, fit.X)).astype(float)
+    ridge = float(np.average(lengths, weights=w)) * model.ridge
+    on_landmarks = model.route_ == "landmarks"
+    F = coordinates_on(fit, array(model.landmarks_.points)).astype(float) if on_landmarks else None
+    K = fit.values(fit.X, fit.X).astype(float) if F is None else F @ F.T
+    inside = np.zeros(len(w))
+    for row in range(len(w)):
+        fewer = np.where(np.arange(len(w)) == row, np.maximum(w - 1, 0), w)
+        others = np.flatnonzero(fewer)
+        values = K[row, others]
+        A = K[np.ix_(others, others)] + np.diag(ridge / fewer[others])
+        inside[row] = K[row, row] - values @ np.linalg.solve(A, values)
+    true = inside + lengths - np.diag(K)
+    floor = {"float64": 1e-5, "float32": 1e-3}[fit.problem.dtype] * lengths.max()
+    said = array(model.left_out_scores_)
+    first = np.unique(fit.X, axis=0, return_index=True)[1]  # copies of other weights have the score of the first
+    claim = "left_out_scores_ are those of models of the others"
+    fit.equal(claim, said[first], -true[first], tolerance=1e-4, floor=floor)
+    fit.equal("ridge_ is a fraction of the mean of k(x, x)", model.ridge_, ridge, tolerance=1e-5)
+    fit.equal("score_samples of training rows leaves them out", array(model.score_samples(fit.rows())), said)
+
+
+def thresholds_have_their_fraction_below(fit):
+    scores, w = array(fit.model.left_out_scores_), fit.weights
+    below = w[scores < fit.model.offset_ - 1e-9 * abs(fit.model.offset_)].sum() / w.sum()
+    tied = np.isclose(scores, scores.min(), rtol=1e-6)
+    allowed = max(0.05 + w.max() / w.sum(), w[tied].sum() / w.sum()) + 1e-9  # a row is below with all of its weight
+    fit.at_most("at most one row in twenty, or ties, is below", below, allowed)
+
+
 # Regression -----------------------------------------------------------------------------------------------------------
 
 

@@ -94,6 +94,7 @@ REFUSED = {
     ("EmpiricalKernelMap", "a matrix"),
     ("KernelImputer", "a matrix"),
     ("KernelImputerCV", "a matrix"),
+    ("KernelNoveltyDetector", "a matrix"),
     ("OrientedKernelPCA", "a matrix"),
 }
 

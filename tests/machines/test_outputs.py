@@ -14,6 +14,7 @@ from preimage.machines.outputs import (
     Binary,
     Coordinates,
     Detection,
+    DistanceDetection,
     Logistic,
     OneVsOne,
     OneVsRest,
@@ -37,6 +38,7 @@ OUTPUTS = [
     Regression(3),
     Regression(1, flat=False),
     Detection(-0.75),
+    DistanceDetection(3, 1.0, -0.75),
     Coordinates(2),
 ]
 
@@ -245,6 +247,10 @@ def test_constants_keep_decisions_and_means():
         shift, moved = output.recentred(before, after, None)
         if output.kind == "regressor":
             assert_allclose(after + shift, before)
+        elif isinstance(output, DistanceDetection):  # functions are squared: the threshold moves, and no constants
+            assert not shift.any()
+            wrong = [np.sum(each.predict(after) != output.predict(before)) for each in (output, moved)]
+            assert wrong[1] <= wrong[0]
         else:
             assert_array_equal(after + shift > 0, before > 0)
         if output.has_probabilities:

@@ -58,6 +58,7 @@ from preimage.machines import (
     Binary,
     Coordinates,
     Detection,
+    DistanceDetection,
     KernelMachine,
     OneVsOne,
     OneVsRest,
@@ -91,6 +92,7 @@ OUTPUTS = [
     OneVsRest(np.array([0.5, 1.5, 2.5]), constants=np.array([-1, 1, 0])),
     Regression(2),
     Detection(-0.3),
+    DistanceDetection(3, 1.0, -0.3),
     Coordinates(2),
 ]
 

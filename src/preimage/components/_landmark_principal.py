@@ -114,6 +114,13 @@ class LandmarkModel:
             warn_if_left_out(self.landmarks, left / (batch.trace or 1.0))
         return model
 
+    def of_rows(
+        self, X: Rows, wanted: Wanted, *, weights: np.ndarray | None = None, device: str | None = None
+    ) -> "LandmarkModel":
+        """The model of other rows, or of the same ones with other weights, on the same landmarks."""
+        nothing = KernelMoments.nothing(self.kernel, self.landmarks.points, wanted.number)
+        return LandmarkModel.of(self.landmarks, _batch(nothing, X, weights, device), wanted, device)
+
     def _moments_on(self, landmarks: Landmarks, n_components: int | None, device: str | None) -> KernelMoments:
         """The moments so far in terms of landmarks of which some may be new."""
         old = len(self.landmarks)

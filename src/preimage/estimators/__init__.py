@@ -6,6 +6,7 @@ from preimage.estimators._kernel_fisher_cv import KernelFisherDiscriminantCV
 from preimage.estimators._kernel_imputer import KernelImputer
 from preimage.estimators._kernel_imputer_cv import KernelImputerCV
 from preimage.estimators._kernel_kmeans import KernelKMeans
+from preimage.estimators._kernel_novelty_detector import KernelNoveltyDetector
 from preimage.estimators._kernel_pca import KernelPCA
 from preimage.estimators._kernel_projection_pursuit import KernelProjectionPursuit
 from preimage.estimators._linear_programming import LinearProgrammingClassifier, LinearProgrammingRegressor

@@ -1,4 +1,4 @@
-"""Rows of the training set, denoised by models that have not seen them."""
+"""Rows of the training set, denoised and scored by models that have not seen them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from preimage._arrays import array_namespace, as_points, is_sparse, take_rows, to_numpy
+from preimage._arrays import array_namespace, as_points, clamp_at_zero, is_sparse, take_rows, to_numpy
 from preimage._rows import sum_rows
 from preimage._typing import Array, Rows, Seed
 from preimage._validation import generator
@@ -61,7 +61,7 @@ def fold_of_rows(X: Array, cross_fit: Any, random_state: Seed) -> np.ndarray:
     if n_distinct < 3:
         raise ValueError(
             f"cross_fit needs three different rows at least, of which a model is fitted to two; the training set has "
-            f"{n_distinct}. Denoise without cross_fit."
+            f"{n_distinct}. Leave cross_fit out."
         )
     if isinstance(cross_fit, Integral) and not isinstance(cross_fit, bool):
         if int(cross_fit) < 2:
@@ -105,15 +105,23 @@ class RowModels:
 
         With a number of components, those of the leading ones that a model has.
         """
-        found = self.training_rows.find(_plain(X))
-        folds = np.where(found < 0, NEW, self.folds[found])
-        return _by_fold(lambda fold, rows: _denoised(self._model(fold), rows, n_components, repair), folds, X)
+        denoise = lambda fold, rows: _denoised(self._model(fold), rows, n_components, repair)
+        return _by_fold(denoise, self._folds_of(X), X, DenoisedRows.join)
+
+    def errors(self, X: Array, n_components: int | None = None) -> Array:
+        """Squared distances of the images of X to the subspaces of their models, shape (q,); as in `solve`."""
+        residuals = lambda fold, rows: _residuals(_leading(self._model(fold), n_components), rows)
+        return _by_fold(residuals, self._folds_of(X), X, _concat)
 
     def prepared(self) -> "RowModels":
         """This, with the models of all folds at hand: for work in several threads or processes."""
         for fold in np.unique(self.folds):
             self._model(int(fold))
         return self
+
+    def _folds_of(self, X: Array) -> np.ndarray:
+        found = self.training_rows.find(_plain(X))
+        return np.where(found < 0, NEW, self.folds[found])
 
     def _model(self, fold: int) -> Any:
         if fold not in self.models:
@@ -147,23 +155,45 @@ def cross_fitted(
         Whether the function is called in several threads or processes, so that all models must be at hand.
     """
     if model.route_ == "landmarks":
-        return _cross_fitted_on_landmarks(model, X, cross_fit, n_components, repair)
+        subspaces = _fold_subspaces(model, X, cross_fit, n_components)
+        return _denoised_on_landmarks(model, subspaces, int(cross_fit), repair)
     models = out_of_fold(model, cross_fit)
     models = models.prepared() if is_parallel else models
     return lambda rows: models.solve(rows, n_components, repair)
 
 
-def _cross_fitted_on_landmarks(
-    model: Any, X: Rows, n_folds: Any, n_components: int | None, repair: Repair | None
-) -> Callable[[Array], DenoisedRows]:
+def cross_fitted_errors(
+    model: Any, X: Rows, cross_fit: Any, n_components: int | None, *, is_parallel: bool
+) -> Callable[[Array], Array]:
+    """A function from validated rows to their squared distances to subspaces that have not seen them.
+
+    Parameters are those of `cross_fitted`.
+    """
+    if model.route_ == "landmarks":
+        subspaces, n_folds = _fold_subspaces(model, X, cross_fit, n_components), int(cross_fit)
+        residuals = lambda fold, rows: _residuals(_of_fold(subspaces, fold), rows)
+        return lambda rows: _by_fold(residuals, row_folds(rows, n_folds), rows, _concat)
+    models = out_of_fold(model, cross_fit)
+    models = models.prepared() if is_parallel else models
+    return lambda rows: models.errors(rows, n_components)
+
+
+def _fold_subspaces(model: Any, X: Rows, n_folds: Any, n_components: int | None) -> dict[int, Subspace]:
+    """For each fold of the training set X, the principal subspace of the others, on the landmarks of a model."""
     if not isinstance(n_folds, Integral) or n_folds < 2:
         raise ValueError(f"cross_fit must be a number of folds, at least 2, on landmarks; got {n_folds!r}.")
-    n_folds, fitted = int(n_folds), model._landmark_model
-    points = fitted.landmarks.points
-    moments = FoldMoments.of(fitted.moments, X, n_folds)
+    fitted = model._landmark_model
+    moments = FoldMoments.of(fitted.moments, X, int(n_folds))
     require_training_set(moments, fitted, type(model).__name__)
-    wanted = Wanted.of(model.n_components if n_components is None else n_components, about_mean=model.center)
-    subspaces = moments.subspaces(wanted)
+    return moments.subspaces(
+        Wanted.of(model.n_components if n_components is None else n_components, about_mean=model.center)
+    )
+
+
+def _denoised_on_landmarks(
+    model: Any, subspaces: dict[int, Subspace], n_folds: int, repair: Repair | None
+) -> Callable[[Array], DenoisedRows]:
+    points = model._landmark_model.landmarks.points
     # Solvers that learn do so on landmarks of other folds: the model keeps no more rows than these.
     folds = row_folds(points, n_folds)
     others = {fold: take_rows(points, np.flatnonzero(folds != fold)) for fold in subspaces}
@@ -186,17 +216,32 @@ def with_own_model(model: Any, other: Any) -> RowModels:
     return RowModels(model, np.zeros(model.subspace_.frame.points.shape[0], dtype=int), lambda fold: other)
 
 
-def _by_fold(solve: Callable[[int, Array], DenoisedRows], folds: np.ndarray, X: Array) -> DenoisedRows:
-    """The results of ``solve(fold, rows of the fold)`` for all folds, in the order of the rows of X."""
+def _by_fold(answer: Callable[[int, Array], Any], folds: np.ndarray, X: Array, join: Callable[[list[Any]], Any]) -> Any:
+    """The answers of ``answer(fold, rows of the fold)`` for all folds, joined, in the order of the rows of X."""
     parts = {int(fold): np.flatnonzero(folds == fold) for fold in np.unique(folds)}
-    results = [solve(fold, take_rows(X, rows)) for fold, rows in parts.items()]
-    return DenoisedRows.join(results).take(np.argsort(np.concatenate(list(parts.values()))))
+    joined = join([answer(fold, take_rows(X, rows)) for fold, rows in parts.items()])
+    order = np.argsort(np.concatenate(list(parts.values())))
+    return joined.take(order) if isinstance(joined, DenoisedRows) else take_rows(joined, order)
+
+
+def _concat(parts: list[Array]) -> Array:
+    return array_namespace(parts[0]).concat(parts)
+
+
+def _leading(model: Any, n_components: int | None) -> Subspace:
+    """The subspace of the leading components of a model, of those that it has."""
+    count = model.n_components_ if n_components is None else min(n_components, model.n_components_)
+    return model.subspace_ if count == model.n_components_ else model.subspace_.leading(count)
 
 
 def _denoised(model: Any, X: Array, n_components: int | None, repair: Repair | None) -> DenoisedRows:
-    count = model.n_components_ if n_components is None else min(n_components, model.n_components_)
-    subspace = model.subspace_ if count == model.n_components_ else model.subspace_.leading(count)
-    return denoised(model.preimage_, subspace, X, repair)
+    return denoised(model.preimage_, _leading(model, n_components), X, repair)
+
+
+def _residuals(subspace: Subspace, X: Array) -> Array:
+    """Squared distances to a subspace; rounding alone makes them negative in a Euclidean feature space."""
+    residuals = subspace.residuals(X)
+    return residuals if subspace.signature is not None else clamp_at_zero(residuals)
 
 
 def _fitted_to(model: Any, rows: np.ndarray) -> Any:
@@ -265,7 +310,7 @@ class FoldMoments:
         if len(self.of_fold) < 2:
             raise ValueError(
                 "All rows fall in one fold, and models need rows of another one to learn from: the rows are equal, or "
-                "very few. Denoise without cross_fit."
+                "very few. Leave cross_fit out."
             )
         others = lambda fold: reduce(add, (part for number, part in self.of_fold.items() if number != fold))
         with ignored(RankWarning):  # fewer rows may have fewer components
@@ -301,11 +346,14 @@ def denoised_by_folds(
     """
 
     def solve(fold: int, queries: Array) -> DenoisedRows:
-        # A fold that no training row fell in has no subspace of its own; any of the others has not seen the row.
-        known = fold if fold in subspaces else next(iter(subspaces))
-        return denoised(solvers[known], subspaces[known], queries, repair)
+        return denoised(_of_fold(solvers, fold), _of_fold(subspaces, fold), queries, repair)
 
-    return _by_fold(solve, row_folds(rows, n_folds), rows)
+    return _by_fold(solve, row_folds(rows, n_folds), rows, DenoisedRows.join)
+
+
+def _of_fold(parts: dict[int, Any], fold: int) -> Any:
+    """The part of a fold. One that no training row fell in has none of its own; any other has not seen its rows."""
+    return parts[fold] if fold in parts else next(iter(parts.values()))
 
 
 def require_training_set(found: FoldMoments, model: LandmarkModel, name: str) -> None:
@@ -320,7 +368,7 @@ def require_training_set(found: FoldMoments, model: LandmarkModel, name: str) ->
     raise ValueError(
         f"{name} on landmarks keeps no rows to recognise, so cross_fit takes the whole training set, "
         f"{ours.values.count:.0f} rows; got {theirs.values.count:.0f} rows, not the same ones, or they were fitted "
-        "with sample_weight. Denoise new rows without cross_fit; weights need landmarks=None."
+        "with sample_weight. New rows need no cross_fit; weights need landmarks=None."
     )
 
 

@@ -41,7 +41,7 @@ from preimage.components import LandmarkModel, PrincipalSubspace, principal_subs
 from preimage.eigensolvers import EigenOptions, Eigensolver
 from preimage.estimators._chunked_fit import gathered, is_for_workers
 from preimage.estimators._component_choice import ComponentChoice
-from preimage.estimators._cross_fit import FOLDS, cross_fitted, needs_folds
+from preimage.estimators._cross_fit import FOLDS, cross_fitted, cross_fitted_errors, needs_folds
 from preimage.estimators._drop_in import SKLEARN_SOLVERS, DropIn
 from preimage.estimators._finite_results import FiniteResults
 from preimage.estimators._impute_rows import ImputesRows
@@ -64,6 +64,7 @@ from preimage.estimators._robust_denoise import (
     incomplete_rows,
     robustly_denoised,
 )
+from preimage.exceptions import UnsupportedKernelError
 from preimage.feature_space import Gram
 from preimage.feature_space._worker_product import worker_product
 from preimage.landmarks import Landmarks, LandmarkSelector
@@ -566,11 +567,19 @@ class KernelPCA(
         solver = self.preimage_.ready(subspace, with_start=True) if is_lazy(X) else self.preimage_
         return lambda rows: denoised(solver, subspace, rows, repair)
 
-    def reconstruction_error(self, X: Rows, diagonal: Array | None = None, *, n_components: int | None = None) -> Array:
+    def reconstruction_error(
+        self, X: Rows, diagonal: Array | None = None, *, n_components: int | None = None, cross_fit: Any = None
+    ) -> Array:
         r"""Squared distance of :math:`\varphi(x)` to the principal subspace, shape (q,): a novelty score.
 
         :math:`\|\varphi(x) - P\varphi(x)\|^2 = \tilde k(x, x) - \sum_j \beta_j(x)^2`; zero for training points when all
         components are kept, large for points unlike the training set.
+
+        The subspace follows each row that it was fitted to, an outlier most of all: a row far from all
+        others has a component of its own, and the error zero. ``cross_fit=10`` measures training rows by ten models
+        with the same kernel and parameters, each fitted to the other nine tenths of the rows, so that errors of
+        training rows can be compared with each other and with those of new rows, which do not change.
+        `KernelNoveltyDetector` does this for all training rows, and sets a threshold.
 
         Parameters
         ----------
@@ -579,6 +588,9 @@ class KernelPCA(
             k(x, x), needed for precomputed kernels only.
         n_components : int or None, default=None
             How many of the leading components span the subspace; None is all.
+        cross_fit : int, array of shape (n,) or None, default=None
+            Number of folds, or a label for each row of the training set, as in `denoise`: on landmarks X must be the
+            whole training set. Not for precomputed kernels.
 
         Returns
         -------
@@ -596,10 +608,19 @@ class KernelPCA(
         >>> model = KernelPCA(6, gamma=2.0).fit(X)
         >>> model.reconstruction_error([[0.6, 0.8], [0.0, 0.0], [2.0, 0.0]]).round(2)
         array([0.08, 0.94, 1.16])
+
+        An outlier among the training rows is conspicuous only to a model that has not seen it:
+
+        >>> X[0] = [2.0, 0.0]
+        >>> model = KernelPCA(0.99, gamma=2.0).fit(X)
+        >>> model.reconstruction_error(X[:2]).round(2), model.reconstruction_error(X[:2], cross_fit=10).round(2)
+        (array([0.  , 0.01]), array([1.15, 0.01]))
         """
         X = self._check_inputs(X)
         if diagonal is not None and is_lazy(X):
             raise TypeError("`diagonal` is for precomputed kernels, whose values must be in memory; X is lazy.")
+        if cross_fit is not None:
+            return self._cross_fitted_errors(X, diagonal, n_components, cross_fit)
         subspace = self._leading_subspace(n_components)
         settle = clamp_at_zero if subspace.signature is None else lambda residuals: residuals
         return self._map(lambda rows: settle(subspace.residuals(rows, diagonal)), X)
@@ -608,6 +629,18 @@ class KernelPCA(
     def score_samples(self, X: Rows, *, n_components: int | None = None) -> Array:
         """Minus `reconstruction_error`: the higher, the more like the training set, as in scikit-learn's detectors."""
         return -self.reconstruction_error(X, n_components=n_components)
+
+    def _cross_fitted_errors(self, X: Rows, diagonal: Any, n_components: int | None, cross_fit: Any) -> Array:
+        if self.kernel_.points_are_row_numbers:
+            raise UnsupportedKernelError(
+                "reconstruction_error with cross_fit compares rows with those of the training set, which a precomputed "
+                "kernel does not have. Give KernelPCA the kernel itself and the inputs."
+            )
+        if diagonal is not None:
+            raise ValueError("`diagonal` is for precomputed kernels, which have no cross_fit; leave one of them out.")
+        count = None if n_components is None else self._leading(n_components, self.n_components_)
+        errors = cross_fitted_errors(self, X, cross_fit, count, is_parallel=is_lazy(X))
+        return self._map(errors, X) if is_lazy(X) else errors(X)
 
     def _fit(self, X: Rows, y: Targets, sample_weight: Targets) -> Array | None:
         """Fit; the coordinates of X where they are a by-product."""

@@ -6,7 +6,8 @@ from hashlib import blake2b
 import numpy as np
 from scipy import sparse
 
-from preimage._arrays import is_sparse
+from preimage._arrays import in_memory, is_lazy, is_sparse
+from preimage._rows import map_rows
 from preimage._typing import Rows
 from preimage._validation import count_rows
 
@@ -30,6 +31,7 @@ class TrainingRows:
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n, d)
+        Or a memory map or a Dask array, which is read once.
     """
 
     def __init__(self, X: Rows) -> None:
@@ -113,6 +115,8 @@ def _rounding(values: np.ndarray, precision: int) -> float:
 
 def _digests(X: Rows, rows: np.ndarray) -> Iterable[tuple[int, str]]:
     """Pairs (row, digest) of some rows of X."""
+    if rows.size == 0:
+        return ()
     if sparse.issparse(X):
         X = X.tocsr()[rows].copy()
         X.sum_duplicates()
@@ -137,6 +141,8 @@ def _digest(positions: np.ndarray, values: np.ndarray) -> str:
 
 def _projections(X: Rows) -> np.ndarray | None:
     """Projections of rows on random directions, shape (n, 4); None where rows are not numbers."""
+    if is_lazy(X):
+        return in_memory(map_rows(lambda rows: _projections(np.asarray(rows)), X))
     X = X if is_sparse(X) else np.asarray(X)
     if X.dtype.kind not in "biuf" or X.ndim != 2:
         return None

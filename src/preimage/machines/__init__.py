@@ -8,6 +8,7 @@ from preimage.machines.outputs import (
     Calibrated,
     Coordinates,
     Detection,
+    DistanceDetection,
     Logistic,
     OneVsOne,
     OneVsRest,

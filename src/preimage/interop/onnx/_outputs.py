@@ -15,6 +15,7 @@ from preimage.machines.outputs import (
     Calibrated,
     Coordinates,
     Detection,
+    DistanceDetection,
     Logistic,
     OneVsOne,
     OneVsRest,
@@ -162,6 +163,13 @@ def _detection(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]
     return {"label": (label, np.int64, None), "decision": (decision, graph.dtype, None)}
 
 
+def _distance_detection(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
+    explained = graph.add("ReduceSumSquare", F, np.array([1]), keepdims=0)
+    decision = graph.add("Sub", explained, output.squared_length + output.offset)
+    is_inlier = graph.cast(graph.add("GreaterOrEqual", decision, 0.0), "int64")
+    return {"label": _labels(graph, np.array([-1, 1]), is_inlier), "decision": (decision, graph.dtype, None)}
+
+
 def _coordinates(graph: OnnxGraph, output: Any, F: Tensor) -> dict[str, Described]:
     return {"coordinates": (F, graph.dtype, output.n_components)}
 
@@ -213,6 +221,7 @@ _OUTPUTS: dict[type, Callable[[OnnxGraph, Any, Tensor], dict[str, Described]]] =
     OneVsRest: _one_vs_rest,
     Regression: _regression,
     Detection: _detection,
+    DistanceDetection: _distance_detection,
     Coordinates: _coordinates,
 }
 

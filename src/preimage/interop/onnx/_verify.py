@@ -1,9 +1,11 @@
 """Graphs run and compared with the model that they stand for, before they are handed out."""
 
+from copy import copy
 from typing import Any
 from warnings import catch_warnings
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from preimage._arrays import to_dense, to_numpy
 from preimage._typing import Array, Rows
@@ -110,14 +112,23 @@ def _through(front: list[tuple[str, Any]], X: Rows) -> Array:
 
 
 def _answers_of(model: Any, X: Rows) -> dict[str, np.ndarray]:
-    """What the methods of a model say, by the names of outputs; nothing of machines, which have none."""
-    answers = {}
+    """What the methods of a model say of new rows, by the names of outputs; nothing of machines, which have none."""
+    model, answers = _for_new_rows(model), {}
     for name, method in _METHODS.items():
         try:
             answers[name] = np.asarray(getattr(model, method)(X))
         except AttributeError:  # a method that the model, or what is inside of it, does not have
             continue
     return answers
+
+
+def _for_new_rows(model: Any) -> Any:
+    """A model that takes all rows for new ones: a graph does not recognise those of a training set."""
+    if isinstance(model, Pipeline):
+        model = copy(model)
+        name, last = model.steps[-1]
+        model.steps = [*model.steps[:-1], (name, _for_new_rows(last))]
+    return model._for_new_rows() if hasattr(model, "_for_new_rows") else model
 
 
 def _of_output(output: Output, F: np.ndarray, name: str) -> np.ndarray:

@@ -3,4 +3,4 @@
 from preimage.machines.outputs._classes import Binary, OneVsOne, OneVsRest
 from preimage.machines.outputs._output import Output
 from preimage.machines.outputs._probabilistic import Calibrated, Logistic
-from preimage.machines.outputs._values import Coordinates, Detection, Regression
+from preimage.machines.outputs._values import Coordinates, Detection, DistanceDetection, Regression

@@ -1,9 +1,10 @@
 """Outputs that are numbers: regression, detection of novelties, coordinates."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from preimage._arrays import array_namespace, to_numpy
 from preimage._typing import Array, Targets
 from preimage.machines.outputs._output import Output, check_count, check_flag, check_number, shift_keeping_decisions
 
@@ -82,6 +83,59 @@ class Detection(Output):
     def scores(self, F: Array) -> Array:
         """What `score_samples` returns."""
         return self.decision(F) + self.offset
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceDetection(Output):
+    """Inliers, +1, where the distance ℓ − Σⱼ Fⱼ² is at most the threshold; the rest, −1, is novel.
+
+    For kernels of which ℓ = k(x, x) is the same everywhere, F are scaled coordinates, and the sum is what combinations
+    of training images explain of φ(x).
+
+    Parameters
+    ----------
+    n_axes : int
+        Functions Fⱼ.
+    squared_length : float
+        ℓ.
+    offset : float
+        Minus the threshold: what `scores` have above decisions.
+    """
+
+    n_axes: int
+    squared_length: float
+    offset: float
+
+    kind = "detector"
+
+    def __post_init__(self) -> None:
+        check = lambda name: check_number("DistanceDetection", name, getattr(self, name))
+        self._set(
+            n_axes=check_count("DistanceDetection", "n_axes", self.n_axes),
+            squared_length=check("squared_length"),
+            offset=check("offset"),
+        )
+
+    @property
+    def n_functions(self) -> int:
+        return self.n_axes
+
+    def decision(self, F: Array) -> Array:
+        return self.scores(F) - self.offset
+
+    def predict(self, F: Array) -> Array:
+        return np.where(to_numpy(self.decision(F)) >= 0, 1, -1).astype(np.intp)
+
+    def recentred(self, before: np.ndarray, after: np.ndarray, y: Targets | None) -> tuple[np.ndarray, Output]:
+        """Functions keep their constants; the threshold is moved so that the fewest decisions change."""
+        old, new = self.decision(before)[:, None], self.decision(after)[:, None]
+        shift = float(shift_keeping_decisions(old, new)[0])
+        return np.zeros(self.n_axes), replace(self, offset=self.offset - shift)
+
+    def scores(self, F: Array) -> Array:
+        """What `score_samples` returns: minus the distance."""
+        F = self._columns(F)
+        return array_namespace(F).sum(F * F, axis=1) - self.squared_length
 
 
 @dataclass(frozen=True, eq=False)
