@@ -17,7 +17,6 @@ from sklearn.datasets import (
 from preimage.datasets import (
     load_abalone,
     load_boston,
-    load_coil20,
     load_gene_expression,
     load_ida,
     load_ionosphere,
@@ -163,12 +162,6 @@ def small_images(rng: np.random.Generator) -> np.ndarray:
     return images.reshape(-1, 196)[rng.permutation(6000)[:600]]
 
 
-def views(rng: np.random.Generator) -> np.ndarray:
-    """Ten objects that turn, in 16 × 16 pixels."""
-    images = load_coil20().X[:720].reshape(-1, 16, 2, 16, 2).mean(axis=(2, 4)) / 255
-    return images.reshape(-1, 256)
-
-
 DEVELOPMENT = {
     "Swiss roll": DataSet(swiss_roll, (300, 100, 300), is_table=True, n_draws=2),
     "iris": DataSet(lambda rng: load_iris().data, (80, 25, 45), is_table=True, n_masks=3, n_draws=3),
@@ -183,7 +176,6 @@ REPORT = {
     "diabetes": DataSet(lambda rng: load_diabetes().data, (250, 70, 120), is_table=True, n_draws=2),
     "thyroid": DataSet(lambda rng: load_ida("thyroid").X.astype(float), (120, 35, 60), is_table=True, n_draws=3),
     "ionosphere": DataSet(lambda rng: load_ionosphere().X.astype(float), (200, 60, 90), is_table=True, n_draws=2),
-    "COIL": DataSet(views, (300, 80, 150), image=(16, 16)),
 }
 SETS = {
     **{name: data._replace(is_development=True) for name, data in DEVELOPMENT.items()},

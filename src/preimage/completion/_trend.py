@@ -14,8 +14,9 @@ TREND_ROUNDS = 3
 # Ridge of these rounds, as a fraction of the mean variance of a column: between the two of `RIDGES`.
 ROUND_RIDGE = 1e-2
 # Rows from which the mean covariance of missing entries is found, evenly spaced: it is a mean over rows, and inverses
-# for all of a thousand rows take longer than everything else.
-COVARIANCE_ROWS = 250
+# for all of a thousand rows take longer than everything else. Fewer of long rows, down to the second number: those of m
+# missing entries take m³ operations, of which there are at most the third number.
+COVARIANCE_ROWS, FEWEST_COVARIANCE_ROWS, COVARIANCE_WORK = 250, 50, 2e8
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def fit_trend(values: Array, observed: Array, start: Array, n_rounds: int = TREN
     open_rows, known = take_rows(values, incomplete), take_rows(observed, incomplete)
     complete = take_rows(start, np.setdiff1d(np.arange(n), incomplete))
     filled = take_rows(start, incomplete)
-    judged = np.unique(np.linspace(0, incomplete.size - 1, COVARIANCE_ROWS).astype(int))
+    judged = _judged_rows(~to_numpy(known))
     # What few rows say of all: per column, by the numbers of entries that are missing.
     missing = (~to_numpy(known)).astype(float)
     counts = missing.sum(axis=0) / n / np.maximum(missing[judged].mean(axis=0), 1 / n)
@@ -141,6 +142,13 @@ def fit_trend(values: Array, observed: Array, start: Array, n_rounds: int = TREN
         extra = _mean_covariance(precision, take_rows(known, judged)) * shares
         trend = Trend.of(xp.concat([complete, filled]), extra)
     return trend
+
+
+def _judged_rows(missing: np.ndarray) -> np.ndarray:
+    """Numbers of the rows from which the mean covariance is found."""
+    work = max(1, int(missing.sum(axis=1).max())) ** 3
+    count = int(np.clip(COVARIANCE_WORK / work, FEWEST_COVARIANCE_ROWS, COVARIANCE_ROWS))
+    return np.unique(np.linspace(0, missing.shape[0] - 1, count).astype(int))
 
 
 def conditional_means(mean: Array, precision: Array, rows: Array, observed: Array) -> Array:
