@@ -19,6 +19,8 @@ from preimage.completion._trend import Gaps, Trend
 N_NEIGHBORS = 30
 # Local averages have weights exp(−2 D/D_k) of the squared distances D, where D_k is that of the k-th nearest row.
 AVERAGE_RANKS = (3, 8)
+# The same for draws of neighbours: of fewer, all are at one of two places by chance.
+DRAWN_RANK = 20
 # Kernel ridge regressions on the neighbours: the width of the Gaussian kernel over half of their mean squared distance,
 # and the ridges. Four pairs of widths (2 and 8) and ridges (0.01 to 1) restore entries no better, to half a per cent.
 RELATIVE_WIDTH, LOCAL_RIDGES = 4.0, (0.03, 0.3)
@@ -120,9 +122,9 @@ class Neighbors:
         """Sums over the neighbours with weights of shape (q, k); shape (q, d)."""
         return (weights[:, None, :] @ self.rows)[:, 0, :]
 
-    def average_weights(self) -> Array:
-        """Weights of the local average over most neighbours, shape (q, k)."""
-        return self._by_rank(AVERAGE_RANKS[-1])
+    def chances(self) -> Array:
+        """Probabilities with which neighbours are drawn, shape (q, k)."""
+        return self._by_rank(DRAWN_RANK)
 
     def averages(self, wanted: set[int]) -> dict[int, tuple[Array, Array]]:
         """Weights by the number of the average: those that sum to one, and those of deviations from a trend."""
@@ -253,7 +255,7 @@ class ConditionalMeans:
     ) -> Array:
         """Several fillings of each row: its means, and what one of its neighbours departs from those around it.
 
-        Neighbours are drawn with the weights of the widest local average. Their missing entries depart from the trend
+        Nearer neighbours are drawn more often. Their missing entries depart from the trend
         together, so draws have the dependence of the entries, and are at several places where neighbours are.
 
         Parameters
@@ -278,7 +280,7 @@ class ConditionalMeans:
             rows = PartialRows.of(X[block, :], known)
             neighbors = Neighbors.of(self.points, rows, None if own is None else own[block], self.relevance)
             middle = mixture(choices, self.weights, neighbors, rows, known, precisions)
-            chances = to_numpy(neighbors.average_weights())
+            chances = to_numpy(neighbors.chances())
             picked = (np.cumsum(chances, axis=1)[None] < uniform[:, block, None]).sum(axis=2)
             picked = np.minimum(picked, chances.shape[1] - 1)  # sums of weights end below one by rounding
             turns = np.eye(chances.shape[1])[picked] - chances
