@@ -33,7 +33,8 @@ class ConditionalImputation:
     """Mixed into `KernelImputer`: the method "conditional"."""
 
     method: str
-    method_: str
+    #: Models of files that were written before there was a choice minimise the energy.
+    method_: str = ENERGY
 
     def _chosen_method(self: Any) -> str:
         if self.method != "auto":

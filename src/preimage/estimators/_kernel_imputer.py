@@ -203,13 +203,13 @@ class KernelImputer(
 
     Examples
     --------
-    Points of a circle, of which one coordinate is missing:
+    Points of an arc, of which one coordinate is missing:
 
     >>> import numpy as np
     >>> from preimage import KernelImputer
-    >>> angles = np.random.default_rng(0).uniform(0, np.pi, 200)
-    >>> circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    >>> KernelImputer().fit(circle).transform([[0.6, np.nan]]).round(1)
+    >>> angles = np.random.default_rng(0).uniform(0, np.pi / 2, 200)
+    >>> arc = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> KernelImputer().fit(arc).transform([[0.6, np.nan]]).round(1)
     array([[0.6, 0.8]])
     """
 
